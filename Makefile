@@ -1,0 +1,70 @@
+# Every target makes the environment it needs; stamp files make the second run quick.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+VENV := .venv
+BENCH := .venv-bench
+NATIVE := CMakeLists.txt $(wildcard src/native/*)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+help:
+	@echo "make demo    fit a model of aqueous solubility and print what came out"
+	@echo "make test    run the tests, with the default engine and with the NumPy engine"
+	@echo "make lint    run ruff, mypy, import-linter and codespell"
+	@echo "make bench   run the benchmarks side by side with the peers"
+	@echo "make clean   remove environments, builds and caches"
+
+demo: $(VENV)/.mercer
+	$(VENV)/bin/mercer demo
+
+test: $(VENV)/.dev
+	env -u MERCER_ENGINE $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+	MERCER_ENGINE=numpy $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/codespell
+
+bench: $(BENCH)/.bench
+	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+clean:
+	rm -rf $(VENV) $(BENCH) build dist
+	rm -rf .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+%/.made:
+	$(PYTHON) -m venv $*
+	touch $@
+
+# The build tools live in the environment, so that a changed C++ file rebuilds only itself.
+%/.tools: pyproject.toml | %/.made
+	$*/bin/python -c "import tomllib; \
+	  print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+	  > $*/build-requires.txt
+	$*/bin/python -m pip install -q -r $*/build-requires.txt cmake ninja
+	touch $@
+
+$(VENV)/.mercer: $(NATIVE) $(VENV)/.tools
+	$(VENV)/bin/python -m pip install -q --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.mercer
+	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[test,lint]"
+	touch $@
+
+# Benchmarks run what users run: a plain install, in an environment and a build folder of its own.
+$(BENCH)/.bench: pyproject.toml $(NATIVE) $(shell find src/mercer -name '*.py') | $(BENCH)/.made
+	$(BENCH)/bin/python -m pip install -q --config-settings=build-dir=build/bench ".[bench]"
+	touch $@

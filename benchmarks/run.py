@@ -1,0 +1,20 @@
+"""Every benchmark, or those named: ``python benchmarks/run.py [engine ...]``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+ROOMS = ("engine",)
+
+
+def main() -> None:
+    """Run the benchmarks named on the command line, or all of them."""
+    for room in sys.argv[1:] or ROOMS:
+        if room not in ROOMS:
+            sys.exit(f"unknown benchmark {room!r}; there are: {', '.join(ROOMS)}")
+        importlib.import_module(room).main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Timing side by side: contenders take turns, each keeps its best time, ratios are printed."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+ROUNDS = 5
+
+
+def interleaved(
+    contenders: Mapping[str, Callable[[], object]], rounds: int = ROUNDS
+) -> dict[str, float]:
+    """Return the best seconds of each contender, run in turn so that noise hits all alike."""
+    best = dict.fromkeys(contenders, float("inf"))
+    for run in contenders.values():
+        run()
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            gc.collect()
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured figure beside its target; ``at_least`` says which way is good."""
+
+    case: str
+    value: float
+    target: float | None = None
+    at_least: bool = True
+    unit: str = "x"
+    detail: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met, or None if there is none."""
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.at_least else self.value <= self.target
+
+
+def show(title: str, figures: list[Figure]) -> None:
+    """Print the figures as a table."""
+    table = Table(title=title, title_justify="left")
+    for column in ("case", "measured", "target", "", "detail"):
+        table.add_column(column, justify="right" if column in ("measured", "target") else "left")
+    for f in figures:
+        bound = "" if f.target is None else f"{'>=' if f.at_least else '<='} {f.target:g}{f.unit}"
+        verdict = {True: "met", False: "MISSED", None: ""}[f.met]
+        table.add_row(f.case, f"{f.value:.3g}{f.unit}", bound, verdict, f.detail)
+    Console(width=130).print(table)

@@ -1,0 +1,56 @@
+"""mercer: kernel machines. Pick a similarity, get a model.
+
+This front door holds names only. Each is loaded from its room when it is first asked for, so that
+``import mercer`` costs next to nothing. Type checkers read the same names in ``__init__.pyi``.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+# Public name -> the module that defines it.
+_HOMES = {
+    "AdditiveChi2": "mercer.kernels",
+    "Bilinear": "mercer.kernels",
+    "Chi2": "mercer.kernels",
+    "Constant": "mercer.kernels",
+    "Cosine": "mercer.kernels",
+    "Exponential": "mercer.kernels",
+    "FromFeatures": "mercer.kernels",
+    "FromFunction": "mercer.kernels",
+    "Gaussian": "mercer.kernels",
+    "InverseMultiquadric": "mercer.kernels",
+    "Kernel": "mercer.kernels",
+    "KernelRidge": "mercer.estimators",
+    "Laplacian": "mercer.kernels",
+    "Linear": "mercer.kernels",
+    "Matern32": "mercer.kernels",
+    "Matern52": "mercer.kernels",
+    "Periodic": "mercer.kernels",
+    "Polynomial": "mercer.kernels",
+    "Precomputed": "mercer.kernels",
+    "RationalQuadratic": "mercer.kernels",
+    "Sigmoid": "mercer.kernels",
+    "Sobolev": "mercer.kernels",
+    "gram_of": "mercer.gram",
+    "kernel": "mercer.kernels",
+}
+
+_ROOMS = ("data", "errors", "estimators", "gram", "kernels", "penalty", "solvers", "testing")
+
+__all__ = sorted([*_HOMES, *_ROOMS])
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its room, once."""
+    if name in _ROOMS:
+        return import_module(f"mercer.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,1 @@
+"""The command `mercer`: one short module per subcommand."""

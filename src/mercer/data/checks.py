@@ -1,0 +1,136 @@
+"""The door: every array a user brings becomes a finite matrix of floats, or a clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.columns import column_names, is_table, table_matrix
+
+# A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
+Matrix: TypeAlias = Any
+
+
+def as_matrix(X: Any, name: str = "X") -> Matrix:
+    """Return `X` as a finite float32 or float64 matrix of shape (rows, columns), dense or CSR.
+
+    Integers and booleans become float64; float32 stays. Nothing is copied without need.
+    """
+    titles: Sequence[Any] = ()
+    if is_table(X):
+        titles = column_names(X)
+        X = table_matrix(X, name)
+    matrix = _csr(X, name) if sp.issparse(X) else _dense(X, name)
+    if matrix.shape[1] == 0:
+        raise ValueError(f"{name} has 0 columns (shape {matrix.shape}); at least one is needed")
+    _check_finite(matrix, name, titles)
+    return matrix
+
+
+def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
+    """Return `v` as a finite vector of `n` floats."""
+    vector = np.asarray(v)
+    if vector.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {vector.dtype}")
+    if vector.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), got {vector.shape}")
+    vector = vector if vector.dtype in (np.float32, np.float64) else vector.astype(np.float64)
+    if not np.isfinite(vector).all():
+        row = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise ValueError(f"{name} holds {vector[row]} at row {row}; it must be finite")
+    return vector
+
+
+def check_not_negative(A: Matrix, need: str) -> None:
+    """Refuse a matrix with a negative entry, naming the entry."""
+    values = A.data if sp.issparse(A) else A
+    if values.size and values.min() < 0:
+        lowest = values.min()
+        raise ValueError(
+            f"{need} needs rows without negative entries, got {lowest}; shift or clip the data"
+        )
+
+
+def _dense(X: Any, name: str) -> NDArray[Any]:
+    if isinstance(X, np.ma.MaskedArray):
+        if np.ma.is_masked(X):
+            raise ValueError(
+                f"{name} is a masked array with {np.ma.count_masked(X)} masked entries; "
+                "fill or drop them first"
+            )
+        X = X.data
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths; they must be equal") from None
+    if array.dtype.kind == "O":
+        array = _numbers_from_objects(array, name)
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name} is complex (dtype {array.dtype}); take its real part or modulus")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{name} must hold numbers for this kernel, got dtype {array.dtype}; "
+            "use a kernel for sequences or categories, or select numeric columns with .on(...)"
+        )
+    if array.ndim != 2:
+        raise ValueError(_not_a_matrix(name, array.shape))
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:
+    hint = f"; use {name}.reshape(-1, 1) for one column" if len(shape) == 1 else ""
+    return f"{name} must be a matrix of shape (rows, columns), got shape {shape}{hint}"
+
+
+def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
+    if any(isinstance(v, str | bytes) for v in array.ravel()[:1000]):
+        raise ValueError(
+            f"{name} is an object array that holds strings; select its numeric columns with "
+            ".on(...) or use a kernel for sequences"
+        )
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} is an object array that does not hold numbers only: {error}"
+        ) from None
+
+
+def _csr(X: Any, name: str) -> sp.csr_array:
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got a sparse matrix of dtype {X.dtype}")
+    if X.ndim != 2:
+        raise ValueError(_not_a_matrix(name, X.shape))
+    matrix = sp.csr_array(X)
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float64)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _check_finite(matrix: Matrix, name: str, titles: Sequence[Any]) -> None:
+    values = matrix.data if sp.issparse(matrix) else matrix
+    # One pass without a temporary: a sum is finite unless an entry is not, or it overflows.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = values.size > 0 and not np.isfinite(values.sum(dtype=np.float64))
+    if not suspicious or np.isfinite(values).all():
+        return
+    if sp.issparse(matrix):
+        entries = matrix.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))[0]
+        row, column = int(entries.row[bad]), int(entries.col[bad])
+    else:
+        row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(matrix)))
+    what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
+    title = repr(titles[column]) if titles else column
+    raise ValueError(
+        f"{name} contains {what} at row {row}, column {title}; impute or drop such rows first"
+    )

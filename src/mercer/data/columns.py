@@ -1,0 +1,155 @@
+"""Rows and columns of whatever the user holds: arrays, CSR, tables, mappings, lists."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+TABLE_MODULES = ("pandas", "polars", "pyarrow", "modin", "cudf")
+
+
+def is_table(X: Any) -> bool:
+    """Whether `X` is a mapping of columns or a data frame that narwhals understands."""
+    if isinstance(X, np.ndarray | list | tuple) or sp.issparse(X):
+        return False
+    if _is_mapping(X):
+        return True
+    root = type(X).__module__.partition(".")[0]
+    # A data frame library that was never imported cannot have made X.
+    return root in TABLE_MODULES and root in sys.modules and hasattr(type(X), "columns")
+
+
+def _is_mapping(X: Any) -> bool:
+    # SciPy's dictionary of keys is a mapping too, but no table.
+    return isinstance(X, Mapping) and not sp.issparse(X)
+
+
+def column_names(X: Any) -> list[str]:
+    """Return the names of a table's columns, in order."""
+    if _is_mapping(X):
+        return [str(name) for name in X]
+    return list(_frame(X).columns)
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of rows of an array, CSR matrix, table, mapping or sequence."""
+    if _is_mapping(X):
+        return len(next(iter(X.values()))) if X else 0
+    if is_table(X):
+        return len(_frame(X))
+    shape = X.shape if hasattr(X, "shape") else (len(X),) if hasattr(X, "__len__") else ()
+    if not shape:
+        raise ValueError(f"rows are needed (an array, a table or a list), got {X!r}")
+    return int(shape[0])
+
+
+def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
+    """Return the rows at `index`, in the form in which `X` came."""
+    if _is_mapping(X):
+        return {name: take_rows(column, index) for name, column in X.items()}
+    if is_table(X):
+        frame = _frame(X)
+        picked = frame[index] if isinstance(index, slice) else frame[np.asarray(index).tolist()]
+        return picked.to_native()
+    if sp.issparse(X):
+        return X.tocsr()[index]
+    if isinstance(X, np.ndarray) or isinstance(index, slice):
+        return X[index]
+    return [X[i] for i in index]
+
+
+def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
+    """Return the columns by name or position, as a narrower table or matrix."""
+    if not is_table(X):
+        return _select_positions(X, columns)
+    names = column_names(X)
+    wanted = [_name_of(c, names) for c in columns]
+    missing = [c for c in wanted if c not in names]
+    if missing:
+        raise ValueError(f"no column {_listed(missing)} in the table; it has {_listed(names)}")
+    if isinstance(X, Mapping):
+        return {name: X[name] for name in wanted}
+    return _frame(X).select(wanted).to_native()
+
+
+def table_matrix(X: Any, name: str) -> NDArray[Any]:
+    """Return a table's columns side by side as a numeric matrix; a column of text is an error."""
+    columns = []
+    for title, values in _column_values(X):
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            try:
+                array = array.astype(np.float64)
+            except (TypeError, ValueError):
+                array = array.astype(str)
+        if array.dtype.kind not in "fiub":
+            raise ValueError(
+                f"column {title!r} of {name} does not hold numbers (dtype {array.dtype}); "
+                "select numeric columns with .on(...) or use a kernel for its kind"
+            )
+        columns.append(array)
+    if not columns:
+        return np.empty((n_rows(X), 0))
+    lengths = {len(c) for c in columns}
+    if len(lengths) > 1:
+        raise ValueError(f"the columns of {name} have different lengths: {sorted(lengths)}")
+    return np.column_stack(columns)
+
+
+def _frame(X: Any) -> Any:
+    import narwhals as nw
+
+    try:
+        return nw.from_native(X, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        names = list(X.columns)
+        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        raise ValueError(f"several columns are named {_listed(repeated)}; rename them") from None
+    except TypeError:
+        kind = f"{type(X).__module__}.{type(X).__name__}"
+        raise ValueError(f"{kind} is not a table in memory; collect it first") from None
+
+
+def _column_values(X: Any) -> list[tuple[str, Any]]:
+    if isinstance(X, Mapping):
+        return [(str(name), values) for name, values in X.items()]
+    frame = _frame(X)
+    return [(name, frame.get_column(name).to_numpy()) for name in frame.columns]
+
+
+def _name_of(column: str | int, names: list[str]) -> str:
+    if isinstance(column, str):
+        return column
+    if not -len(names) <= column < len(names):
+        raise ValueError(f"no column {column} in a table of {len(names)} columns")
+    return names[column]
+
+
+def _select_positions(X: Any, columns: Sequence[str | int]) -> Any:
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(
+            f".on({_listed(columns)}) needs a table or a matrix, got {type(X).__name__} "
+            f"of shape {shape}"
+        )
+    named = [c for c in columns if isinstance(c, str)]
+    if named:
+        raise ValueError(
+            f"X is a matrix without column names, so .on({_listed(named)}) cannot be resolved; "
+            "give column numbers or pass a table"
+        )
+    outside = [c for c in columns if not -shape[1] <= int(c) < shape[1]]
+    if outside:
+        raise ValueError(f"no column {_listed(outside)} in a matrix of {shape[1]} columns")
+    matrix = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    return matrix[:, [int(c) for c in columns]]
+
+
+def _listed(names: Sequence[Any]) -> str:
+    shown = ", ".join(repr(n) for n in names[:20])
+    return shown + (", ..." if len(names) > 20 else "")

@@ -1,0 +1,53 @@
+"""A sample of distinct rows that does not depend on their order or on how often they occur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.blocks import row_blocks
+from mercer.data.checks import Matrix
+
+Hashes = NDArray[np.uint64]
+
+# Entries hashed at a time, few enough to stay in cache.
+ENTRIES_AT_A_TIME = 1 << 15
+
+
+def distinct_sample(X: Matrix, most: int) -> Matrix:
+    """Return at most this many distinct rows of a matrix, those of the smallest hash value.
+
+    A row with a whole weight and the same row written that many times give the same sample.
+    """
+    _, first = np.unique(_row_hashes(X), return_index=True)
+    return X[first[:most]]
+
+
+def _row_hashes(X: Matrix) -> Hashes:
+    """Return one hash per row, the sum over its entries that are not zero."""
+    salts = np.random.default_rng(0).integers(2**64, size=X.shape[1], dtype=np.uint64)
+    if not sp.issparse(X):
+        hashes = np.empty(X.shape[0], np.uint64)
+        for rows in row_blocks(X.shape, ENTRIES_AT_A_TIME):
+            hashes[rows] = _entry_hashes(X[rows], salts).sum(axis=1, dtype=np.uint64)
+        return _mixed(hashes)
+    # Sums modulo 2^64 may be taken as differences of running sums.
+    running = np.zeros(X.nnz + 1, np.uint64)
+    np.cumsum(_entry_hashes(X.data, salts[X.indices]), out=running[1:])
+    return _mixed(running[X.indptr[1:]] - running[X.indptr[:-1]])
+
+
+def _entry_hashes(values: NDArray[Any], salts: Hashes) -> Hashes:
+    # Adding zero turns -0.0 into 0.0.
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64)
+    return np.where(bits == 0, np.uint64(0), _mixed(bits + salts))
+
+
+def _mixed(z: Hashes) -> Hashes:
+    """Return the bits stirred by the finaliser of SplitMix64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

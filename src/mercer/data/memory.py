@@ -1,0 +1,61 @@
+"""How much memory there is, and how much a user allows."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+SHARE = 0.8
+
+
+def available_bytes() -> int:
+    """Return the memory that can be had now without swapping, within the container's limit."""
+    free = _meminfo()
+    limit = _cgroup_headroom()
+    return free if limit is None else min(free, limit)
+
+
+def memory_limit(memory: Any = None) -> int:
+    """Return the limit in bytes: a number, ``"512MB"``, ``"4GB"``, or a share of what is free."""
+    if memory is None:
+        return int(SHARE * available_bytes())
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)\s*", memory)
+        if match is None or match[2].upper() not in UNITS:
+            raise ValueError(
+                f"memory must be bytes or text such as '512MB' or '4GB', got {memory!r}"
+            )
+        return int(float(match[1]) * UNITS[match[2].upper()])
+    if isinstance(memory, bool) or not isinstance(memory, int | float) or not memory > 0:
+        raise ValueError(f"memory must be a positive number of bytes, got {memory!r}")
+    return int(memory)
+
+
+def gigabytes(n: float) -> str:
+    """Return a number of bytes as text in gigabytes."""
+    return f"{n / 1e9:.2f} GB" if n >= 1e7 else f"{n / 1e6:.2f} MB"
+
+
+def _meminfo() -> int:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _cgroup_headroom() -> int | None:
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
+            limit = file.read().strip()
+        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as file:
+            used = int(file.read())
+    except (OSError, ValueError):
+        return None
+    return None if limit == "max" else max(int(limit) - used, 0)

@@ -1,0 +1,18 @@
+"""Tiles: symbolic formulas, compiled to short programs, run natively or by the NumPy twin."""
+
+from mercer.engine.choose import describe
+from mercer.engine.evaluate import apply, evaluate
+from mercer.engine.program import Program, compile_expression
+from mercer.engine.rows import Rows
+from mercer.engine.tile import Expression, Tile
+
+__all__ = [
+    "Expression",
+    "Program",
+    "Rows",
+    "Tile",
+    "apply",
+    "compile_expression",
+    "describe",
+    "evaluate",
+]

@@ -1,0 +1,113 @@
+"""Gram blocks and products with them: bind the program to rows, then run the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.blocks import half_blocks, row_blocks
+from mercer.data.columns import take_rows
+from mercer.engine.choose import engine
+from mercer.engine.operands import Bound, Operand, bind
+from mercer.engine.program import Program
+from mercer.engine.sparse import sparse_block
+from mercer.engine.tile import Leaf, Opaque
+
+Array = NDArray[Any]
+
+# Entries of a block whose leaves are computed in Python: 8 MB in float64.
+BLOCK = 1 << 20
+# Difference of f(x, z) and f(z, x), relative to the largest value, that counts as rounding.
+ASYMMETRY = 1e-8
+
+
+def evaluate(program: Program, X: Any, Z: Any = None, out: Array | None = None) -> Array:
+    """Return the (n, m) matrix of a program on the rows of `X` and `Z` (None: the same rows)."""
+    bound = bind(program, X, Z)
+    if out is None:
+        out = np.empty(bound.shape, bound.dtype)
+    elif out.shape != bound.shape or out.dtype != bound.dtype:
+        raise ValueError(
+            f"out must have shape {bound.shape} and dtype {bound.dtype}, "
+            f"got {out.shape} and {out.dtype}"
+        )
+    if out.size == 0:
+        return out
+    if bound.is_ready:
+        engine().fill(bound, out)
+        return out
+    for rows, columns, mirrored, block in _blocks(bound):
+        engine().fill(block, out[rows, columns])
+        if mirrored:
+            out[columns, rows] = out[rows, columns].T
+    return out
+
+
+def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
+    """Return K(X, Z) @ V without storing the matrix; `Z` None means the same rows as `X`."""
+    bound = bind(program, X, Z)
+    vectors = np.asarray(V)
+    if vectors.dtype.kind not in "fiub":
+        raise ValueError(f"V must hold real numbers, got dtype {vectors.dtype}")
+    if vectors.ndim not in (1, 2) or vectors.shape[0] != bound.shape[1]:
+        raise ValueError(
+            f"V must have {bound.shape[1]} rows to be multiplied by K, got shape {vectors.shape}"
+        )
+    columns = vectors[:, None] if vectors.ndim == 1 else vectors
+    columns = columns.astype(np.float64, copy=False)
+    out = np.zeros((bound.shape[0], columns.shape[1]))
+    if out.size and bound.shape[1]:
+        _multiply(bound, columns, out)
+    dtype = np.result_type(bound.dtype, vectors.dtype) if vectors.dtype.kind == "f" else bound.dtype
+    return out.reshape(bound.shape[0], *vectors.shape[1:]).astype(dtype, copy=False)
+
+
+def _multiply(bound: Bound, V: Array, out: Array) -> None:
+    if bound.is_ready:
+        engine().multiply(bound, V, out)
+        return
+    for rows, columns, mirrored, block in _blocks(bound):
+        K = np.empty(block.shape, block.dtype)
+        engine().fill(block, K)
+        out[rows] += K @ V[columns]
+        if mirrored:
+            out[columns] += K.T @ V[rows]
+
+
+def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
+    """Yield blocks whose opaque and sparse inputs are computed, and whether each serves twice."""
+    n, m = bound.shape
+    whole = any(isinstance(o.source, Opaque) and o.source.whole for o in bound.operands)
+    halved = bound.symmetric and not whole
+    rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape, BLOCK))
+    for rows, columns in half_blocks(n, BLOCK) if halved else rows_only:
+        given = {
+            i: _given(o, rows, columns) for i, o in enumerate(bound.operands) if not o.is_ready
+        }
+        if halved and rows == columns:
+            for i, values in given.items():
+                _check_symmetric(values, bound.operands[i])
+        yield rows, columns, halved and rows != columns, bound.block(rows, columns, given)
+
+
+def _given(o: Operand, rows: slice, columns: slice) -> Array:
+    if isinstance(o.source, Leaf):
+        left, right = o.left[rows], o.right[columns]
+        return sparse_block(o.source.kind, left, right, o.weights, o.sensitivity)
+    right = o.right if o.source.whole else take_rows(o.right, columns)
+    block = o.source.fill(take_rows(o.left, rows), right)
+    return np.ascontiguousarray(block, dtype=np.float64)
+
+
+def _check_symmetric(block: Array, o: Operand) -> None:
+    """Refuse a user's function with f(x, z) != f(z, x), of which half the values are mirrored."""
+    gap = np.abs(block - block.T)
+    if isinstance(o.source, Opaque) and gap.max() > ASYMMETRY * np.abs(block).max():
+        i, j = np.unravel_index(gap.argmax(), gap.shape)
+        raise ValueError(
+            f"the kernel function is not symmetric: f(x, z) = {block[i, j]:.6g} but "
+            f"f(z, x) = {block[j, i]:.6g}; use (f(x, z) + f(z, x)) / 2"
+        )

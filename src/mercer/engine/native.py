@@ -1,0 +1,111 @@
+"""The native core: a bound program handed to the C++ tile loop."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.engine import _native
+from mercer.engine.operands import Bound, Operand
+from mercer.engine.program import FUNCTIONS, OPERATIONS, Program
+from mercer.engine.threads import thread_count
+from mercer.engine.tile import Leaf
+
+Array = NDArray[Any]
+
+KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "given")
+# Many vectors are multiplied in groups, to keep the working memory of a thread small.
+VECTORS_AT_A_TIME = 512
+
+
+def cpu_level() -> str:
+    """Return the level of the processor that the tiles run at: MERCER_CPU, or the best."""
+    return _level(os.environ.get("MERCER_CPU", ""))
+
+
+@functools.cache
+def _level(wanted: str) -> str:
+    try:
+        return str(_native.level(wanted))
+    except ValueError as error:
+        raise ValueError(f"MERCER_CPU={wanted!r}: {error}; try v2, v3, v4 or unset it") from None
+
+
+def fill(bound: Bound, out: Array) -> None:
+    """Write the Gram block of a bound program into `out`."""
+    code, constants = _code(bound.program)
+    _native.fill(
+        [_leaf(o, bound.dtype) for o in bound.operands],
+        code,
+        constants,
+        _factors(bound),
+        bound.program.n_slots,
+        out,
+        bound.symmetric,
+        thread_count(),
+        cpu_level(),
+    )
+
+
+def multiply(bound: Bound, V: Array, out: Array) -> None:
+    """Write K @ V into `out`, without storing K."""
+    code, constants = _code(bound.program)
+    leaves = [_leaf(o, bound.dtype) for o in bound.operands]
+    for start in range(0, V.shape[1], VECTORS_AT_A_TIME):
+        group = np.ascontiguousarray(V[:, start : start + VECTORS_AT_A_TIME])
+        products = np.zeros((out.shape[0], group.shape[1]))
+        _native.multiply(
+            leaves,
+            code,
+            constants,
+            _factors(bound),
+            bound.program.n_slots,
+            group,
+            products,
+            bound.symmetric,
+            bound.dtype == np.float32,
+            thread_count(),
+            cpu_level(),
+        )
+        out[:, start : start + VECTORS_AT_A_TIME] = products
+
+
+@functools.lru_cache(maxsize=256)
+def _code(program: Program) -> tuple[Array, Array]:
+    steps = program.instructions
+    code = [
+        (OPERATIONS.index(s.operation), s.target, s.first, s.second, FUNCTIONS.index(s.function))
+        for s in steps
+    ]
+    constants = [(s.a, s.b, s.c, s.d) for s in steps]
+    return np.array(code, dtype=np.int32), np.array(constants, dtype=np.float64)
+
+
+def _factors(bound: Bound) -> list[tuple[Array, Array]]:
+    return [
+        (np.ascontiguousarray(left, np.float64), np.ascontiguousarray(right, np.float64))
+        for left, right in bound.factors
+    ]
+
+
+def _leaf(o: Operand, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    if o.given is not None:
+        return (KINDS.index("given"), np.asarray(o.given, dtype), None, None, None, 0.0)
+    assert isinstance(o.source, Leaf)
+    left, right = np.asarray(o.left, dtype), np.asarray(o.right, dtype)
+    centre = _centre(left) if o.source.kind == "squared_distance" else None
+    return (KINDS.index(o.source.kind), left, right, o.weights, centre, o.sensitivity)
+
+
+def _centre(A: Array) -> Array | None:
+    """Return the mean row where subtracting it shortens the rows, else None.
+
+    Squared distances from inner products lose digits in proportion to the squared norms.
+    """
+    mean = A.mean(axis=0, dtype=np.float64)
+    typical = np.einsum("ij,ij->", A, A, dtype=np.float64) / len(A)
+    return mean if mean @ mean > 0.1 * typical else None

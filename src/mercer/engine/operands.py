@@ -1,0 +1,100 @@
+"""Binding: a program met with rows gives the matrices and vectors that its inputs name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.engine.program import Input, Program
+from mercer.engine.rows import Rows, leaf_matrices
+from mercer.engine.tile import Leaf
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One input of a program on actual rows: left and right matrices, or raw rows if opaque.
+
+    ``given`` holds the values of the whole block where they are known already.
+    """
+
+    source: Input
+    left: Any
+    right: Any
+    weights: NDArray[Any] | None = None
+    sensitivity: float = 0.0
+    given: NDArray[Any] | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the tile loop can use this input: its values are given, or both sides dense."""
+        if self.given is not None:
+            return True
+        is_sparse = sp.issparse(self.left) or sp.issparse(self.right)
+        return isinstance(self.source, Leaf) and not is_sparse
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A program with its data: everything a tile loop needs.
+
+    ``symmetric`` says that both sides are the same rows, so half of the entries suffice.
+    """
+
+    program: Program
+    operands: tuple[Operand, ...]
+    factors: tuple[tuple[NDArray[Any], NDArray[Any]], ...]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    symmetric: bool
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the tile loop can run on it as it is."""
+        return all(o.is_ready for o in self.operands)
+
+    def block(self, rows: slice, columns: slice, given: dict[int, NDArray[Any]]) -> Bound:
+        """Return the part of it for some rows and columns, with these inputs' values given."""
+        operands = tuple(
+            replace(o, given=given[i])
+            if i in given
+            else replace(o, left=o.left[rows], right=o.right[columns])
+            for i, o in enumerate(self.operands)
+        )
+        factors = tuple((left[rows], right[columns]) for left, right in self.factors)
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        return Bound(self.program, operands, factors, shape, self.dtype, symmetric=False)
+
+
+def bind(program: Program, X: Any, Z: Any = None) -> Bound:
+    """Return the program bound to the rows of `X` and of `Z` (None: the same rows)."""
+    left = Rows(X, "X")
+    right = left if Z is None else Rows(Z, "Z")
+    operands = tuple(
+        _operand(source, left, right, sensitivity)
+        for source, sensitivity in zip(program.inputs, program.sensitivity, strict=True)
+    )
+    factors = tuple(
+        (v := left.factor(f), v if right is left else right.factor(f)) for f in program.factors
+    )
+    sides = [side for o in operands for side in (o.left, o.right)] or [X, X if Z is None else Z]
+    single = all(getattr(side, "dtype", None) == np.float32 for side in sides)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
+
+
+def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Operand:
+    if not isinstance(source, Leaf):
+        rows = left.raw(source.view)
+        return Operand(source, rows, rows if right is left else right.raw(source.view))
+    A, B = leaf_matrices(source, left, right)
+    if source.weights is not None and len(source.weights) != A.shape[1]:
+        raise ValueError(
+            f"length_scale has {len(source.weights)} entries but the rows have "
+            f"{A.shape[1]} columns; give one per column or a single number"
+        )
+    weights = None if source.weights is None else np.array(source.weights)
+    return Operand(source, A, B, weights, sensitivity)

@@ -1,0 +1,108 @@
+"""One side's rows behind the views of a program, and the diagonal k(x, x) over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.checks import Matrix, as_matrix, as_vector, check_not_negative
+from mercer.data.columns import n_rows, select_columns, take_rows
+from mercer.engine import twin
+from mercer.engine.program import Factor, Input, Program, compile_expression
+from mercer.engine.tile import Leaf, Normalize, Opaque, Select, Transform, View
+
+NON_NEGATIVE = {"minimum": "min(x, z)", "chi2": "the chi-squared distance"}
+DIAGONAL_BLOCK = 32
+
+
+def see(view: View, X: Any) -> Any:
+    """Return the rows `X` seen through a view."""
+    for step in view:
+        X = select_columns(X, step.columns) if isinstance(step, Select) else step.g(X)
+    return X
+
+
+class Rows:
+    """One side's rows, with every view of them worked out at most once."""
+
+    def __init__(self, X: Any, name: str) -> None:
+        self.X = X
+        self.name = name
+        self.n = n_rows(X)
+        self._matrices: dict[View, Matrix] = {}
+
+    def raw(self, view: View) -> Any:
+        """Return the rows behind a view, unchecked, for a leaf that fills its own tile."""
+        rows = see(view, self.X)
+        self._check_length(n_rows(rows))
+        return rows
+
+    def matrix(self, view: View, kind: str) -> Matrix:
+        """Return the rows behind a view as a matrix of floats fit for this kind of leaf."""
+        if view not in self._matrices:
+            is_mapped = any(isinstance(step, Transform) for step in view)
+            name = f"g({self.name})" if is_mapped else self.name
+            matrix = as_matrix(see(view, self.X), name)
+            self._check_length(matrix.shape[0])
+            self._matrices[view] = matrix
+        if kind in NON_NEGATIVE:
+            check_not_negative(self._matrices[view], NON_NEGATIVE[kind])
+        return self._matrices[view]
+
+    def factor(self, f: Factor) -> NDArray[Any]:
+        """Return the vector by which the rows of a tile are multiplied."""
+        if isinstance(f, Normalize):
+            d = self.diagonal(compile_expression(f.argument))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(d > 0.0, 1.0 / np.sqrt(d), 0.0)
+        return as_vector(f.f(see(f.view, self.X)), self.n, "f(X) in scaled_by")
+
+    def diagonal(self, program: Program) -> NDArray[Any]:
+        """Return k(x_i, x_i) for every row, without a matrix."""
+        with np.errstate(over="ignore"):
+            leaves = [self._paired(source) for source in program.inputs]
+        factors = [(v := self.factor(f), v) for f in program.factors]
+        return twin.run(program, leaves, factors, (self.n,), np.dtype(np.float64))
+
+    def _paired(self, source: Input) -> NDArray[Any]:
+        if isinstance(source, Opaque):
+            return self._opaque_diagonal(source)
+        A = self.matrix(source.left, source.kind)
+        B = self.matrix(source.right, source.kind)
+        if source.kind == "dot":
+            product = A.multiply(B) if sp.issparse(A) else np.multiply(A, B, dtype=np.float64)
+            return np.asarray(product.sum(axis=1)).reshape(-1)
+        if source.kind == "minimum":
+            dense = A.toarray() if sp.issparse(A) else A
+            return dense.prod(axis=1, dtype=np.float64)
+        return np.zeros(self.n)
+
+    def _opaque_diagonal(self, source: Opaque) -> NDArray[Any]:
+        X = self.raw(source.view)
+        if source.diagonal is not None:
+            return np.asarray(source.diagonal(X))
+        values = np.empty(self.n)
+        for start in range(0, self.n, DIAGONAL_BLOCK):
+            rows = take_rows(X, slice(start, start + DIAGONAL_BLOCK))
+            block = np.asarray(source.fill(rows, rows))
+            values[start : start + len(block)] = np.diagonal(block)
+        return values
+
+    def _check_length(self, n: int) -> None:
+        if n != self.n:
+            raise ValueError(
+                f"a map in the kernel turned {self.n} rows into {n}; it must keep the rows"
+            )
+
+
+def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
+    """Return both sides of a numeric leaf, checked against each other."""
+    A, B = left.matrix(leaf.left, leaf.kind), right.matrix(leaf.right, leaf.kind)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"
+        )
+    return A, B

@@ -1,0 +1,76 @@
+"""Comparisons of sparse rows: the products by SciPy, with the digits that they lose restored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.data.checks import Matrix
+from mercer.engine.twin import LEAVES, Array
+
+# Where a squared distance is this small beside the norms, its digits are recomputed.
+NEAR = 2.0**-10
+# Largest sum of norms, in units of the length scale, at which the product form keeps 12 digits.
+REACH = 500.0
+
+
+def sparse_block(
+    kind: str, A: Matrix, B: Matrix, weights: Array | None, sensitivity: float
+) -> Array:
+    """Return the (n, m) block of one leaf for rows of which at least one side is sparse."""
+    A, B = _float64(A), _float64(B)
+    if kind == "dot":
+        return _product(A, B)
+    if kind == "minimum":
+        return LEAVES[kind](_dense(A), _dense(B), None)
+    if kind == "squared_distance":
+        scaled_A, scaled_B = _scaled(A, weights), _scaled(B, weights)
+        a, b = _norms(scaled_A), _norms(scaled_B)
+        if sensitivity * (a.max(initial=0.0) + b.max(initial=0.0)) <= REACH:
+            return _squared_distance(scaled_A, scaled_B, a, b)
+    columns = _used_columns(A, B)
+    some = None if weights is None else weights[columns]
+    return LEAVES[kind](_dense(A[:, columns]), _dense(B[:, columns]), some)
+
+
+def _float64(A: Matrix) -> Matrix:
+    return A.astype(np.float64, copy=False)
+
+
+def _scaled(A: Matrix, weights: Array | None) -> Matrix:
+    if weights is None:
+        return A
+    roots = np.sqrt(weights)
+    return A.multiply(roots[None, :]).tocsr() if sp.issparse(A) else A * roots
+
+
+def _norms(A: Matrix) -> Array:
+    squares = A.multiply(A) if sp.issparse(A) else A * A
+    return np.asarray(squares.sum(axis=1)).reshape(-1)
+
+
+def _product(A: Matrix, B: Matrix) -> Array:
+    product: Any = A @ B.T
+    return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+
+def _squared_distance(A: Matrix, B: Matrix, a: Array, b: Array) -> Array:
+    norms = a[:, None] + b[None, :]
+    D = norms - 2.0 * _product(A, B)
+    rows, columns = np.nonzero(NEAR * norms >= D)
+    difference = A[rows] - B[columns]
+    D[rows, columns] = _norms(sp.csr_array(difference) if sp.issparse(difference) else difference)
+    return D
+
+
+def _used_columns(A: Matrix, B: Matrix) -> Array:
+    """Return the columns in which either side has an entry: the others add nothing."""
+    used = [np.unique(M.indices) if sp.issparse(M) else np.arange(M.shape[1]) for M in (A, B)]
+    columns = np.union1d(*used)
+    return columns if columns.size else np.zeros(1, dtype=int)
+
+
+def _dense(A: Matrix) -> Array:
+    return A.toarray() if sp.issparse(A) else np.asarray(A)

@@ -1,0 +1,6 @@
+"""Estimators with the contract of scikit-learn, thin: check, gram, solve, keep."""
+
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.ridge import KernelRidge
+
+__all__ = ["KernelEstimator", "KernelRidge"]

@@ -1,0 +1,50 @@
+"""The chooser: which Gram serves a kernel on some rows under a memory limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.gram.dense import DenseGram
+from mercer.gram.gram import Gram
+from mercer.gram.precomputed import PrecomputedGram, as_finished
+from mercer.gram.streamed import StreamedGram
+from mercer.kernels import Kernel, Precomputed, as_kernel
+
+
+def gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
+    """Return the Gram matrix k(x_i, x_j): held where it fits into the memory, else streamed.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k; ``"median"`` is resolved on `X`. With `Precomputed` the rows are those of a finished
+        Gram matrix.
+    X : rows
+        An array, CSR matrix or table.
+    memory : int or str, optional
+        The limit, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free memory by default.
+    """
+    gram = unheld_gram_of(kernel, X, memory)
+    if isinstance(gram, StreamedGram) and gram.dense_bytes <= gram.memory:
+        return DenseGram(gram.kernel, X, gram.memory)
+    return gram
+
+
+def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
+    """Return the Gram matrix without holding it, for a solver that overwrites its own copy.
+
+    The parameters are those of `gram_of`.
+    """
+    k = as_kernel(kernel)
+    if k == Precomputed():
+        return PrecomputedGram(X, memory)
+    if is_precomputed(k):
+        X = as_finished(X)
+    return StreamedGram(k, X, memory)
+
+
+def is_precomputed(kernel: Kernel) -> bool:
+    """Whether the rows that the kernel reads are those of a finished Gram matrix."""
+    if kernel.parts:
+        return any(is_precomputed(part) for part in kernel.parts)
+    return isinstance(kernel, Precomputed)

@@ -1,0 +1,96 @@
+"""The contract of a Gram matrix as an operator, and the shifted Gram that it returns."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.gram.operator import Array, Index, Operator, check_fits, positions
+
+
+class Gram(Operator):
+    """The symmetric matrix K with K_ij = k(x_i, x_j), as an operator.
+
+    It knows kernel and data, and no solver. ``memory`` is the limit in bytes for `dense`.
+    """
+
+    memory: int
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Return k(x_i, x_i) for every row."""
+
+    @property
+    def T(self) -> Self:
+        return self
+
+    def shifted(self, d: Any) -> ShiftedGram:
+        """Return K + diag(d) for a number or a vector d."""
+        return ShiftedGram(self, d)
+
+    def fresh(self) -> Array:
+        """Return all entries in float64 as a new array, which the caller may overwrite."""
+        check_fits(self.shape, np.float64, self.memory)
+        K = self.dense()
+        return np.array(K, np.float64, order="C", copy=None if K.flags.writeable else True)
+
+
+class ShiftedGram(Gram):
+    """K + diag(d), the Gram matrix of a kernel plus noise of its own on every row.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    d : float or array of shape (n,)
+        What is added to the diagonal.
+    """
+
+    def __init__(self, gram: Gram, d: Any) -> None:
+        n = len(gram)
+        shift = np.asarray(d)
+        if shift.dtype.kind not in "fiub" or shift.shape not in ((), (n,)):
+            raise ValueError(
+                f"a shift must be a number or a vector of {n} numbers, "
+                f"got shape {shift.shape} and dtype {shift.dtype}"
+            )
+        if not np.isfinite(shift).all():
+            raise ValueError(f"a shift must be finite, got {shift[~np.isfinite(shift)][0]}")
+        self.gram = gram
+        self.shift = np.broadcast_to(shift.astype(np.float64), (n,))
+        self.memory = gram.memory
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.gram.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.gram.dtype
+
+    def product(self, V: Array) -> Array:
+        shift = self.shift if V.ndim == 1 else self.shift[:, None]
+        KV = self.gram.product(V)
+        return KV + (shift * V).astype(KV.dtype, copy=False)
+
+    def diagonal(self) -> Array:
+        return self.gram.diagonal() + self.shift
+
+    def rows(self, index: Index) -> Array:
+        chosen = positions(index, len(self))
+        block = np.array(self.gram.rows(chosen))
+        block[np.arange(len(chosen)), chosen] += self.shift[chosen]
+        return block
+
+    def dense(self) -> Array:
+        K = self.gram.dense()
+        if not K.flags.writeable:
+            check_fits(self.shape, self.dtype, self.memory)
+            K = K.copy()
+        K.reshape(-1)[:: len(self) + 1] += self.shift
+        return K
+
+    def shifted(self, d: Any) -> ShiftedGram:
+        return ShiftedGram(self.gram, self.shift + ShiftedGram(self.gram, d).shift)

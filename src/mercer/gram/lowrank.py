@@ -1,0 +1,54 @@
+"""The Gram matrix of explicit features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.data.checks import as_matrix
+from mercer.data.memory import memory_limit
+from mercer.gram.gram import Gram
+from mercer.gram.operator import Array, Index, check_fits, positions
+
+
+class LowRankGram(Gram):
+    """F F', of which only the features F are stored.
+
+    Parameters
+    ----------
+    F : array of shape (n, r)
+        One row of features per row of data.
+    memory : int or str, optional
+        The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
+    """
+
+    def __init__(self, F: Any, memory: Any = None) -> None:
+        self.memory = memory_limit(memory)
+        self.F = as_matrix(F, "F")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n = self.F.shape[0]
+        return n, n
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.F.dtype)
+
+    def product(self, V: Array) -> Array:
+        return np.asarray(self.F @ (self.F.T @ V))
+
+    def diagonal(self) -> Array:
+        return np.asarray((self.F * self.F).sum(axis=1))
+
+    def rows(self, index: Index) -> Array:
+        return _filled(self.F[positions(index, len(self))] @ self.F.T)
+
+    def dense(self) -> Array:
+        check_fits(self.shape, self.dtype, self.memory)
+        return _filled(self.F @ self.F.T)
+
+
+def _filled(K: Any) -> Array:
+    return K if isinstance(K, np.ndarray) else K.toarray()

@@ -1,0 +1,58 @@
+"""The Gram matrix that the user brought."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.data.blocks import half_blocks
+from mercer.data.checks import as_matrix
+from mercer.data.memory import memory_limit
+from mercer.gram.dense import HeldGram
+from mercer.gram.operator import Array
+
+# Entries compared at a time: 8 MB in float64.
+ENTRIES_AT_A_TIME = 1 << 20
+
+
+class PrecomputedGram(HeldGram):
+    """A finished matrix: square, real, finite and symmetric within 8 eps max|K|.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        The matrix; it is not copied.
+    memory : int or str, optional
+        The limit for copies of it, in bytes or as ``"4GB"``; a share of the free memory by
+        default.
+    """
+
+    def __init__(self, K: Any, memory: Any = None) -> None:
+        super().__init__(as_finished(K), memory_limit(memory))
+
+
+def as_finished(K: Any) -> Array:
+    """Return `K` as a dense matrix of floats, or say why it cannot be a Gram matrix."""
+    matrix = as_matrix(K, "the precomputed Gram matrix")
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"a precomputed Gram matrix must be square, got shape {matrix.shape}; "
+            "give k(x_i, x_j) of the training rows with themselves"
+        )
+    dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    _check_symmetric(dense)
+    return dense
+
+
+def _check_symmetric(K: Array) -> None:
+    tolerance = 8 * np.finfo(K.dtype).eps * max(K.max(), -K.min())
+    for rows, columns in half_blocks(len(K), ENTRIES_AT_A_TIME):
+        gap = np.abs(K[rows, columns] - K[columns, rows].T)
+        if gap.max() > tolerance:
+            i, j = np.unravel_index(gap.argmax(), gap.shape)
+            i, j = int(i) + rows.start, int(j) + columns.start
+            raise ValueError(
+                f"a precomputed Gram matrix must be symmetric, but K[{i}, {j}] = {K[i, j]:.17g} "
+                f"and K[{j}, {i}] = {K[j, i]:.17g}; use (K + K.T) / 2 if they should be equal"
+            )

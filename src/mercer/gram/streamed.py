@@ -1,0 +1,59 @@
+"""The Gram matrix recomputed in every product, of which nothing is stored."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.data.columns import n_rows, take_rows
+from mercer.data.memory import memory_limit
+from mercer.engine import apply, evaluate
+from mercer.engine.operands import bind
+from mercer.gram.gram import Gram
+from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.kernels import Kernel
+
+
+class StreamedGram(Gram):
+    """k(x_i, x_j), computed tile by tile whenever it is multiplied.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k; ``"median"`` is resolved on `X`.
+    X : rows
+        An array, CSR matrix or table.
+    memory : int or str, optional
+        The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, memory: Any = None) -> None:
+        self.memory = memory_limit(memory)
+        self.kernel = kernel.resolved(X)
+        self.X = X
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n = n_rows(self.X)
+        return n, n
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        # Only the rows behind the kernel's own views tell whether all of them are float32.
+        return bind(self.kernel.program, self.X).dtype
+
+    def product(self, V: Array) -> Array:
+        return apply(self.kernel.program, self.X, None, V)
+
+    def diagonal(self) -> Array:
+        return self.kernel.diagonal(self.X).astype(self.dtype, copy=False)
+
+    def rows(self, index: Index) -> Array:
+        chosen = positions(index, len(self))
+        return evaluate(self.kernel.program, take_rows(self.X, chosen), self.X)
+
+    def dense(self) -> Array:
+        check_fits(self.shape, self.dtype, self.memory)
+        return evaluate(self.kernel.program, self.X)

@@ -1,0 +1,146 @@
+"""Domains of kernel parameters: each turns what was given into a plain value, or says why not.
+
+A kernel's author writes ``c: float = positive(1.0)``; the check runs when the kernel is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import MISSING, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+Check = Callable[[Any], Any]
+
+
+def _field(check: Check, default: Any) -> Any:
+    return field(default=default, metadata={"domain": check})
+
+
+def real(default: Any = MISSING) -> Any:
+    """Declare a finite real number."""
+    return _field(_real, default)
+
+
+def positive(default: Any = MISSING) -> Any:
+    """Declare a positive finite number."""
+    return _field(_positive, default)
+
+
+def non_negative(default: Any = MISSING) -> Any:
+    """Declare a finite number of at least zero."""
+    return _field(_non_negative, default)
+
+
+def whole(default: Any = MISSING) -> Any:
+    """Declare a whole number of at least one."""
+    return _field(_whole, default)
+
+
+def length_scale(default: Any = MISSING) -> Any:
+    """Declare a length scale: positive, one per column, ``"median"`` or ``"columns"``."""
+    return _field(_length_scale, default)
+
+
+def slope(default: Any = MISSING) -> Any:
+    """Declare a real factor, or ``"columns"``: one over the number of columns."""
+    return _field(_slope, default)
+
+
+def coefficients(default: Any = MISSING) -> Any:
+    """Declare a tuple of numbers of at least zero."""
+    return _field(_coefficients, default)
+
+
+def symmetric_matrix(default: Any = MISSING) -> Any:
+    """Declare a symmetric matrix, kept as a tuple of rows."""
+    return _field(_symmetric_matrix, default)
+
+
+def function(default: Any = MISSING) -> Any:
+    """Declare a callable."""
+    return _field(_function, default)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a positive number given outside a field, or say what is wrong with it."""
+    try:
+        return _positive(value)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}, got {value!r}") from None
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise ValueError("must be a real number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("must be finite")
+    return number
+
+
+def _positive(value: Any) -> float:
+    number = _real(value)
+    if number <= 0.0:
+        raise ValueError("must be positive")
+    return number
+
+
+def _non_negative(value: Any) -> float:
+    number = _real(value)
+    if number < 0.0:
+        raise ValueError("must not be negative, or the result would not be a kernel")
+    return number
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, Real) and not isinstance(value, Integral) and float(value).is_integer():
+        value = int(float(value))
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < 1:
+        raise ValueError("must be a whole number of at least 1")
+    return int(value)
+
+
+def _length_scale(value: Any) -> float | tuple[float, ...] | str:
+    if isinstance(value, str):
+        if value not in ("median", "columns"):
+            raise ValueError("must be positive, a tuple of positive numbers, or 'median'")
+        return value
+    if isinstance(value, tuple | list | np.ndarray) and np.ndim(value) == 1:
+        if len(value) == 0:
+            raise ValueError("must have one entry per column")
+        return tuple(_positive(v) for v in value)
+    return _positive(value)
+
+
+def _slope(value: Any) -> float | str:
+    return value if isinstance(value, str) and value == "columns" else _real(value)
+
+
+def _coefficients(value: Any) -> tuple[float, ...]:
+    if not isinstance(value, tuple | list | np.ndarray) or len(value) == 0:
+        raise ValueError("must be a non-empty list of numbers, the constant term first")
+    return tuple(_non_negative(v) for v in value)
+
+
+def _symmetric_matrix(value: Any) -> tuple[tuple[float, ...], ...]:
+    matrix = np.asarray(value)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "fiu":
+        raise ValueError("must be a square matrix of real numbers")
+    if not np.isfinite(matrix).all():
+        raise ValueError("must be finite")
+    if not np.array_equal(matrix, matrix.T):
+        raise ValueError("must be symmetric, or k(x, z) would differ from k(z, x)")
+    return tuple(tuple(float(v) for v in row) for row in matrix)
+
+
+def _function(value: Any) -> Callable[..., Any]:
+    if not callable(value):
+        raise ValueError("must be a function")
+    return value

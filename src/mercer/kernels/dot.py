@@ -1,0 +1,149 @@
+"""Kernels of the inner product x'z."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.data.checks import as_matrix
+from mercer.engine import Expression, Tile
+from mercer.kernels import domains
+from mercer.kernels.formula import Array, Rule
+from mercer.kernels.kernel import Kernel
+from mercer.kernels.notation import matrix
+
+
+def _number(scale: Any) -> Any:
+    if isinstance(scale, str):
+        raise ValueError(f"scale is the rule {scale!r}; resolve it on rows first: k.resolved(X)")
+    return scale
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """Inner product plus a constant: x'z + c.
+
+    Parameters
+    ----------
+    offset : float
+        c, at least zero for a valid kernel.
+    """
+
+    offset: float = domains.real(0.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.dot() + self.offset
+
+    def rule(self) -> Rule:
+        return "inner product plus a non-negative constant" if self.offset >= 0 else None
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """Power of the inner product: (s x'z + c)^p.
+
+    Parameters
+    ----------
+    degree : int
+        p, at least one.
+    offset : float
+        c, at least zero for a valid kernel.
+    scale : float or "columns"
+        s; ``"columns"`` is one over the number of columns.
+    """
+
+    degree: int = domains.whole(2)
+    offset: float = domains.real(1.0)
+    scale: float | str = domains.slope(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return (_number(self.scale) * t.dot() + self.offset) ** self.degree
+
+    def rule(self) -> Rule:
+        valid = self.offset >= 0 and (self.scale == "columns" or float(self.scale) >= 0)
+        return "whole power of a non-negative combination of x'z and 1" if valid else None
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """Hyperbolic tangent of the inner product: tanh(s x'z + c), which is not positive definite.
+
+    Parameters
+    ----------
+    scale : float or "columns"
+        s; ``"columns"`` is one over the number of columns.
+    offset : float
+        c.
+    """
+
+    scale: float | str = domains.slope(1.0)
+    offset: float = domains.real(0.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.tanh(_number(self.scale) * t.dot() + self.offset)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """Cosine of the angle between two rows: x'z / (||x|| ||z||), zero for a zero row."""
+
+    def lower(self, t: Tile) -> Expression:
+        return t.normalize(t.dot())
+
+    def rule(self) -> Rule:
+        return "normalised inner product"
+
+
+@dataclass(frozen=True)
+class MatrixMap:
+    """The map of rows z -> A z."""
+
+    A: tuple[tuple[float, ...], ...]
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the rows it maps."""
+        return len(self.A)
+
+    def __call__(self, Z: Any) -> Array:
+        rows = as_matrix(Z, "Z")
+        if rows.shape[1] != self.n_columns:
+            raise ValueError(
+                f"Bilinear: A has {self.n_columns} columns but the rows have {rows.shape[1]}; "
+                "they must agree"
+            )
+        return np.asarray(rows @ np.array(self.A).T, dtype=rows.dtype)
+
+    def as_latex(self, z: str) -> str:
+        """Return A z as a formula."""
+        return f"{matrix(self.A)} {z}"
+
+
+@dataclass(frozen=True)
+class Bilinear(Kernel):
+    """Bilinear form x'Az of a symmetric matrix A, valid when A is positive semi-definite.
+
+    Parameters
+    ----------
+    A : symmetric matrix
+        Kept as a tuple of rows.
+    """
+
+    A: tuple[tuple[float, ...], ...] = domains.symmetric_matrix()
+
+    def lower(self, t: Tile) -> Expression:
+        return t.dot(MatrixMap(self.A))
+
+    def rule(self) -> Rule:
+        A = np.array(self.A)
+        smallest = np.linalg.eigvalsh(A)[0]
+        rounding = 10 * len(A) * np.finfo(float).eps * np.abs(A).max()
+        return "x'Az with A positive semi-definite" if smallest >= -rounding else None
+
+    def suspects(self) -> list[dict[str | int, float]]:
+        # The ends of the spectrum, scaled to k(x, x) = -1 and 1, so that they can cancel.
+        values, vectors = np.linalg.eigh(np.array(self.A))
+        ends = [(values[i], vectors[:, i]) for i in (0, -1) if values[i] != 0.0]
+        return [dict(enumerate((v / np.sqrt(abs(s))).tolist())) for s, v in ends]

@@ -1,0 +1,115 @@
+"""A function of two rows, written once as a formula on tiles, and evaluated on data."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.engine import Expression, Program, Rows, Tile, compile_expression, evaluate
+from mercer.kernels.heuristics import RULES, resolve
+from mercer.kernels.params import Parametric
+
+Array = NDArray[Any]
+Rule = str | None
+
+
+@dataclass(frozen=True)
+class Formula(Parametric, ABC):
+    """A function of two rows; every way of evaluating it follows from ``lower``."""
+
+    metric: ClassVar[str] = "euclidean"
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if "domain" not in f.metadata:
+                continue
+            value = getattr(self, f.name)
+            try:
+                object.__setattr__(self, f.name, f.metadata["domain"](value))
+            except ValueError as error:
+                raise ValueError(
+                    f"{type(self).__name__}: {f.name} {error}, got {value!r}"
+                ) from None
+
+    @abstractmethod
+    def lower(self, t: Tile) -> Expression:
+        """Return the formula of k(x, z) on the symbolic tile `t`."""
+
+    def rule(self) -> Rule:
+        """Return the theorem by which this is positive semi-definite, or None."""
+        return None
+
+    @property
+    def program(self) -> Program:
+        """The compiled formula."""
+        return _program(self)
+
+    def __call__(self, X: Any, Z: Any = None) -> Array:
+        """Return the Gram matrix k(x_i, z_j) of shape (n, m); `Z` defaults to `X`."""
+        return evaluate(self.resolved(X).program, X, None if Z is X else Z)
+
+    def diagonal(self, X: Any) -> Array:
+        """Return k(x_i, x_i) for every row, without a matrix."""
+        return Rows(X, "X").diagonal(self.resolved(X).program)
+
+    def distance(self, X: Any, Z: Any = None) -> Array:
+        """Return the feature-space distances sqrt(k(x,x) - 2 k(x,z) + k(z,z)), clamped at 0."""
+        k = self.resolved(X)
+        same = Z is None or Z is X
+        left = k.diagonal(X)
+        right = left if same else k.diagonal(Z)
+        squared = left[:, None] + right[None, :] - 2.0 * k(X, Z)
+        if same:
+            np.fill_diagonal(squared, 0.0)
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    @property
+    def parts(self) -> tuple[Self, ...]:
+        """The formulas this one is made of."""
+        values = [getattr(self, f.name) for f in fields(self)]
+        flat = [v for value in values for v in (value if isinstance(value, tuple) else (value,))]
+        return tuple(v for v in flat if isinstance(v, Formula))  # type: ignore[misc]
+
+    def inputs(self, X: Any) -> Any:
+        """Return what the parts of this formula see of the rows `X`."""
+        return X
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether every parameter is a number rather than a rule such as ``"median"``."""
+        return not _ruled(self) and all(part.is_resolved for part in self.parts)
+
+    def resolved(self, X: Any) -> Self:
+        """Return the formula with ``"median"`` and ``"columns"`` replaced by numbers from `X`."""
+        if self.is_resolved:
+            return self
+        changes: dict[str, Any] = {
+            f.name: resolve(getattr(self, f.name), f.name, X, self.metric) for f in _ruled(self)
+        }
+        seen = self.inputs(X) if self.parts else X
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, Formula):
+                changes[f.name] = value.resolved(seen)
+            elif isinstance(value, tuple) and any(isinstance(v, Formula) for v in value):
+                changes[f.name] = tuple(v.resolved(seen) for v in value)
+        return self.with_params(**changes)
+
+
+def _ruled(formula: Formula) -> list[Field[Any]]:
+    return [f for f in fields(formula) if "domain" in f.metadata and _is_rule(formula, f.name)]
+
+
+def _is_rule(formula: Formula, name: str) -> bool:
+    value = getattr(formula, name)
+    return isinstance(value, str) and value in RULES
+
+
+@functools.lru_cache(maxsize=256)
+def _program(formula: Formula) -> Program:
+    return compile_expression(formula.lower(Tile()))

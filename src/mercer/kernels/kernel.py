@@ -1,0 +1,365 @@
+"""The contract of a kernel, and the kernels that its operators return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mercer.data.columns import select_columns
+from mercer.engine import Expression, Tile
+from mercer.kernels import domains, printing
+from mercer.kernels.formula import Formula, Rule
+from mercer.kernels.latex import latex, symbolic
+from mercer.kernels.proof import Proof, Validity
+from mercer.kernels.search import check_validity
+
+
+@dataclass(frozen=True)
+class Kernel(Formula):
+    """A symmetric similarity of two rows, with the rules that build kernels from kernels.
+
+    A subclass is a frozen dataclass with ``lower``, which states the formula, and ``rule``,
+    which names the theorem that makes it positive semi-definite (or returns None).
+    """
+
+    precedence: ClassVar[int] = printing.CALL
+
+    # Validity and spelling
+
+    def proof(self) -> Proof | None:
+        """Return the proof tree that this kernel is positive semi-definite, or None."""
+        rule = self.rule()
+        premises = [part.proof() for part in self.parts]
+        if rule is None or any(p is None for p in premises):
+            return None
+        return Proof(str(self), rule, tuple(p for p in premises if p is not None))
+
+    def check(self, X: Any = None, *, trials: int = 200, random_state: int = 0) -> Validity:
+        """Return whether the kernel is PROVED, CONSISTENT or REFUTED, with the evidence.
+
+        Parameters
+        ----------
+        X : rows, optional
+            Rows on which to look for a witness, beside the built-in designs.
+        trials : int
+            Number of designs of points to try when there is no proof.
+        random_state : int
+            Seed of the random designs.
+        """
+        return check_validity(self, X, trials, random_state)
+
+    def suspects(self) -> list[dict[str | int, float]]:
+        """Return points, as values by column, at which the search for a witness should look."""
+        return [point for part in self.parts for point in part.suspects()]
+
+    def __str__(self) -> str:
+        return printing.call(self)
+
+    def latex(self) -> str:
+        """Return the formula in LaTeX, derived from ``lower``."""
+        return latex(symbolic(self))
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+    def _repr_html_(self) -> str:
+        return printing.html(self)
+
+    # Algebra
+
+    # An array on the left leaves the answer to the kernel, instead of taking it for a number.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> Kernel:
+        term = _as_term(other)
+        return NotImplemented if term is None else Sum((self, term))
+
+    def __radd__(self, other: Any) -> Kernel:
+        term = _as_term(other)
+        return NotImplemented if term is None else Sum((term, self))
+
+    def __mul__(self, other: Any) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product((self, other))
+        return Scaled(self, other) if _is_number(other) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return Scaled(self, other) if _is_number(other) else NotImplemented
+
+    def __pow__(self, exponent: int) -> Kernel:
+        return Power(self, exponent)
+
+    def exp(self) -> Kernel:
+        """Return exp(k)."""
+        return Exp(self)
+
+    def polynomial(self, coefficients: tuple[float, ...] | list[float]) -> Kernel:
+        """Return c0 + c1 k + c2 k^2 + ... with coefficients of at least zero."""
+        return PolynomialOf(self, coefficients)  # type: ignore[arg-type]
+
+    def normalized(self) -> Kernel:
+        """Return k(x, z) / sqrt(k(x, x) k(z, z)), which is 0 where a diagonal is 0."""
+        return Normalized(self)
+
+    def scaled_by(self, f: Callable[[Any], Any]) -> Kernel:
+        """Return f(x) k(x, z) f(z) for a function f(X) -> (n,)."""
+        return ScaledBy(self, f)
+
+    def after(self, g: Callable[[Any], Any]) -> Kernel:
+        """Return k(g(x), g(z)) for a function g(X) -> rows."""
+        return After(self, g)
+
+    def on(self, *columns: str | int) -> Kernel:
+        """Return the kernel on these columns of a table (by name) or matrix (by position)."""
+        return Columns(self, columns)
+
+
+@dataclass(frozen=True)
+class Compound(Kernel):
+    """A kernel of several terms; terms of its own kind are taken apart, no others."""
+
+    operator: ClassVar[str]
+    terms: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        flat: list[Kernel] = []
+        for term in self.terms:
+            if not isinstance(term, Kernel):
+                raise ValueError(f"{type(self).__name__}: a term must be a kernel, got {term!r}")
+            flat.extend(term.terms if type(term) is type(self) else (term,))
+        if not flat:
+            raise ValueError(f"{type(self).__name__} needs at least one term, got none")
+        object.__setattr__(self, "terms", tuple(flat))
+
+    @classmethod
+    def of(cls, *terms: Kernel) -> Self:
+        """Return the compound of these terms."""
+        return cls(terms)
+
+    def __str__(self) -> str:
+        return printing.infix(self.operator, self.terms, self.precedence)
+
+
+@dataclass(frozen=True)
+class Sum(Compound):
+    """k1 + k2 + ...: feature vectors side by side."""
+
+    precedence: ClassVar[int] = printing.SUM
+    operator: ClassVar[str] = "+"
+
+    def lower(self, t: Tile) -> Expression:
+        return t.sum(k.lower(t) for k in self.terms)
+
+    def rule(self) -> Rule:
+        return "sum of kernels"
+
+
+@dataclass(frozen=True)
+class Product(Compound):
+    """k1 k2 ...: products of every pair of features (Schur)."""
+
+    precedence: ClassVar[int] = printing.PRODUCT
+    operator: ClassVar[str] = "*"
+
+    def lower(self, t: Tile) -> Expression:
+        return t.product(k.lower(t) for k in self.terms)
+
+    def rule(self) -> Rule:
+        return "product of kernels (Schur)"
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """c k with c >= 0."""
+
+    precedence: ClassVar[int] = printing.PRODUCT
+    kernel: Kernel
+    factor: float = domains.non_negative()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if type(self.kernel) is Scaled:
+            object.__setattr__(self, "factor", self.factor * self.kernel.factor)
+            object.__setattr__(self, "kernel", self.kernel.kernel)
+
+    def lower(self, t: Tile) -> Expression:
+        return self.factor * self.kernel.lower(t)
+
+    def rule(self) -> Rule:
+        return "non-negative multiple of a kernel"
+
+    def __str__(self) -> str:
+        return f"{self.factor!r} * {printing.inside(self.kernel, printing.POWER)}"
+
+
+@dataclass(frozen=True)
+class Power(Kernel):
+    """k^p with a whole p >= 1."""
+
+    precedence: ClassVar[int] = printing.POWER
+    kernel: Kernel
+    exponent: int = domains.whole()
+
+    def lower(self, t: Tile) -> Expression:
+        return self.kernel.lower(t) ** self.exponent
+
+    def rule(self) -> Rule:
+        return "whole power of a kernel (products)"
+
+    def __str__(self) -> str:
+        return f"{printing.inside(self.kernel, printing.CALL)} ** {self.exponent}"
+
+
+@dataclass(frozen=True)
+class Exp(Kernel):
+    """exp(k), the limit of polynomials in k with non-negative coefficients."""
+
+    kernel: Kernel
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(self.kernel.lower(t))
+
+    def rule(self) -> Rule:
+        return "exponential of a kernel (limit of polynomials)"
+
+    def __str__(self) -> str:
+        return printing.method(self.kernel, "exp")
+
+
+@dataclass(frozen=True)
+class PolynomialOf(Kernel):
+    """c0 + c1 k + c2 k^2 + ... with c_j >= 0."""
+
+    kernel: Kernel
+    coefficients: tuple[float, ...] = domains.coefficients()
+
+    def lower(self, t: Tile) -> Expression:
+        return t.polynomial(self.kernel.lower(t), self.coefficients)
+
+    def rule(self) -> Rule:
+        return "polynomial of a kernel with non-negative coefficients"
+
+    def __str__(self) -> str:
+        return printing.method(self.kernel, "polynomial", self.coefficients)
+
+
+@dataclass(frozen=True)
+class Normalized(Kernel):
+    """k(x, z) / sqrt(k(x, x) k(z, z)), zero where a diagonal is zero."""
+
+    kernel: Kernel
+
+    def lower(self, t: Tile) -> Expression:
+        return t.normalize(self.kernel.lower(t))
+
+    def rule(self) -> Rule:
+        return "normalisation: f(x) k(x, z) f(z) with f = 1/sqrt(k(x, x))"
+
+    def __str__(self) -> str:
+        return printing.method(self.kernel, "normalized")
+
+
+@dataclass(frozen=True)
+class ScaledBy(Kernel):
+    """f(x) k(x, z) f(z)."""
+
+    kernel: Kernel
+    f: Callable[[Any], Any] = domains.function()
+
+    def lower(self, t: Tile) -> Expression:
+        return t.scale_rows(self.kernel.lower(t), self.f)
+
+    def rule(self) -> Rule:
+        return "f(x) k(x, z) f(z)"
+
+    def __str__(self) -> str:
+        return printing.method(self.kernel, "scaled_by", self.f)
+
+
+@dataclass(frozen=True)
+class After(Kernel):
+    """k(g(x), g(z))."""
+
+    kernel: Kernel
+    g: Callable[[Any], Any] = domains.function()
+
+    def lower(self, t: Tile) -> Expression:
+        return self.kernel.lower(t.after(self.g))
+
+    def inputs(self, X: Any) -> Any:
+        return self.g(X)
+
+    def suspects(self) -> list[dict[str | int, float]]:
+        # They are points of the space that g maps to; nobody knows which rows g maps there.
+        return []
+
+    def rule(self) -> Rule:
+        return "k(g(x), g(z))"
+
+    def __str__(self) -> str:
+        return printing.method(self.kernel, "after", self.g)
+
+
+@dataclass(frozen=True)
+class Columns(Kernel):
+    """k on some columns of a table or matrix."""
+
+    kernel: Kernel
+    columns: tuple[str | int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ValueError(".on() needs at least one column, got none")
+        names = [c if isinstance(c, str) else _position(c) for c in self.columns]
+        if len(set(names)) < len(names):
+            raise ValueError(f".on{tuple(names)} names a column twice")
+        object.__setattr__(self, "columns", tuple(names))
+
+    def lower(self, t: Tile) -> Expression:
+        return self.kernel.lower(t.on(self.columns))
+
+    def inputs(self, X: Any) -> Any:
+        return select_columns(X, self.columns)
+
+    def suspects(self) -> list[dict[str | int, float]]:
+        outer: dict[str | int, str | int] = dict(enumerate(self.columns))
+        inner = [point for point in self.kernel.suspects() if outer.keys() >= point.keys()]
+        return [{outer[c]: value for c, value in point.items()} for point in inner]
+
+    def rule(self) -> Rule:
+        return "k(g(x), g(z)) with g the selection of columns"
+
+    def __str__(self) -> str:
+        return printing.on(self.kernel, self.columns)
+
+
+def _position(column: Any) -> int:
+    if isinstance(column, bool) or not isinstance(column, int | np.integer):
+        raise ValueError(f".on() takes column names or whole numbers, got {column!r}")
+    return int(column)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _as_term(value: Any) -> Kernel | None:
+    if isinstance(value, Kernel):
+        return value
+    return Constant(value) if _is_number(value) else None
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """The same value for every pair: k(x, z) = c, positive semi-definite for c >= 0."""
+
+    value: float = domains.real(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.constant(self.value)
+
+    def rule(self) -> Rule:
+        return "non-negative constant" if self.value >= 0 else None

@@ -1,0 +1,81 @@
+"""Parameters of frozen values by nested name, as scikit-learn spells them."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import fields, replace
+from typing import Any, Self
+
+
+class Parametric:
+    """A frozen dataclass whose fields, and the fields of its parts, can be read and replaced."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep` also those of the parts, as ``a__b``."""
+        params: dict[str, Any] = {}
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            params[f.name] = value
+            if deep:
+                params.update(_nested(f.name, value))
+        return params
+
+    def with_params(self, **params: Any) -> Self:
+        """Return a copy with these parameters replaced; nested ones are named ``a__b``."""
+        own: dict[str, Any] = {}
+        parts: dict[str, dict[str, Any]] = {}
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        for path, value in params.items():
+            name, _, rest = path.partition("__")
+            if name not in names:
+                raise ValueError(_unknown(type(self).__name__, name, names))
+            if rest:
+                parts.setdefault(name, {})[rest] = value
+            else:
+                own[name] = value
+        for name, changes in parts.items():
+            own[name] = _replaced(own.get(name, getattr(self, name)), changes, name)
+        return replace(self, **own)  # type: ignore[type-var]
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+
+def _nested(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, Parametric):
+        return {f"{name}__{key}": v for key, v in value.get_params().items()}
+    params: dict[str, Any] = {}
+    if isinstance(value, tuple) and any(isinstance(part, Parametric) for part in value):
+        for i, part in enumerate(value):
+            params[f"{name}__{i}"] = part
+            params.update(_nested(f"{name}__{i}", part))
+    return params
+
+
+def _replaced(value: Any, changes: dict[str, Any], name: str) -> Any:
+    if isinstance(value, Parametric):
+        return value.with_params(**changes)
+    if not isinstance(value, tuple):
+        raise ValueError(f"{name} is {value!r} and has no parameters of its own")
+    items = list(value)
+    parts: dict[int, dict[str, Any]] = {}
+    for path, new in changes.items():
+        position, _, rest = path.partition("__")
+        if not position.isdecimal() or int(position) >= len(items):
+            raise ValueError(
+                f"{name} has parts 0 to {len(items) - 1}, got {name}__{position}; "
+                "see get_params() for the names"
+            )
+        if rest:
+            parts.setdefault(int(position), {})[rest] = new
+        else:
+            items[int(position)] = new
+    for i, inner in parts.items():
+        items[i] = _replaced(items[i], inner, f"{name}__{i}")
+    return tuple(items)
+
+
+def _unknown(owner: str, name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(names) or 'none'}"
+    return f"{owner} has no parameter {name!r}{hint}"

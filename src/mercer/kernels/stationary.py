@@ -1,0 +1,192 @@
+"""Kernels of the difference x - z."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from mercer.data.checks import as_matrix
+from mercer.engine import Expression, Tile
+from mercer.kernels import domains
+from mercer.kernels.formula import Array, Rule
+from mercer.kernels.kernel import Kernel
+from mercer.kernels.notation import number
+
+SCHOENBERG = "completely monotone function of ||x - z||^2 (Schoenberg)"
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """Gaussian (radial basis function): exp(-||x - z||^2 / (2 sigma^2)).
+
+    Parameters
+    ----------
+    length_scale : float, tuple or "median"
+        sigma, for all columns or one each; ``"median"`` is the median distance between rows.
+    """
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-0.5 * t.squared_distance(self.length_scale))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Self:
+        """Return exp(-gamma ||x - z||^2): gamma = 1 / (2 sigma^2)."""
+        return cls(1.0 / np.sqrt(2.0 * domains.check_positive("gamma", gamma)))
+
+    @classmethod
+    def from_sigma(cls, sigma: float) -> Self:
+        """Return exp(-||x - z||^2 / (2 sigma^2))."""
+        return cls(domains.check_positive("sigma", sigma))
+
+    @classmethod
+    def from_beta(cls, beta: float) -> Self:
+        """Return exp(-beta/2 ||x - z||^2): beta = 1 / sigma^2."""
+        return cls(1.0 / np.sqrt(domains.check_positive("beta", beta)))
+
+
+@dataclass(frozen=True)
+class Exponential(Kernel):
+    """Exponential: exp(-||x - z|| / length_scale)."""
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-t.sqrt(t.squared_distance(self.length_scale)))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """Laplacian: exp(-||x - z||_1 / length_scale), a product over the columns."""
+
+    metric: ClassVar[str] = "manhattan"
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-t.manhattan(self.length_scale))
+
+    def rule(self) -> Rule:
+        return "product over the columns of exponential kernels"
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Self:
+        """Return exp(-gamma ||x - z||_1): gamma = 1 / length_scale."""
+        return cls(1.0 / domains.check_positive("gamma", gamma))
+
+
+@dataclass(frozen=True)
+class Matern32(Kernel):
+    """Once differentiable: (1 + s) exp(-s), s = sqrt(3) ||x - z|| / length_scale."""
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        s = t.sqrt(3.0 * t.squared_distance(self.length_scale))
+        return (1.0 + s) * t.exp(-s)
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class Matern52(Kernel):
+    """Twice differentiable: (1 + s + s^2/3) exp(-s), s = sqrt(5) ||x - z|| / length_scale."""
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        s = t.sqrt(5.0 * t.squared_distance(self.length_scale))
+        return (1.0 + s + (1.0 / 3.0) * s**2) * t.exp(-s)
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(Kernel):
+    """Mixture of Gaussians: (1 + ||x - z||^2 / (2 m length_scale^2))^(-m).
+
+    Parameters
+    ----------
+    length_scale : float, tuple or "median"
+        Unit of distance, for all columns or one each.
+    mixture : float
+        m; the Gaussian is the limit of large m.
+    """
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+    mixture: float = domains.positive(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        m = self.mixture
+        return t.exp(-m * t.log1p((0.5 / m) * t.squared_distance(self.length_scale)))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class InverseMultiquadric(Kernel):
+    """Inverse multiquadric: 1 / sqrt(||x - z||^2 + c)."""
+
+    c: float = domains.positive(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.reciprocal(t.sqrt(t.squared_distance() + self.c))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class Circle:
+    """The map of every column onto a circle: x -> (cos 2 pi x / p, sin 2 pi x / p)."""
+
+    period: float
+
+    def __call__(self, X: Array) -> Array:
+        # The remainder is exact, so that rows far from the origin keep their phase.
+        phase = (2.0 * np.pi / self.period) * np.fmod(dense(X), self.period)
+        return np.hstack([np.cos(phase), np.sin(phase)])
+
+    def as_latex(self, x: str) -> str:
+        """Return the map as a formula, on the circle of complex numbers."""
+        period = "" if self.period == 1.0 else f" / {number(self.period)}"
+        return rf"e^{{2 \pi i {x}{period}}}"
+
+
+@dataclass(frozen=True)
+class Periodic(Kernel):
+    """Periodic in every column: exp(-2 sum_j sin^2(pi (x_j - z_j) / p) / length_scale^2).
+
+    Parameters
+    ----------
+    length_scale : float
+        Smoothness within a period.
+    period : float
+        p.
+    """
+
+    length_scale: float = domains.positive(1.0)
+    period: float = domains.positive(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-0.5 * t.after(Circle(self.period)).squared_distance(self.length_scale))
+
+    def rule(self) -> Rule:
+        return "Gaussian of points on circles"
+
+
+def dense(X: Array) -> Array:
+    """Return the rows as a dense matrix of floats."""
+    matrix = as_matrix(X)
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()

@@ -1,0 +1,184 @@
+"""The names of the expression language, and the kernels made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields
+from typing import Any, NamedTuple
+
+from mercer.kernels import custom, dot, histogram, stationary
+from mercer.kernels.kernel import Compound, Constant, Kernel, Product, Scaled, Sum
+from mercer.kernels.printing import snake_case
+from mercer.kernels.tokens import FUNCTIONS_REFUSED, Token, fault, suggestion
+
+MAX_DEPTH = 50
+
+# The kernels that have a name in the language: all that these modules define.
+MODULES = (custom, dot, histogram, stationary)
+ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
+
+# Other ways to give a parameter: a keyword, and the constructor that takes it.
+ALTERNATIVES: dict[type[Kernel], dict[str, Callable[[Any], Kernel]]] = {
+    stationary.Gaussian: {
+        "gamma": stationary.Gaussian.from_gamma,
+        "sigma": stationary.Gaussian.from_sigma,
+        "beta": stationary.Gaussian.from_beta,
+    },
+    stationary.Laplacian: {"gamma": stationary.Laplacian.from_gamma},
+}
+
+# The methods of a kernel, with their parameters; the columns of `on` have a grammar of their own.
+METHODS: dict[str, tuple[str, ...]] = {
+    "exp": (),
+    "normalized": (),
+    "on": (),
+    "polynomial": ("coefficients",),
+}
+
+# What prints, but holds a Python function and cannot be read back.
+FUNCTION_KERNELS = (custom.FromFunction, custom.FromFeatures)
+FUNCTION_METHODS = ("after", "scaled_by")
+
+
+def _kernels() -> dict[str, type[Kernel]]:
+    found: list[type[Kernel]] = [Constant, Sum, Product]
+    for module in MODULES:
+        for value in vars(module).values():
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and issubclass(value, Kernel):
+                found.append(value)
+    return {snake_case(c.__name__): c for c in found}
+
+
+KERNELS = _kernels()
+
+
+class Operand(NamedTuple):
+    """A value that was read, the token it starts at, and how deep its kernels nest."""
+
+    value: Any
+    token: Token
+    depth: int = 0
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is a number."""
+        return isinstance(self.value, int | float) and not isinstance(self.value, bool)
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the value is a kernel."""
+        return isinstance(self.value, Kernel)
+
+
+class Argument(NamedTuple):
+    """An operand between brackets, with the keyword before it."""
+
+    keyword: Token | None
+    operand: Operand
+
+
+def build(at: Token, make: Callable[[], Kernel], parts: Sequence[Operand] = ()) -> Operand:
+    """Return the kernel that `make` makes from parts; what it refuses is pointed out `at` a token.
+
+    Parameters
+    ----------
+    at : Token
+        Where to point.
+    make : callable
+        Constructor, ready to be called.
+    parts : sequence of Operand
+        The operands that the kernel holds.
+    """
+    try:
+        kernel = make()
+    except (ValueError, OverflowError) as error:
+        raise fault(at, str(error)) from None
+    # These three take parts of their own kind apart, and nest no deeper for it.
+    flat = type(kernel) in (Sum, Product, Scaled)
+    depths = [p.depth - (flat and type(p.value) is type(kernel)) for p in parts]
+    depth = 1 + max(depths, default=0)
+    check_depth(at, depth)
+    return Operand(kernel, at, depth)
+
+
+def check_depth(token: Token, depth: int) -> None:
+    """Refuse what nests too deep."""
+    if depth > MAX_DEPTH:
+        raise fault(token, f"this nests deeper than {MAX_DEPTH}; build the kernel in Python")
+
+
+def look_up(name: Token, in_brackets: bool) -> type[Kernel]:
+    """Return the kernel class of a name."""
+    kind = KERNELS.get(ALIASES.get(name.text, name.text))
+    if kind is None:
+        readable = [word for word, kind in KERNELS.items() if kind not in FUNCTION_KERNELS]
+        quotes = "text goes in quotes, and " if in_brackets else ""
+        known = suggestion(name.text, (*readable, *ALIASES))
+        raise fault(name, f"{quotes}no kernel has this name; {known}")
+    if kind in FUNCTION_KERNELS:
+        raise fault(name, FUNCTIONS_REFUSED)
+    return kind
+
+
+def call(name: Token, kind: type[Kernel], arguments: list[Argument]) -> Operand:
+    """Return the kernel of a class with these arguments."""
+    if issubclass(kind, Compound):
+        return _compound(name, kind, arguments)
+    alternatives = ALTERNATIVES.get(kind, {})
+    names = tuple(f.name for f in fields(kind))
+    given = _by_name(name, names, arguments, tuple(alternatives))
+    other = next((keyword for keyword in given if keyword in alternatives), None)
+    if other is not None:
+        if len(given) > 1:
+            raise fault(name, f"{other} stands for all parameters; give it alone")
+        return build(name, lambda: alternatives[other](given[other]))
+    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in given]
+    if missing:
+        raise fault(name, f"it needs {' and '.join(missing)}, as in {name.text}({missing[0]}=...)")
+    return build(name, lambda: kind(**given))
+
+
+def call_method(operand: Operand, name: Token, arguments: list[Argument]) -> Operand:
+    """Return the kernel that a method other than ``on`` makes of a kernel."""
+    given = _by_name(name, METHODS[name.text], arguments)
+    missing = [p for p in METHODS[name.text] if p not in given]
+    if missing:
+        raise fault(name, f"it needs {missing[0]}, as in .{name.text}([1, 2])")
+    method = getattr(operand.value, name.text)
+    return build(name, lambda: method(**given), [operand])
+
+
+def _compound(name: Token, kind: type[Compound], arguments: list[Argument]) -> Operand:
+    for keyword, _ in arguments:
+        if keyword:
+            raise fault(keyword, f"{name.text} takes kernels, without keywords")
+    parts = [operand for _, operand in arguments]
+    return build(name, lambda: kind(tuple(p.value for p in parts)), parts)
+
+
+def _by_name(
+    name: Token,
+    parameters: tuple[str, ...],
+    arguments: list[Argument],
+    alternatives: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the arguments by the names of the parameters."""
+    given: dict[str, Any] = {}
+    keywords = False
+    for i, (keyword, operand) in enumerate(arguments):
+        at = keyword or operand.token
+        keywords = keywords or keyword is not None
+        if keyword is None and keywords:
+            raise fault(at, "an argument without a keyword cannot follow one with a keyword")
+        if keyword is None and i >= len(parameters):
+            most = f"only {', '.join(parameters)}" if parameters else "no arguments"
+            raise fault(at, f"{name.text} takes {most}")
+        if keyword and keyword.text not in (*parameters, *alternatives):
+            known = suggestion(keyword.text, (*parameters, *alternatives))
+            raise fault(at, f"{name.text} has no such parameter; {known}")
+        parameter = keyword.text if keyword else parameters[i]
+        if parameter in given:
+            raise fault(at, f"{parameter} is given twice")
+        given[parameter] = operand.value
+    return given

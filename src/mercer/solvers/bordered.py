@@ -1,0 +1,142 @@
+"""The ridge problem with weights and offset, and the bordered system that solves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeProblem:
+    """Minimise sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, for every target by itself.
+
+    Parameters
+    ----------
+    y : array of shape (n, targets)
+        What to learn.
+    alpha : array of shape (targets,)
+        The ridge of every target, at least zero.
+    weights : array of shape (n,)
+        w, at least zero.
+    fit_intercept : bool
+        Whether there is an offset b; it is never penalised.
+    """
+
+    y: Array
+    alpha: Array
+    weights: Array
+    fit_intercept: bool
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """The rows that count: those of zero weight have no equation and coefficient zero."""
+        with np.errstate(divide="ignore", over="ignore"):
+            # A weight so small that alpha / w overflows is zero as well.
+            return (self.weights > 0) & np.isfinite(self.alpha.max() / self.weights)
+
+    def on(self, rows: NDArray[np.intp]) -> RidgeProblem:
+        """Return the problem of some of the rows."""
+        return replace(self, y=self.y[rows], weights=self.weights[rows])
+
+    @property
+    def unpenalised(self) -> Array:
+        """N of shape (n, 1), a column of ones, or of shape (n, 0) without an offset."""
+        return np.ones((len(self.y), 1 if self.fit_intercept else 0))
+
+    def by_alpha(self) -> Iterator[tuple[float, NDArray[np.intp]]]:
+        """Yield every distinct ridge with the targets that have it."""
+        for alpha in np.unique(self.alpha):
+            yield float(alpha), np.flatnonzero(self.alpha == alpha)
+
+
+class Factor(Protocol):
+    """A matrix A that can be solved with."""
+
+    def solve(self, V: Array) -> Array:
+        """Return A^-1 V, of shape (n, p)."""
+
+    def product(self, V: Array) -> Array:
+        """Return A V, of shape (n, p)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bordered:
+    """The solution of A a + N b = y, N'a = 0, where A = K + alpha W^-1 and N = 1.
+
+    With U = A^-1 N and S = N'U it is a = B y, b = S^-1 U'y, for the matrix
+    B = A^-1 - U S^-1 U', which answers every further question about the fit: the residuals of
+    y are alpha W^-1 a, those of row i left out a_i / B_ii. Without an offset N has no columns and
+    B = A^-1.
+
+    Parameters
+    ----------
+    A : Factor
+        The matrix, factored.
+    N : array of shape (n, p)
+        What is fitted without penalty.
+    y : array of shape (n, targets)
+        The right-hand sides.
+    U : array of shape (n, p)
+        A^-1 N.
+    a : array of shape (n, targets)
+        The coefficients.
+    b : array of shape (p, targets)
+        The offsets.
+    """
+
+    A: Factor
+    N: Array
+    y: Array
+    U: Array
+    a: Array
+    b: Array
+
+    @classmethod
+    def solve(cls, A: Factor, N: Array, y: Array) -> Bordered:
+        """Return the solution, of all right-hand sides and N in one pass over the factor."""
+        # An offset that y has anyway is taken out first: what remains is small beside y, and so
+        # are the rounding errors of a = A^-1 y - U b.
+        b = np.asarray(np.linalg.solve(N.T @ N, N.T @ y), np.float64)
+        Z = A.solve(np.hstack([y - N @ b, N]))
+        targets = y.shape[1]
+        start = cls(A, N, y, Z[:, targets:], np.zeros_like(y), b)
+        return start.corrected(Z[:, :targets])
+
+    @property
+    def S(self) -> Array:
+        """N'A^-1 N, of shape (p, p)."""
+        return self.N.T @ self.U
+
+    def residual(self) -> Array:
+        """Return y - A a - N b, of shape (n, targets)."""
+        return self.y - self.A.product(self.a) - self.N @ self.b
+
+    def refined(self) -> Bordered:
+        """Return the solution after a step of iterative refinement."""
+        return self.corrected(self.A.solve(self.residual()))
+
+    def corrected(self, Z: Array) -> Bordered:
+        """Return the solution moved by the bordered step of which Z = A^-1 r is the first half."""
+        # N'a = 0 is restored together with the equations: both are linear in the step.
+        b = np.linalg.solve(self.S, self.N.T @ (self.a + Z))
+        return replace(self, a=self.a + Z - self.U @ b, b=self.b + b)
+
+    def radius(self, alpha: float, weights: Array, residual: Array) -> Array:
+        """Return a bound on ||f - f*|| for every target, of shape (targets,).
+
+        It is ||W^(1/2) r|| / (2 sqrt(alpha)), since (f - f*) has the squared norm r'B K B r and
+        the eigenvalues of W^(1/2) B K B W^(1/2) are s / (s + alpha)^2 <= 1 / (4 alpha), plus
+        sqrt(q'S^-1 q) for what q = N'a is not zero.
+        """
+        if alpha == 0.0:
+            return np.full(self.y.shape[1], np.inf)
+        q = self.N.T @ self.a
+        drift = np.sqrt(np.maximum((q * np.linalg.solve(self.S, q)).sum(axis=0), 0.0))
+        weighted = np.linalg.norm(np.sqrt(weights)[:, None] * residual, axis=0)
+        return np.asarray(weighted / (2.0 * np.sqrt(alpha)) + drift)

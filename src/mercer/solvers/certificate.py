@@ -1,0 +1,56 @@
+"""What a solver proves about its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A measured distance from the exact answer, and what follows from it.
+
+    The fitted f and the exact f* of the same problem obey ||f - f*|| <= radius in the norm of the
+    kernel's function space, so that |f(x) - f*(x)| <= radius sqrt(k(x, x)) at every x. The bound
+    is for f without the offset b, for a positive semi-definite kernel, and up to the rounding
+    with which the residual itself was computed in float64.
+
+    Parameters
+    ----------
+    kind : str
+        What was measured, such as ``"relative residual"``.
+    value : float
+        The measured number, the worst of all targets.
+    tolerance : float
+        What it should not exceed.
+    radius : float or array of shape (targets,)
+        Bound on ||f - f*||, infinite where nothing is proved.
+    diagonal : callable
+        diagonal(X) -> k(x, x) for every row.
+    """
+
+    kind: str
+    value: float
+    tolerance: float
+    radius: float | NDArray[np.float64]
+    diagonal: Callable[[Any], NDArray[Any]]
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether the value is within the tolerance."""
+        return self.value <= self.tolerance
+
+    def bound(self, X: Any) -> NDArray[np.float64]:
+        """Return radius sqrt(k(x, x)) at the rows of `X`: shape (n,), or (n, targets)."""
+        norms = np.sqrt(np.maximum(self.diagonal(X), 0.0))
+        return np.multiply.outer(norms, self.radius)
+
+    def __str__(self) -> str:
+        verdict = "within" if self.satisfied else "NOT within"
+        worst = float(np.max(self.radius))
+        promise = f"|f - f*|(x) <= {worst:.1e} sqrt(k(x, x))" if np.isfinite(worst) else "no bound"
+        return f"{self.kind} {self.value:.1e}, {verdict} {self.tolerance:.1e}; {promise}"

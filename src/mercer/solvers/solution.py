@@ -1,0 +1,42 @@
+"""What a solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The answer of a solver for every target, how good it is, and what it cost.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n, targets)
+        a in f(x) = sum_i a_i k(x_i, x).
+    intercept : array of shape (targets,)
+        b.
+    residual : array of shape (targets,)
+        The relative residual ||A a + b 1 - y|| / ||y|| in float64.
+    radius : array of shape (targets,)
+        Bound on ||f - f*||, see `Certificate`.
+    tolerance : float
+        The residual that was asked for.
+    iterations : int
+        Steps of refinement or iteration.
+    seconds : float
+        Time taken.
+    solver : str
+        Name of what ran.
+    """
+
+    coefficients: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    tolerance: float
+    iterations: int
+    seconds: float
+    solver: str

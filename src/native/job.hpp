@@ -1,0 +1,92 @@
+// What a tile run is told: the program, its data, and where the results go. Plain data only, so
+// that the code compiled for several processor levels shares nothing else.
+#pragma once
+
+#include <cstddef>
+
+namespace mercer {
+
+using Index = std::ptrdiff_t;
+
+// Rows and columns of a tile: a panel of this many rows against one of this many columns.
+constexpr Index tile_rows = 256;
+constexpr Index tile_columns = 256;
+
+enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, given };
+enum class Operation : int { leaf, constant, map, add, multiply, scale_rows };
+enum class Function : int { identity, exp, tanh, sqrt, log1p, reciprocal };
+
+// A matrix by its strides, counted in entries.
+struct Matrix {
+    const void* data;
+    Index row;
+    Index column;
+};
+
+// One input: both sides of a comparison over `width` columns, or in `left` the given values.
+struct Leaf {
+    Kind kind;
+    Matrix left;
+    Matrix right;
+    Index width;
+    const double* weights;  // one per column, or null
+    const double* centre;   // subtracted where products replace differences, or null
+    double sensitivity;     // of the result to an absolute error of this input
+    int panel;              // leaves with the same sides share a packed panel
+};
+
+struct Step {
+    Operation operation;
+    int target;
+    int first;
+    int second;
+    Function function;
+    double a, b, c, d;
+};
+
+struct Factor {
+    const double* left;
+    const double* right;
+};
+
+struct Job {
+    const Leaf* leaves;
+    int n_leaves;
+    int n_panels;
+    const Step* steps;
+    int n_steps;
+    int n_slots;
+    const Factor* factors;
+    Index rows;
+    Index columns;
+    bool symmetric;  // both sides are the same rows: a tile also serves its mirror image
+
+    // Filling: the matrix to write.
+    void* out;
+    Index out_row;
+    Index out_column;
+    bool streamed;  // too large for the caches: write past them
+
+    // Multiplying: products (rows, width) += K @ vectors (columns, width), both contiguous.
+    const double* vectors;
+    double* products;
+    Index width;
+};
+
+// One tile of a job.
+struct Tile {
+    Index row_begin, row_end;
+    Index column_begin, column_end;
+    bool mirror;  // serve the transposed tile as well
+};
+
+// The routines of one processor level, for double and for float.
+struct Level {
+    const char* name;
+    Index (*scratch_bytes)(const Job&, bool single);
+    Index (*columns_per_tile)(const Job&, bool single);
+    void (*fill)(const Job&, const Tile&, void* scratch, bool single);
+    void (*multiply)(const Job&, const Tile&, void* scratch, bool single);
+};
+
+}  // namespace mercer

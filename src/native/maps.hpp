@@ -1,0 +1,122 @@
+// Elementwise functions written so that the compiler vectorises a loop over them: no branches, no
+// calls, no tables. Internal linkage: each processor level gets its own copy.
+#pragma once
+
+namespace {
+
+template <class T> struct Bits;
+template <> struct Bits<double> {
+    using Integer = long long;
+    static constexpr int mantissa = 52, bias = 1023;
+    static constexpr double rounder = 0x1.8p52;
+    static constexpr double lowest = -708.5, highest = 710.0;
+    static constexpr double ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
+};
+template <> struct Bits<float> {
+    using Integer = int;
+    static constexpr int mantissa = 23, bias = 127;
+    static constexpr float rounder = 0x1.8p23f;
+    static constexpr float lowest = -87.5f, highest = 89.0f;
+    static constexpr float ln2_high = 0x1.62e400p-1f, ln2_low = 0x1.7f7d1cp-20f;
+};
+
+template <class T> constexpr T infinity = static_cast<T>(__builtin_inf());
+
+// (exp(r) - 1 - r) / r^2 for |r| <= ln(2)/2: Chebyshev fits with relative error below rounding.
+inline double exp_tail(double r) {
+    double p = 0x1.af390ba7e6f47p-26;
+    p = p * r + 0x1.2891d4ffbb0f9p-22;
+    p = p * r + 0x1.71de0d85293b8p-19;
+    p = p * r + 0x1.a019b8ca26fcfp-16;
+    p = p * r + 0x1.a01a01a7cebcdp-13;
+    p = p * r + 0x1.6c16c1789d1d7p-10;
+    p = p * r + 0x1.11111111109a6p-7;
+    p = p * r + 0x1.5555555553d37p-5;
+    p = p * r + 0x1.5555555555556p-3;
+    return p * r + 0.5;
+}
+
+inline float exp_tail(float r) {
+    float p = 0x1.6d117cp-10f;
+    p = p * r + 0x1.120be2p-7f;
+    p = p * r + 0x1.555518p-5f;
+    p = p * r + 0x1.5554dcp-3f;
+    return p * r + 0.5f;
+}
+
+// x = k ln 2 + r: the number 2^(k + shift) and exp(r) - 1, shared by exp and tanh.
+template <class T> struct Reduced {
+    T power;
+    T tail;
+};
+
+template <int shift, class T> inline Reduced<T> reduce(T x) {
+    using B = Bits<T>;
+    using I = typename B::Integer;
+    constexpr T log2e = static_cast<T>(1.4426950408889634074);
+    // Adding `rounder` leaves k, plus the bias of the exponent, in the low bits.
+    constexpr T rounder = B::rounder + static_cast<T>(B::bias + shift);
+    const T shifted = x * log2e + rounder;
+    const T k = shifted - rounder;
+    const T r = (x - k * B::ln2_high) - k * B::ln2_low;
+    const I bits = __builtin_bit_cast(I, shifted) << B::mantissa;
+    return {__builtin_bit_cast(T, bits), r + r * r * exp_tail(r)};
+}
+
+// The power is halved and the rest doubled, so that at the lower end it becomes an exact zero and
+// at the upper end the product overflows to infinity by itself. NaN passes both comparisons.
+template <class T> inline T exponential(T x) {
+    using B = Bits<T>;
+    x = B::lowest > x ? B::lowest : x;
+    x = B::highest < x ? B::highest : x;
+    const Reduced<T> part = reduce<-1>(x);
+    return (T(2) * part.tail + T(2)) * part.power;
+}
+
+// tanh(x) = m / (m + 2) with m = exp(2x) - 1, accurate relative to itself also near zero.
+template <class T> inline T hyperbolic_tangent(T x) {
+    constexpr T edge = static_cast<T>(20);
+    x = -edge > x ? -edge : x;
+    x = edge < x ? edge : x;
+    const Reduced<T> part = reduce<0>(T(2) * x);
+    const T m = part.power * part.tail + (part.power - T(1));
+    return m / (m + T(2));
+}
+
+// log(1 + u) for u > -1: the rounding error of 1 + u is put back at the end.
+template <class T> inline T log_one_plus(T u) {
+    using B = Bits<T>;
+    using I = typename B::Integer;
+    constexpr I half_root = __builtin_bit_cast(I, static_cast<T>(0.70710678118654752));
+    const T y = T(1) + u;
+    const I bits = __builtin_bit_cast(I, y);
+    const I exponent = (bits - half_root) >> B::mantissa;
+    const T m = __builtin_bit_cast(T, static_cast<I>(bits - (exponent << B::mantissa)));
+    const T f = m - T(1);
+    const T s = f / (T(2) + f);
+    const T z = s * s;
+    T p = static_cast<T>(2.0 / 23);
+    p = p * z + static_cast<T>(2.0 / 21);
+    p = p * z + static_cast<T>(2.0 / 19);
+    p = p * z + static_cast<T>(2.0 / 17);
+    p = p * z + static_cast<T>(2.0 / 15);
+    p = p * z + static_cast<T>(2.0 / 13);
+    p = p * z + static_cast<T>(2.0 / 11);
+    p = p * z + static_cast<T>(2.0 / 9);
+    p = p * z + static_cast<T>(2.0 / 7);
+    p = p * z + static_cast<T>(2.0 / 5);
+    p = p * z + static_cast<T>(2.0 / 3);
+    const T k = static_cast<T>(exponent);
+    const T lost = (u - (y - T(1))) / y;
+    const T result = k * B::ln2_high + ((T(2) * s + s * z * p) + (k * B::ln2_low + lost));
+    return u >= infinity<T> ? u : result;
+}
+
+template <class T> inline T square_root(T x) {
+    if constexpr (sizeof(T) == 8)
+        return __builtin_sqrt(x);
+    else
+        return __builtin_sqrtf(x);
+}
+
+}  // namespace

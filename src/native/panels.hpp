@@ -1,0 +1,167 @@
+// Panels: rows packed column by column, and the register-blocked loops that compare two of them.
+// Internal linkage: each processor level gets its own copy.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "job.hpp"
+
+namespace {
+
+using mercer::Index;
+
+#if defined(__AVX512F__)
+constexpr int vector_bytes = 64, strip_rows = 8;
+#elif defined(__AVX2__)
+constexpr int vector_bytes = 32, strip_rows = 4;
+#else
+constexpr int vector_bytes = 16, strip_rows = 4;
+#endif
+
+// A strip compares `strip_rows` rows with two vectors of columns at a time: that many sums live in
+// registers.
+constexpr int vectors_per_block = 2;
+// Sums restart after this many columns, so that rounding errors do not pile up along a row.
+constexpr Index columns_per_sum = 32;
+
+template <class T> struct Simd {
+    typedef T vector __attribute__((vector_size(vector_bytes)));
+    static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
+    static constexpr int block = vectors_per_block * lanes;
+};
+
+template <class T> inline typename Simd<T>::vector& at(T* p) {
+    return *reinterpret_cast<typename Simd<T>::vector*>(p);
+}
+template <class T> inline const typename Simd<T>::vector& at(const T* p) {
+    return *reinterpret_cast<const typename Simd<T>::vector*>(p);
+}
+
+// Store past the caches: what is written once and is larger than they are.
+template <class T> inline void stream(T* p, typename Simd<T>::vector v) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i>(v));
+#elif defined(__AVX2__)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(v));
+#elif defined(__x86_64__)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(p), reinterpret_cast<__m128i>(v));
+#else
+    at(p) = v;
+#endif
+}
+
+inline void finish_streams() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+// Pack `count` rows from `begin` as panel[column][row], the row index padded to `stride` by zeros.
+template <class T>
+void pack(const mercer::Matrix& m, Index begin, Index count, Index width, const double* centre,
+          T* panel, Index stride) {
+    const T* rows = static_cast<const T*>(m.data) + begin * m.row;
+    constexpr Index step = 16;  // few enough rows and columns at a time to stay in the first cache
+    for (Index k0 = 0; k0 < width; k0 += step) {
+        const Index k1 = k0 + step < width ? k0 + step : width;
+        for (Index i = 0; i < count; ++i) {
+            const T* row = rows + i * m.row;
+            for (Index k = k0; k < k1; ++k) {
+                const T value = row[k * m.column];
+                panel[k * stride + i] = centre ? static_cast<T>(value - centre[k]) : value;
+            }
+        }
+        for (Index k = k0; k < k1; ++k)
+            for (Index i = count; i < stride; ++i) panel[k * stride + i] = T(0);
+    }
+}
+
+// The sum of squares of every packed row.
+template <class T> void norms(const T* panel, Index width, Index stride, T* result) {
+    for (Index i = 0; i < stride; ++i) result[i] = T(0);
+    for (Index k = 0; k < width; ++k)
+        for (Index i = 0; i < stride; ++i)
+            result[i] += panel[k * stride + i] * panel[k * stride + i];
+}
+
+// How one column adds to the comparison of x and z. `start` is the value over no columns.
+struct Dot {
+    static constexpr bool multiplies = false;
+    template <class V, class T> static V add(V sum, T x, V z, T) { return sum + x * z; }
+};
+struct SquaredDistance {
+    static constexpr bool multiplies = false;
+    template <class V, class T> static V add(V sum, T x, V z, T) {
+        const V t = x - z;
+        return sum + t * t;
+    }
+};
+struct WeightedSquaredDistance {
+    static constexpr bool multiplies = false;
+    template <class V, class T> static V add(V sum, T x, V z, T w) {
+        const V t = x - z;
+        return sum + (w * t) * t;
+    }
+};
+struct Manhattan {
+    static constexpr bool multiplies = false;
+    template <class V, class T> static V add(V sum, T x, V z, T w) {
+        const V t = x - z;
+        return sum + w * (t < T(0) ? -t : t);
+    }
+};
+struct Minimum {
+    static constexpr bool multiplies = true;
+    template <class V, class T> static V add(V product, T x, V z, T) {
+        const V all = x - V{};
+        return product * (z < all ? z : all);
+    }
+};
+struct Chi2 {
+    static constexpr bool multiplies = false;
+    template <class V, class T> static V add(V sum, T x, V z, T) {
+        const V t = x - z, total = x + z;
+        const V one = T(1) - V{};
+        return sum + t * t / (total > T(0) ? total : one);
+    }
+};
+
+// out[row][column] for a strip of rows x[k][row] against a panel z[k][column].
+template <class Op, class T>
+void compare(const T* x, const T* z, Index width, T* out, Index stride,
+             const T* weights = nullptr) {
+    using V = typename Simd<T>::vector;
+    constexpr int lanes = Simd<T>::lanes;
+    const T start = Op::multiplies ? T(1) : T(0);
+    for (Index k0 = 0; k0 < width || k0 == 0; k0 += columns_per_sum) {
+        const Index k1 = k0 + columns_per_sum < width ? k0 + columns_per_sum : width;
+        for (Index j = 0; j < stride; j += Simd<T>::block) {
+            V sum[strip_rows][vectors_per_block];
+            for (int r = 0; r < strip_rows; ++r)
+                for (int v = 0; v < vectors_per_block; ++v) sum[r][v] = start - V{};
+            for (Index k = k0; k < k1; ++k) {
+                V column[vectors_per_block];
+                for (int v = 0; v < vectors_per_block; ++v)
+                    column[v] = at(z + k * stride + j + v * lanes);
+                const T weight = weights ? weights[k] : T(1);
+                for (int r = 0; r < strip_rows; ++r)
+                    for (int v = 0; v < vectors_per_block; ++v)
+                        sum[r][v] = Op::add(sum[r][v], x[k * strip_rows + r], column[v], weight);
+            }
+            for (int r = 0; r < strip_rows; ++r)
+                for (int v = 0; v < vectors_per_block; ++v) {
+                    V& target = at(out + r * stride + j + v * lanes);
+                    if (k0 == 0)
+                        target = sum[r][v];
+                    else if (Op::multiplies)
+                        target *= sum[r][v];
+                    else
+                        target += sum[r][v];
+                }
+        }
+    }
+}
+
+}  // namespace

@@ -1,0 +1,172 @@
+#include "schedule.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace mercer {
+
+#if defined(MERCER_X86_LEVELS)
+extern const Level level_v2, level_v3, level_v4;
+
+const Level* choose_level(const char* name) {
+    __builtin_cpu_init();
+    const bool has_v2 = __builtin_cpu_supports("x86-64-v2");
+    const bool has_v3 = __builtin_cpu_supports("x86-64-v3");
+    const bool has_v4 = __builtin_cpu_supports("x86-64-v4");
+    const auto wants = [name](const char* level) { return !*name || !std::strcmp(name, level); };
+    if (has_v4 && wants("v4")) return &level_v4;
+    if (has_v3 && wants("v3")) return &level_v3;
+    if (has_v2 && wants("v2")) return &level_v2;
+    return nullptr;
+}
+#else
+extern const Level level_plain;
+
+const Level* choose_level(const char* name) {
+    return !*name || !std::strcmp(name, "plain") ? &level_plain : nullptr;
+}
+#endif
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Free {
+    void operator()(void* p) const { std::free(p); }
+};
+using Memory = std::unique_ptr<void, Free>;
+
+Memory aligned(Index bytes) {
+    void* p = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64));
+    if (!p) throw std::bad_alloc();
+    return Memory(p);
+}
+
+Index blocks(Index n, Index step) { return (n + step - 1) / step; }
+
+// Run rounds of tasks one after another, the tasks of a round on all threads in any order.
+// `task(round, index, scratch)`; the calling thread is one of the workers and asks for interrupts.
+template <class Task>
+bool run_rounds(Index rounds, Index per_round, int threads, Index scratch_bytes,
+                Interrupt interrupt, const Task& task) {
+    threads = static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(per_round, 1)));
+    std::vector<Memory> scratch;
+    for (int t = 0; t < threads; ++t) scratch.push_back(aligned(scratch_bytes));
+    std::atomic<bool> stopped{false};
+    std::atomic<Index> next{0};
+    std::barrier gate(threads, [&next]() noexcept { next.store(0, std::memory_order_relaxed); });
+
+    const auto work = [&](int id) {
+        auto asked = Clock::now();
+        for (Index round = 0; round < rounds; ++round) {
+            for (Index i; (i = next.fetch_add(1, std::memory_order_relaxed)) < per_round;) {
+                if (stopped.load(std::memory_order_relaxed)) break;
+                task(round, i, scratch[static_cast<std::size_t>(id)].get());
+                if (id == 0 && Clock::now() - asked > std::chrono::milliseconds(50)) {
+                    if (interrupt.wanted(interrupt.context)) stopped = true;
+                    asked = Clock::now();
+                }
+            }
+            if (rounds > 1) gate.arrive_and_wait();
+        }
+    };
+    std::vector<std::thread> workers;
+    for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
+    work(0);
+    for (auto& worker : workers) worker.join();
+    return !stopped;
+}
+
+Tile tile_at(const Job& job, Index row, Index row_step, Index column, Index column_step) {
+    return {row * row_step, std::min(job.rows, (row + 1) * row_step), column * column_step,
+            std::min(job.columns, (column + 1) * column_step), false};
+}
+
+// A round robin: in each of n - 1 rounds (n even) every block meets one other, so the tiles of a
+// round share no rows and their order is free; the last round holds the diagonal.
+struct Tournament {
+    Index blocks, even;
+
+    explicit Tournament(Index n) : blocks(n), even(n + n % 2) {}
+    Index rounds() const { return even; }
+    Index per_round() const { return blocks; }
+
+    // False where the schedule has no tile: a pairing with the block added to make n even.
+    bool pair(Index round, Index i, Index& first, Index& second) const {
+        if (round == even - 1) {
+            first = second = i;
+            return true;
+        }
+        if (i >= even / 2) return false;
+        const Index last = even - 1;
+        first = i == 0 ? last : (round + i) % last;
+        second = i == 0 ? round : (round - i + last) % last;
+        if (first > second) std::swap(first, second);
+        return second < blocks;
+    }
+};
+
+// Small jobs are not worth a thread.
+int useful_threads(const Job& job, int threads) {
+    Index width = 20;
+    for (int i = 0; i < job.n_leaves; ++i) width += job.leaves[i].width;
+    return job.rows * job.columns * (width + job.width) < 4'000'000 ? 1 : threads;
+}
+
+}  // namespace
+
+bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt) {
+    const Index step = level.columns_per_tile(job, single);
+    const Index scratch = level.scratch_bytes(job, single);
+    threads = useful_threads(job, threads);
+    if (job.symmetric) {
+        const Tournament pairs(blocks(job.rows, step));
+        const Index per_round = pairs.per_round(), all = pairs.rounds() * per_round;
+        return run_rounds(1, all, threads, scratch, interrupt, [&](Index, Index i, void* memory) {
+            Index first, second;
+            if (!pairs.pair(i / per_round, i % per_round, first, second)) return;
+            Tile tile = tile_at(job, first, step, second, step);
+            tile.mirror = first != second;
+            level.fill(job, tile, memory, single);
+        });
+    }
+    const Index down = blocks(job.rows, tile_rows), across = blocks(job.columns, step);
+    return run_rounds(1, down * across, threads, scratch, interrupt,
+                      [&](Index, Index i, void* memory) {
+                          const Tile tile =
+                              tile_at(job, i / across, tile_rows, i % across, step);
+                          level.fill(job, tile, memory, single);
+                      });
+}
+
+bool multiply(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt) {
+    const Index step = level.columns_per_tile(job, single);
+    const Index scratch = level.scratch_bytes(job, single);
+    threads = useful_threads(job, threads);
+    if (job.symmetric) {
+        const Tournament pairs(blocks(job.rows, step));
+        return run_rounds(pairs.rounds(), pairs.per_round(), threads, scratch, interrupt,
+                          [&](Index round, Index i, void* memory) {
+                              Index first, second;
+                              if (!pairs.pair(round, i, first, second)) return;
+                              Tile tile = tile_at(job, first, step, second, step);
+                              tile.mirror = first != second;
+                              level.multiply(job, tile, memory, single);
+                          });
+    }
+    const Index down = blocks(job.rows, tile_rows), across = blocks(job.columns, step);
+    return run_rounds(1, down, threads, scratch, interrupt, [&](Index, Index i, void* memory) {
+        for (Index j = 0; j < across; ++j)
+            level.multiply(job, tile_at(job, i, tile_rows, j, step), memory, single);
+    });
+}
+
+}  // namespace mercer

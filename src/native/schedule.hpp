@@ -1,0 +1,22 @@
+// Tiles on threads: which tiles there are, in which order, and how a run is interrupted.
+#pragma once
+
+#include "job.hpp"
+
+namespace mercer {
+
+// The level to run: by name, or the best this processor has when the name is empty.
+// Null if there is no such level here.
+const Level* choose_level(const char* name);
+
+// Asked now and then by the calling thread; true stops the run.
+struct Interrupt {
+    bool (*wanted)(void* context);
+    void* context;
+};
+
+// Both return false when interrupted. Results are the same bits for any number of threads.
+bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt);
+bool multiply(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt);
+
+}  // namespace mercer

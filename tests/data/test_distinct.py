@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+from mercer.data.distinct import distinct_sample
+
+
+@pytest.fixture
+def X(rng):
+    return rng.integers(-2, 3, size=(500, 3)).astype(float)
+
+
+def test_every_distinct_row_is_taken_once(X):
+    sample = distinct_sample(X, 1000)
+    assert_array_equal(np.unique(sample, axis=0), np.unique(X, axis=0))
+    assert len(sample) == len(np.unique(X, axis=0))
+
+
+def test_the_sample_does_not_depend_on_order_or_repetition(X, rng):
+    shuffled = rng.permutation(np.vstack([X, X[:100]]))
+    assert_array_equal(distinct_sample(shuffled, 20), distinct_sample(X, 20))
+    assert len(distinct_sample(X, 20)) == 20
+
+
+def test_sparse_and_single_precision_rows_give_the_same_sample(X):
+    expected = distinct_sample(X, 20)
+    assert_array_equal(distinct_sample(sp.csr_array(X), 20).toarray(), expected)
+    assert_array_equal(distinct_sample(X.astype(np.float32), 20), expected)
+
+
+def test_the_sign_of_zero_makes_no_difference():
+    assert len(distinct_sample(np.array([[0.0, 1.0], [-0.0, 1.0]]), 5)) == 1
+
+
+def test_the_sample_is_spread_over_the_rows(rng):
+    sample = distinct_sample(rng.uniform(size=(20_000, 1)), 1000)
+    assert abs(sample.mean() - 0.5) < 0.05
+    assert abs(sample.std() - 12**-0.5) < 0.05
+
+
+def test_no_rows_give_no_sample():
+    assert distinct_sample(np.empty((0, 2)), 5).shape == (0, 2)

@@ -1,0 +1,153 @@
+"""The slow obvious formula of every kernel, entry by entry, with 40 digits."""
+
+from __future__ import annotations
+
+import numpy as np
+from mpmath import mp, mpf
+
+from mercer import kernels as mk
+
+mp.dps = 40
+
+# Below this, an entry only has to be as small: intermediate results have left the normal range.
+FLOOR = {np.dtype(np.float64): mpf("1e-300"), np.dtype(np.float32): mpf("1e-33")}
+
+
+def gram(kernel, X, Z=None):
+    """The matrix k(x_i, z_j) of 40-digit numbers."""
+    left, right = _rows(X), _rows(X if Z is None else Z)
+    return np.array([[entry(kernel, x, z) for z in right] for x in left], dtype=object)
+
+
+def error(K, kernel, X, Z=None):
+    """The largest error of K's entries, each relative to the size of what was added up for it.
+
+    For most kernels that is the entry itself. An inner product is relative to |x|'|z|, since the
+    entry may vanish by cancellation.
+    """
+    left, right = _rows(X), _rows(X if Z is None else Z)
+    floor = FLOOR[K.dtype]
+    worst = mpf(0)
+    for i, x in enumerate(left):
+        for j, z in enumerate(right):
+            value = entry(kernel, x, z)
+            gap = abs(mpf(float(K[i, j])) - value)
+            worst = max(worst, (gap - floor) / max(magnitude(kernel, x, z, value), floor))
+    return float(worst)
+
+
+def entry(kernel, x, z):
+    """k(x, z), written as in a textbook."""
+    match kernel:
+        case mk.Constant(value):
+            return mpf(value)
+        case mk.Linear(c):
+            return dot(x, z) + c
+        case mk.Polynomial(p, c, s):
+            return (s * dot(x, z) + c) ** p
+        case mk.Sigmoid(s, c):
+            return mp.tanh(s * dot(x, z) + c)
+        case mk.Bilinear(A):
+            return mp.fsum(x[i] * A[i][j] * z[j] for i in range(len(x)) for j in range(len(z)))
+        case mk.Cosine():
+            norms = mp.sqrt(dot(x, x) * dot(z, z))
+            return dot(x, z) / norms if norms else mpf(0)
+        case mk.Gaussian(s):
+            return mp.exp(-squared_distance(x, z, s) / 2)
+        case mk.Exponential(s):
+            return mp.exp(-mp.sqrt(squared_distance(x, z, s)))
+        case mk.Laplacian(s):
+            scale = _each(s, x)
+            return mp.exp(-mp.fsum(abs(a - b) / c for a, b, c in zip(x, z, scale, strict=True)))
+        case mk.Matern32(s):
+            r = mp.sqrt(3 * squared_distance(x, z, s))
+            return (1 + r) * mp.exp(-r)
+        case mk.Matern52(s):
+            r = mp.sqrt(5 * squared_distance(x, z, s))
+            return (1 + r + r**2 / 3) * mp.exp(-r)
+        case mk.RationalQuadratic(s, m):
+            return (1 + squared_distance(x, z, s) / (2 * mpf(m))) ** (-mpf(m))
+        case mk.InverseMultiquadric(c):
+            return 1 / mp.sqrt(squared_distance(x, z, 1.0) + c)
+        case mk.Periodic(s, p):
+            sines = [mp.sin(mp.pi * (a - b) / p) ** 2 for a, b in zip(x, z, strict=True)]
+            return mp.exp(-2 * mp.fsum(sines) / mpf(s) ** 2)
+        case mk.Sobolev():
+            return mp.fprod(min(a, b) for a, b in zip(x, z, strict=True))
+        case mk.Chi2(g):
+            return mp.exp(-g * chi2(x, z))
+        case mk.AdditiveChi2():
+            return -chi2(x, z)
+    return _composite_entry(kernel, x, z)
+
+
+def _composite_entry(kernel, x, z):
+    match kernel:
+        case mk.Sum(terms):
+            return mp.fsum(entry(k, x, z) for k in terms)
+        case mk.Product(terms):
+            return mp.fprod(entry(k, x, z) for k in terms)
+        case mk.Scaled(k, c):
+            return c * entry(k, x, z)
+        case mk.Power(k, p):
+            return entry(k, x, z) ** p
+        case mk.Exp(k):
+            return mp.exp(entry(k, x, z))
+        case mk.PolynomialOf(k, coefficients):
+            return mp.fsum(c * entry(k, x, z) ** j for j, c in enumerate(coefficients))
+        case mk.Normalized(k):
+            square = entry(k, x, x) * entry(k, z, z)
+            return entry(k, x, z) / mp.sqrt(square) if square > 0 else mpf(0)
+        case mk.Columns(k, columns):
+            return entry(k, [x[c] for c in columns], [z[c] for c in columns])
+    raise TypeError(f"the oracle has no formula for {kernel!r}")
+
+
+def magnitude(kernel, x, z, value=None):
+    """The size that rounding errors of k(x, z) are relative to; the value, if known, saves work."""
+    match kernel:
+        case mk.Linear(c):
+            return sizes(x, z) + abs(c)
+        case mk.Polynomial(p, c, s):
+            return (abs(s) * sizes(x, z) + abs(c)) ** p
+        case mk.Sigmoid(s, c):
+            return abs(s) * sizes(x, z) + abs(c)
+        case mk.Bilinear(A):
+            n = range(len(x))
+            return mp.fsum(abs(x[i] * A[i][j] * z[j]) for i in n for j in n)
+        case mk.Cosine():
+            norms = mp.sqrt(dot(x, x) * dot(z, z))
+            return sizes(x, z) / norms if norms else mpf(0)
+        case mk.Sum(terms):
+            return mp.fsum(magnitude(k, x, z) for k in terms)
+        case mk.Product(terms):
+            return mp.fprod(magnitude(k, x, z) for k in terms)
+        case mk.Scaled(k, c):
+            return c * magnitude(k, x, z)
+    return abs(entry(kernel, x, z) if value is None else value)
+
+
+def dot(x, z):
+    return mp.fdot(x, z)
+
+
+def sizes(x, z):
+    return mp.fdot([abs(a) for a in x], [abs(b) for b in z])
+
+
+def squared_distance(x, z, length_scale):
+    scale = _each(length_scale, x)
+    return mp.fsum(((a - b) / c) ** 2 for a, b, c in zip(x, z, scale, strict=True))
+
+
+def chi2(x, z):
+    return mp.fsum((a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b)
+
+
+def _each(scale, x):
+    """One length scale per column."""
+    return [mpf(s) for s in scale] if isinstance(scale, tuple) else [mpf(scale)] * len(x)
+
+
+def _rows(X):
+    return [[mpf(float(v)) for v in row] for row in np.asarray(X)]
