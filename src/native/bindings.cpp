@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "module.hpp"
 #include "schedule.hpp"
 
 namespace nb = nanobind;
@@ -157,5 +158,7 @@ void multiply(nb::list leaves, Code code, Constants constants, nb::list factors,
 NB_MODULE(_native, m) {
     m.def("fill", &fill);
     m.def("multiply", &multiply);
+    bind_chain(m);
+    bind_tridiagonal(m);
     m.def("level", [](const std::string& name) { return std::string(level_named(name).name); });
 }

@@ -20,6 +20,8 @@ Array = NDArray[Any]
 KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "given")
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
+# Columns from which on the tiles take squared distances from inner products.
+PRODUCT_FORM_WIDTH = 16
 
 
 def cpu_level() -> str:
@@ -106,6 +108,10 @@ def _centre(A: Array) -> Array | None:
 
     Squared distances from inner products lose digits in proportion to the squared norms.
     """
-    mean = A.mean(axis=0, dtype=np.float64)
-    typical = np.einsum("ij,ij->", A, A, dtype=np.float64) / len(A)
-    return mean if mean @ mean > 0.1 * typical else None
+    if A.shape[1] < PRODUCT_FORM_WIDTH:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = A.mean(axis=0, dtype=np.float64)
+        typical = np.einsum("ij,ij->", A, A, dtype=np.float64) / len(A)
+        length = mean @ mean
+    return mean if length > 0.1 * typical else None

@@ -1,0 +1,7 @@
+// The parts of the Python module, each bound in the file of its routines.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void bind_chain(nanobind::module_& m);
+void bind_tridiagonal(nanobind::module_& m);
