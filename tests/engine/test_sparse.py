@@ -122,6 +122,14 @@ def test_identical_sparse_rows_have_similarity_one_exactly(rng):
     assert (np.diagonal(K) == 1.0).all()
 
 
+def test_many_sparse_rows_are_compared_once_and_mirrored(rng):
+    X = sp.random_array((1500, 20), density=0.2, rng=rng, format="csr")
+    K = Gaussian()(X.toarray())
+    assert_allclose(Gaussian()(X), K, rtol=1e-12)
+    v = rng.normal(size=1500)
+    assert_allclose(apply(Gaussian().program, X, None, v), K @ v, rtol=1e-10)
+
+
 def test_a_function_receives_sparse_rows_as_they_are(rows):
     kernel = FromFunction(lambda X, Z: (X @ Z.T).toarray())
     X = rows(6)

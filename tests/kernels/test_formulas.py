@@ -241,6 +241,12 @@ def test_precomputed_is_the_matrix_itself(rng):
     assert_allclose(Precomputed().diagonal(K), np.diagonal(K))
 
 
+def test_precomputed_block_that_is_not_square_has_no_diagonal(rng):
+    message = r"a precomputed block of shape \(2, 3\) has no diagonal k\(x, x\)"
+    with pytest.raises(ValueError, match=message):
+        Precomputed().diagonal(rng.normal(size=(2, 3)))
+
+
 def test_precomputed_block_of_the_wrong_width_is_refused(rng):
     message = r"a precomputed block of shape \(2, 3\) does not fit 2 training rows"
     with pytest.raises(ValueError, match=message):

@@ -93,7 +93,7 @@ def test_every_target_has_the_ridge_given_for_it(rng):
 def test_the_solution_tells_what_it_cost_and_how_good_it_is(rng):
     gram = StreamedGram(Gaussian(1.0), rng.normal(size=(50, 2)))
     solution = Cholesky(tol=1e-9).solve(gram, problem_of(rng.normal(size=(50, 3))))
-    assert solution.solver == "cholesky"
+    assert solution.solver == "cholesky in float64"
     assert solution.tolerance == 1e-9
     assert solution.seconds > 0.0
     assert solution.iterations in (0, 1)

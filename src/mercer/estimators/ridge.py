@@ -11,21 +11,22 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
-from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.estimator import with_points
+from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.rows import (
     checked_rows,
     checked_training,
     checked_weights,
     training_subset,
 )
-from mercer.gram import cross_gram, unheld_gram_of
+from mercer.gram import unheld_gram_of
 from mercer.kernels import as_kernel
 from mercer.solvers import Certificate, RidgeProblem, Solution, as_solver
 
 Array = NDArray[np.float64]
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
     """Least squares with a kernel: f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x) with (K + alpha W^-1) a + b 1 = y and 1'a = 0; the
@@ -115,14 +116,28 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
         self.kernel_, self.X_fit_ = kernel, X
         self.solver_, self.solution_ = solver, solution
+        self._problem_, self._used_ = problem.on(used), used
         self._keep(solution, used, y.shape)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Return f(x) + b at the rows `X`: shape (n,), or (n, targets)."""
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).
+
+        Parameters
+        ----------
+        X : rows
+            Where to predict.
+        return_std : bool
+            Whether to return the standard deviation of f(x) + b as well, under the Gaussian
+            process with covariance k, noise of variance alpha / w and free offset.
+        """
         check_is_fitted(self)
         X = checked_rows(self, self.kernel_, X)
-        return cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_ + self.intercept_
+        values = self._expansion(X)
+        shape = (len(values), *self.dual_coef_.shape[1:])
+        if not return_std:
+            return values.reshape(shape)
+        return values.reshape(shape), self._deviation(X).reshape(shape)
 
     def _problem(self, y: Array, sample_weight: Any) -> RidgeProblem:
         targets = y.reshape(len(y), -1)
@@ -138,6 +153,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _keep(self, solution: Solution, used: NDArray[np.intp], shape: tuple[int, ...]) -> None:
         """Store coefficients and certificate in the shape of `y`."""
+        for cache in CACHES:
+            self.__dict__.pop(cache, None)
         coefficients = np.zeros((shape[0], solution.coefficients.shape[1]))
         coefficients[used] = solution.coefficients
         single = len(shape) == 1
@@ -149,6 +166,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
             solution.tolerance,
             float(solution.radius[0]) if single else solution.radius,
             self.kernel_.diagonal,
+            solution.solver,
         )
         if not self.certificate_.satisfied:
             warnings.warn(

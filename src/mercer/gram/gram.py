@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 
+from mercer.data.blocks import row_blocks
 from mercer.gram.operator import Array, Index, Operator, check_fits, positions
+
+# Entries computed at a time before they are rounded: 32 MB in float64.
+ENTRIES_AT_A_TIME = 1 << 22
+# Entries computed to measure how long one takes.
+SAMPLE = 1 << 20
 
 
 class Gram(Operator):
@@ -29,6 +36,25 @@ class Gram(Operator):
     def shifted(self, d: Any) -> ShiftedGram:
         """Return K + diag(d) for a number or a vector d."""
         return ShiftedGram(self, d)
+
+    def lower(self, dtype: Any) -> Array:
+        """Return a new array of which the lower triangle holds K in this precision.
+
+        Entries are computed in the precision of the Gram and rounded when they are stored.
+        """
+        check_fits(self.shape, dtype, self.memory)
+        n = len(self)
+        out = np.empty((n, n), dtype)
+        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+            out[rows, : rows.stop] = self.rows(rows)[:, : rows.stop]
+        return out
+
+    def entry_seconds(self) -> float:
+        """Return the time that one entry takes, measured on a few rows."""
+        some = slice(0, min(len(self), max(1, SAMPLE // len(self))))
+        start = perf_counter()
+        entries = self.rows(some).size
+        return (perf_counter() - start) / entries
 
     def fresh(self) -> Array:
         """Return all entries in float64 as a new array, which the caller may overwrite."""

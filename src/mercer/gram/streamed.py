@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.engine import apply, evaluate
 from mercer.engine.operands import bind
-from mercer.gram.gram import Gram
+from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel
 
@@ -53,6 +54,15 @@ class StreamedGram(Gram):
     def rows(self, index: Index) -> Array:
         chosen = positions(index, len(self))
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.X)
+
+    def lower(self, dtype: Any) -> Array:
+        check_fits(self.shape, dtype, self.memory)
+        n = len(self)
+        out = np.empty((n, n), dtype)
+        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+            some, before = take_rows(self.X, rows), take_rows(self.X, slice(0, rows.stop))
+            out[rows, : rows.stop] = evaluate(self.kernel.program, some, before)
+        return out
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)

@@ -43,7 +43,9 @@ class Kernel(Formula):
         Parameters
         ----------
         X : rows, optional
-            Rows on which to look for a witness, beside the built-in designs.
+            Rows among which to look for a witness first, and which the made-up points resemble:
+            as many columns, and no negative entry if `X` has none. A precomputed kernel is judged
+            by its matrix, given here.
         trials : int
             Number of designs of points to try when there is no proof.
         random_state : int

@@ -66,9 +66,12 @@ def worst_pair(K: Array) -> Index:
     return pair
 
 
-def unequal_pair(K: Array, tolerance: float) -> Index | None:
-    """Return the rows i, j at which K_ij and K_ji differ the most, if beyond the tolerance."""
-    gap = np.abs(K - K.T)
+def unequal_pair(K: Array, tolerance: float, errors: Array | float = 0.0) -> Index | None:
+    """Return the rows i, j at which K_ij and K_ji differ the most, if beyond what is allowed.
+
+    Allowed are twice the errors of the entries, and the tolerance times the largest entry.
+    """
+    gap = np.abs(K - K.T) - 2.0 * errors
     if gap.max() <= tolerance * np.abs(K).max():
         return None
     return np.array(np.unravel_index(gap.argmax(), gap.shape))

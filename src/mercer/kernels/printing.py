@@ -113,10 +113,12 @@ def html(kernel: Node) -> str:
 
 def _item(kernel: Node) -> str:
     parts = kernel.parts
-    lines = [f"<code>{snake_case(type(kernel).__name__)}</code>"]
-    for name, value in _parameters(kernel):
-        if not any(_is_kernel(v) for v in (value if isinstance(value, tuple) else (value,))):
-            lines.append(f"{_escaped(name)}&nbsp;=&nbsp;{_escaped(spell(value))}")
+    own = [
+        f"{_escaped(name)}&nbsp;=&nbsp;{_escaped(spell(value))}"
+        for name, value in _parameters(kernel)
+        if not any(_is_kernel(v) for v in (value if isinstance(value, tuple) else (value,)))
+    ]
+    lines = [f"<code>{snake_case(type(kernel).__name__)}</code>", ", ".join(own)]
     lines.append(_validity(kernel))
     about = (type(kernel).__doc__ or "").partition("\n")[0]
     # A dataclass without a docstring is given its signature for one, which says nothing new.

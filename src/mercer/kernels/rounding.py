@@ -16,7 +16,7 @@ from mercer.data.columns import n_rows
 from mercer.engine import Program, compile_expression, evaluate
 from mercer.engine.operands import Bound, Operand, bind
 from mercer.engine.program import Instruction
-from mercer.engine.tile import Leaf, Normalize
+from mercer.engine.tile import Leaf, Normalize, Transform
 from mercer.engine.twin import FUNCTIONS
 
 Array = NDArray[np.float64]
@@ -85,8 +85,20 @@ def _leaf(o: Operand, X: Any) -> Bar:
         return value, (given if o.source.whole else FUNCTION) * np.abs(value)
     if o.source.kind != "dot":
         return value, STEP * np.abs(value)
-    products: Any = abs(o.left) @ abs(o.right).T
+    products: Any = abs(o.left) @ _sizes(o.source, o.left, o.right).T
     return value, STEP * (products if isinstance(products, np.ndarray) else products.toarray())
+
+
+def _sizes(leaf: Leaf, left: Any, right: Any) -> Any:
+    """Return what the errors of the right side are relative to: its sizes, or those within a map.
+
+    The rows of both sides are the same; only the right ones may have gone through one more map.
+    """
+    if leaf.right != leaf.left and isinstance(leaf.right[-1], Transform):
+        magnitudes = getattr(leaf.right[-1].g, "magnitudes", None)
+        if magnitudes is not None:
+            return magnitudes(left)
+    return abs(right)
 
 
 def _affine(bar: Bar, a: float, b: float) -> Bar:

@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.solvers.solution import Solution
+
 Array = NDArray[np.float64]
 
 
@@ -113,6 +115,10 @@ class Bordered:
         """N'A^-1 N, of shape (p, p)."""
         return self.N.T @ self.U
 
+    def offset_diagonal(self) -> Array:
+        """Return the diagonal of U S^-1 U', by which B falls short of A^-1, of shape (n,)."""
+        return np.einsum("ij,ji->i", self.U, np.linalg.solve(self.S, self.U.T))
+
     def residual(self) -> Array:
         """Return y - A a - N b, of shape (n, targets)."""
         return self.y - self.A.product(self.a) - self.N @ self.b
@@ -140,3 +146,42 @@ class Bordered:
         drift = np.sqrt(np.maximum((q * np.linalg.solve(self.S, q)).sum(axis=0), 0.0))
         weighted = np.linalg.norm(np.sqrt(weights)[:, None] * residual, axis=0)
         return np.asarray(weighted / (2.0 * np.sqrt(alpha)) + drift)
+
+
+def relative_norm(r: Array, y: Array) -> Array:
+    """Return ||r|| / ||y|| for every column, zero where r is."""
+    norms = np.linalg.norm(r, axis=0)
+    with np.errstate(divide="ignore"):
+        return np.divide(norms, np.linalg.norm(y, axis=0), where=norms > 0.0, out=norms)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The parts of a solution, gathered target by target."""
+
+    a: Array
+    b: Array
+    residual: Array
+    radius: Array
+
+    @classmethod
+    def like(cls, problem: RidgeProblem) -> Answer:
+        """Return an empty answer to a problem."""
+        targets = problem.y.shape[1]
+        return cls(np.empty_like(problem.y), *(np.empty(targets) for _ in range(3)))
+
+    def keep(
+        self, system: Bordered, targets: NDArray[np.intp], alpha: float, problem: RidgeProblem
+    ) -> None:
+        """Store the solution for the targets of one ridge, and measure it."""
+        r = system.residual()
+        self.a[:, targets] = system.a
+        self.b[targets] = system.b.sum(axis=0)
+        self.residual[targets] = relative_norm(r, system.y)
+        self.radius[targets] = system.radius(alpha, problem.weights, r)
+
+    def solution(self, tol: float, iterations: int, seconds: float, solver: str) -> Solution:
+        """Return the whole."""
+        return Solution(
+            self.a, self.b, self.residual, self.radius, tol, iterations, seconds, solver
+        )

@@ -31,6 +31,8 @@ class Certificate:
         Bound on ||f - f*||, infinite where nothing is proved.
     diagonal : callable
         diagonal(X) -> k(x, x) for every row.
+    method : str
+        What ran.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Certificate:
     tolerance: float
     radius: float | NDArray[np.float64]
     diagonal: Callable[[Any], NDArray[Any]]
+    method: str = ""
 
     @property
     def satisfied(self) -> bool:
@@ -53,4 +56,5 @@ class Certificate:
         verdict = "within" if self.satisfied else "NOT within"
         worst = float(np.max(self.radius))
         promise = f"|f - f*|(x) <= {worst:.1e} sqrt(k(x, x))" if np.isfinite(worst) else "no bound"
-        return f"{self.kind} {self.value:.1e}, {verdict} {self.tolerance:.1e}; {promise}"
+        by = f" by {self.method}" if self.method else ""
+        return f"{self.kind} {self.value:.1e}{by}, {verdict} {self.tolerance:.1e}; {promise}"

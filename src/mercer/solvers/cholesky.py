@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
-from mercer.solvers.bordered import Bordered, RidgeProblem
+from mercer.solvers.bordered import Answer, Bordered, RidgeProblem, relative_norm
+from mercer.solvers.rates import machine_rates
+from mercer.solvers.single import SingleFactor, predicted_steps
 from mercer.solvers.solution import Solution
 from mercer.solvers.triangles import TwoTriangles
 
@@ -19,6 +21,8 @@ Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 # Relative error granted to an entry of K before c'Kc < 0 counts as a refutation.
 ENTRY = 1e-12
+# Below this many rows either factor takes a moment, and float64 needs no refinement.
+SMALL = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,46 +38,81 @@ class NegativeForm:
 class Cholesky:
     """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 by the factor of K + alpha W^-1.
 
-    It takes n^3 / 3 multiplications for every distinct alpha and one n x n array, in which the
+    It takes n^3 / 3 multiplications for every distinct alpha and one n x n array; in float64 the
     factor grows beside K. The residual is measured with K itself, in float64.
 
     Parameters
     ----------
     tol : float
         Relative residual above which a step of iterative refinement is added.
+    precision : {"auto", "single", "double"}
+        ``"single"`` factors in float32, in half the time and memory, and refines the answer in
+        float64 by conjugate gradients with the Gram operator; where that does not reach the
+        tolerance the factor is taken in float64 after all. ``"auto"`` predicts which is faster.
     """
 
     tol: float = 1e-6
+    precision: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.precision not in ("auto", "single", "double"):
+            raise ValueError(
+                f"precision must be 'auto', 'single' or 'double', got {self.precision!r}"
+            )
 
     def solve(self, gram: Gram, problem: RidgeProblem) -> Solution:
         """Return the solution for every target; all weights must be positive."""
         start = perf_counter()
-        matrix = TwoTriangles(gram.fresh())
-        a = np.empty_like(problem.y)
-        b, residual, radius = (np.empty(problem.y.shape[1]) for _ in range(3))
+        if self.prefers_single(gram, problem):
+            solution = self._in_single(gram, problem, start)
+            if solution is not None:
+                return solution
+        return self._in_double(gram, problem, start)
+
+    def prefers_single(self, gram: Gram, problem: RidgeProblem) -> bool:
+        """Whether the factor is taken in float32: as told, or where that should be faster."""
+        if self.precision != "auto":
+            return self.precision == "single"
+        n, targets = problem.y.shape
+        if n < SMALL:
+            return False
+        rates = machine_rates()
+        shift = float(problem.alpha.min() / problem.weights.max())
+        steps = predicted_steps(n, float(np.max(gram.diagonal())), shift)
+        # A step reads the factor twice and computes every entry of K in float64 once more.
+        step = n**2 * (gram.entry_seconds() + 4.0 * (targets + 1) / rates.copy)
+        saved = n**3 / 3.0 * (1.0 / rates.double - 1.0 / rates.single)
+        return bool(steps * step < saved)
+
+    def _in_single(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution | None:
+        """Return the solution from factors in float32, or None where they do not serve."""
+        answer = Answer.like(problem)
         steps = 0
         for alpha, targets in problem.by_alpha():
-            _factor(matrix, alpha, problem.weights)
+            factor = SingleFactor(gram, alpha / problem.weights)
+            if factor.order:
+                return None
+            system = Bordered.solve(factor, problem.unpenalised, problem.y[:, targets])
+            answer.keep(system, targets, alpha, problem)
+            steps += factor.steps
+            if not answer.residual[targets].max() <= self.tol:
+                return None
+        name = f"cholesky in float32, refined in {steps} steps"
+        return answer.solution(self.tol, steps, perf_counter() - start, name)
+
+    def _in_double(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution:
+        matrix = TwoTriangles(gram.fresh())
+        answer = Answer.like(problem)
+        steps = 0
+        for alpha, targets in problem.by_alpha():
+            factored(matrix, alpha, problem.weights)
             system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
-            r = system.residual()
-            if _is_large(r, system, matrix, self.tol):
+            if _is_large(system.residual(), system, matrix, self.tol):
                 system = system.refined()
-                r = system.residual()
                 steps += 1
-            _check_finite(r, matrix, alpha)
-            a[:, targets] = system.a
-            b[targets] = system.b.sum(axis=0)
-            residual[targets] = relative_norm(r, system.y)
-            radius[targets] = system.radius(alpha, problem.weights, r)
-        seconds = perf_counter() - start
-        return Solution(a, b, residual, radius, self.tol, steps, seconds, "cholesky")
-
-
-def relative_norm(r: Array, y: Array) -> Array:
-    """Return ||r|| / ||y|| for every column, zero where r is."""
-    norms = np.linalg.norm(r, axis=0)
-    with np.errstate(divide="ignore"):
-        return np.divide(norms, np.linalg.norm(y, axis=0), where=norms > 0.0, out=norms)
+            answer.keep(system, targets, alpha, problem)
+            _check_finite(system.a, matrix, alpha)
+        return answer.solution(self.tol, steps, perf_counter() - start, "cholesky in float64")
 
 
 def _is_large(r: Array, system: Bordered, matrix: TwoTriangles, tol: float) -> bool:
@@ -86,7 +125,7 @@ def _is_large(r: Array, system: Bordered, matrix: TwoTriangles, tol: float) -> b
     return not (is_rounding & is_within).all()
 
 
-def _factor(matrix: TwoTriangles, alpha: float, weights: Array) -> None:
+def factored(matrix: TwoTriangles, alpha: float, weights: Array) -> None:
     """Factor K + alpha W^-1, or raise the error that a failure stands for."""
     order = matrix.factor(alpha / weights)
     if order > 0 or not np.isfinite(matrix.diagonal).all():

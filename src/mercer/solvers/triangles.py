@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsymv
-from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
+from scipy.linalg.lapack import dpocon, dpotrf, dpotri, dpotrs
 
 from mercer.data.blocks import half_blocks, row_blocks
 
@@ -77,6 +77,11 @@ class TwoTriangles:
             out[:stop] += above @ v[columns]
             out[columns] += v[:stop] @ above
         return out
+
+    def inverse_diagonal(self) -> Array:
+        """Return the diagonal of A^-1, of shape (n,). It spends the factor."""
+        inverse, _ = dpotri(self._square, lower=True, overwrite_c=True)
+        return np.asarray(inverse.diagonal()).copy()
 
     def reciprocal_condition(self) -> float:
         """Return an estimate of 1 / (||A|| ||A^-1||) in the 1-norm, from the factor."""

@@ -1,0 +1,78 @@
+"""How fast this machine is: measured once, kept, and the source of every threshold."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from mercer.engine.threads import thread_count
+
+SIZE = 1024
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Floating-point operations per second of matrix products, and bytes per second of copies."""
+
+    double: float
+    single: float
+    copy: float
+
+
+@functools.cache
+def machine_rates() -> Rates:
+    """Return the rates of this machine, from the file of an earlier run or measured now."""
+    file = _file()
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        stored = Rates(**json.loads(file.read_text()))
+        if all(rate > 0 for rate in asdict(stored).values()):
+            return stored
+    rates = measure()
+    # A home that cannot be written to only means that the next process measures again.
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
+            json.dump(asdict(rates), draft)
+        os.replace(draft.name, file)
+    return rates
+
+
+def measure() -> Rates:
+    """Return the rates measured on matrices of a few megabytes, in about a tenth of a second."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(SIZE, SIZE))
+    B = A.astype(np.float32)
+    source, target = np.zeros(1 << 22), np.zeros(1 << 22)
+    flops = 2.0 * SIZE**3
+    return Rates(
+        flops / _best(lambda: A @ A),
+        flops / _best(lambda: B @ B),
+        2.0 * source.nbytes / _best(lambda: np.copyto(target, source)),
+    )
+
+
+def _best(run: Callable[[], object]) -> float:
+    run()
+    times = []
+    for _ in range(ROUNDS):
+        start = perf_counter()
+        run()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def _file() -> Path:
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    machine = f"{platform.machine()}-{os.cpu_count()}-{thread_count()}"
+    return home / "mercer" / f"rates-{machine}.json"

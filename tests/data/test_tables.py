@@ -1,0 +1,130 @@
+"""Tables of every kind: mappings of columns, pandas, polars and pyarrow."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer.kernels import (
+    Gaussian,
+    Linear,
+)
+from refusals import refuses
+
+X = np.arange(12.0).reshape(4, 3)
+X.flags.writeable = False
+K = Gaussian()(X)
+
+
+def pandas_table(columns):
+    return pytest.importorskip("pandas").DataFrame(columns)
+
+
+def polars_table(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def arrow_table(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+TABLES = pytest.mark.parametrize("table", [dict, pandas_table, polars_table, arrow_table])
+
+
+@TABLES
+def test_tables_are_matrices_with_names(table):
+    rows = table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    assert_allclose(Gaussian()(rows), K)
+    assert_allclose(Gaussian()(rows, X), K)
+    assert_allclose(Gaussian().on("c", "a")(rows), Gaussian().on(2, 0)(X))
+    assert_allclose(Gaussian().on(-1)(rows), Gaussian().on(2)(X))
+    assert_allclose(Gaussian("median").on("b")(rows), Gaussian("median").on(1)(X))
+    assert_allclose(Gaussian().diagonal(rows), np.ones(4))
+
+
+@TABLES
+def test_integers_and_booleans_in_tables_are_numbers(table):
+    rows = table({"a": [1, 2], "b": [True, False]})
+    assert_allclose(Linear()(rows), [[2.0, 2.0], [2.0, 4.0]])
+
+
+@TABLES
+def test_text_beside_the_columns_in_use_does_no_harm(table):
+    rows = table({"a": [1.0, 2.0], "name": ["x", "y"]})
+    assert_allclose(Linear().on("a")(rows), [[1.0, 2.0], [2.0, 4.0]])
+
+
+@TABLES
+def test_text_in_the_columns_in_use_is_refused_by_name(table):
+    rows = table({"a": [1.0, 2.0], "name": ["x", "y"]})
+    refuses("column 'name' of X does not hold numbers", Gaussian(), rows)
+
+
+@TABLES
+def test_unknown_columns_are_refused_with_the_known_ones(table):
+    rows = table({"age": [1.0, 2.0], "bmi": [3.0, 4.0]})
+    refuses("no column 'agee' in the table; it has 'age', 'bmi'", Gaussian().on("agee"), rows)
+    refuses("no column 5 in a table of 2 columns", Gaussian().on(5), rows)
+
+
+@TABLES
+def test_missing_cells_are_refused_with_the_column(table):
+    rows = table({"age": [1.0, 2.0], "bmi": [3.0, float("nan")]})
+    refuses("X contains NaN at row 1, column 'bmi'", Gaussian(), rows)
+
+
+@pytest.mark.parametrize("table", [pandas_table, polars_table, arrow_table])
+def test_nulls_are_missing_cells(table):
+    refuses("X contains NaN at row 1, column 'a'", Gaussian(), table({"a": [1.0, None]}))
+
+
+@TABLES
+def test_tables_without_rows_give_an_empty_matrix(table):
+    assert Gaussian()(table({"a": np.empty(0), "b": np.empty(0)})).shape == (0, 0)
+
+
+def test_nullable_integers_are_numbers():
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"a": pandas.array([1, 2], dtype="Int64")})
+    assert_allclose(Linear()(rows), [[1.0, 2.0], [2.0, 4.0]])
+    rows = pandas.DataFrame({"a": pandas.array([1, None], dtype="Int64")})
+    refuses("X contains NaN at row 1, column 'a'", Linear(), rows)
+
+
+@pytest.mark.parametrize("kind", ["category", "datetime64[ns]", "complex"])
+def test_columns_of_other_kinds_are_refused(kind):
+    pandas = pytest.importorskip("pandas")
+    values = ["2020-01-01", "2020-01-02"] if kind != "complex" else [1j, 2j]
+    rows = pandas.DataFrame({"a": pandas.Series(values).astype(kind)})
+    refuses("column 'a' of X does not hold numbers", Gaussian(), rows)
+
+
+def test_single_precision_tables_stay_single():
+    assert Gaussian()(pandas_table({"a": X[:, 0].astype(np.float32)})).dtype == np.float32
+
+
+def test_column_names_must_differ():
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame(X, columns=["a", "b", "a"])
+    refuses("several columns are named 'a'; rename them", Gaussian(), rows)
+
+
+def test_lazy_tables_are_refused():
+    lazy = polars_table({"a": [1.0]}).lazy()
+    refuses("LazyFrame is not a table in memory; collect it first", Gaussian(), lazy)
+
+
+def test_columns_of_different_length_are_refused():
+    refuses("different lengths: [1, 2]", Gaussian(), {"a": [1.0, 2.0], "b": [3.0]})
+
+
+def test_names_need_a_table():
+    message = "X is a matrix without column names, so .on('a') cannot be resolved"
+    refuses(message, Gaussian().on("a", 0), X)
+
+
+def test_positions_need_columns():
+    refuses("no column 3 in a matrix of 3 columns", Gaussian().on(3), X)
+    refuses("no column -4 in a matrix of 3 columns", Gaussian().on(-4), X)
+    refuses(
+        ".on(0) needs a table or a matrix, got list of shape (2,)", Gaussian().on(0), ["a", "b"]
+    )

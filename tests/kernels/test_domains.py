@@ -1,0 +1,130 @@
+"""Rows, functions and parameters outside the domain of a kernel are refused in one line."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer.kernels import (
+    AdditiveChi2,
+    Bilinear,
+    Chi2,
+    Constant,
+    Exponential,
+    FromFeatures,
+    FromFunction,
+    Gaussian,
+    InverseMultiquadric,
+    Laplacian,
+    Linear,
+    Matern32,
+    Matern52,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Sobolev,
+)
+from refusals import refuses
+
+X = np.arange(12.0).reshape(4, 3)
+X.flags.writeable = False
+K = Gaussian()(X)
+
+
+# Domains of kernels
+
+
+@pytest.mark.parametrize("rows", [["ab", "c"], np.array([["a"]]), "text"], ids=repr)
+def test_text_is_refused_by_kernels_of_numbers(rows):
+    refuses("X must hold numbers for this kernel, got dtype", Gaussian(), rows)
+
+
+@pytest.mark.parametrize("kernel", [Sobolev(), Chi2(), AdditiveChi2(), Sobolev() + Gaussian()])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_negative_entries_are_refused_where_they_have_no_meaning(kernel, form):
+    refuses("needs rows without negative entries, got -11.0; shift or clip", kernel, form(-X))
+    refuses("needs rows without negative entries", kernel.diagonal, form(-X))
+
+
+def test_chi_squared_of_two_zeros_is_zero():
+    assert Chi2()(np.zeros((2, 3))).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert not AdditiveChi2()(np.zeros((2, 3))).any()
+
+
+# Users' functions
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (FromFunction(lambda X, Z: X @ X.T), "returned shape (4, 4) for 4 and 2 rows; it must ret"),
+        (FromFunction(lambda X, Z: np.nan * X @ Z.T), "values that are not finite real numbers"),
+        (FromFunction(lambda X, Z: 1j * X @ Z.T), "values that are not finite real numbers"),
+        (
+            FromFeatures(lambda X: X[:, 0]),
+            "g(X) must be a matrix of shape (rows, columns), got sha",
+        ),
+        (FromFeatures(lambda X: X[:-1]), "a map in the kernel turned 4 rows into 3"),
+        (FromFeatures(lambda X: X * np.nan), "g(X) contains NaN at row 0, column 0"),
+        (Gaussian().after(lambda X: None), "g(X) must be a matrix of shape (rows, columns)"),
+        (Gaussian().scaled_by(lambda X: X), "f(X) in scaled_by must have shape (4,), got (4, 3)"),
+        (Gaussian().scaled_by(lambda X: X[:, 0] / 0), "f(X) in scaled_by holds nan at row 0"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:divide by zero|invalid value:RuntimeWarning")
+def test_functions_that_return_nonsense_are_refused(kernel, message):
+    refuses(message, kernel, X, X[:2])
+
+
+def test_functions_that_are_not_symmetric_are_refused():
+    kernel = FromFunction(lambda X, Z: X @ Z.T + X[:, :1])
+    refuses("the kernel function is not symmetric: f(x, z) = ", kernel, X)
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    "value", [0.0, -1.0, np.nan, np.inf, True, "wide", None, 1j, (), (1.0, -1.0)]
+)
+@pytest.mark.parametrize(
+    "kind", [Gaussian, Exponential, Laplacian, Matern32, Matern52, RationalQuadratic]
+)
+def test_length_scales_are_positive(kind, value):
+    refuses(f"{kind.__name__}: length_scale must", kind, value)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: RationalQuadratic(1.0, 0.0),
+            "RationalQuadratic: mixture must be positive, got 0.0",
+        ),
+        (lambda: InverseMultiquadric(-2.0), "InverseMultiquadric: c must be positive, got -2.0"),
+        (lambda: Chi2(-1), "Chi2: gamma must be positive, got -1"),
+        (lambda: Periodic(1.0, 0.0), "Periodic: period must be positive, got 0.0"),
+        (lambda: Periodic(-1.0), "Periodic: length_scale must be positive, got -1.0"),
+        (lambda: Polynomial(0), "Polynomial: degree must be a whole number of at least 1, got 0"),
+        (
+            lambda: Polynomial(1.5),
+            "Polynomial: degree must be a whole number of at least 1, got 1.5",
+        ),
+        (lambda: Polynomial(offset=np.nan), "Polynomial: offset must be finite, got nan"),
+        (lambda: Linear("1"), "Linear: offset must be a real number, got '1'"),
+        (lambda: Sigmoid(None), "Sigmoid: scale must be a real number, got None"),
+        (lambda: Constant(np.inf), "Constant: value must be finite, got inf"),
+        (lambda: Bilinear([[1.0, 2.0], [3.0, 4.0]]), "Bilinear: A must be symmetric"),
+        (lambda: Bilinear([[1.0, 2.0]]), "Bilinear: A must be a square matrix of real numbers"),
+        (lambda: Bilinear([[np.nan]]), "Bilinear: A must be finite"),
+        (lambda: Gaussian.from_gamma(-1.0), "gamma must be positive, got -1.0"),
+        (lambda: Gaussian.from_sigma(0.0), "sigma must be positive, got 0.0"),
+        (lambda: Gaussian.from_beta(np.nan), "beta must be finite, got nan"),
+        (lambda: Laplacian.from_gamma("1"), "gamma must be a real number, got '1'"),
+        (lambda: FromFunction(3), "FromFunction: f must be a function, got 3"),
+        (lambda: FromFeatures("phi"), "FromFeatures: phi must be a function, got 'phi'"),
+    ],
+)
+def test_parameters_outside_their_domain_are_refused_by_name(make, message):
+    refuses(message, make)
