@@ -116,7 +116,7 @@ def composites(parts):
     return st.one_of(
         st.builds(Sum, terms),
         st.builds(Product, terms),
-        st.builds(Scaled, parts, st.floats(min_value=0.0, max_value=1e150)),
+        st.builds(Scaled, parts, st.floats(min_value=0.0, max_value=1e60)),
         st.builds(Power, parts, wholes),
         st.builds(Exp, parts),
         st.builds(Normalized, parts),

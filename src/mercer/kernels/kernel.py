@@ -186,6 +186,8 @@ class Scaled(Kernel):
         if type(self.kernel) is Scaled:
             object.__setattr__(self, "factor", self.factor * self.kernel.factor)
             object.__setattr__(self, "kernel", self.kernel.kernel)
+            # The product of two finite factors may still overflow.
+            super().__post_init__()
 
     def lower(self, t: Tile) -> Expression:
         return self.factor * self.kernel.lower(t)

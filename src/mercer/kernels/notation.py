@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -163,8 +164,10 @@ def _gathered(coefficient: float, factors: Product) -> Terms:
     for factor, exponent in exponents.items():
         if factor.radicand:
             odd = 0.0 if factor.radicand == 1.0 else exponent % 2.0
-            coefficient *= factor.radicand ** ((exponent - odd) / 2.0)
-            exponents[factor] = odd
+            # A number too large to be multiplied out stays a power.
+            with contextlib.suppress(OverflowError):
+                coefficient *= factor.radicand ** ((exponent - odd) / 2.0)
+                exponents[factor] = odd
     product = tuple((f, e) for f, e in exponents.items() if e)
     return Terms({product: coefficient} if coefficient else {})
 
