@@ -17,8 +17,8 @@ import numpy as np
 
 from mercer.engine.threads import thread_count
 
-SIZE = 1024
-ROUNDS = 3
+SIZE = 512
+ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -49,27 +49,27 @@ def machine_rates() -> Rates:
 
 
 def measure() -> Rates:
-    """Return the rates measured on matrices of a few megabytes, in about a tenth of a second."""
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(SIZE, SIZE))
+    """Return the rates measured on matrices of a few megabytes, in about a tenth of a second.
+
+    The three take turns and each keeps its best of many short runs, so that a busy machine is
+    not taken for a slow one.
+    """
+    A = np.random.default_rng(0).normal(size=(SIZE, SIZE))
     B = A.astype(np.float32)
-    source, target = np.zeros(1 << 22), np.zeros(1 << 22)
-    flops = 2.0 * SIZE**3
-    return Rates(
-        flops / _best(lambda: A @ A),
-        flops / _best(lambda: B @ B),
-        2.0 * source.nbytes / _best(lambda: np.copyto(target, source)),
-    )
-
-
-def _best(run: Callable[[], object]) -> float:
-    run()
-    times = []
+    source, target = np.zeros(1 << 20), np.zeros(1 << 20)
+    runs: list[Callable[[], object]] = [
+        lambda: A @ A,
+        lambda: B @ B,
+        lambda: np.copyto(target, source),
+    ]
+    best = [np.inf] * len(runs)
     for _ in range(ROUNDS):
-        start = perf_counter()
-        run()
-        times.append(perf_counter() - start)
-    return min(times)
+        for i, run in enumerate(runs):
+            start = perf_counter()
+            run()
+            best[i] = min(best[i], perf_counter() - start)
+    flops = 2.0 * SIZE**3
+    return Rates(flops / best[0], flops / best[1], 2.0 * source.nbytes / best[2])
 
 
 def _file() -> Path:
