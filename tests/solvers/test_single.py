@@ -8,7 +8,7 @@ from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers import Cholesky, RidgeProblem
 from mercer.solvers.krylov import conjugate_gradients
-from mercer.solvers.single import SingleFactor, predicted_steps
+from mercer.solvers.single import SingleFactor, predicted_steps, substituted
 
 
 def problem_of(y, alpha=0.1, weights=None, fit_intercept=True):
@@ -114,3 +114,11 @@ def test_a_zero_right_hand_side_is_solved_by_zero():
     end = conjugate_gradients(lambda V: 2.0 * V, lambda V: V, np.zeros((5, 2)), 1e-10, 10)
     assert end.steps == 0
     assert not end.X.any()
+
+
+@pytest.mark.parametrize("columns", [1, 3, 7])
+def test_substitution_inverts_the_product_of_the_triangles(columns, rng):
+    L = np.tril(rng.normal(size=(1100, 1100)) / 50.0 + np.eye(1100)).astype(np.float32)
+    V = rng.normal(size=(1100, columns)).astype(np.float32)
+    X = substituted(L, V).astype(float)
+    assert_allclose(L.astype(float) @ (L.T.astype(float) @ X), V, atol=1e-3)
