@@ -1,0 +1,39 @@
+"""The examples that users copy are run as they stand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(name):
+    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("code", blocks("README.md"), ids=lambda code: code.split("\n")[0])
+def test_examples_of_the_readme_run(code):
+    names = {}
+    if "import mercer" not in code:
+        exec("import mercer", names)
+    exec(code, names)
+
+
+def test_the_kernel_added_in_the_guide_for_contributors_keeps_the_contract(points):
+    names = {}
+    exec(
+        "from dataclasses import dataclass\n"
+        "from mercer.engine import Expression, Tile\n"
+        "from mercer.kernels import Kernel, domains\n"
+        "from mercer.kernels.stationary import SCHOENBERG, Rule\n",
+        names,
+    )
+    (code,) = blocks("CONTRIBUTING.md")
+    exec(code, names)
+    # A class made by exec belongs to no module, so only its evaluation is checked here.
+    kernel = names["Cauchy"](2.0)
+    X, Z = points(9), points(4)
+    squared = ((X[:, None] - Z[None]) ** 2).sum(axis=-1)
+    assert abs(kernel(X, Z) - 1.0 / (1.0 + squared / 4.0)).max() < 1e-14
+    assert kernel.check().status == "PROVED"
