@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,8 @@ class Cholesky:
     tol : float
         Relative residual above which a step of iterative refinement is added.
     """
+
+    iterates: ClassVar[bool] = False
 
     tol: float = 1e-6
 
