@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import IndefiniteKernelError
-from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, ScaledGram, StreamedGram
+from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem, as_solver
 from mercer.solvers.blockcg import BlockCG
@@ -171,15 +171,15 @@ def test_a_preconditioner_saves_steps(X, y):
     assert steps[0] > steps[1] > 2 * steps[2]
 
 
-def test_the_rank_grows_where_that_saves_steps(rng):
-    # Slow products make growth cheap beside them: 1500 rows, of which 310 are the first rank.
-    X = rng.normal(size=(1500, 3))
-    gram = DenseGram(Gaussian(0.5), X)
+def test_the_rank_grows_where_that_saves_steps(rng, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.iterated.FIRST_RANK", 1.0)
+    X = rng.normal(size=(600, 3))
+    gram = DenseGram(Gaussian(1.0), X)
     problem = problem_of(np.sin(X[:, 0]), 1e-3)
-    fixed = ConjugateGradient(rank=310, random_state=0).solve(gram, problem)
+    fixed = ConjugateGradient(rank=25, random_state=0).solve(gram, problem)
     grown = CG.solve(gram, problem)
     assert grown.residual.max() <= 1e-6
-    assert grown.iterations < fixed.iterations
+    assert grown.iterations < 0.5 * fixed.iterations
 
 
 def test_nothing_square_is_stored(rng, monkeypatch):
@@ -296,11 +296,20 @@ def test_steps_are_limited(X, y):
     assert_allclose(true_residual(gram.dense(), problem, solution), solution.residual, rtol=1e-8)
 
 
+def test_a_ridge_that_runs_out_of_steps_does_not_end_the_others(X, y):
+    gram = DenseGram(Exponential(1.0), X)
+    problem = problem_of(y, [10.0, 1e-3])
+    solution = ConjugateGradient(max_iter=12, random_state=0).solve(gram, problem)
+    assert solution.residual[0] <= 1e-6 < solution.residual[1]
+    assert 12 < solution.iterations <= 24
+    assert "raise max_iter (now 12)" in solution.advice
+
+
 def test_the_time_limit_is_kept(X, y):
     gram = Wrapped(Exponential(0.5), X, lambda count: time.sleep(0.05))
     solution = ConjugateGradient(time_limit=0.5, random_state=0).solve(gram, problem_of(y, 1e-4))
     assert solution.iterations >= 3
-    assert solution.seconds < 0.75
+    assert solution.seconds < 1.0
     assert solution.residual.max() > 1e-6
     assert "the time limit of 0.5 s was up" in solution.advice
 
@@ -374,18 +383,6 @@ def test_block_steps_end_after_as_many_as_the_block_krylov_space_has(rng):
     assert state.error < 1e-8
     assert_allclose(state.X, np.linalg.solve(A, V), rtol=1e-6, atol=1e-8)
     assert_allclose(V - A @ state.X, state.R, atol=1e-10)
-
-
-def test_a_scaled_gram_is_the_matrix_between_two_diagonals(points, rng):
-    X, f = points(30), rng.uniform(0.5, 2.0, size=30)
-    gram = ScaledGram(StreamedGram(Gaussian(1.0), X), f)
-    K = f[:, None] * Gaussian(1.0)(X) * f
-    V = rng.normal(size=(30, 2))
-    assert_allclose(gram.dense(), K)
-    assert_allclose(gram.diagonal(), K.diagonal())
-    assert_allclose(gram.rows([3, 1]), K[[3, 1]])
-    assert_allclose(gram @ V, K @ V)
-    assert_allclose(gram @ V[:, 0], K @ V[:, 0])
 
 
 def test_it_is_known_by_name_with_its_settings():

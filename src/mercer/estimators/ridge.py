@@ -76,6 +76,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Kernel
         What the solver returned, with its time.
     solver_ : solver
         What ran.
+    n_iter_ : int
+        Its steps, 1 for a solver that does not iterate.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
     """
@@ -138,6 +140,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Kernel
 
         self.kernel_, self.X_fit_ = kernel, X
         self.solver_, self.solution_ = solver, solution
+        self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution, used, y.shape)
         return self
 

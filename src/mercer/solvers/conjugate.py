@@ -108,7 +108,7 @@ class ConjugateGradient:
         system = Bordered.solve(A, roots[:, None][:, : int(fit_intercept)], y)
         r, error = _measured(A, system, roots)
         # The offset is combined of two solutions, whose errors may add up to more than each.
-        while error > self.tol and not A.stopped:
+        while error > self.tol and not A.is_over:
             A.goal = min(MARGIN * self.tol / error, 0.1)
             refined = system.refined()
             r_refined, error_refined = _measured(A, refined, roots)
@@ -122,14 +122,18 @@ class ConjugateGradient:
     def _advice(self, A: IteratedFactor, gram: Gram, is_met: bool) -> str:
         """Return what to do if the residual is too large, and what would have been cheaper."""
         n = len(gram)
-        reasons = {
-            "time": f"the time limit of {self.time_limit} s was up; raise time_limit",
-            "interrupt": "Ctrl-C ended the iteration; fit again without it",
-            "progress": "a callback ended the iteration",
-            "steps": f"raise max_iter (now {self._steps}) or alpha",
-            "": "" if is_met else ILL_CONDITIONED,
-        }
-        said = [reasons[A.stopped]]
+        said = []
+        if A.stopped or not is_met:
+            said.append(f"after {A.iterations} steps with a preconditioner of rank {A.rank}")
+        if A.stopped == "time":
+            said.append(f"the time limit of {self.time_limit:g} s was up; raise time_limit")
+        elif A.stopped == "interrupt":
+            said.append("Ctrl-C ended the iteration; fit again without it")
+        elif A.stopped == "progress":
+            said.append("a callback ended the iteration")
+        elif not is_met:
+            more = f"raise max_iter (now {self._steps}) or alpha"
+            said.append(more if A.ran_out else ILL_CONDITIONED)
         # The rate of the last steps tells what is left to be done.
         expected = A.work + (0.0 if is_met else A.remaining)
         if n**3 / 3.0 < expected and 8 * n * n <= gram.memory:
@@ -137,9 +141,7 @@ class ConjugateGradient:
                 f"solver='cholesky' takes about {n**3 / 3.0 / expected:.1g} of the work here, "
                 f"and {gigabytes(8 * n * n)}"
             )
-        if not is_met or A.stopped:
-            said.insert(0, f"after {A.iterations} steps with a preconditioner of rank {A.rank}")
-        return "; ".join(text for text in said if text)
+        return "; ".join(said)
 
     @property
     def _steps(self) -> int:

@@ -63,7 +63,9 @@ class IteratedFactor:
     iterations : int
         Steps of all solves.
     stopped : str
-        What ended the iteration early: "time", "interrupt", "progress", "steps" or nothing.
+        What ended the iteration for good: "time", "interrupt", "progress" or nothing.
+    ran_out : bool
+        Whether some alpha took all steps it was allowed.
     work, remaining : float
         Multiplications so far, and those that the last rate leaves to be done.
     """
@@ -93,6 +95,7 @@ class IteratedFactor:
         self.goal = 1e-6
         self.iterations = 0
         self.stopped = ""
+        self.ran_out = False
         self.work = 0.0
         self.remaining = 0.0
 
@@ -101,13 +104,16 @@ class IteratedFactor:
         """The rank of the preconditioner."""
         return len(self._inverse.F)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no further step is allowed at this alpha."""
+        return bool(self.stopped) or self._steps >= self._max_iter
+
     def shift(self, alpha: float) -> None:
         """Take another alpha; from large to small ones the solutions are close to each other."""
         self.alpha = alpha
         self._steps = 0
         self._is_prepared = False
-        if self.stopped == "steps":
-            self.stopped = ""
 
     def product(self, V: Array) -> Array:
         """Return A V, of shape (n, p)."""
@@ -119,18 +125,19 @@ class IteratedFactor:
         state = BlockCG(self.product, V, X, R, self._measure)
         try:
             self._prepare()
-            while not (self.stopped or state.error <= self.goal or state.is_exhausted):
+            while not (self.is_over or state.error <= self.goal or state.is_exhausted):
                 self._iterate(state)
         except KeyboardInterrupt:
             if self.iterations == 0:
                 raise
             self.stopped = "interrupt"
+        self.ran_out |= state.error > self.goal and self._steps >= self._max_iter
         self._remember(V, state)
         return state.X
 
     def _prepare(self) -> None:
         """Build the preconditioner for this alpha."""
-        if self._is_prepared or self.stopped:
+        if self._is_prepared or self.is_over:
             return
         first = min(int(FIRST_RANK * len(self._gram) ** 0.5) + 1, self._most())
         self._grow(first if self._rank is None else self._rank)
@@ -163,8 +170,6 @@ class IteratedFactor:
         # The residual at the end takes about as long as a step.
         elif now + 2.0 * (now - began) > self._deadline:
             self.stopped = "time"
-        elif self._steps >= self._max_iter:
-            self.stopped = "steps"
         elif len(state.errors) > LOOK:
             self._look(state)
 
