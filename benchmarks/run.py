@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-ROOMS = ("engine", "ridge")
+ROOMS = ("engine", "ridge", "large")
 
 
 def main() -> None:

@@ -37,6 +37,11 @@ def test_a_gram_is_streamed_where_it_does_not_fit(X):
     assert_allclose(gram @ np.ones(50), KERNEL(X).sum(axis=1), rtol=1e-12)
 
 
+def test_a_gram_is_held_where_it_fits_into_its_share(X):
+    assert isinstance(gram_of(KERNEL, X, memory=40_000, share=0.5), DenseGram)
+    assert isinstance(gram_of(KERNEL, X, memory=39_999, share=0.5), StreamedGram)
+
+
 def test_float32_rows_take_half_the_memory(X):
     assert isinstance(gram_of(KERNEL, X.astype(np.float32), memory="10KB"), DenseGram)
 

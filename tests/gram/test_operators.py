@@ -6,7 +6,14 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import aslinearoperator, cg, eigsh
 
-from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram, cross_gram
+from mercer.gram import (
+    DenseGram,
+    LowRankGram,
+    PrecomputedGram,
+    ScaledGram,
+    StreamedGram,
+    cross_gram,
+)
 from mercer.kernels import Gaussian, Linear
 
 N = 23
@@ -32,6 +39,12 @@ def with_noise():
     return StreamedGram(KERNEL, rows_of()).shifted(noise), KERNEL(rows_of()) + np.diag(noise)
 
 
+def scaled():
+    factors = np.linspace(0.5, 2.0, N)
+    K = factors[:, None] * KERNEL(rows_of()) * factors
+    return ScaledGram(StreamedGram(KERNEL, rows_of()), factors), K
+
+
 GRAMS = {
     "dense": lambda: (DenseGram(KERNEL, rows_of()), KERNEL(rows_of())),
     "streamed": lambda: (StreamedGram(KERNEL, rows_of()), KERNEL(rows_of())),
@@ -39,6 +52,7 @@ GRAMS = {
     "low rank": low_rank,
     "low rank, sparse features": low_rank_sparse,
     "precomputed": lambda: (PrecomputedGram(KERNEL(rows_of())), KERNEL(rows_of())),
+    "scaled": scaled,
     "shifted": with_noise,
     "shifted, held": lambda: (
         DenseGram(KERNEL, rows_of()).shifted(2.0),
@@ -209,3 +223,10 @@ def test_a_wrong_right_hand_side_is_refused(gram_and_matrix, V, said):
 def test_a_wrong_shift_is_refused(gram_and_matrix, d):
     with pytest.raises(ValueError, match="a shift must be"):
         gram_and_matrix[0].shifted(d)
+
+
+def test_a_gram_tells_what_it_holds():
+    streamed, held = StreamedGram(KERNEL, rows_of()), DenseGram(KERNEL, rows_of())
+    assert streamed.held_bytes == streamed.shifted(1.0).held_bytes == 0
+    assert held.held_bytes == held.shifted(1.0).held_bytes == 8 * N * N
+    assert ScaledGram(held, np.ones(N)).held_bytes == 8 * N * N

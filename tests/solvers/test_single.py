@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers import Cholesky, RidgeProblem
-from mercer.solvers.krylov import conjugate_gradients
 from mercer.solvers.single import SingleFactor, predicted_steps, substituted
 
 
@@ -92,28 +91,6 @@ def test_the_lower_triangle_of_a_held_matrix_is_a_copy(rng):
     lower = PrecomputedGram(K, memory=10**9).lower(np.float64)
     lower[:] = 0.0
     assert K[3, 3] == 1.0
-
-
-def test_conjugate_gradients_with_the_exact_inverse_take_one_step(rng):
-    A = np.diag(np.arange(1.0, 51.0))
-    B = rng.normal(size=(50, 3))
-    end = conjugate_gradients(lambda V: A @ V, lambda V: np.linalg.solve(A, V), B, 1e-12, 10)
-    assert end.steps <= 1
-    assert_allclose(A @ end.X, B, rtol=1e-10)
-
-
-def test_conjugate_gradients_say_how_far_they_got(rng):
-    A = np.diag(np.geomspace(1.0, 1e8, 200))
-    B = rng.normal(size=(200, 2))
-    end = conjugate_gradients(lambda V: A @ V, lambda V: V, B, 1e-12, 5)
-    assert end.steps == 5
-    assert_allclose(end.R, B - A @ end.X)
-
-
-def test_a_zero_right_hand_side_is_solved_by_zero():
-    end = conjugate_gradients(lambda V: 2.0 * V, lambda V: V, np.zeros((5, 2)), 1e-10, 10)
-    assert end.steps == 0
-    assert not end.X.any()
 
 
 @pytest.mark.parametrize("columns", [1, 3, 7])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,22 +12,24 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
+from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.estimator import with_points
 from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.rows import (
     checked_rows,
+    checked_seed,
     checked_training,
     checked_weights,
     training_subset,
 )
-from mercer.gram import unheld_gram_of
+from mercer.gram import gram_of, unheld_gram_of
 from mercer.kernels import as_kernel
-from mercer.solvers import Certificate, RidgeProblem, Solution, as_solver
+from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution, as_solver
 
 Array = NDArray[np.float64]
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
+class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgePosterior):
     """Least squares with a kernel: f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x) with (K + alpha W^-1) a + b 1 = y and 1'a = 0; the
@@ -42,13 +45,21 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         The ridge, at least zero; zero needs an invertible Gram matrix.
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "cholesky"} or solver
-        How to solve; ``"auto"`` is the Cholesky factorisation.
+    solver : {"auto", "cholesky", "cg"} or solver
+        How to solve; ``"auto"`` is the Cholesky factorisation, ``"cg"`` iterates by conjugate
+        gradients, with a Gram matrix that is recomputed where it does not fit into the memory.
     tol : float, optional
         The relative residual that `certificate_` has to reach, 1e-6 by default.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
         memory by default. A larger matrix is refused with `mercer.errors.MemoryLimitError`.
+    max_iter : int, optional
+        Steps allowed for every distinct alpha, 1000 by default; for solvers that iterate.
+    time_limit : float, optional
+        Seconds after which a solver that iterates returns what it has, with a warning. So does
+        the first Ctrl-C.
+    random_state : int, RandomState or None
+        Where the random pivots of ``"cg"`` come from.
 
     Attributes
     ----------
@@ -66,6 +77,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         What the solver returned, with its time.
     solver_ : solver
         What ran.
+    n_iter_ : int
+        Its steps, 1 for a solver that does not iterate.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
     """
@@ -79,6 +92,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         solver: Any = "auto",
         tol: float | None = None,
         memory: Any = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -86,6 +102,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         self.solver = solver
         self.tol = tol
         self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.
@@ -100,23 +119,30 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
             w; a whole weight counts as that many equal rows, zero as none.
         """
         kernel = as_kernel(self.kernel)
-        solver = as_solver(self.solver, self.tol)
+        seed = checked_seed(self.random_state)
+        solver = as_solver(self.solver, self.tol, self.max_iter, self.time_limit, seed)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
         used = np.flatnonzero(problem.used)
         rows = X if len(used) == len(y) else training_subset(kernel, X, used)
 
         kernel = kernel.resolved(rows)
-        gram = unheld_gram_of(kernel, rows, self.memory)
+        if solver.iterates:
+            # The other half is for the preconditioner.
+            gram = gram_of(kernel, rows, self.memory, share=0.5)
+        else:
+            gram = unheld_gram_of(kernel, rows, self.memory)
 
         try:
-            solution = solver.solve(gram, problem.on(used))
+            run = partial(solver.solve, gram, problem.on(used))
+            solution = run_as_task(self, run, X, y, solver.iterates)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows) from None
 
         self.kernel_, self.X_fit_ = kernel, X
         self.solver_, self.solution_ = solver, solution
         self._problem_, self._used_ = problem.on(used), used
+        self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution, used, y.shape)
         return self
 
@@ -170,8 +196,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         )
         if not self.certificate_.satisfied:
             warnings.warn(
-                f"{self.certificate_}: the system is too ill-conditioned for float64; raise alpha, "
-                "or raise tol if that is enough",
+                f"{self.certificate_}: {solution.advice or ILL_CONDITIONED}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from mercer.data.checks import as_vector
@@ -55,6 +55,11 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least one weight must not be")
     return weights
+
+
+def checked_seed(random_state: Any) -> int | None:
+    """Return a seed drawn from scikit-learn's `random_state`; None is another one every time."""
+    return None if random_state is None else int(check_random_state(random_state).randint(2**31))
 
 
 def training_subset(kernel: Kernel, X: Any, index: NDArray[np.intp]) -> Any:

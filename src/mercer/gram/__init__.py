@@ -7,6 +7,7 @@ from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.precomputed import PrecomputedGram
+from mercer.gram.scaled import ScaledGram
 from mercer.gram.streamed import StreamedGram
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "LowRankGram",
     "Operator",
     "PrecomputedGram",
+    "ScaledGram",
     "ShiftedGram",
     "StreamedGram",
     "cross_gram",

@@ -11,7 +11,7 @@ from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 
 
-def gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
+def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram:
     """Return the Gram matrix k(x_i, x_j): held where it fits into the memory, else streamed.
 
     Parameters
@@ -23,9 +23,11 @@ def gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
         An array, CSR matrix or table.
     memory : int or str, optional
         The limit, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free memory by default.
+    share : float
+        The share of the memory that a held matrix may take.
     """
     gram = unheld_gram_of(kernel, X, memory)
-    if isinstance(gram, StreamedGram) and gram.dense_bytes <= gram.memory:
+    if isinstance(gram, StreamedGram) and gram.dense_bytes <= share * gram.memory:
         return DenseGram(gram.kernel, X, gram.memory)
     return gram
 
@@ -33,7 +35,7 @@ def gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
 def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     """Return the Gram matrix without holding it, for a solver that overwrites its own copy.
 
-    The parameters are those of `gram_of`.
+    The first parameters are those of `gram_of`.
     """
     k = as_kernel(kernel)
     if k == Precomputed():

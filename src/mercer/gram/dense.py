@@ -41,8 +41,15 @@ class HeldGram(Gram):
     def dtype(self) -> np.dtype[Any]:
         return self._matrix.dtype
 
+    @property
+    def held_bytes(self) -> int:
+        return self.dense_bytes
+
     def product(self, V: Array) -> Array:
         dtype = np.result_type(self.dtype, V.dtype)
+        if dtype == self.dtype == np.float64 and V.ndim == 2:
+            # K is symmetric, and BLAS is twice as fast with few rows than with few columns.
+            return (np.ascontiguousarray(V.T, dtype) @ self._matrix).T
         if dtype == self.dtype:
             return self._matrix @ V.astype(dtype, copy=False)
         # Converted block by block: NumPy would make a second matrix of twice the size.

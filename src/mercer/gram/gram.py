@@ -33,6 +33,11 @@ class Gram(Operator):
     def T(self) -> Self:
         return self
 
+    @property
+    def held_bytes(self) -> int:
+        """The memory that entries already take."""
+        return 0
+
     def shifted(self, d: Any) -> ShiftedGram:
         """Return K + diag(d) for a number or a vector d."""
         return ShiftedGram(self, d)
@@ -95,6 +100,10 @@ class ShiftedGram(Gram):
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.gram.dtype
+
+    @property
+    def held_bytes(self) -> int:
+        return self.gram.held_bytes
 
     def product(self, V: Array) -> Array:
         shift = self.shift if V.ndim == 1 else self.shift[:, None]

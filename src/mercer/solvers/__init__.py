@@ -4,13 +4,18 @@ from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.cholesky import Cholesky, NegativeForm
 from mercer.solvers.choose import as_solver
-from mercer.solvers.solution import Solution
+from mercer.solvers.conjugate import ConjugateGradient
+from mercer.solvers.pivots import Pivots
+from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 __all__ = [
+    "ILL_CONDITIONED",
     "Bordered",
     "Certificate",
     "Cholesky",
+    "ConjugateGradient",
     "NegativeForm",
+    "Pivots",
     "RidgeProblem",
     "Solution",
     "as_solver",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
+from mercer.solvers.blockcg import CurvatureError
 from mercer.solvers.bordered import Answer, Bordered, RidgeProblem, relative_norm
 from mercer.solvers.rates import machine_rates
 from mercer.solvers.single import SingleFactor, predicted_steps
@@ -50,6 +52,8 @@ class Cholesky:
         float64 by conjugate gradients with the Gram operator; where that does not reach the
         tolerance the factor is taken in float64 after all. ``"auto"`` predicts which is faster.
     """
+
+    iterates: ClassVar[bool] = False
 
     tol: float = 1e-6
     precision: str = "auto"
@@ -92,7 +96,10 @@ class Cholesky:
             factor = SingleFactor(gram, alpha / problem.weights)
             if factor.order:
                 return None
-            system = Bordered.solve(factor, problem.unpenalised, problem.y[:, targets])
+            try:
+                system = Bordered.solve(factor, problem.unpenalised, problem.y[:, targets])
+            except (CurvatureError, FloatingPointError):
+                return None
             answer.keep(system, targets, alpha, problem)
             steps += factor.steps
             if not answer.residual[targets].max() <= self.tol:

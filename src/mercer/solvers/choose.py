@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.conjugate import ConjugateGradient
 
-SOLVERS = {"auto": Cholesky, "cholesky": Cholesky}
+Solver = Cholesky | ConjugateGradient
+
+SOLVERS: dict[str, type[Solver]] = {
+    "auto": Cholesky,
+    "cholesky": Cholesky,
+    "cg": ConjugateGradient,
+}
 
 
-def as_solver(solver: Any, tol: Any = None) -> Cholesky:
-    """Return a solver given by name or as an object, with the tolerance if one was given."""
-    if isinstance(solver, Cholesky):
+def as_solver(
+    solver: Any,
+    tol: Any = None,
+    max_iter: Any = None,
+    time_limit: Any = None,
+    random_state: Any = None,
+) -> Solver:
+    """Return a solver given by name or as an object, with those settings given that it has."""
+    if isinstance(solver, Solver):
         chosen = solver
     elif isinstance(solver, str) and solver in SOLVERS:
         chosen = SOLVERS[solver]()
     else:
         names = ", ".join(repr(name) for name in SOLVERS)
         raise ValueError(f"solver must be one of {names} or a solver object, got {solver!r}")
-    if tol is None:
-        return chosen
-    is_number = isinstance(tol, int | float | np.number) and not isinstance(tol, bool)
-    if not is_number or not 0.0 < tol < np.inf:
-        raise ValueError(f"tol must be a positive number or None, got {tol!r}")
-    return replace(chosen, tol=float(tol))
+    given = {
+        "tol": _positive("tol", tol),
+        "max_iter": _whole("max_iter", max_iter),
+        "time_limit": _positive("time_limit", time_limit),
+        "random_state": random_state,
+    }
+    known = {field.name for field in fields(chosen)}
+    return replace(chosen, **{k: v for k, v in given.items() if v is not None and k in known})
+
+
+def _positive(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0.0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive number or None, got {value!r}")
+    return float(value)
+
+
+def _whole(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1 or None, got {value!r}")
+    return int(value)

@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import spotrf, spotrs
 
 from mercer.gram import Gram
-from mercer.solvers.krylov import conjugate_gradients
+from mercer.solvers.blockcg import BlockCG
 
 Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]
@@ -61,19 +61,21 @@ class SingleFactor:
         _, self.order = spotrf(lower.T, lower=False, clean=False, overwrite_a=True)
         self._factor = lower
         self.steps = 0
-        self.residual = 0.0
 
     def product(self, V: Array) -> Array:
         """Return A V, of shape (n, p)."""
         return np.asarray(self._gram @ V + self.shift[:, None] * V)
 
     def solve(self, V: Array) -> Array:
-        """Return A^-1 V, of shape (n, p), to the relative residual kept in `residual`."""
-        end = conjugate_gradients(self.product, self._approximate, V, EXACT, MOST_STEPS)
-        residual = np.linalg.norm(end.R, axis=0)
-        self.residual = max(self.residual, float(_relative(residual, V).max(initial=0.0)))
-        self.steps += end.steps
-        return end.X
+        """Return A^-1 V, of shape (n, p), or as near as the steps allowed come to it."""
+        X = self._approximate(V)
+        iteration = BlockCG(self.product, V, X, V - self.product(X), np.ones(len(V)))
+        for _ in range(MOST_STEPS):
+            if iteration.error <= EXACT or iteration.is_exhausted:
+                break
+            iteration.step(self._approximate)
+            self.steps += 1
+        return iteration.X
 
     def _approximate(self, V: Array) -> Array:
         size = np.linalg.norm(V, axis=0)
@@ -108,11 +110,6 @@ def _scale(A: Array) -> Array:
     if A.min() > 1e-6 and A.max() < 1e6:
         return np.ones(len(A))
     return 1.0 / np.sqrt(A)
-
-
-def _relative(residual: Array, V: Array) -> Array:
-    size = np.linalg.norm(V, axis=0)
-    return np.divide(residual, size, out=np.zeros_like(residual), where=size > 0.0)
 
 
 def _scale_lower(lower: NDArray[np.float32], scale: Array) -> None:

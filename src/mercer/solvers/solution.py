@@ -7,6 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+ILL_CONDITIONED = (
+    "the system is too ill-conditioned for float64; raise alpha, or raise tol if that is enough"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -30,6 +34,8 @@ class Solution:
         Time taken.
     solver : str
         Name of what ran.
+    advice : str
+        What to do where the residual is above the tolerance, or what would be cheaper.
     """
 
     coefficients: NDArray[np.float64]
@@ -40,3 +46,4 @@ class Solution:
     iterations: int
     seconds: float
     solver: str
+    advice: str = ""

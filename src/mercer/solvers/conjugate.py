@@ -1,0 +1,196 @@
+"""The iterative solver: preconditioned conjugate gradients on any Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.blocks import row_blocks
+from mercer.data.memory import gigabytes
+from mercer.errors import IndefiniteKernelError
+from mercer.gram import Gram, ScaledGram
+from mercer.solvers.blockcg import CurvatureError
+from mercer.solvers.bordered import Bordered, RidgeProblem, relative_norm
+from mercer.solvers.cholesky import ENTRY, EPS, NegativeForm
+from mercer.solvers.iterated import IteratedFactor, Progress
+from mercer.solvers.pivots import Pivots
+from mercer.solvers.solution import ILL_CONDITIONED, Solution
+
+Array = NDArray[np.float64]
+
+STEPS = 1000
+# The iteration ends a little below the tolerance, which the measured residual has to meet.
+MARGIN = 0.25
+# Relative error granted to an entry of a matrix in single precision.
+SINGLE = 1e-5
+# Entries read at a time: 8 MB.
+ENTRIES_AT_A_TIME = 1 << 20
+
+
+@dataclass(frozen=True)
+class ConjugateGradient:
+    """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 by products with K alone.
+
+    It iterates on W^(1/2) K W^(1/2) + alpha I, for all targets and the offset in one block, with
+    randomly pivoted Cholesky as preconditioner. Nothing of size n x n is stored beside what the
+    Gram matrix holds itself. The residual is measured with K, in float64. Ctrl-C and the time
+    limit end the iteration with what there is, and its residual.
+
+    Parameters
+    ----------
+    tol : float
+        Relative residual to reach.
+    max_iter : int, optional
+        Steps allowed for every distinct alpha, 1000 by default.
+    time_limit : float, optional
+        Seconds to be done in.
+    rank : int, optional
+        Rank of the preconditioner; by default it grows where that is cheaper than more steps.
+    random_state : None, int or numpy.random.Generator
+        Where the random pivots come from.
+    """
+
+    iterates: ClassVar[bool] = True
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+    time_limit: float | None = None
+    rank: int | None = None
+    random_state: Any = None
+
+    def solve(
+        self, gram: Gram, problem: RidgeProblem, progress: Progress | None = None
+    ) -> Solution:
+        """Return the solution for every target; all weights must be positive.
+
+        ``progress(iteration, residual)`` is called after every step and stops it by True.
+        """
+        start = perf_counter()
+        roots = np.sqrt(problem.weights)
+        scaled = gram if (roots == 1.0).all() else ScaledGram(gram, roots)
+        A = IteratedFactor(
+            scaled,
+            Pivots(scaled, self.random_state),
+            self.rank,
+            self._steps,
+            np.inf if self.time_limit is None else start + self.time_limit,
+            1.0 / roots,
+            progress,
+        )
+        a = np.empty_like(problem.y)
+        b, residual, radius = (np.empty(problem.y.shape[1]) for _ in range(3))
+        for alpha, targets in sorted(problem.by_alpha(), key=lambda group: -group[0]):
+            y = roots[:, None] * problem.y[:, targets]
+            try:
+                system, r = self._solved(A, alpha, roots, y, problem.fit_intercept)
+            except CurvatureError as error:
+                raise _refusal(gram, roots * error.direction, alpha) from None
+            except FloatingPointError:
+                raise _overflow(gram, alpha) from None
+            a[:, targets] = roots[:, None] * system.a
+            b[targets] = system.b.sum(axis=0)
+            residual[targets] = relative_norm(r / roots[:, None], problem.y[:, targets])
+            radius[targets] = system.radius(alpha, np.ones(len(y)), r)
+        seconds = perf_counter() - start
+        advice = self._advice(A, gram, bool((residual <= self.tol).all()))
+        return Solution(a, b, residual, radius, self.tol, A.iterations, seconds, "cg", advice)
+
+    def _solved(
+        self, A: IteratedFactor, alpha: float, roots: Array, y: Array, fit_intercept: bool
+    ) -> tuple[Bordered, Array]:
+        """Return the solution of the system scaled by W^(1/2), and its residual."""
+        A.shift(alpha)
+        A.goal = MARGIN * self.tol
+        system = Bordered.solve(A, roots[:, None][:, : int(fit_intercept)], y)
+        r, error = _measured(A, system, roots)
+        # The offset is combined of two solutions, whose errors may add up to more than each.
+        while error > self.tol and not A.is_over:
+            A.goal = min(MARGIN * self.tol / error, 0.1)
+            refined = system.refined()
+            r_refined, error_refined = _measured(A, refined, roots)
+            if error_refined < error:
+                system, r = refined, r_refined
+            if error_refined > 0.5 * error:
+                break
+            error = error_refined
+        return system, r
+
+    def _advice(self, A: IteratedFactor, gram: Gram, is_met: bool) -> str:
+        """Return what to do if the residual is too large, and what would have been cheaper."""
+        n = len(gram)
+        said = []
+        if A.stopped or not is_met:
+            said.append(f"after {A.iterations} steps with a preconditioner of rank {A.rank}")
+        if A.stopped == "time":
+            said.append(f"the time limit of {self.time_limit:g} s was up; raise time_limit")
+        elif A.stopped == "interrupt":
+            said.append("Ctrl-C ended the iteration; fit again without it")
+        elif A.stopped == "progress":
+            said.append("a callback ended the iteration")
+        elif not is_met:
+            more = f"raise max_iter (now {self._steps}) or alpha"
+            said.append(more if A.ran_out else ILL_CONDITIONED)
+        # The rate of the last steps tells what is left to be done.
+        expected = A.work + (0.0 if is_met else A.remaining)
+        if n**3 / 3.0 < expected and 8 * n * n <= gram.memory:
+            said.append(
+                f"solver='cholesky' takes about {n**3 / 3.0 / expected:.1g} of the work here, "
+                f"and {gigabytes(8 * n * n)}"
+            )
+        return "; ".join(said)
+
+    @property
+    def _steps(self) -> int:
+        return STEPS if self.max_iter is None else self.max_iter
+
+
+def _measured(A: IteratedFactor, system: Bordered, roots: Array) -> tuple[Array, float]:
+    """Return the residual, and its norm beside that of y, both without the scaling."""
+    try:
+        r = system.residual()
+    except KeyboardInterrupt:
+        # There is an iterate to return; a second Ctrl-C, while it is measured, raises.
+        if A.stopped:
+            raise
+        A.stopped = "interrupt"
+        r = system.residual()
+    if not np.isfinite(r).all():
+        raise FloatingPointError("the residual is not finite")
+    back = 1.0 / roots[:, None]
+    return r, float(relative_norm(back * r, back * system.y).max())
+
+
+def _refusal(gram: Gram, c: Array, alpha: float) -> ValueError:
+    """Return the error that a direction of no positive curvature stands for."""
+    c = c / np.linalg.norm(c)
+    value = magnitude = 0.0
+    for rows in row_blocks(gram.shape, ENTRIES_AT_A_TIME):
+        block = gram.rows(rows).astype(np.float64, copy=False)
+        value += float(c[rows] @ (block @ c))
+        magnitude += float(np.abs(c[rows]) @ (np.abs(block) @ np.abs(c)))
+    entry = SINGLE if gram.dtype == np.float32 else ENTRY
+    bound = ((2 * len(c) + 2) * EPS + entry) * magnitude
+    if value < -bound:
+        return IndefiniteKernelError(
+            f"the Gram matrix is not positive semi-definite: c'Kc = {value:.3g} for the unit "
+            f"vector c of the witness, beyond rounding ({bound:.1g}); use another kernel",
+            NegativeForm(c, value, bound),
+        )
+    return ValueError(
+        f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha or "
+        "drop repeated rows"
+    )
+
+
+def _overflow(gram: Gram, alpha: float) -> ValueError:
+    """Return the error that products which are not finite stand for."""
+    if np.isfinite(gram @ np.ones(len(gram))).all():
+        return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
+    return ValueError(
+        "the Gram matrix holds entries that are not finite; scale the columns, or choose a "
+        "kernel that does not overflow on them"
+    )

@@ -1,0 +1,145 @@
+"""Randomly pivoted Cholesky: a low-rank copy of a Gram matrix from a few of its rows."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dtrsm
+
+from mercer.gram import Gram
+
+Array = NDArray[np.float64]
+
+# Rows proposed at a time, as a share of those wanted, and the limits of it. A larger block makes
+# larger matrix products but is sampled from an older residual, so that more of it is rejected.
+SHARE = 0.1
+SMALLEST, LARGEST = 16, 256
+# A residual of so many units of rounding of its diagonal entry is zero.
+UNITS = 64.0
+
+
+class Pivots:
+    """K = F'F + E with F of shape (k, n) from k rows of K, and E positive semi-definite.
+
+    A row is taken with a probability proportional to its diagonal entry of E, which is known for
+    all rows: d_i = K_ii - ||F e_i||^2. Blocks of rows are proposed together, and those that their
+    predecessors in the block made superfluous are rejected, so that the rows have the distribution
+    of one-by-one sampling at the price of matrix products. It takes k n entries of K and about
+    2 k^2 n multiplications.
+
+    Parameters
+    ----------
+    gram : Gram
+        K, of which the diagonal and single rows are read.
+    random_state : None, int or numpy.random.Generator
+        Where the random numbers come from.
+
+    Attributes
+    ----------
+    index : array of shape (k,)
+        The rows taken, in their order.
+    residual : array of shape (n,)
+        d, the diagonal of E.
+    history : list of (int, float)
+        k and the trace of E after every block.
+    """
+
+    def __init__(self, gram: Gram, random_state: Any = None) -> None:
+        self._gram = gram
+        self._random = np.random.default_rng(random_state)
+        self._F = np.empty((0, len(gram)))
+        self.index = np.empty(0, np.intp)
+        diagonal = gram.diagonal().astype(np.float64)
+        self._noise = UNITS * float(np.finfo(gram.dtype).eps) * np.abs(diagonal)
+        self.residual = np.where(diagonal > self._noise, diagonal, 0.0)
+        self.history = [(0, self.trace)]
+
+    @property
+    def F(self) -> Array:
+        """The factor, of shape (k, n), one contiguous row for every row of K that was taken."""
+        return self._F[: len(self.index)]
+
+    @property
+    def trace(self) -> float:
+        """The trace of E: a bound on its norm, zero once K is reproduced."""
+        return float(self.residual.sum())
+
+    def grow(self, k: int, until: float = 0.0, deadline: float = np.inf) -> None:
+        """Take rows until there are `k`, or the trace of E is at most `until`.
+
+        No block is begun after the `deadline`, a reading of ``time.perf_counter``.
+        """
+        k = min(k, len(self.residual))
+        size = int(np.clip(SHARE * k, SMALLEST, LARGEST))
+        while len(self.index) < k and self.trace > until and perf_counter() < deadline:
+            self._reserve(k)
+            self._take_block(size, k - len(self.index))
+            self.history.append((len(self.index), self.trace))
+
+    def _reserve(self, k: int) -> None:
+        if len(self._F) < k:
+            wider = np.empty((k, self._F.shape[1]))
+            wider[: len(self.index)] = self.F
+            self._F = wider
+
+    def _take_block(self, size: int, most: int) -> None:
+        """Propose rows, keep at most so many of those that pass, and extend F by them."""
+        chance = self.residual / self.residual.sum()
+        proposed = self._random.choice(len(chance), size, p=chance)
+        distinct, which = np.unique(proposed, return_inverse=True)
+        K = self._gram.rows(distinct).astype(np.float64, copy=False)
+
+        known = self.F[:, proposed]
+        H = K[np.ix_(which, proposed)] - known.T @ known
+        kept, L = rejection_cholesky(H, self._random.random(size), self._noise[proposed])
+        if len(kept) == 0:
+            # Only rows whose residual is rounding are all rejected.
+            self.residual[proposed] = 0.0
+            return
+        kept, L = kept[:most], L[:most, :most]
+
+        taken = proposed[kept]
+        rows = self._F[len(self.index) : len(self.index) + len(taken)]
+        np.matmul(known[:, kept].T, self.F, out=rows)
+        np.subtract(K[which[kept]], rows, out=rows)
+        # L^-1 of the rows in place: BLAS counts along columns and finds them transposed.
+        dtrsm(1.0, L, rows.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+        self.index = np.concatenate([self.index, taken])
+
+        left = self.residual - np.einsum("ij,ij->j", rows, rows)
+        # What is left of a row once taken, or of its copies, is rounding: it is not taken again.
+        left[taken] = 0.0
+        self.residual = np.where(left > self._noise, left, 0.0)
+
+
+def rejection_cholesky(H: Array, uniforms: Array, noise: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the rows of H that pass, and the Cholesky factor of H on them.
+
+    Row j passes with probability H_jj after / H_jj before the elimination of the rows that passed
+    ahead of it.
+
+    Parameters
+    ----------
+    H : array of shape (b, b)
+        Residual entries of the proposed rows, which may repeat each other.
+    uniforms : array of shape (b,)
+        Random numbers in [0, 1).
+    noise : array of shape (b,)
+        Diagonal entries up to these are zero.
+    """
+    before = H.diagonal()
+    after = before.copy()
+    L = np.zeros_like(H)
+    kept: list[int] = []
+    for j in range(len(H)):
+        if after[j] <= noise[j] or after[j] <= uniforms[j] * before[j]:
+            continue
+        k = len(kept)
+        column = (H[j:, j] - L[j:, :k] @ L[j, :k]) / np.sqrt(after[j])
+        after[j:] -= column * column
+        L[j:, k] = column
+        kept.append(j)
+    return np.array(kept, np.intp), L[kept, : len(kept)]
