@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem, as_solver
-from mercer.solvers.blockcg import BlockCG
+from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem
 
 CG = ConjugateGradient(random_state=0)
 
@@ -371,39 +370,3 @@ def test_progress_is_told_every_step_and_may_stop(X, y):
     assert all(residual > 0.0 for _, residual in told)
     assert solution.iterations == 6
     assert "a callback ended the iteration" in solution.advice
-
-
-def test_block_steps_end_after_as_many_as_the_block_krylov_space_has(rng):
-    F = rng.normal(size=(60, 60))
-    A = F @ F.T + np.eye(60)
-    V = rng.normal(size=(60, 6))
-    state = BlockCG(A.__matmul__, V, np.zeros_like(V), V, np.ones(60))
-    for _ in range(12):
-        state.step(lambda R: R.copy())
-    assert state.error < 1e-8
-    assert_allclose(state.X, np.linalg.solve(A, V), rtol=1e-6, atol=1e-8)
-    assert_allclose(V - A @ state.X, state.R, atol=1e-10)
-
-
-def test_it_is_known_by_name_with_its_settings():
-    assert as_solver("cg") == ConjugateGradient()
-    chosen = as_solver("cg", 1e-3, max_iter=5, time_limit=2, random_state=7)
-    assert chosen == ConjugateGradient(1e-3, 5, 2.0, None, 7)
-    kept = as_solver(ConjugateGradient(rank=3, random_state=1), max_iter=9)
-    assert kept == ConjugateGradient(rank=3, random_state=1, max_iter=9)
-
-
-def test_settings_for_iterations_do_not_matter_to_others():
-    assert as_solver("cholesky", max_iter=5, time_limit=1.0, random_state=0) == Cholesky()
-
-
-@pytest.mark.parametrize("limit", [0, -1, 2.5, True, "many"])
-def test_limits_that_mean_nothing_are_refused(limit):
-    with pytest.raises(ValueError, match="max_iter must be a whole number of at least 1"):
-        as_solver("cg", max_iter=limit)
-
-
-@pytest.mark.parametrize("limit", [0.0, -1.0, np.nan, np.inf, "long"])
-def test_time_limits_that_mean_nothing_are_refused(limit):
-    with pytest.raises(ValueError, match="time_limit must be a positive number or None"):
-        as_solver("cg", time_limit=limit)
