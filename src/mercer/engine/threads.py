@@ -1,8 +1,13 @@
-"""How many threads the tiles run on."""
+"""How many threads the engine runs on, and how."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Job = TypeVar("Job")
 
 
 def thread_count() -> int:
@@ -17,3 +22,15 @@ def thread_count() -> int:
     if not wanted.isdecimal() or int(wanted) < 1:
         raise ValueError(f"MERCER_THREADS must be a whole number of at least 1, got {wanted!r}")
     return int(wanted)
+
+
+def in_threads(run: Callable[[Job], object], jobs: Sequence[Job]) -> None:
+    """Call `run` on every job, on all threads; it must release the GIL to gain from it."""
+    threads = min(thread_count(), len(jobs))
+    if threads <= 1:
+        for job in jobs:
+            run(job)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(run, jobs):
+            pass

@@ -1,5 +1,6 @@
 """A kernel met with data, as an operator."""
 
+from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, is_precomputed, unheld_gram_of
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
@@ -10,14 +11,17 @@ from mercer.gram.precomputed import PrecomputedGram
 from mercer.gram.streamed import StreamedGram
 
 __all__ = [
+    "ChainGram",
     "CrossGram",
     "DenseGram",
     "Gram",
+    "Interpolant",
     "LowRankGram",
     "Operator",
     "PrecomputedGram",
     "ShiftedGram",
     "StreamedGram",
+    "chain_of",
     "cross_gram",
     "gram_of",
     "is_precomputed",

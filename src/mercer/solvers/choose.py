@@ -7,17 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram import ChainGram, Gram
+from mercer.solvers.banded import Banded
 from mercer.solvers.cholesky import Cholesky
 
-SOLVERS = {"auto": Cholesky, "cholesky": Cholesky}
+Solver = Banded | Cholesky
+
+SOLVERS: dict[str, type[Solver]] = {"auto": Cholesky, "banded": Banded, "cholesky": Cholesky}
 
 
-def as_solver(solver: Any, tol: Any = None) -> Cholesky:
-    """Return a solver given by name or as an object, with the tolerance if one was given."""
-    if isinstance(solver, Cholesky):
+def as_solver(solver: Any, tol: Any = None, gram: Gram | None = None) -> Solver:
+    """Return a solver given by name or as an object, with the tolerance if one was given.
+
+    ``"auto"`` is the banded solver where the Gram matrix is a chain.
+    """
+    chosen: Solver
+    if isinstance(solver, Solver):
         chosen = solver
     elif isinstance(solver, str) and solver in SOLVERS:
-        chosen = SOLVERS[solver]()
+        is_line = solver == "auto" and isinstance(gram, ChainGram)
+        chosen = Banded() if is_line else SOLVERS[solver]()
     else:
         names = ", ".join(repr(name) for name in SOLVERS)
         raise ValueError(f"solver must be one of {names} or a solver object, got {solver!r}")
