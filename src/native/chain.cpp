@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -86,15 +87,17 @@ template <class T> struct Side {
 };
 
 // The side of the next knot, beyond a link g, that knot i belongs to. `step` is the difference of
-// the targets; b is the offset.
-template <class T>
-inline Side<T> passed(const Network& c, Index i, double g, double step, const T& per_alpha, const T& b,
-                      const Side<T>& s) {
+// the targets; b is the offset. Bordered: the part that leads to the ground is asked for.
+template <bool bordered, class T>
+inline Side<T> passed(const Network& c, Index i, double g, double step, const T& per_alpha,
+                      const T& b, const Side<T>& s) {
     const T w = c.data(i, per_alpha), y = c.y[i] - b;
     const double h = c.ground[i];
     const T t = g / ((w + h + g) + s.link);
     const T link = t * ((w + h) + s.link);
-    return {link, t * (h + s.ground), link * step + t * (h * y + s.drop), t * (w * y + s.source)};
+    // It would fade into numbers below the normal range, which are slow, where nobody needs it.
+    const T ground = bordered ? t * (h + s.ground) : T{};
+    return {link, ground, link * step + t * (h * y + s.drop), t * (w * y + s.source)};
 }
 
 // The same before the offset is known, with the link cut into its parts towards the targets and
@@ -134,7 +137,7 @@ double offset(const Network& c, double per_alpha) {
 
 double solve(const Network& c, double per_alpha, double* f, double* a) {
     const double b = c.has_offset() ? offset(c, per_alpha) : 0.0;
-    std::vector<double> links(static_cast<std::size_t>(c.n));
+    const auto links = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(c.n));
     // The first side to arrive at a knot leaves its numbers there, the second one finishes it.
     const auto leave = [&](Index i, const Side<double>& s) {
         links[static_cast<std::size_t>(i)] = s.link;
@@ -158,8 +161,8 @@ double solve(const Network& c, double per_alpha, double* f, double* a) {
             finish(j, right);
         }
         if (j == 0) break;
-        left = passed(c, i, c.links[i], c.y[i + 1] - c.y[i], per_alpha, b, left);
-        right = passed(c, j, c.links[j - 1], c.y[j - 1] - c.y[j], per_alpha, b, right);
+        left = passed<false>(c, i, c.links[i], c.y[i + 1] - c.y[i], per_alpha, b, left);
+        right = passed<false>(c, j, c.links[j - 1], c.y[j - 1] - c.y[j], per_alpha, b, right);
     }
     return b;
 }
@@ -195,7 +198,8 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
     starts.reserve(static_cast<std::size_t>(c.n / block + 1));
     Lanes S{}, b{};
     const auto pass = [&](Index i, Index next, const Side<Lanes>& s) {
-        return passed(c, i, c.links[std::min(i, next)], c.y[next] - c.y[i], per_alpha, b, s);
+        const double g = c.links[std::min(i, next)];
+        return passed<bordered>(c, i, g, c.y[next] - c.y[i], per_alpha, b, s);
     };
     if constexpr (bordered) {
         Elimination<Lanes> all;
@@ -223,7 +227,7 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
         const Index end = std::min(start + block, c.n);
         Side<Lanes> left = starts[static_cast<std::size_t>(start / block)];
         for (Index i = start; i < end; ++i) {
-            lefts[i - start] = {left.link, bordered ? left.ground : Lanes{}, left.drop};
+            lefts[i - start] = {left.link, left.ground, left.drop};
             if (i + 1 < end) left = pass(i, i + 1, left);
         }
         Sink part = sink;
@@ -255,61 +259,86 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
     }
 }
 
-// Bent by a length scale between two knots: (f sinh(v / l) + g sinh(u / l)) / sinh((u + v) / l) at
-// the distances u and v from them. Linear where the length scale is infinite.
-struct Weights {
+// How much the values at two neighbouring knots count between or beyond them.
+struct Share {
     double first, second;
 };
 
-inline Weights between(double u, double v, double per_length) {
-    const double p = std::expm1(-u * per_length), q = std::expm1(-v * per_length);
+// (f sinh(v / l) + g sinh(u / l)) / sinh((u + v) / l) at the distances u and v from the knots.
+inline Share bent(double u, double v, double length_scale) {
+    const double p = std::expm1(-u / length_scale), q = std::expm1(-v / length_scale);
     const double a = -p * (2.0 + p), b = -q * (2.0 + q);
     const double sum = a + b * (1.0 + p) * (1.0 + p);
     if (sum > least) return {(1.0 + p) * b / sum, (1.0 + q) * a / sum};
     return {v / (u + v), u / (u + v)};
 }
 
-// The knots around x: i with t[i] <= x < t[i + 1], looked for from the last one on.
-inline Index find(const double* t, Index n, double x, Index i) {
-    if (x < t[i]) return std::upper_bound(t, t + i, x) - t - 1;
-    Index reach = 1;
-    while (i + reach < n && t[i + reach] <= x) {
-        i += reach;
-        reach *= 2;
-    }
-    return std::upper_bound(t + i, t + std::min(i + reach, n), x) - t - 1;
-}
+struct Curve {
+    const double* knots;
+    Index n;
+    double length_scale;  // infinite: straight lines
+    double root;          // distance from the first knot to the left end of a straight line, where
+                          // it is zero
 
-void interpolate(const double* t, const double* values, Index n, Index width, double length_scale,
-                 const double* x, Index rows, double* out) {
-    const double per_length = 1.0 / length_scale;
+    Share share(double x, Index i) const {
+        const double* t = knots;
+        const bool straight = std::isinf(length_scale);
+        if (i < 0 && straight) return {1.0 - (t[0] - x) / root, 0.0};
+        if (i < 0) return {std::exp((x - t[0]) / length_scale), 0.0};
+        if (i + 1 == n) return {std::exp((t[i] - x) / length_scale), 0.0};
+        const double u = x - t[i], v = t[i + 1] - x;
+        return straight ? Share{v / (u + v), u / (u + v)} : bent(u, v, length_scale);
+    }
+
+    // The last knot not beyond x, or -1, looked for near knot i first.
+    Index find(double x, Index i) const {
+        if (x < knots[i]) return std::upper_bound(knots, knots + i, x) - knots - 1;
+        for (int tries = 0; tries < 8; ++tries, ++i)
+            if (i + 1 == n || x < knots[i + 1]) return i;
+        return std::upper_bound(knots + i, knots + n, x) - knots - 1;
+    }
+};
+
+void interpolate(const Curve& curve, const double* values, Index width, const double* x,
+                 Index rows, double* out) {
     Index i = 0;
     for (Index r = 0; r < rows; ++r) {
-        i = find(t, n, x[r], i);
-        Weights w{};
-        if (i < 0) w.first = std::exp((x[r] - t[0]) / length_scale);
-        else if (i + 1 == n) w.first = std::exp((t[i] - x[r]) / length_scale);
-        else if (per_length == 0.0) w.second = (x[r] - t[i]) / (t[i + 1] - t[i]), w.first = 1.0 - w.second;
-        else w = between(x[r] - t[i], t[i + 1] - x[r], per_length);
+        i = curve.find(x[r], i);
+        const Share s = curve.share(x[r], i);
         i = std::max<Index>(i, 0);
         const double* one = values + i * width;
-        const double* two = i + 1 < n ? one + width : one;
-        for (Index k = 0; k < width; ++k) out[r * width + k] = w.first * one[k] + w.second * two[k];
+        const double* two = i + 1 < curve.n ? one + width : one;
+        for (Index k = 0; k < width; ++k)
+            out[r * width + k] = s.first * one[k] + s.second * two[k];
     }
 }
 
-void multiply(const double* decays, const double* v, Index n, Index width, double* out) {
+// K v for K_ij = the product of the decays between i and j: what comes from the left with the knot
+// itself, plus what comes from the right.
+void multiply_decays(const double* decays, const double* v, Index n, Index width, double* out) {
+    for (Index k = 0; k < width; ++k) {
+        double left = 0.0, right = 0.0;
+        for (Index i = 0, j = n - 1; i < n; ++i, --j) {
+            left = i ? v[i * width + k] + decays[i - 1] * left : v[k];
+            right = i ? decays[j] * (v[(j + 1) * width + k] + right) : 0.0;
+            // The first to arrive at a knot writes, the second adds.
+            if (i <= j) out[i * width + k] = left;
+            else out[i * width + k] += left;
+            if (i < j) out[j * width + k] = right;
+            else out[j * width + k] += right;
+        }
+    }
+}
+
+// K v for K_ij = the sum of the lengths up to the lesser of i and j.
+void multiply_lengths(const double* lengths, const double* v, Index n, Index width, double* out) {
     for (Index k = 0; k < width; ++k) {
         double sum = 0.0;
-        for (Index i = 0; i < n; ++i) {
-            sum = v[i * width + k] + (i ? decays[i - 1] * sum : 0.0);
-            out[i * width + k] = sum;
+        for (Index i = n - 1; i >= 0; --i) {
+            sum += v[i * width + k];
+            out[i * width + k] = lengths[i] * sum;
         }
-        sum = 0.0;
-        for (Index i = n - 2; i >= 0; --i) {
-            sum = decays[i] * (v[(i + 1) * width + k] + sum);
-            out[i * width + k] += sum;
-        }
+        for (Index i = 1; i < n; ++i) out[i * width + k] += out[(i - 1) * width + k];
     }
 }
 
@@ -352,19 +381,23 @@ void bind_chain(nb::module_& m) {
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
-    m.def(
-        "chain_multiply",
-        [](Numbers decays, Matrix<const double> V, Matrix<double> out) {
-            multiply(decays.data(), V.data(), static_cast<Index>(V.shape(0)),
-                     static_cast<Index>(V.shape(1)), out.data());
-        },
-        Release());
+    const auto bind_product = [&m](const char* name, auto multiply) {
+        m.def(
+            name,
+            [multiply](Numbers between, Matrix<const double> V, Matrix<double> out) {
+                multiply(between.data(), V.data(), static_cast<Index>(V.shape(0)),
+                         static_cast<Index>(V.shape(1)), out.data());
+            },
+            Release());
+    };
+    bind_product("chain_multiply_decays", multiply_decays);
+    bind_product("chain_multiply_lengths", multiply_lengths);
     m.def(
         "chain_interpolate",
-        [](Numbers knots, Matrix<const double> values, double length_scale, Numbers x,
+        [](Numbers knots, Matrix<const double> values, double length_scale, double root, Numbers x,
            Matrix<double> out) {
-            interpolate(knots.data(), values.data(), static_cast<Index>(knots.size()),
-                        static_cast<Index>(values.shape(1)), length_scale, x.data(),
+            const Curve curve{knots.data(), static_cast<Index>(knots.size()), length_scale, root};
+            interpolate(curve, values.data(), static_cast<Index>(values.shape(1)), x.data(),
                         static_cast<Index>(x.size()), out.data());
         },
         Release());

@@ -13,13 +13,15 @@ from mercer.engine.chain_twin import LARGEST
 from mercer.engine.choose import engine
 from mercer.engine.threads import in_threads, thread_count
 
-__all__ = ["LARGEST", "Network", "Rows", "interpolate", "multiply"]
+__all__ = ["LARGEST", "Network", "Rows", "interpolate", "multiply_decays", "multiply_lengths"]
 
 Array = NDArray[np.float64]
 
 # Ridges that the native core treats together, and positions worth a thread of their own.
 LANES = 4
 POSITIONS = 50_000
+# Positions from which on it pays to sort them first.
+MANY = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +119,22 @@ class Network:
         return sums
 
 
-def multiply(decays: Array, V: Array) -> Array:
+def multiply_decays(decays: Array, V: Array) -> Array:
     """Return K V for K_ij = the product of the decays between i and j, of shape (m, targets)."""
     out = np.empty(V.shape)
-    _core().chain_multiply(decays, np.ascontiguousarray(V), out)
+    _core().chain_multiply_decays(decays, np.ascontiguousarray(V), out)
     return out
 
 
-def interpolate(knots: Array, values: Array, length_scale: float, x: Array) -> Array:
-    """Return at the positions x what is linear, or bent by the length scale, between knots.
+def multiply_lengths(lengths: Array, V: Array) -> Array:
+    """Return K V for K_ij = the sum of the lengths up to the lesser of i and j."""
+    out = np.empty(V.shape)
+    _core().chain_multiply_lengths(lengths, np.ascontiguousarray(V), out)
+    return out
+
+
+def interpolate(knots: Array, values: Array, length_scale: float, root: float, x: Array) -> Array:
+    """Return at the positions x what is straight, or bent by the length scale, between knots.
 
     Parameters
     ----------
@@ -135,17 +144,28 @@ def interpolate(knots: Array, values: Array, length_scale: float, x: Array) -> A
         The values there.
     length_scale : float
         Infinite for straight lines.
+    root : float
+        How far before the first knot straight lines begin, at zero.
     x : array of shape (n,)
         Where to go.
     """
+    order = None
+    if len(x) > MANY and (x[1:] < x[:-1]).any():
+        # Sorting is quicker than to jump to and fro in the memory of many knots.
+        order = np.argsort(x)
+        x = x[order]
     out = np.empty((len(x), values.shape[1]))
     size = max(POSITIONS, -(-len(x) // thread_count()))
 
     def run(part: slice) -> None:
-        _core().chain_interpolate(knots, values, length_scale, x[part], out[part])
+        _core().chain_interpolate(knots, values, length_scale, root, x[part], out[part])
 
     in_threads(run, [slice(k, k + size) for k in range(0, len(x), size)])
-    return out
+    if order is None:
+        return out
+    sorted_back = np.empty_like(out)
+    sorted_back[order] = out
+    return sorted_back
 
 
 def _core() -> Any:

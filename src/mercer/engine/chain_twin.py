@@ -12,6 +12,7 @@ Array = NDArray[np.float64]
 
 # Conductances are kept below this, so that ratios of them never meet infinity over infinity.
 LARGEST = 1e200
+LEAST = 1e-290
 
 
 class Sides(NamedTuple):
@@ -80,36 +81,50 @@ def chain_held_out(
         residuals[:] = e.T
 
 
-def chain_multiply(decays: Array, V: Array, out: Array) -> None:
+def chain_multiply_decays(decays: Array, V: Array, out: Array) -> None:
     """Write K V, where K_ij is the product of the decays between i and j."""
-    forward = np.vstack([np.ones(len(V)), np.append(-decays, 0.0)])
-    out[:] = solve_banded((1, 0), forward, V)
-    out += solve_banded((1, 0), np.vstack([forward[0], [*forward[1, -2::-1], 0.0]]), V[::-1])[::-1]
-    out -= V
+    one = np.ones(len(V))
+    before = solve_banded((1, 0), [one, np.append(-decays, 0.0)], V)
+    behind = solve_banded((0, 1), [np.append(0.0, -decays), one], V)
+    out[:] = before + behind - V
+
+
+def chain_multiply_lengths(lengths: Array, V: Array, out: Array) -> None:
+    """Write K V, where K_ij is the sum of the lengths up to the lesser of i and j."""
+    out[:] = np.cumsum(lengths[:, None] * np.cumsum(V[::-1], axis=0)[::-1], axis=0)
 
 
 def chain_interpolate(
-    knots: Array, values: Array, length_scale: float, x: Array, out: Array
+    knots: Array, values: Array, length_scale: float, root: float, x: Array, out: Array
 ) -> None:
-    """Write the values at x of what is linear, or bent by the length scale, between knots."""
-    right = np.clip(np.searchsorted(knots, x, side="right"), 1, max(len(knots) - 1, 1))
-    left = right - 1
-    right = np.minimum(right, len(knots) - 1)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-        u, v = (np.maximum(d, 0.0) for d in (x - knots[left], knots[right] - x))
-        linear = u / (u + v)
-        p, q = (np.expm1(-d / length_scale) for d in (u, v))
-        a, b = -p * (2.0 + p), -q * (2.0 + q)
-        bent = a + b * (1.0 + p) ** 2
-        is_bent = bent > 1e-290
-        first = np.where(is_bent, (1.0 + p) * b / bent, 1.0 - linear)
-        second = np.where(is_bent, (1.0 + q) * a / bent, linear)
-        beyond = np.where(x < knots[0], knots[0] - x, x - knots[-1])
-        fading = np.exp(-np.maximum(beyond, 0.0) / length_scale)
-    before, after = x <= knots[0], x >= knots[-1]
-    first = np.where(before, fading, np.where(after, 0.0, first))
-    second = np.where(before, 0.0, np.where(after, fading, second))
+    """Write the values at x of what is straight, or bent by the length scale, between knots."""
+    last = len(knots) - 1
+    found = np.searchsorted(knots, x, side="right") - 1
+    left, right = np.clip(found, 0, last), np.clip(found + 1, 0, last)
+    with np.errstate(all="ignore"):
+        u, v = x - knots[left], knots[right] - x
+        first, second = _straight(u, v) if np.isinf(length_scale) else _bent(u, v, length_scale)
+        fading = np.exp(-np.abs(u) / length_scale)
+        before = 1.0 + u / root if np.isinf(length_scale) else fading
+    first = np.where(found < 0, before, np.where(found == last, fading, first))
+    second = np.where((found < 0) | (found == last), 0.0, second)
     out[:] = first[:, None] * values[left] + second[:, None] * values[right]
+
+
+def _straight(u: Array, v: Array) -> tuple[Array, Array]:
+    return v / (u + v), u / (u + v)
+
+
+def _bent(u: Array, v: Array, length_scale: float) -> tuple[Array, Array]:
+    """Return sinh(v / l) and sinh(u / l) over sinh((u + v) / l), without large exponentials."""
+    p, q = np.expm1(-u / length_scale), np.expm1(-v / length_scale)
+    a, b = -p * (2.0 + p), -q * (2.0 + q)
+    total = a + b * (1.0 + p) ** 2
+    first, second = (1.0 + p) * b / total, (1.0 + q) * a / total
+    # Below that, digits were lost to underflow, and the curve is as good as straight.
+    is_tiny = ~(total > LEAST)
+    straight = _straight(u, v)
+    return np.where(is_tiny, straight[0], first), np.where(is_tiny, straight[1], second)
 
 
 def _conductances(weights: Array, per_alpha: Array) -> Array:

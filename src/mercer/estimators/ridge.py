@@ -102,15 +102,17 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         kernel = as_kernel(self.kernel)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
-        used = np.flatnonzero(problem.used)
-        rows = X if len(used) == len(y) else training_subset(kernel, X, used)
+        used, rows = problem.used, X
+        if not used.all():
+            index = np.flatnonzero(used)
+            rows, problem = training_subset(kernel, X, index), problem.on(index)
 
         kernel = kernel.resolved(rows)
         gram = unheld_gram_of(kernel, rows, self.memory)
         solver = as_solver(self.solver, self.tol, gram)
 
         try:
-            solution = solver.solve(gram, problem.on(used))
+            solution = solver.solve(gram, problem)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows) from None
 
@@ -142,10 +144,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
             )
         return problem
 
-    def _keep(self, solution: Solution, used: NDArray[np.intp], shape: tuple[int, ...]) -> None:
+    def _keep(self, solution: Solution, used: NDArray[np.bool_], shape: tuple[int, ...]) -> None:
         """Store coefficients and certificate in the shape of `y`."""
-        coefficients = np.zeros((shape[0], solution.coefficients.shape[1]))
-        coefficients[used] = solution.coefficients
+        coefficients = solution.coefficients
+        if not used.all():
+            coefficients = np.zeros((shape[0], solution.coefficients.shape[1]))
+            coefficients[used] = solution.coefficients
         single = len(shape) == 1
         self.dual_coef_ = coefficients.reshape(shape)
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import row_blocks
 from mercer.engine import chain
 from mercer.gram.knots import Knots
 from mercer.gram.line import Line, line_of
@@ -17,6 +18,8 @@ from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, as_kernel
 
 Vector = NDArray[np.float64]
+
+ROWS_AT_A_TIME = 1 << 14
 
 
 class ChainGram(StreamedGram):
@@ -48,8 +51,6 @@ class ChainGram(StreamedGram):
         self.line = line
         self.knots = Knots.of(column.astype(np.float64, copy=False))
         self._dtype = np.dtype(column.dtype)
-        with np.errstate(over="ignore"):
-            self._gaps = np.diff(self.knots.positions)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -80,55 +81,47 @@ class ChainGram(StreamedGram):
         """The resistance between the first knot and the ground of a rooted chain."""
         return float(self.knots.positions[0]) + self.line.constant / self.factor
 
-    @cached_property
-    def _decays(self) -> Vector:
-        with np.errstate(over="ignore", under="ignore"):
-            return np.exp(self._gaps / -self.line.length_scale)
+    @property
+    def first(self) -> float:
+        """The entry of K on the diagonal at the first knot."""
+        return self.factor * (self.root if self.is_rooted else 1.0) + self.constant
 
-    @cached_property
-    def _bends(self) -> Vector:
-        with np.errstate(over="ignore", under="ignore"):
-            return np.tanh(self._gaps / (2.0 * self.line.length_scale))
-
-    @cached_property
+    @property
     def links(self) -> Vector:
         """The conductances g between neighbouring knots, of shape (m - 1,)."""
-        with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            if self.is_rooted:
-                g = 1.0 / self._gaps
-            else:
-                r = self._decays
-                # 1 - r^2 = tanh(D / 2l) (1 + r)^2 without the cancellation.
-                g = r / (self._bends * (1.0 + r) ** 2)
-        return np.minimum(g, chain.LARGEST, out=g)
+        return self._network[0]
 
-    @cached_property
+    @property
     def ground(self) -> Vector:
         """The conductances h between knots and ground, of shape (m,)."""
-        h = np.zeros(len(self.knots))
-        if self.is_rooted:
-            h[0] = min(1.0 / self.root, chain.LARGEST) if self.root > 0.0 else chain.LARGEST
-            return h
-        h[:-1] += self._bends
-        h[1:] += self._bends
-        h[0] += 1.0
-        h[-1] += 1.0
-        h *= 0.5
-        return h
+        return self._network[1]
+
+    @cached_property
+    def _network(self) -> tuple[Vector, Vector]:
+        if not self.is_rooted:
+            return self._bends[1:]
+        ground = np.zeros(len(self.knots))
+        with np.errstate(divide="ignore", over="ignore"):
+            ground[0] = np.minimum(np.divide(1.0, self.root), chain.LARGEST)
+            return np.minimum(1.0 / self.knots.gaps, chain.LARGEST), ground
+
+    @cached_property
+    def _bends(self) -> tuple[Vector, Vector, Vector]:
+        return bends(self.knots.gaps, self.line.length_scale)
 
     def product(self, V: Array) -> Array:
         columns = V.reshape(len(V), -1).astype(np.float64, copy=False)
         Z = self.knots.sums(self.knots.ascending(columns))
-        KZ = self.factor * (self._summed(Z) if self.is_rooted else chain.multiply(self._decays, Z))
+        KZ = self._product_at_knots(Z)
+        KZ *= self.factor
         KZ += self.constant * Z.sum(axis=0)
         KV = self.knots.as_given(self.knots.repeated(KZ))
         return KV.reshape(V.shape).astype(np.result_type(self.dtype, V.dtype), copy=False)
 
-    def _summed(self, Z: Vector) -> Vector:
-        """Return the products with min(x, z): sums of the links' currents times their lengths."""
-        currents = np.cumsum(Z[::-1], axis=0)[::-1]
-        lengths = np.append(self.root, self._gaps)
-        return np.cumsum(lengths[:, None] * currents, axis=0)
+    def _product_at_knots(self, Z: Vector) -> Vector:
+        if self.is_rooted:
+            return chain.multiply_lengths(np.append(self.root, self.knots.gaps), Z)
+        return chain.multiply_decays(self._bends[0], Z)
 
     def interpolant(self, f: Vector, level: Any = 0.0) -> Interpolant:
         """Return the function of the kernel's space that is f + level at the knots.
@@ -140,19 +133,42 @@ class ChainGram(StreamedGram):
         level : array of shape (targets,)
             The share of the constant, the same everywhere.
         """
+        root = self.root if self.is_rooted else np.inf
         knots = self.knots.positions
-        if self.is_rooted and knots[0] > 0.0:
-            # Between zero and the first knot f is linear too, from the value of the constant on.
-            share = (self.root - knots[0]) / self.root
-            knots, f = np.append(0.0, knots), np.vstack([share * f[:1], f])
-        return Interpolant(self.line, knots, np.ascontiguousarray(f), np.asarray(level))
+        return Interpolant(self.line, knots, np.ascontiguousarray(f), np.asarray(level), root)
+
+
+def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
+    """Return decays r = exp(-D / l), links and ground of the exponential kernel at the gaps D."""
+    decays, links, ground = np.empty_like(gaps), np.empty_like(gaps), np.empty(len(gaps) + 1)
+    beyond = 1.0
+    with np.errstate(all="ignore"):
+        # A block at a time, so that what is in between stays in cache.
+        for part in row_blocks((len(gaps), 1), ROWS_AT_A_TIME):
+            d = gaps[part] / -length_scale
+            r = np.exp(d, out=decays[part])
+            d *= -0.5
+            t = np.tanh(d, out=d)
+            # 1 - r^2 = t (1 + r)^2 without the cancellation.
+            g = np.add(r, 1.0, out=links[part])
+            g *= g
+            g *= t
+            np.divide(r, g, out=g)
+            np.minimum(g, chain.LARGEST, out=g)
+            h = ground[part]
+            h[0], h[1:] = beyond, t[:-1]
+            beyond = t[-1]
+            h += t
+    ground[-1] = 1.0 + beyond
+    ground *= 0.5
+    return decays, links, ground
 
 
 @dataclass(frozen=True, eq=False)
 class Interpolant:
     """The function of a `Line`'s space with given values at knots and the least norm.
 
-    Between two knots it is linear for min(x, z), and for the exponential kernel at the distances
+    Between two knots it is straight for min(x, z), and for the exponential kernel at the distances
     u and v from them (f_i sinh(v / l) + f_i+1 sinh(u / l)) / sinh((u + v) / l). Beyond the last
     knot it is constant, or fades as exp(-u / l). A value takes O(log m) steps.
 
@@ -166,12 +182,15 @@ class Interpolant:
         f at the knots.
     level : array of shape (targets,)
         What is added to it everywhere.
+    root : float
+        How far before the first knot min(x, z) plus its constant is zero.
     """
 
     line: Line
     knots: Vector
     values: Vector
     level: Vector
+    root: float
 
     def __call__(self, X: Any) -> Vector:
         """Return the values at the rows `X`, of shape (rows, targets)."""
@@ -179,7 +198,7 @@ class Interpolant:
         if column is None:
             raise ValueError("the kernel reads one column, and these rows have several")
         x = np.ascontiguousarray(column, np.float64)
-        f = chain.interpolate(self.knots, self.values, self.line.length_scale, x)
+        f = chain.interpolate(self.knots, self.values, self.line.length_scale, self.root, x)
         if self.level.any():
             f += self.level
         return f

@@ -18,6 +18,8 @@ class Knots:
     ----------
     positions : array of shape (m,)
         Ascending.
+    gaps : array of shape (m - 1,)
+        The distances between neighbours.
     order : array of shape (n,), optional
         The row numbers by ascending position; None if that is how the rows came.
     starts : array of shape (m + 1,), optional
@@ -25,21 +27,22 @@ class Knots:
     """
 
     positions: Array
+    gaps: Array
     order: NDArray[np.intp] | None = None
     starts: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, x: Array) -> Knots:
         """Return the knots of rows at the positions `x`."""
-        order = None
-        if not (x[1:] >= x[:-1]).all():
+        gaps, order = _gaps(x), None
+        if gaps.min(initial=np.inf) < 0.0:
             order = np.argsort(x)
             x = x[order]
-        is_first = np.append(True, x[1:] > x[:-1])
-        if is_first.all():
-            return cls(x, order)
-        starts = np.append(np.flatnonzero(is_first), len(x)).astype(np.int64)
-        return cls(x[starts[:-1]], order, starts)
+            gaps = _gaps(x)
+        if gaps.min(initial=np.inf) > 0.0:
+            return cls(x, gaps, order)
+        starts = np.concatenate([[0], np.flatnonzero(gaps) + 1, [len(x)]]).astype(np.int64)
+        return cls(x[starts[:-1]], gaps[gaps > 0.0], order, starts)
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -67,3 +70,8 @@ class Knots:
     def repeated(self, V: Array) -> Array:
         """Return what belongs to the knots, (m, ...), for every row in ascending order."""
         return V if self.starts is None else np.repeat(V, np.diff(self.starts), axis=0)
+
+
+def _gaps(x: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.diff(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -10,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import row_blocks
 from mercer.engine.chain import Network, Rows
 from mercer.engine.threads import in_threads
 from mercer.gram import ChainGram, Gram
 from mercer.solvers.bordered import RidgeProblem
-from mercer.solvers.cholesky import relative_norm
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 
+ENTRIES_AT_A_TIME = 1 << 14
 # Beyond this ridge nothing changes any more, and the weights must not vanish beside it.
 LEAST_PER_ALPHA = 1e-250
 
@@ -59,19 +61,8 @@ class Banded:
         """Return the solution for every target; all weights must be positive."""
         start = perf_counter()
         system = ChainSystem(as_chain(gram), problem)
-        a, values = np.empty_like(problem.y), np.empty(system.y.shape[::-1])
-        b, level = np.zeros((2, problem.y.shape[1]))
-
-        def run(k: int) -> None:
-            a[:, k], values[:, k], b[k], level[k] = system.solve(k, float(problem.alpha[k]))
-
-        in_threads(run, range(problem.y.shape[1]))
-        r = system.residual(a, b)
-        if not np.isfinite(r).all():
-            raise ValueError(
-                f"the coefficients overflow at alpha = {problem.alpha.min():g}; raise alpha"
-            )
-        residual, radius = relative_norm(r, problem.y), system.radius(a, r)
+        a, values, b, level = system.solve()
+        residual, radius = system.proved(a, b)
         seconds = perf_counter() - start
         return ChainSolution(a, b, residual, radius, self.tol, 0, seconds, "banded", values, level)
 
@@ -145,7 +136,9 @@ class ChainSystem:
         # What of an offset is known beforehand: the rest is small, and so are its errors.
         self.centre = np.zeros(y.shape[1])
         if problem.fit_intercept:
-            self.centre = self.network.weights @ y / self.network.weights.sum()
+            # By einsum: BLAS would start its threads, which costs more than the sum.
+            w = self.network.weights
+            self.centre = np.einsum("i,ij->j", w, y) / w.sum()
         self.y = np.ascontiguousarray((y - self.centre).T)  # (targets, knots)
 
     def _earth(self) -> float:
@@ -167,10 +160,16 @@ class ChainSystem:
         mean = self.knots.sums(w * steps) / self.knots.sums(w)
         return first + mean, np.ascontiguousarray((steps - self.knots.repeated(mean)).T)
 
-    def solve(self, k: int, alpha: float) -> tuple[Array, Array, float, float]:
-        """Return a of the rows, f of the knots, offset and level of one target."""
-        f, a, b = self.network.solve(self.y[k], float(self._per_alpha([alpha])[0]))
-        a /= self.gram.factor
+    def solve(self) -> tuple[Array, Array, Array, Array]:
+        """Return a of the rows, f of the knots, offsets and levels, for all targets."""
+        a, f, b, level = zip(*in_threads(self._solve, range(len(self.y))), strict=True)
+        return _side_by_side(a), _side_by_side(f), np.array(b), np.array(level)
+
+    def _solve(self, k: int) -> tuple[Array, Array, float, float]:
+        alpha = self.problem.alpha[k]
+        f, a, b = self.network.solve(self.y[k], float(self._per_alpha(alpha)))
+        if self.gram.factor != 1.0:
+            a /= self.gram.factor
         if self.knots.starts is not None:
             a = self.knots.repeated(a / self.network.weights) + self.steps[k] / alpha
             a *= self.rows.weights
@@ -186,26 +185,35 @@ class ChainSystem:
         per_alpha = self._per_alpha(alphas)
         return self.network.held_out(self.y[k], self.steps[k], self.rows, per_alpha, residuals)
 
-    def residual(self, a: Array, b: Array) -> Array:
-        """Return y - (K + alpha W^-1) a - b, of shape (n, targets)."""
-        r = self.gram @ a
-        r += self.problem.alpha / self.problem.weights[:, None] * a
-        r += b
-        return np.subtract(self.problem.y, r, out=r)
-
-    def radius(self, a: Array, r: Array) -> Array:
-        """Return a bound on ||f - f*|| for every target, as `Bordered.radius` does.
-
-        Since 1 / 1'A^-1 1 is the least z'Az with 1'z = 1, it is at most the least A_ii.
-        """
-        alpha, weights = self.problem.alpha, self.problem.weights
-        weighted = np.sqrt(weights @ np.square(r))
+    def proved(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Return the relative residual, and a bound on ||f - f*|| as in `Bordered.radius`."""
+        alpha, weights, y = self.problem.alpha, self.problem.weights, self.problem.y
+        Ka = self.gram @ a
+        unit = np.maximum(y.max(axis=0), -y.min(axis=0))
+        unit[unit == 0.0] = 1.0
+        squares = np.zeros((3, len(alpha)))
+        # A block at a time, so that the residual r is never stored.
+        for rows in row_blocks(y.shape, ENTRIES_AT_A_TIME):
+            w = weights[rows, None]
+            r = a[rows] / w
+            r *= alpha
+            r += Ka[rows]
+            r += b
+            np.subtract(y[rows], r, out=r)
+            r /= unit
+            parts = (r * r, w * r * r, (y[rows] / unit) ** 2)
+            squares += [part.sum(axis=0) for part in parts]
+        plain, weighted, size = np.sqrt(squares)
+        if not np.isfinite(plain).all():
+            raise ValueError(f"the coefficients overflow at alpha = {alpha.min():g}; raise alpha")
         with np.errstate(divide="ignore", invalid="ignore"):
-            radius = np.where(alpha > 0.0, weighted / (2.0 * np.sqrt(alpha)), np.inf)
-        if not self.problem.fit_intercept:
-            return radius
-        least = np.array([(self.gram.diagonal() + c / weights).min() for c in alpha])
-        return np.asarray(radius + np.abs(a.sum(axis=0)) * np.sqrt(least))
+            residual = np.where(plain > 0.0, plain / size, 0.0)
+            radius = np.where(alpha > 0.0, weighted * unit / (2.0 * np.sqrt(alpha)), np.inf)
+        if self.problem.fit_intercept:
+            # 1 / 1'A^-1 1, the least z'Az with 1'z = 1, is at most that of a z on the first knot.
+            least = self.gram.first + alpha / self.network.weights[0]
+            radius += np.abs(a.sum(axis=0)) * np.sqrt(least)
+        return residual, radius
 
     def _per_alpha(self, alphas: Any) -> Array:
         """Return the factor of K0 over every ridge, infinite at zero."""
@@ -224,3 +232,8 @@ class ChainSystem:
     def _is_pinned(self) -> bool:
         """Whether a knot lies where every f is zero."""
         return self.gram.is_rooted and self.gram.root == 0.0 and not self.is_adrift
+
+
+def _side_by_side(columns: Sequence[Array]) -> Array:
+    """Return vectors as the columns of a matrix, one alone without copying it."""
+    return columns[0][:, None] if len(columns) == 1 else np.column_stack(columns)
