@@ -1,4 +1,404 @@
-// Ridge problems on a chain: one-dimensional kernels whose inverse Gram matrix is tridiagonal.
+// Ridge regression on a line as an electric network: a chain of knots, each tied to its neighbours
+// by links, to the ground, and to its target by w / alpha. All that is added, multiplied or divided
+// is positive but for the targets, so that no ridge, gap or weight costs digits.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "module.hpp"
 
-void bind_chain(nanobind::module_&) {}
+namespace nb = nanobind;
+
+namespace {
+
+using Index = std::ptrdiff_t;
+template <class T> using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Numbers = Vector<const double>;
+
+// Conductances are kept below this, so that ratios of them never meet infinity over infinity.
+constexpr double largest = 1e200;
+// Below this a denominator has lost digits to underflow.
+constexpr double least = 1e-290;
+
+// Several ridges at a time, in registers that every processor of 64 bits has.
+typedef double Pair __attribute__((vector_size(16)));
+constexpr int n_pairs = 2, n_lanes = 2 * n_pairs;
+
+struct Lanes {
+    Pair pairs[n_pairs];
+
+    Lanes(double x = 0.0) {
+        for (Pair& p : pairs) p = Pair{x, x};
+    }
+    double& operator[](int k) { return reinterpret_cast<double*>(pairs)[k]; }
+};
+
+template <class Operation>
+inline Lanes each(const Lanes& x, const Lanes& y, const Operation& operation) {
+    Lanes z;
+    for (int k = 0; k < n_pairs; ++k) z.pairs[k] = operation(x.pairs[k], y.pairs[k]);
+    return z;
+}
+
+inline Lanes operator+(const Lanes& x, const Lanes& y) {
+    return each(x, y, [](Pair p, Pair q) { return p + q; });
+}
+inline Lanes operator-(const Lanes& x, const Lanes& y) {
+    return each(x, y, [](Pair p, Pair q) { return p - q; });
+}
+inline Lanes operator*(const Lanes& x, const Lanes& y) {
+    return each(x, y, [](Pair p, Pair q) { return p * q; });
+}
+inline Lanes operator/(const Lanes& x, const Lanes& y) {
+    return each(x, y, [](Pair p, Pair q) { return p / q; });
+}
+
+inline double capped(double w) { return w < largest ? w : largest; }
+inline Lanes capped(const Lanes& w) {
+    return each(w, largest, [](Pair p, Pair q) { return p < q ? p : q; });
+}
+
+struct Network {
+    const double* links;    // n - 1 conductances between neighbours
+    const double* ground;   // n
+    const double* weights;  // n
+    const double* y;        // n targets
+    Index n;
+    double earth;  // conductance that holds the ground at zero; infinite without an offset
+
+    bool has_offset() const { return earth < std::numeric_limits<double>::infinity(); }
+
+    template <class T> T data(Index i, const T& per_alpha) const { return capped(weights[i] * per_alpha); }
+};
+
+// What lies on one side of a knot, as seen from the knot: the conductance of the link to it, the
+// part of that which leads to the ground, the current that flows there if the knot takes the value
+// of its own target, and the current that comes from there if the knot is held at zero.
+template <class T> struct Side {
+    T link{}, ground{}, drop{}, source{};
+};
+
+// The side of the next knot, beyond a link g, that knot i belongs to. `step` is the difference of
+// the targets; b is the offset. Bordered: the part that leads to the ground is asked for.
+template <bool bordered, class T>
+inline Side<T> passed(const Network& c, Index i, double g, double step, const T& per_alpha,
+                      const T& b, const Side<T>& s) {
+    const T w = c.data(i, per_alpha), y = c.y[i] - b;
+    const double h = c.ground[i];
+    const T t = g / ((w + h + g) + s.link);
+    const T link = t * ((w + h) + s.link);
+    // It would fade into numbers below the normal range, which are slow, where nobody needs it.
+    const T ground = bordered ? t * (h + s.ground) : T{};
+    return {link, ground, link * step + t * (h * y + s.drop), t * (w * y + s.source)};
+}
+
+// The same before the offset is known, with the link cut into its parts towards the targets and
+// the ground. On the way it adds up the conductance S between all targets and the ground, and the
+// current N that flows there while the ground is held at zero: the offset is b = N / (S + earth).
+template <class T> struct Elimination {
+    T data{}, ground{}, drop{}, source{}, S{}, N{};
+
+    void pass(const Network& c, Index i, double g, double step, const T& per_alpha) {
+        const T w = c.data(i, per_alpha);
+        const double h = c.ground[i], y = c.y[i];
+        const T up = w + data, down = h + ground, in = w * y + source;
+        const T share = 1.0 / (up + (g + down)), t = g * share, out = down * share;
+        S = S + up * out;
+        N = N + in * out;
+        data = t * up;
+        ground = t * down;
+        drop = t * ((up + down) * step + (h * y + drop));
+        source = t * in;
+    }
+};
+
+double offset(const Network& c, double per_alpha) {
+    const Index middle = c.n / 2;
+    Elimination<double> left, right;
+    // Both halves in one loop: each is a chain of divisions that waits for itself.
+    for (Index i = 0, j = c.n - 1; i < middle; ++i, --j) {
+        left.pass(c, i, c.links[i], 0.0, per_alpha);
+        if (j > middle) right.pass(c, j, c.links[j - 1], 0.0, per_alpha);
+    }
+    left.data += right.data;
+    left.ground += right.ground;
+    left.source += right.source;
+    left.pass(c, middle, 0.0, 0.0, per_alpha);
+    return (left.N + right.N) / (left.S + right.S + c.earth);
+}
+
+double solve(const Network& c, double per_alpha, double* f, double* a) {
+    const double b = c.has_offset() ? offset(c, per_alpha) : 0.0;
+    const auto links = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(c.n));
+    // The first side to arrive at a knot leaves its numbers there, the second one finishes it.
+    const auto leave = [&](Index i, const Side<double>& s) {
+        links[static_cast<std::size_t>(i)] = s.link;
+        a[i] = s.drop;
+        f[i] = s.source;
+    };
+    const auto finish = [&](Index i, const Side<double>& s) {
+        const double w = c.data(i, per_alpha), h = c.ground[i], y = c.y[i] - b;
+        const double share = 1.0 / (w + h + (links[static_cast<std::size_t>(i)] + s.link));
+        a[i] = w * share * (h * y + (a[i] + s.drop));
+        f[i] = share * (w * y + (f[i] + s.source));
+    };
+    Side<double> left, right;
+    for (Index i = 0, j = c.n - 1; i < c.n; ++i, --j) {
+        if (i < j) {
+            leave(i, left);
+            leave(j, right);
+        } else {
+            if (i == j) leave(i, left);
+            if (i > j) finish(i, left);
+            finish(j, right);
+        }
+        if (j == 0) break;
+        left = passed<false>(c, i, c.links[i], c.y[i + 1] - c.y[i], per_alpha, b, left);
+        right = passed<false>(c, j, c.links[j - 1], c.y[j - 1] - c.y[j], per_alpha, b, right);
+    }
+    return b;
+}
+
+// The rows behind the knots: one each, or those from starts[i] to starts[i + 1].
+struct Rows {
+    const std::int64_t* starts;  // null if every knot is one row
+    const double* weights;
+    const double* steps;  // target of the row minus target of its knot
+};
+
+// What becomes of leave-one-out residuals: weighted sums of squares, and each by itself if wanted.
+struct Sink {
+    double* residuals;  // of the first ridge, or null
+    Index stride;
+    int used;
+    Lanes sum{};
+
+    void take(Index row, double weight, Lanes e) {
+        sum = sum + weight * e * e;
+        if (residuals)
+            for (int k = 0; k < used; ++k) residuals[k * stride + row] = e[k];
+    }
+};
+
+// Knots between two of which the pass from the left keeps its state. The pass from the right
+// restores it block by block, so that nothing of the size of knots x ridges is stored.
+constexpr Index block = 128;
+
+template <bool bordered>
+void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& sink) {
+    std::vector<Side<Lanes>> starts;
+    starts.reserve(static_cast<std::size_t>(c.n / block + 1));
+    Lanes S{}, b{};
+    const auto pass = [&](Index i, Index next, const Side<Lanes>& s) {
+        const double g = c.links[std::min(i, next)];
+        return passed<bordered>(c, i, g, c.y[next] - c.y[i], per_alpha, b, s);
+    };
+    if constexpr (bordered) {
+        Elimination<Lanes> all;
+        for (Index i = 0; i < c.n; ++i) {
+            if (i % block == 0)
+                starts.push_back(Side<Lanes>{all.data + all.ground, all.ground, all.drop, {}});
+            const bool last = i + 1 == c.n;
+            all.pass(c, i, last ? 0.0 : c.links[i], last ? 0.0 : c.y[i + 1] - c.y[i], per_alpha);
+        }
+        S = all.S + c.earth;
+        b = all.N / S;
+        for (Side<Lanes>& s : starts) s.drop = s.drop - b * s.ground;
+    } else {
+        Side<Lanes> left;
+        for (Index i = 0; i < c.n; ++i) {
+            if (i % block == 0) starts.push_back(left);
+            if (i + 1 < c.n) left = pass(i, i + 1, left);
+        }
+    }
+    struct {
+        Lanes link, ground, drop;
+    } lefts[block];
+    Side<Lanes> right;
+    for (Index start = (c.n - 1) / block * block; start >= 0; start -= block) {
+        const Index end = std::min(start + block, c.n);
+        Side<Lanes> left = starts[static_cast<std::size_t>(start / block)];
+        for (Index i = start; i < end; ++i) {
+            lefts[i - start] = {left.link, left.ground, left.drop};
+            if (i + 1 < end) left = pass(i, i + 1, left);
+        }
+        Sink part = sink;
+        part.sum = Lanes{};
+        for (Index i = end - 1; i >= start; --i) {
+            const auto& l = lefts[i - start];
+            const double h = c.ground[i];
+            const Lanes w = c.data(i, per_alpha);
+            const Lanes beside = h + (l.link + right.link), total = w + beside;
+            const Lanes drop = h * (c.y[i] - b) + (l.drop + right.drop);
+            Lanes leaving{};
+            if constexpr (bordered) {
+                const Lanes ground = h + (l.ground + right.ground);
+                leaving = ground * ground / (total * S);
+            }
+            if (!rows.starts) {
+                part.take(i, c.weights[i], drop / (beside - w * leaving));
+            } else {
+                for (Index j = rows.starts[i]; j < rows.starts[i + 1]; ++j) {
+                    const Lanes own = capped(rows.weights[j] * per_alpha);
+                    const Lanes others = capped((c.weights[i] - rows.weights[j]) * per_alpha);
+                    const Lanes e = rows.steps[j] * total + drop;
+                    part.take(j, rows.weights[j], e / ((others + beside) - own * leaving));
+                }
+            }
+            if (i > 0) right = pass(i, i - 1, right);
+        }
+        sink.sum = sink.sum + part.sum;
+    }
+}
+
+// How much the values at two neighbouring knots count between or beyond them.
+struct Share {
+    double first, second;
+};
+
+// (f sinh(v / l) + g sinh(u / l)) / sinh((u + v) / l) at the distances u and v from the knots.
+inline Share bent(double u, double v, double length_scale) {
+    const double p = std::expm1(-u / length_scale), q = std::expm1(-v / length_scale);
+    const double a = -p * (2.0 + p), b = -q * (2.0 + q);
+    const double sum = a + b * (1.0 + p) * (1.0 + p);
+    if (sum > least) return {(1.0 + p) * b / sum, (1.0 + q) * a / sum};
+    return {v / (u + v), u / (u + v)};
+}
+
+struct Curve {
+    const double* knots;
+    Index n;
+    double length_scale;  // infinite: straight lines
+    double root;          // distance from the first knot to the left end of a straight line, where
+                          // it is zero
+
+    Share share(double x, Index i) const {
+        const double* t = knots;
+        const bool straight = std::isinf(length_scale);
+        if (i < 0 && straight) return {1.0 - (t[0] - x) / root, 0.0};
+        if (i < 0) return {std::exp((x - t[0]) / length_scale), 0.0};
+        if (i + 1 == n) return {std::exp((t[i] - x) / length_scale), 0.0};
+        const double u = x - t[i], v = t[i + 1] - x;
+        return straight ? Share{v / (u + v), u / (u + v)} : bent(u, v, length_scale);
+    }
+
+    // The last knot not beyond x, or -1, looked for near knot i first.
+    Index find(double x, Index i) const {
+        if (x < knots[i]) return std::upper_bound(knots, knots + i, x) - knots - 1;
+        for (int tries = 0; tries < 8; ++tries, ++i)
+            if (i + 1 == n || x < knots[i + 1]) return i;
+        return std::upper_bound(knots + i, knots + n, x) - knots - 1;
+    }
+};
+
+void interpolate(const Curve& curve, const double* values, Index width, const double* x,
+                 Index rows, double* out) {
+    Index i = 0;
+    for (Index r = 0; r < rows; ++r) {
+        i = curve.find(x[r], i);
+        const Share s = curve.share(x[r], i);
+        i = std::max<Index>(i, 0);
+        const double* one = values + i * width;
+        const double* two = i + 1 < curve.n ? one + width : one;
+        for (Index k = 0; k < width; ++k)
+            out[r * width + k] = s.first * one[k] + s.second * two[k];
+    }
+}
+
+// K v for K_ij = the product of the decays between i and j: what comes from the left with the knot
+// itself, plus what comes from the right.
+void multiply_decays(const double* decays, const double* v, Index n, Index width, double* out) {
+    for (Index k = 0; k < width; ++k) {
+        double left = 0.0, right = 0.0;
+        for (Index i = 0, j = n - 1; i < n; ++i, --j) {
+            left = i ? v[i * width + k] + decays[i - 1] * left : v[k];
+            right = i ? decays[j] * (v[(j + 1) * width + k] + right) : 0.0;
+            // The first to arrive at a knot writes, the second adds.
+            if (i <= j) out[i * width + k] = left;
+            else out[i * width + k] += left;
+            if (i < j) out[j * width + k] = right;
+            else out[j * width + k] += right;
+        }
+    }
+}
+
+// K v for K_ij = the sum of the lengths up to the lesser of i and j.
+void multiply_lengths(const double* lengths, const double* v, Index n, Index width, double* out) {
+    for (Index k = 0; k < width; ++k) {
+        double sum = 0.0;
+        for (Index i = n - 1; i >= 0; --i) {
+            sum += v[i * width + k];
+            out[i * width + k] = lengths[i] * sum;
+        }
+        for (Index i = 1; i < n; ++i) out[i * width + k] += out[(i - 1) * width + k];
+    }
+}
+
+Network network(const Numbers& links, const Numbers& ground, const Numbers& weights,
+                const Numbers& y, double earth) {
+    return {links.data(), ground.data(), weights.data(), y.data(), static_cast<Index>(y.size()),
+            earth};
+}
+
+}  // namespace
+
+void bind_chain(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    m.def(
+        "chain_solve",
+        [](Numbers links, Numbers ground, Numbers weights, Numbers y, double per_alpha,
+           double earth, Vector<double> f, Vector<double> a) {
+            return solve(network(links, ground, weights, y, earth), per_alpha, f.data(), a.data());
+        },
+        Release());
+    m.def(
+        "chain_held_out",
+        [](Numbers links, Numbers ground, Numbers weights, Numbers y, Numbers per_alpha,
+           double earth, std::optional<Vector<const std::int64_t>> starts, Numbers row_weights,
+           Numbers row_steps, Vector<double> sums, std::optional<Matrix<double>> residuals) {
+            const Network c = network(links, ground, weights, y, earth);
+            const Rows rows{starts ? starts->data() : nullptr, row_weights.data(),
+                            row_steps.data()};
+            const Index count = static_cast<Index>(per_alpha.size());
+            const Index stride = residuals ? static_cast<Index>(residuals->shape(1)) : 0;
+            for (Index k = 0; k < count; k += n_lanes) {
+                const int used = static_cast<int>(std::min<Index>(n_lanes, count - k));
+                Lanes ridges;
+                for (int j = 0; j < n_lanes; ++j) ridges[j] = per_alpha(k + std::min(j, used - 1));
+                Sink sink{residuals ? residuals->data() + k * stride : nullptr, stride, used};
+                if (c.has_offset()) held_out<true>(c, ridges, rows, sink);
+                else held_out<false>(c, ridges, rows, sink);
+                for (int j = 0; j < used; ++j) sums(k + j) = sink.sum[j];
+            }
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
+    const auto bind_product = [&m](const char* name, auto multiply) {
+        m.def(
+            name,
+            [multiply](Numbers between, Matrix<const double> V, Matrix<double> out) {
+                multiply(between.data(), V.data(), static_cast<Index>(V.shape(0)),
+                         static_cast<Index>(V.shape(1)), out.data());
+            },
+            Release());
+    };
+    bind_product("chain_multiply_decays", multiply_decays);
+    bind_product("chain_multiply_lengths", multiply_lengths);
+    m.def(
+        "chain_interpolate",
+        [](Numbers knots, Matrix<const double> values, double length_scale, double root, Numbers x,
+           Matrix<double> out) {
+            const Curve curve{knots.data(), static_cast<Index>(knots.size()), length_scale, root};
+            interpolate(curve, values.data(), static_cast<Index>(values.shape(1)), x.data(),
+                        static_cast<Index>(x.size()), out.data());
+        },
+        Release());
+}

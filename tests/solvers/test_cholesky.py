@@ -178,18 +178,17 @@ def test_coefficients_that_overflow_are_refused():
 def test_solvers_are_known_by_name_and_as_objects():
     assert as_solver("auto") == as_solver("cholesky") == Cholesky()
     assert as_solver(Cholesky(tol=1e-4)) == Cholesky(tol=1e-4)
-    assert as_solver("auto", 1e-8) == as_solver(Cholesky(), 1e-8) == Cholesky(tol=1e-8)
+    assert as_solver("auto", tol=1e-8) == as_solver(Cholesky(), tol=1e-8) == Cholesky(tol=1e-8)
 
 
 @pytest.mark.parametrize("solver", ["cholesk", None, 3])
 def test_an_unknown_solver_is_refused_with_those_that_exist(solver):
-    with pytest.raises(
-        ValueError, match=r"one of 'auto', 'cholesky', 'cg' or a solver object, got"
-    ):
+    names = "'auto', 'banded', 'cholesky', 'cg'"
+    with pytest.raises(ValueError, match=rf"one of {names} or a solver object, got"):
         as_solver(solver)
 
 
 @pytest.mark.parametrize("tol", [0.0, -1.0, np.nan, np.inf, "small", True])
 def test_a_tolerance_that_means_nothing_is_refused(tol):
     with pytest.raises(ValueError, match="tol must be a positive number or None, got"):
-        as_solver("auto", tol)
+        as_solver("auto", tol=tol)

@@ -8,7 +8,7 @@ from mercer.solvers import Cholesky, ConjugateGradient, as_solver
 
 def test_it_is_known_by_name_with_its_settings():
     assert as_solver("cg") == ConjugateGradient()
-    chosen = as_solver("cg", 1e-3, max_iter=5, time_limit=2, random_state=7)
+    chosen = as_solver("cg", tol=1e-3, max_iter=5, time_limit=2, random_state=7)
     assert chosen == ConjugateGradient(1e-3, 5, 2.0, None, 7)
     kept = as_solver(ConjugateGradient(rank=3, random_state=1), max_iter=9)
     assert kept == ConjugateGradient(rank=3, random_state=1, max_iter=9)

@@ -27,3 +27,36 @@ def multiply(
     cpu: str,
 ) -> None: ...
 def level(name: str) -> str: ...
+def chain_solve(
+    links: NDArray[Any],
+    ground: NDArray[Any],
+    weights: NDArray[Any],
+    y: NDArray[Any],
+    per_alpha: float,
+    earth: float,
+    f: NDArray[Any],
+    a: NDArray[Any],
+) -> float: ...
+def chain_held_out(
+    links: NDArray[Any],
+    ground: NDArray[Any],
+    weights: NDArray[Any],
+    y: NDArray[Any],
+    per_alpha: NDArray[Any],
+    earth: float,
+    starts: NDArray[Any] | None,
+    row_weights: NDArray[Any],
+    row_steps: NDArray[Any],
+    sums: NDArray[Any],
+    residuals: NDArray[Any] | None,
+) -> None: ...
+def chain_multiply_decays(decays: NDArray[Any], V: NDArray[Any], out: NDArray[Any]) -> None: ...
+def chain_multiply_lengths(lengths: NDArray[Any], V: NDArray[Any], out: NDArray[Any]) -> None: ...
+def chain_interpolate(
+    knots: NDArray[Any],
+    values: NDArray[Any],
+    length_scale: float,
+    root: float,
+    x: NDArray[Any],
+    out: NDArray[Any],
+) -> None: ...

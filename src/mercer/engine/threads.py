@@ -1,8 +1,14 @@
-"""How many threads the tiles run on."""
+"""How many threads the engine runs on, and how."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 def thread_count() -> int:
@@ -17,3 +23,12 @@ def thread_count() -> int:
     if not wanted.isdecimal() or int(wanted) < 1:
         raise ValueError(f"MERCER_THREADS must be a whole number of at least 1, got {wanted!r}")
     return int(wanted)
+
+
+def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+    """Return what `run` makes of every job, on all threads; it gains where it frees the GIL."""
+    threads = min(thread_count(), len(jobs))
+    if threads <= 1:
+        return [run(job) for job in jobs]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(run, jobs))

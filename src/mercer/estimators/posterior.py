@@ -12,7 +12,7 @@ from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.rows import checked_rows, training_subset
-from mercer.gram import Gram, cross_gram, unheld_gram_of
+from mercer.gram import Gram, Interpolant, cross_gram, unheld_gram_of
 from mercer.solvers import RidgeProblem
 from mercer.solvers.closed import Smoother, jackknife_plus, leave_one_out
 
@@ -38,7 +38,8 @@ class RidgePosterior(KernelEstimator):
     dual_coef_: Any
     intercept_: Any
     _problem_: RidgeProblem
-    _used_: NDArray[np.intp]
+    _used_: NDArray[np.bool_]
+    _interpolant_: Interpolant | None
     _residual_cache: Array
     _smoother_cache: list[Smoother]
 
@@ -99,11 +100,13 @@ class RidgePosterior(KernelEstimator):
 
     def _expansion(self, X: Any) -> Array:
         """Return f(x) + b at checked rows, of shape (n, targets)."""
+        if self._interpolant_ is not None:
+            return np.asarray(self._interpolant_(X) + self.intercept_)
         values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_ + self.intercept_
         return values.reshape(len(values), -1)
 
     def _gram(self) -> Gram:
-        rows = training_subset(self.kernel_, self.X_fit_, self._used_)
+        rows = training_subset(self.kernel_, self.X_fit_, np.flatnonzero(self._used_))
         return unheld_gram_of(self.kernel_, rows, self.memory)
 
     def _loo_residuals(self) -> Array:
@@ -123,6 +126,6 @@ class RidgePosterior(KernelEstimator):
 
     def _blocks(self, X: Any) -> Any:
         """Yield the columns k_x between the training rows used and some of the rows `X`."""
-        for rows in row_blocks((n_rows(X), len(self._used_)), ENTRIES_AT_A_TIME):
+        for rows in row_blocks((n_rows(X), len(self._problem_.y)), ENTRIES_AT_A_TIME):
             K = cross_gram(self.kernel_, take_rows(X, rows), self.X_fit_).dense()
             yield rows, np.asarray(K[:, self._used_].T, np.float64)

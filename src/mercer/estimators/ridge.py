@@ -22,9 +22,16 @@ from mercer.estimators.rows import (
     checked_weights,
     training_subset,
 )
-from mercer.gram import gram_of, unheld_gram_of
+from mercer.gram import ChainGram, Gram, Interpolant, gram_of, unheld_gram_of
 from mercer.kernels import as_kernel
-from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution, as_solver
+from mercer.solvers import (
+    ILL_CONDITIONED,
+    Certificate,
+    ChainSolution,
+    RidgeProblem,
+    Solution,
+    as_solver,
+)
 
 Array = NDArray[np.float64]
 
@@ -45,8 +52,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         The ridge, at least zero; zero needs an invertible Gram matrix.
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "cholesky", "cg"} or solver
-        How to solve; ``"auto"`` is the Cholesky factorisation, ``"cg"`` iterates by conjugate
+    solver : {"auto", "banded", "cholesky", "cg"} or solver
+        How to solve; ``"auto"`` is the Cholesky factorisation, or ``"banded"`` in O(n log n) for
+        the Sobolev, exponential and Laplacian kernel of one column; ``"cg"`` iterates by conjugate
         gradients, with a Gram matrix that is recomputed where it does not fit into the memory.
     tol : float, optional
         The relative residual that `certificate_` has to reach, 1e-6 by default.
@@ -120,28 +128,31 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         """
         kernel = as_kernel(self.kernel)
         seed = checked_seed(self.random_state)
-        solver = as_solver(self.solver, self.tol, self.max_iter, self.time_limit, seed)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
-        used = np.flatnonzero(problem.used)
-        rows = X if len(used) == len(y) else training_subset(kernel, X, used)
+        used, rows = problem.used, X
+        if not used.all():
+            index = np.flatnonzero(used)
+            rows, problem = training_subset(kernel, X, index), problem.on(index)
 
         kernel = kernel.resolved(rows)
+        gram = unheld_gram_of(kernel, rows, self.memory)
+        settings = (self.tol, self.max_iter, self.time_limit, seed)
+        solver = as_solver(self.solver, gram, *settings)
         if solver.iterates:
             # The other half is for the preconditioner.
             gram = gram_of(kernel, rows, self.memory, share=0.5)
-        else:
-            gram = unheld_gram_of(kernel, rows, self.memory)
 
         try:
-            run = partial(solver.solve, gram, problem.on(used))
+            run = partial(solver.solve, gram, problem)
             solution = run_as_task(self, run, X, y, solver.iterates)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows) from None
 
         self.kernel_, self.X_fit_ = kernel, X
         self.solver_, self.solution_ = solver, solution
-        self._problem_, self._used_ = problem.on(used), used
+        self._problem_, self._used_ = problem, used
+        self._interpolant_ = interpolant_of(gram, solution)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution, used, y.shape)
         return self
@@ -177,12 +188,14 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             )
         return problem
 
-    def _keep(self, solution: Solution, used: NDArray[np.intp], shape: tuple[int, ...]) -> None:
+    def _keep(self, solution: Solution, used: NDArray[np.bool_], shape: tuple[int, ...]) -> None:
         """Store coefficients and certificate in the shape of `y`."""
         for cache in CACHES:
             self.__dict__.pop(cache, None)
-        coefficients = np.zeros((shape[0], solution.coefficients.shape[1]))
-        coefficients[used] = solution.coefficients
+        coefficients = solution.coefficients
+        if not used.all():
+            coefficients = np.zeros((shape[0], solution.coefficients.shape[1]))
+            coefficients[used] = solution.coefficients
         single = len(shape) == 1
         self.dual_coef_ = coefficients.reshape(shape)
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
@@ -200,6 +213,13 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
+    """Return f by its values at the knots of a line, which is quicker than the sum over rows."""
+    if isinstance(gram, ChainGram) and isinstance(solution, ChainSolution):
+        return gram.interpolant(solution.values, solution.level)
+    return None
 
 
 def checked_alpha(alpha: Any, targets: int) -> Array:

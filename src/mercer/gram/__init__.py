@@ -1,5 +1,6 @@
 """A kernel met with data, as an operator."""
 
+from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, is_precomputed, unheld_gram_of
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
@@ -11,15 +12,18 @@ from mercer.gram.scaled import ScaledGram
 from mercer.gram.streamed import StreamedGram
 
 __all__ = [
+    "ChainGram",
     "CrossGram",
     "DenseGram",
     "Gram",
+    "Interpolant",
     "LowRankGram",
     "Operator",
     "PrecomputedGram",
     "ScaledGram",
     "ShiftedGram",
     "StreamedGram",
+    "chain_of",
     "cross_gram",
     "gram_of",
     "is_precomputed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.gram.chain import chain_of
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.precomputed import PrecomputedGram, as_finished
@@ -35,14 +36,16 @@ def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram
 def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     """Return the Gram matrix without holding it, for a solver that overwrites its own copy.
 
-    The first parameters are those of `gram_of`.
+    It is a chain where the kernel makes one of the rows, which the banded solver asks for. The
+    first parameters are those of `gram_of`.
     """
     k = as_kernel(kernel)
     if k == Precomputed():
         return PrecomputedGram(X, memory)
     if is_precomputed(k):
         X = as_finished(X)
-    return StreamedGram(k, X, memory)
+    chain = chain_of(k, X, memory)
+    return StreamedGram(k, X, memory) if chain is None else chain
 
 
 def is_precomputed(kernel: Kernel) -> bool:

@@ -1,5 +1,6 @@
 """Answers, given an operator and numbers: no solver knows a kernel."""
 
+from mercer.solvers.banded import Banded, ChainSolution
 from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.cholesky import Cholesky, NegativeForm
@@ -10,8 +11,10 @@ from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 __all__ = [
     "ILL_CONDITIONED",
+    "Banded",
     "Bordered",
     "Certificate",
+    "ChainSolution",
     "Cholesky",
     "ConjugateGradient",
     "NegativeForm",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -35,7 +36,7 @@ class RidgeProblem:
     weights: Array
     fit_intercept: bool
 
-    @property
+    @cached_property
     def used(self) -> NDArray[np.bool_]:
         """The rows that count: those of zero weight have no equation and coefficient zero."""
         with np.errstate(divide="ignore", over="ignore"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import Gram
+from mercer.gram import ChainGram, Gram
+from mercer.solvers.banded import Banded
 from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.cholesky import factored
 from mercer.solvers.triangles import TwoTriangles
@@ -21,8 +22,10 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     """Return e_i = y_i minus the prediction at x_i of the fit without row i, (n, targets).
 
     It is a_i / B_ii, with the diagonal of B = A^-1 - U S^-1 U' from one inverse for every
-    distinct alpha; no fit is repeated.
+    distinct alpha, or from the recurrences of a chain; no fit is repeated.
     """
+    if isinstance(gram, ChainGram):
+        return _on_a_chain(gram, problem)
     matrix = TwoTriangles(gram.fresh())
     residuals = np.empty_like(problem.y)
     for alpha, targets in problem.by_alpha():
@@ -30,6 +33,14 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
         system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
         diagonal = matrix.inverse_diagonal() - system.offset_diagonal()
         residuals[:, targets] = held_out(system.a, diagonal)
+    return residuals
+
+
+def _on_a_chain(gram: ChainGram, problem: RidgeProblem) -> Array:
+    residuals = np.empty_like(problem.y)
+    for alpha, targets in problem.by_alpha():
+        some = replace(problem, y=problem.y[:, targets], alpha=problem.alpha[targets])
+        residuals[:, targets] = Banded().leave_one_out(gram, some, [alpha])[0]
     return residuals
 
 
