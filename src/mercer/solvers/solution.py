@@ -30,6 +30,8 @@ class Solution:
         Time taken.
     solver : str
         Name of what ran.
+    theta : array of shape (p, targets), optional
+        The coefficients of explicit features, f(x) = theta'phi(x), from a solver that finds them.
     """
 
     coefficients: NDArray[np.float64]
@@ -40,3 +42,4 @@ class Solution:
     iterations: int
     seconds: float
     solver: str
+    theta: NDArray[np.float64] | None = None
