@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,9 +20,9 @@ from mercer.estimators.rows import (
     checked_weights,
     training_subset,
 )
-from mercer.gram import unheld_gram_of
-from mercer.kernels import as_kernel
-from mercer.solvers import Certificate, RidgeProblem, Solution, as_solver
+from mercer.gram import Gram, Repair, features_of, repair_of, unheld_gram_of
+from mercer.kernels import Kernel, as_kernel
+from mercer.solvers import Certificate, Primal, RidgeProblem, Solution, as_solver
 
 Array = NDArray[np.float64]
 
@@ -39,16 +40,23 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
         ``"gaussian"`` takes the median distance of the training rows as length scale.
     alpha : float or array of shape (targets,)
-        The ridge, at least zero; zero needs an invertible Gram matrix.
+        The ridge, at least zero; zero needs an invertible Gram matrix, or by ``"primal"`` features
+        of full rank.
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "cholesky"} or solver
-        How to solve; ``"auto"`` is the Cholesky factorisation.
+    solver : {"auto", "cholesky", "eigen", "primal"} or solver
+        How to solve; ``"auto"`` is the Cholesky factorisation, ``"eigen"`` an eigendecomposition
+        that serves every alpha, ``"primal"`` least squares in the explicit features of a kernel
+        that has finitely many.
     tol : float, optional
         The relative residual that `certificate_` has to reach, 1e-6 by default.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
         memory by default. A larger matrix is refused with `mercer.errors.MemoryLimitError`.
+    repair : {None, "clip", "flip", "shift"}
+        What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
+        value, or as much more on the whole diagonal. New rows go through the same map. None
+        refuses such a kernel.
 
     Attributes
     ----------
@@ -58,6 +66,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         The training rows, or the training Gram matrix of ``kernel="precomputed"``.
     dual_coef_ : array of shape (n,) or (n, targets)
         a; zero for rows of zero weight.
+    theta_ : array of shape (p,) or (p, targets), or None
+        The coefficients of explicit features, f(x) = theta'phi(x), if ``"primal"`` ran.
     intercept_ : float or array of shape (targets,)
         b; zero without an offset.
     certificate_ : Certificate
@@ -79,6 +89,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         solver: Any = "auto",
         tol: float | None = None,
         memory: Any = None,
+        repair: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -86,6 +97,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         self.solver = solver
         self.tol = tol
         self.memory = memory
+        self.repair = repair
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.
@@ -107,16 +119,17 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         rows = X if len(used) == len(y) else training_subset(kernel, X, used)
 
         kernel = kernel.resolved(rows)
-        gram = unheld_gram_of(kernel, rows, self.memory)
+        repair = repair_of(gram_for(solver, kernel, rows, self.memory), self.repair)
 
         try:
-            solution = solver.solve(gram, problem.on(used))
+            solution = carried(solver.solve(repair.gram, problem.on(used)), repair)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows) from None
 
         self.kernel_, self.X_fit_ = kernel, X
         self.solver_, self.solution_ = solver, solution
         self._problem_, self._used_ = problem.on(used), used
+        self._is_repaired_ = repair.is_changed
         self._keep(solution, used, y.shape)
         return self
 
@@ -159,6 +172,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
         coefficients[used] = solution.coefficients
         single = len(shape) == 1
         self.dual_coef_ = coefficients.reshape(shape)
+        theta = solution.theta
+        self.theta_ = None if theta is None else theta.reshape(len(theta), *shape[1:])
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.certificate_ = Certificate(
             "relative residual",
@@ -175,6 +190,28 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgePosterior):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def gram_for(solver: Any, kernel: Kernel, rows: Any, memory: Any) -> Gram:
+    """Return the Gram matrix in the form that a solver takes."""
+    if not isinstance(solver, Primal):
+        return unheld_gram_of(kernel, rows, memory)
+    gram = features_of(kernel, rows, memory)
+    if gram is None:
+        raise ValueError(
+            f"solver='primal' needs a kernel with finitely many features, and {kernel} is not "
+            "known to have them; use solver='cholesky' or solver='eigen'"
+        )
+    return gram
+
+
+def carried(solution: Solution, repair: Repair) -> Solution:
+    """Return a solution with the repaired Gram matrix in terms of the kernel as it is."""
+    if not repair.is_changed:
+        return solution
+    # The norm that f is bounded in belongs to the repaired kernel, unknown at new rows.
+    radius = np.full_like(solution.radius, np.inf)
+    return replace(solution, coefficients=repair.coefficients(solution.coefficients), radius=radius)
 
 
 def checked_alpha(alpha: Any, targets: int) -> Array:

@@ -8,6 +8,7 @@ from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.precomputed import PrecomputedGram
+from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.streamed import StreamedGram
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "LowRankGram",
     "Operator",
     "PrecomputedGram",
+    "Repair",
+    "RepairedGram",
     "ShiftedGram",
     "StreamedGram",
     "cross_gram",
@@ -25,5 +28,6 @@ __all__ = [
     "features_of",
     "gram_of",
     "is_precomputed",
+    "repair_of",
     "unheld_gram_of",
 ]

@@ -80,7 +80,7 @@ def choose(n: int, k: int) -> int:
 
 def all_products(F: Array, G: Array) -> Array:
     """Return the products of every column of F with every column of G."""
-    return (F[:, :, None] * G[:, None, :]).reshape(len(F), -1)
+    return (F[:, :, None] * G[:, None, :]).reshape(len(F), F.shape[1] * G.shape[1])
 
 
 def powers(F: Array, degrees: set[int]) -> dict[int, Array]:

@@ -8,13 +8,22 @@ from typing import Any
 import numpy as np
 
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.eigen import Eigen
+from mercer.solvers.primal import Primal
 
-SOLVERS = {"auto": Cholesky, "cholesky": Cholesky}
+Solver = Cholesky | Eigen | Primal
+
+SOLVERS: dict[str, type[Solver]] = {
+    "auto": Cholesky,
+    "cholesky": Cholesky,
+    "eigen": Eigen,
+    "primal": Primal,
+}
 
 
-def as_solver(solver: Any, tol: Any = None) -> Cholesky:
+def as_solver(solver: Any, tol: Any = None) -> Solver:
     """Return a solver given by name or as an object, with the tolerance if one was given."""
-    if isinstance(solver, Cholesky):
+    if isinstance(solver, Solver):
         chosen = solver
     elif isinstance(solver, str) and solver in SOLVERS:
         chosen = SOLVERS[solver]()

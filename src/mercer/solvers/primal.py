@@ -14,9 +14,9 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from mercer.gram import Gram, LowRankGram
 from mercer.gram.operator import check_fits
-from mercer.solvers.bordered import RidgeProblem
-from mercer.solvers.cholesky import relative_norm
-from mercer.solvers.design import EPS, Design
+from mercer.solvers.bordered import RidgeProblem, relative_norm
+from mercer.solvers.cholesky import overflow
+from mercer.solvers.design import EPS, Design, design_of
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ class Primal:
                 f"the primal solver needs the features of the rows, a LowRankGram, got {gram!r}; "
                 "use the solver 'cholesky' or 'eigen'"
             )
-        design = Design(gram.F, problem.weights, problem.fit_intercept)
+        design = design_of(gram.F, problem.weights, problem.fit_intercept)
         _check_norms(design)
         factors = _Factors(design, gram.memory)
         y, means = design.targets(problem.y)
@@ -65,14 +65,14 @@ class Primal:
         steps = 0
         for alpha, targets in problem.by_alpha():
             fit = factors.fit(alpha, y[:, targets])
+            if not np.isfinite(fit.dual).all():
+                raise overflow(alpha)
             theta[:, targets] = fit.theta
             a[:, targets] = design.coefficients(fit.dual)
             gap[targets] = fit.gap
             if alpha > 0.0:
                 radius[targets] = fit.gap / np.sqrt(alpha)
             steps += fit.steps
-            if not np.isfinite(a[:, targets]).all():
-                raise ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
         residual = relative_norm(gap[None, :], np.sqrt(problem.weights)[:, None] * problem.y)
         return Solution(
             a,
@@ -147,11 +147,12 @@ class NormalEquations(NamedTuple):
         """Return the factor for G = Phi'Phi, or None where it is ill-conditioned."""
         squares = G.diagonal() + alpha
         D = np.sqrt(np.where(squares > 0.0, squares, 1.0))
-        N = np.asfortranarray(G / D[:, None] / D)
+        N = G / D
+        N /= D[:, None]
         # A feature that says nothing keeps a one here, so that its coefficient is zero.
         np.fill_diagonal(N, 1.0)
-        norm = np.abs(N).sum(axis=0).max()
-        L, order = dpotrf(N, lower=True, clean=False, overwrite_a=True)
+        norm = max(float(np.abs(row).sum()) for row in N)
+        L, order = dpotrf(N.T, lower=True, clean=False, overwrite_a=True)
         if order != 0 or dpocon(L, norm, uplo="L")[0] < WELL_CONDITIONED:
             return None
         return cls(design, alpha, L, D[:, None])

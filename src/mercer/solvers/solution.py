@@ -19,7 +19,8 @@ class Solution:
     intercept : array of shape (targets,)
         b.
     residual : array of shape (targets,)
-        The relative residual ||A a + b 1 - y|| / ||y|| in float64.
+        The relative residual ||A a + b 1 - y|| / ||y|| in float64, or what the solver says that it
+        measures in its place.
     radius : array of shape (targets,)
         Bound on ||f - f*||, see `Certificate`.
     tolerance : float
