@@ -33,6 +33,7 @@ class Rows:
         self.name = name
         self.n = n_rows(X)
         self._matrices: dict[View, Matrix] = {}
+        self._factors: dict[Factor, NDArray[Any]] = {}
 
     def raw(self, view: View) -> Any:
         """Return the rows behind a view, unchecked, for a leaf that fills its own tile."""
@@ -54,6 +55,11 @@ class Rows:
 
     def factor(self, f: Factor) -> NDArray[Any]:
         """Return the vector by which the rows of a tile are multiplied."""
+        if f not in self._factors:
+            self._factors[f] = self._factor(f)
+        return self._factors[f]
+
+    def _factor(self, f: Factor) -> NDArray[Any]:
         if isinstance(f, Normalize):
             d = self.diagonal(compile_expression(f.argument))
             with np.errstate(divide="ignore", invalid="ignore"):

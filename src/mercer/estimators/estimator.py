@@ -55,6 +55,6 @@ def with_points(error: IndefiniteKernelError, kernel: Kernel, X: Any) -> Indefin
     return IndefiniteKernelError(
         f"{kernel} is not positive semi-definite: c'Kc = {form.value:.3g} on {len(used)} of the "
         f"training rows, beyond rounding ({form.rounding_bound:.1g}); use another kernel "
-        "(the rows and c are in error.witness)",
+        "or repair= (the rows and c are in error.witness)",
         witness,
     )

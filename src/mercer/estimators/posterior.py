@@ -12,7 +12,7 @@ from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.rows import checked_rows, training_subset
-from mercer.gram import Gram, Interpolant, cross_gram, unheld_gram_of
+from mercer.gram import Gram, Interpolant, cross_gram, feature_product, unheld_gram_of
 from mercer.solvers import RidgeProblem
 from mercer.solvers.closed import Smoother, jackknife_plus, leave_one_out
 
@@ -33,13 +33,16 @@ class RidgePosterior(KernelEstimator):
     """
 
     memory: Any
+    repair: Any
     kernel_: Any
     X_fit_: Any
     dual_coef_: Any
+    theta_: Any
     intercept_: Any
     _problem_: RidgeProblem
     _used_: NDArray[np.bool_]
     _interpolant_: Interpolant | None
+    _is_repaired_: bool
     _residual_cache: Array
     _smoother_cache: list[Smoother]
 
@@ -101,11 +104,20 @@ class RidgePosterior(KernelEstimator):
     def _expansion(self, X: Any) -> Array:
         """Return f(x) + b at checked rows, of shape (n, targets)."""
         if self._interpolant_ is not None:
-            return np.asarray(self._interpolant_(X) + self.intercept_)
-        values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_ + self.intercept_
-        return values.reshape(len(values), -1)
+            values = self._interpolant_(X)
+        elif self.theta_ is not None:
+            values = feature_product(self.kernel_, X, self.theta_)
+        else:
+            values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_
+        return np.asarray(values.reshape(len(values), -1) + self.intercept_)
 
     def _gram(self) -> Gram:
+        if self._is_repaired_:
+            raise ValueError(
+                f"{self.kernel_} was repaired with repair={self.repair!r}, and only a positive "
+                "semi-definite kernel has held-out predictions, intervals and deviations in "
+                "closed form; use cross-validation"
+            )
         rows = training_subset(self.kernel_, self.X_fit_, np.flatnonzero(self._used_))
         return unheld_gram_of(self.kernel_, rows, self.memory)
 

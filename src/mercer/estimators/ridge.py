@@ -8,30 +8,25 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.columns import n_rows
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.estimator import with_points
+from mercer.estimators.plan import Plan, plan_ridge
 from mercer.estimators.posterior import CACHES, RidgePosterior
+from mercer.estimators.routes import carried, gram_for, interpolant_of, solver_for
 from mercer.estimators.rows import (
     checked_rows,
-    checked_seed,
     checked_training,
     checked_weights,
     training_subset,
 )
-from mercer.gram import ChainGram, Gram, Interpolant, gram_of, unheld_gram_of
+from mercer.gram import repair_of
 from mercer.kernels import as_kernel
-from mercer.solvers import (
-    ILL_CONDITIONED,
-    Certificate,
-    ChainSolution,
-    RidgeProblem,
-    Solution,
-    as_solver,
-)
+from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
 
 Array = NDArray[np.float64]
 
@@ -49,13 +44,16 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
         ``"gaussian"`` takes the median distance of the training rows as length scale.
     alpha : float or array of shape (targets,)
-        The ridge, at least zero; zero needs an invertible Gram matrix.
+        The ridge, at least zero; zero needs an invertible Gram matrix, or by ``"primal"`` features
+        of full rank.
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "banded", "cholesky", "cg"} or solver
-        How to solve; ``"auto"`` is the Cholesky factorisation, or ``"banded"`` in O(n log n) for
-        the Sobolev, exponential and Laplacian kernel of one column; ``"cg"`` iterates by conjugate
-        gradients, with a Gram matrix that is recomputed where it does not fit into the memory.
+    solver : {"auto", "banded", "cg", "cholesky", "eigen", "primal"} or solver
+        How to solve. ``"auto"`` takes what `plan` says: ``"primal"``, least squares in the explicit
+        features of a kernel that has few; ``"banded"``, O(n log n) for the Sobolev, exponential
+        and Laplacian kernel of one column; ``"cholesky"``, the exact factor, where it fits; and
+        else ``"cg"``, conjugate gradients with a Gram matrix that is never stored. ``"eigen"`` is
+        one eigendecomposition for many different alphas.
     tol : float, optional
         The relative residual that `certificate_` has to reach, 1e-6 by default.
     memory : int or str, optional
@@ -68,6 +66,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         the first Ctrl-C.
     random_state : int, RandomState or None
         Where the random pivots of ``"cg"`` come from.
+    repair : {None, "clip", "flip", "shift"}
+        What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
+        value, or as much more on the whole diagonal. New rows go through the same map. None
+        refuses such a kernel.
 
     Attributes
     ----------
@@ -77,6 +79,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         The training rows, or the training Gram matrix of ``kernel="precomputed"``.
     dual_coef_ : array of shape (n,) or (n, targets)
         a; zero for rows of zero weight.
+    theta_ : array of shape (p,) or (p, targets), or None
+        The coefficients of explicit features, f(x) = theta'phi(x), if ``"primal"`` ran.
     intercept_ : float or array of shape (targets,)
         b; zero without an offset.
     certificate_ : Certificate
@@ -103,6 +107,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         max_iter: int | None = None,
         time_limit: float | None = None,
         random_state: Any = None,
+        repair: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -113,6 +118,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.random_state = random_state
+        self.repair = repair
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.
@@ -127,7 +133,6 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             w; a whole weight counts as that many equal rows, zero as none.
         """
         kernel = as_kernel(self.kernel)
-        seed = checked_seed(self.random_state)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
         used, rows = problem.used, X
@@ -136,26 +141,40 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             rows, problem = training_subset(kernel, X, index), problem.on(index)
 
         kernel = kernel.resolved(rows)
-        gram = unheld_gram_of(kernel, rows, self.memory)
-        settings = (self.tol, self.max_iter, self.time_limit, seed)
-        solver = as_solver(self.solver, gram, *settings)
-        if solver.iterates:
-            # The other half is for the preconditioner.
-            gram = gram_of(kernel, rows, self.memory, share=0.5)
+        solver = solver_for(self, kernel, rows, problem)
+        repair = repair_of(gram_for(solver, kernel, rows, self.memory), self.repair)
 
         try:
-            run = partial(solver.solve, gram, problem)
-            solution = run_as_task(self, run, X, y, solver.iterates)
+            run = partial(solver.solve, repair.gram, problem)
+            solution = carried(run_as_task(self, run, X, y, solver.iterates), repair)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows) from None
 
         self.kernel_, self.X_fit_ = kernel, X
         self.solver_, self.solution_ = solver, solution
         self._problem_, self._used_ = problem, used
-        self._interpolant_ = interpolant_of(gram, solution)
+        self._interpolant_ = interpolant_of(repair.gram, solution)
+        self._is_repaired_ = repair.is_changed
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution, used, y.shape)
         return self
+
+    def plan(self, X: Any, n_targets: int = 1) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Nothing of the size of the Gram matrix is allocated. Print it to read it.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        n_targets : int
+            The number of targets they will have.
+        """
+        kernel = as_kernel(self.kernel)
+        X, _ = checked_training(clone(self), kernel, X, np.zeros((n_rows(X), n_targets)))
+        problem = self._problem(np.zeros((n_rows(X), n_targets)), None)
+        return plan_ridge(kernel.resolved(X), X, problem, self.memory)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).
@@ -198,6 +217,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             coefficients[used] = solution.coefficients
         single = len(shape) == 1
         self.dual_coef_ = coefficients.reshape(shape)
+        theta = solution.theta
+        self.theta_ = None if theta is None else theta.reshape(len(theta), *shape[1:])
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.certificate_ = Certificate(
             "relative residual",
@@ -213,13 +234,6 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
-    """Return f by its values at the knots of a line, which is quicker than the sum over rows."""
-    if isinstance(gram, ChainGram) and isinstance(solution, ChainSolution):
-        return gram.interpolant(solution.values, solution.level)
-    return None
 
 
 def checked_alpha(alpha: Any, targets: int) -> Array:

@@ -4,10 +4,12 @@ from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, is_precomputed, unheld_gram_of
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
+from mercer.gram.features import FeatureGram, feature_product, features_of
 from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.precomputed import PrecomputedGram
+from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.scaled import ScaledGram
 from mercer.gram.streamed import StreamedGram
 
@@ -15,17 +17,23 @@ __all__ = [
     "ChainGram",
     "CrossGram",
     "DenseGram",
+    "FeatureGram",
     "Gram",
     "Interpolant",
     "LowRankGram",
     "Operator",
     "PrecomputedGram",
+    "Repair",
+    "RepairedGram",
     "ScaledGram",
     "ShiftedGram",
     "StreamedGram",
     "chain_of",
     "cross_gram",
+    "feature_product",
+    "features_of",
     "gram_of",
     "is_precomputed",
+    "repair_of",
     "unheld_gram_of",
 ]

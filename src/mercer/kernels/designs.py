@@ -14,7 +14,6 @@ from mercer.data.checks import as_matrix
 from mercer.data.columns import column_names, is_table
 from mercer.engine.rows import NON_NEGATIVE
 from mercer.engine.tile import Leaf, Opaque, ScaleRows, Transform, View
-from mercer.kernels.heuristics import RULES
 
 if TYPE_CHECKING:
     from mercer.kernels.kernel import Kernel
@@ -71,8 +70,7 @@ class Demands:
 
 def demands_of(kernel: Kernel) -> Demands:
     """Return what the formula of a kernel asks of its rows."""
-    rules = {k: 1.0 for k, v in kernel.get_params().items() if isinstance(v, str) and v in RULES}
-    program = kernel.with_params(**rules).program
+    program = kernel.without_rules().program
     demands = Demands(
         is_finished=any(isinstance(i, Opaque) and i.whole for i in program.inputs),
         has_functions=not program.is_arithmetic,

@@ -105,7 +105,20 @@ class MatrixMap:
     @property
     def n_columns(self) -> int:
         """The number of columns of the rows it maps."""
-        return len(self.A)
+        return len(self.A[0])
+
+    def root(self) -> MatrixMap | None:
+        """Return the map of rows z -> R'z with A = R R', or None if A is not semi-definite."""
+        A = np.array(self.A)
+        values, vectors = np.linalg.eigh(A)
+        rounding = 10 * len(A) * np.finfo(float).eps * np.abs(A).max()
+        if values[0] < -rounding:
+            return None
+        # Directions that rounding alone explains are left out; one stays even where A is zero.
+        kept = values > rounding
+        kept[-1] = True
+        R = vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
+        return MatrixMap(tuple(map(tuple, R.T.tolist())))
 
     def __call__(self, Z: Any) -> Array:
         rows = as_matrix(Z, "Z")
@@ -141,10 +154,8 @@ class Bilinear(Kernel):
         return t.dot(MatrixMap(self.A))
 
     def rule(self) -> Rule:
-        A = np.array(self.A)
-        smallest = np.linalg.eigvalsh(A)[0]
-        rounding = 10 * len(A) * np.finfo(float).eps * np.abs(A).max()
-        return "x'Az with A positive semi-definite" if smallest >= -rounding else None
+        is_valid = MatrixMap(self.A).root() is not None
+        return "x'Az with A positive semi-definite" if is_valid else None
 
     def suspects(self) -> list[dict[str | int, float]]:
         if self.rule() is not None:

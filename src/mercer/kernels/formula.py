@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.checks import Matrix
 from mercer.engine import Expression, Program, Rows, Tile, compile_expression, evaluate
+from mercer.kernels.features import FeatureMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.params import Parametric
 
@@ -69,6 +71,26 @@ class Formula(Parametric, ABC):
         return np.sqrt(np.maximum(squared, 0.0))
 
     @property
+    def feature_map(self) -> FeatureMap | None:
+        """The finite map phi with phi(x)'phi(z) = k(x, z), or None if none is known."""
+        return _feature_map(self)
+
+    def n_features(self, X: Any) -> int | None:
+        """Return how many finite features rows such as `X` have, or None; nothing is computed."""
+        phi = self.without_rules().feature_map
+        return None if phi is None else phi.count(X)
+
+    def features(self, X: Any) -> Matrix:
+        """Return phi(X) of shape (n, p), such that phi(x)'phi(z) = k(x, z)."""
+        if self.n_features(X) is None:
+            raise ValueError(
+                f"{self} has no finite features that are known, or too many; use its Gram matrix"
+            )
+        phi = self.resolved(X).feature_map
+        assert phi is not None
+        return phi(X)
+
+    @property
     def parts(self) -> tuple[Self, ...]:
         """The formulas this one is made of."""
         values = [getattr(self, f.name) for f in fields(self)]
@@ -83,6 +105,11 @@ class Formula(Parametric, ABC):
     def is_resolved(self) -> bool:
         """Whether every parameter is a number rather than a rule such as ``"median"``."""
         return not _ruled(self) and all(part.is_resolved for part in self.parts)
+
+    def without_rules(self) -> Self:
+        """Return the formula with 1 for every rule: of the same form, known without rows."""
+        rules = [k for k, v in self.get_params().items() if isinstance(v, str) and v in RULES]
+        return self.with_params(**dict.fromkeys(rules, 1.0))
 
     def resolved(self, X: Any) -> Self:
         """Return the formula with ``"median"`` and ``"columns"`` replaced by numbers from `X`."""
@@ -113,3 +140,8 @@ def _is_rule(formula: Formula, name: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def _program(formula: Formula) -> Program:
     return compile_expression(formula.lower(Tile()))
+
+
+@functools.lru_cache(maxsize=256)
+def _feature_map(formula: Formula) -> FeatureMap | None:
+    return feature_map_of(formula.lower(Tile()))

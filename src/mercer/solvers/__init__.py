@@ -6,7 +6,9 @@ from mercer.solvers.certificate import Certificate
 from mercer.solvers.cholesky import Cholesky, NegativeForm
 from mercer.solvers.choose import as_solver
 from mercer.solvers.conjugate import ConjugateGradient
+from mercer.solvers.eigen import Eigen
 from mercer.solvers.pivots import Pivots
+from mercer.solvers.primal import Primal
 from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "ChainSolution",
     "Cholesky",
     "ConjugateGradient",
+    "Eigen",
     "NegativeForm",
     "Pivots",
+    "Primal",
     "RidgeProblem",
     "Solution",
     "as_solver",

@@ -137,16 +137,22 @@ class Bordered:
     def radius(self, alpha: float, weights: Array, residual: Array) -> Array:
         """Return a bound on ||f - f*|| for every target, of shape (targets,).
 
-        It is ||W^(1/2) r|| / (2 sqrt(alpha)), since (f - f*) has the squared norm r'B K B r and
-        the eigenvalues of W^(1/2) B K B W^(1/2) are s / (s + alpha)^2 <= 1 / (4 alpha), plus
-        sqrt(q'S^-1 q) for what q = N'a is not zero.
+        It is that of `residual_radius`, plus sqrt(q'S^-1 q) for what q = N'a is not zero.
         """
-        if alpha == 0.0:
-            return np.full(self.y.shape[1], np.inf)
         q = self.N.T @ self.a
         drift = np.sqrt(np.maximum((q * np.linalg.solve(self.S, q)).sum(axis=0), 0.0))
-        weighted = np.linalg.norm(np.sqrt(weights)[:, None] * residual, axis=0)
-        return np.asarray(weighted / (2.0 * np.sqrt(alpha)) + drift)
+        return residual_radius(alpha, weights, residual) + drift
+
+
+def residual_radius(alpha: Array | float, weights: Array, residual: Array) -> Array:
+    """Return the bound ||W^(1/2) r|| / (2 sqrt(alpha)) on ||f - f*||, infinite for alpha = 0.
+
+    Where 1'a = 0, (f - f*) has the squared norm r'B K B r, and the eigenvalues of
+    W^(1/2) B K B W^(1/2) are s / (s + alpha)^2 <= 1 / (4 alpha).
+    """
+    weighted = np.linalg.norm(np.sqrt(weights)[:, None] * residual, axis=0)
+    roots = np.broadcast_to(np.sqrt(alpha), weighted.shape)
+    return np.divide(weighted, 2.0 * roots, where=roots > 0.0, out=np.full_like(weighted, np.inf))
 
 
 def relative_norm(r: Array, y: Array) -> Array:

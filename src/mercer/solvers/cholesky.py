@@ -23,6 +23,10 @@ Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 # Relative error granted to an entry of K before c'Kc < 0 counts as a refutation.
 ENTRY = 1e-12
+NOT_FINITE = (
+    "the Gram matrix holds entries that are not finite; scale the columns, or choose a kernel "
+    "that does not overflow on them"
+)
 # Below this many rows either factor takes a moment, and float64 needs no refinement.
 SMALL = 2000
 
@@ -114,7 +118,8 @@ class Cholesky:
         for alpha, targets in problem.by_alpha():
             factored(matrix, alpha, problem.weights)
             system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
-            if _is_large(system.residual(), system, matrix, self.tol):
+            size = (matrix.diagonal + matrix.shift).max()
+            if is_large(system.residual(), system.a, system.y, size, self.tol):
                 system = system.refined()
                 steps += 1
             answer.keep(system, targets, alpha, problem)
@@ -122,13 +127,15 @@ class Cholesky:
         return answer.solution(self.tol, steps, perf_counter() - start, "cholesky in float64")
 
 
-def _is_large(r: Array, system: Bordered, matrix: TwoTriangles, tol: float) -> bool:
-    """Whether a residual is above the tolerance, or above what rounding explains."""
-    # The largest diagonal entry is a lower bound on ||A||, so that this errs towards a step more.
-    size = (matrix.diagonal + matrix.shift).max() * np.linalg.norm(system.a, axis=0)
-    rounding = len(r) * EPS * (size + np.linalg.norm(system.y, axis=0))
+def is_large(r: Array, a: Array, y: Array, size: Array | float, tol: float) -> bool:
+    """Whether a residual y - A a is above the tolerance, or above what rounding explains.
+
+    `size` is the largest entry on the diagonal of A, for all targets or each. It is a lower bound
+    on ||A||, so that this errs towards a step of refinement more.
+    """
+    rounding = len(r) * EPS * (size * np.linalg.norm(a, axis=0) + np.linalg.norm(y, axis=0))
     is_rounding = np.linalg.norm(r, axis=0) <= rounding
-    is_within = relative_norm(r, system.y) <= tol
+    is_within = relative_norm(r, y) <= tol
     return not (is_rounding & is_within).all()
 
 
@@ -138,25 +145,40 @@ def factored(matrix: TwoTriangles, alpha: float, weights: Array) -> None:
     if order > 0 or not np.isfinite(matrix.diagonal).all():
         _check_entries(matrix)
         _check_semidefinite(matrix, order)
-        enough = 10 * len(matrix) * EPS * matrix.diagonal.max()
-        raise ValueError(
-            f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha "
-            f"(rounding alone asks for {enough:.1g}) or drop repeated rows"
-        )
+        raise singular(alpha, len(matrix), matrix.diagonal.max())
     if alpha == 0.0 and (rcond := matrix.reciprocal_condition()) < EPS:
-        raise ValueError(
-            "alpha = 0 needs an invertible Gram matrix, but this one is singular to working "
-            f"precision (reciprocal condition number {rcond:.1g}); use alpha > 0 or drop "
-            "repeated rows"
-        )
+        raise not_invertible(rcond)
+
+
+def singular(alpha: float, n: int, largest: float) -> ValueError:
+    """Return the refusal of a ridge that is lost beside a semi-definite K."""
+    return ValueError(
+        f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha "
+        f"(rounding alone asks for {10 * n * EPS * largest:.1g}) or drop repeated rows"
+    )
+
+
+def not_invertible(rcond: float) -> ValueError:
+    """Return the refusal of no ridge at all for a singular K."""
+    return ValueError(
+        "alpha = 0 needs an invertible Gram matrix, but this one is singular to working "
+        f"precision (reciprocal condition number {rcond:.1g}); use alpha > 0 or drop repeated rows"
+    )
 
 
 def _check_semidefinite(matrix: TwoTriangles, order: int) -> None:
     """Refuse K with a witness where the failed minor shows that it is indefinite."""
     c = matrix.negative_direction(order)
     value = float(c @ matrix.gram_product(c[:, None])[:, 0])
-    gamma = (2 * order + 2) * EPS
-    bound = (gamma + ENTRY) * float(np.abs(c) @ matrix.absolute_product(np.abs(c)))
+    refuse_negative(c, value, float(np.abs(c) @ matrix.absolute_product(np.abs(c))), order)
+
+
+def refuse_negative(c: Array, value: float, magnitude: float, terms: int) -> None:
+    """Refuse K with the witness c if c'Kc = `value` is negative beyond its rounding.
+
+    `magnitude` is |c|'|K||c|, and `terms` the number of rows at which c is not zero.
+    """
+    bound = ((2 * terms + 2) * EPS + ENTRY) * magnitude
     if value < -bound:
         raise IndefiniteKernelError(
             f"the Gram matrix is not positive semi-definite: c'Kc = {value:.3g} for the unit "
@@ -167,14 +189,16 @@ def _check_semidefinite(matrix: TwoTriangles, order: int) -> None:
 
 def _check_entries(matrix: TwoTriangles) -> None:
     if not matrix.is_finite():
-        raise ValueError(
-            "the Gram matrix holds entries that are not finite; scale the columns, or choose a "
-            "kernel that does not overflow on them"
-        )
+        raise ValueError(NOT_FINITE)
 
 
 def _check_finite(r: Array, matrix: TwoTriangles, alpha: float) -> None:
     """Refuse a solution that overflowed."""
     if not np.isfinite(r).all():
         _check_entries(matrix)
-        raise ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
+        raise overflow(alpha)
+
+
+def overflow(alpha: float) -> ValueError:
+    """Return the refusal of a ridge that is too small for float64 to hold what follows from it."""
+    return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")

@@ -7,41 +7,38 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import ChainGram, Gram
 from mercer.solvers.banded import Banded
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate import ConjugateGradient
+from mercer.solvers.eigen import Eigen
+from mercer.solvers.primal import Primal
 
-Solver = Banded | Cholesky | ConjugateGradient
+Solver = Banded | Cholesky | ConjugateGradient | Eigen | Primal
 
 SOLVERS: dict[str, type[Solver]] = {
-    "auto": Cholesky,
     "banded": Banded,
-    "cholesky": Cholesky,
     "cg": ConjugateGradient,
+    "cholesky": Cholesky,
+    "eigen": Eigen,
+    "primal": Primal,
 }
 
 
 def as_solver(
     solver: Any,
-    gram: Gram | None = None,
     tol: Any = None,
     max_iter: Any = None,
     time_limit: Any = None,
     random_state: Any = None,
 ) -> Solver:
-    """Return a solver given by name or as an object, with those settings given that it has.
-
-    ``"auto"`` is the banded solver where the Gram matrix is a chain.
-    """
+    """Return a solver given by name or as an object, with those settings given that it has."""
     chosen: Solver
     if isinstance(solver, Solver):
         chosen = solver
     elif isinstance(solver, str) and solver in SOLVERS:
-        is_line = solver == "auto" and isinstance(gram, ChainGram)
-        chosen = Banded() if is_line else SOLVERS[solver]()
+        chosen = SOLVERS[solver]()
     else:
-        names = ", ".join(repr(name) for name in SOLVERS)
+        names = ", ".join(repr(name) for name in ("auto", *SOLVERS))
         raise ValueError(f"solver must be one of {names} or a solver object, got {solver!r}")
     given = {
         "tol": _positive("tol", tol),

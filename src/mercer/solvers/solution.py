@@ -23,7 +23,8 @@ class Solution:
     intercept : array of shape (targets,)
         b.
     residual : array of shape (targets,)
-        The relative residual ||A a + b 1 - y|| / ||y|| in float64.
+        The relative residual ||A a + b 1 - y|| / ||y|| in float64, or what the solver says that it
+        measures in its place.
     radius : array of shape (targets,)
         Bound on ||f - f*||, see `Certificate`.
     tolerance : float
@@ -36,6 +37,8 @@ class Solution:
         Name of what ran.
     advice : str
         What to do where the residual is above the tolerance, or what would be cheaper.
+    theta : array of shape (p, targets), optional
+        The coefficients of explicit features, f(x) = theta'phi(x), from a solver that finds them.
     """
 
     coefficients: NDArray[np.float64]
@@ -47,3 +50,4 @@ class Solution:
     seconds: float
     solver: str
     advice: str = ""
+    theta: NDArray[np.float64] | None = None

@@ -19,6 +19,8 @@ from mercer.kernels.kernel import Kernel
 
 Array = NDArray[Any]
 
+# Explicit features that are not computed for a check.
+MANY = 2000
 # Rounding allowed beside the largest entry, by the precision of the matrix.
 TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
@@ -28,8 +30,8 @@ def check_kernel(k: Kernel, X: Any, Z: Any) -> None:
 
     The claims: shapes and dtypes, symmetry, the diagonal, blocks that agree with the whole,
     products that agree with the matrix, feature-space distances, positive semi-definiteness if
-    the kernel claims a proof, and the manners of a value (equality, hash, pickle, parameters,
-    untouched input).
+    the kernel claims a proof, explicit features if it has any, and the manners of a value
+    (equality, hash, pickle, parameters, untouched input).
 
     Parameters
     ----------
@@ -267,6 +269,17 @@ def _positive(case: Case) -> None:
     )
 
 
+def _features(case: Case) -> None:
+    count = case.k.n_features(case.X)
+    if count is None or count > MANY:
+        return
+    F, G = case.k.features(case.X), case.k.features(case.Z)
+    case.claim("n_features(X) is the number of columns of features(X)", F.shape[1] == count)
+    products: Any = F @ G.T
+    block = products.toarray() if sp.issparse(products) else products
+    case.claim("inner products of features are k(x, z)", case.near(block, case.B, steps=10))
+
+
 Check = Callable[[Case], None]
 VALUE_CHECKS: tuple[Check, ...] = (_equality, _pickling, _parameters, _spelling)
 MATRIX_CHECKS: tuple[Check, ...] = (
@@ -280,4 +293,5 @@ MATRIX_CHECKS: tuple[Check, ...] = (
     _products,
     _distances,
     _positive,
+    _features,
 )

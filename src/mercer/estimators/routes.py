@@ -1,0 +1,66 @@
+"""From a ridge problem to what solves it: the solver, the Gram matrix in its form, the way back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.estimators.plan import chosen_name
+from mercer.estimators.rows import checked_seed
+from mercer.gram import (
+    ChainGram,
+    Gram,
+    Interpolant,
+    Repair,
+    features_of,
+    gram_of,
+    unheld_gram_of,
+)
+from mercer.kernels import Kernel
+from mercer.solvers import ChainSolution, Primal, RidgeProblem, Solution, as_solver
+from mercer.solvers.choose import Solver
+
+
+def solver_for(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> Solver:
+    """Return the solver that an estimator names, or the one the planner takes for it."""
+    name = estimator.solver
+    if isinstance(name, str) and name == "auto":
+        # A repair works on the eigenvalues of the whole matrix.
+        whole = estimator.repair is not None
+        name = "cholesky" if whole else chosen_name(kernel, rows, problem, estimator.memory)
+    seed = checked_seed(estimator.random_state)
+    return as_solver(name, estimator.tol, estimator.max_iter, estimator.time_limit, seed)
+
+
+def gram_for(solver: Solver, kernel: Kernel, rows: Any, memory: Any) -> Gram:
+    """Return the Gram matrix in the form that a solver takes."""
+    if solver.iterates and not kernel.program.is_arithmetic:
+        # Entries that Python computes are held; the other half is for the preconditioner.
+        return gram_of(kernel, rows, memory, share=0.5)
+    if not isinstance(solver, Primal):
+        return unheld_gram_of(kernel, rows, memory)
+    gram = features_of(kernel, rows, memory)
+    if gram is None:
+        raise ValueError(
+            f"solver='primal' needs a kernel with finitely many features, and {kernel} is not "
+            "known to have them; use solver='cholesky' or solver='eigen'"
+        )
+    return gram
+
+
+def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
+    """Return f by its values at the knots of a line, which is quicker than the sum over rows."""
+    if isinstance(gram, ChainGram) and isinstance(solution, ChainSolution):
+        return gram.interpolant(solution.values, solution.level)
+    return None
+
+
+def carried(solution: Solution, repair: Repair) -> Solution:
+    """Return a solution with the repaired Gram matrix in terms of the kernel as it is."""
+    if not repair.is_changed:
+        return solution
+    # The norm that f is bounded in belongs to the repaired kernel, unknown at new rows.
+    radius = np.full_like(solution.radius, np.inf)
+    return replace(solution, coefficients=repair.coefficients(solution.coefficients), radius=radius)

@@ -1,0 +1,123 @@
+"""An indefinite Gram matrix made positive semi-definite, and what new rows make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from mercer.data.blocks import row_blocks
+from mercer.gram.gram import Gram
+from mercer.gram.lowrank import LowRankGram
+from mercer.gram.operator import Array, Index, check_fits, positions
+
+# How many times the negative part of K is taken away: once leaves zero, twice its opposite.
+FACTORS = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
+# Entries moved at a time: 8 MB.
+ENTRIES_AT_A_TIME = 1 << 20
+
+
+class RepairedGram(Gram):
+    """K + F F', which has no negative eigenvalues left.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    F : array of shape (n, m)
+        Eigenvectors of the negative eigenvalues, scaled.
+    """
+
+    def __init__(self, gram: Gram, F: Array) -> None:
+        self.gram = gram
+        self.added = LowRankGram(F, gram.memory)
+        self.memory = gram.memory
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.gram.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    def product(self, V: Array) -> Array:
+        return self.gram.product(V) + self.added.product(V)
+
+    def diagonal(self) -> Array:
+        return self.gram.diagonal() + self.added.diagonal()
+
+    def rows(self, index: Index) -> Array:
+        chosen = positions(index, len(self))
+        return self.gram.rows(chosen) + self.added.rows(chosen)
+
+    def dense(self) -> Array:
+        K = self.gram.fresh()
+        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+            K[rows] += self.added.rows(rows)
+        return K
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A positive semi-definite matrix in place of K = U diag(s) U', and its map of new rows.
+
+    The eigenvalues become g(s) = max(s, 0) by ``"clip"``, |s| by ``"flip"`` and s - min(s) by
+    ``"shift"``. Rows k_x of new points go through the same map, k_x' M with
+    M = U diag(g(s) / s) U', so that f(x) = k_x' M a has the coefficients M a in the kernel as it
+    is. A shift adds to the diagonal only, which leaves new rows alone: M = I.
+
+    Parameters
+    ----------
+    gram : Gram
+        The matrix after the repair; K itself where it has no negative eigenvalue.
+    is_changed : bool
+        Whether it is not K.
+    negative : array of shape (n, m)
+        The eigenvectors whose eigenvalues are negative.
+    factor : float
+        M = I - factor negative negative'.
+    """
+
+    gram: Gram
+    is_changed: bool
+    negative: Array
+    factor: float
+
+    def coefficients(self, a: Array) -> Array:
+        """Return M a, the coefficients in the kernel as it is."""
+        return np.asarray(a - self.factor * (self.negative @ (self.negative.T @ a)))
+
+
+def repair_of(gram: Gram, how: str | None) -> Repair:
+    """Return the repair of a Gram matrix: None, ``"clip"``, ``"flip"`` or ``"shift"``.
+
+    It takes an eigendecomposition, unless the kernel is proved to be positive semi-definite.
+    Negative eigenvalues that the rounding of K explains are left alone.
+    """
+    if how is not None and how not in FACTORS:
+        names = ", ".join(repr(name) for name in FACTORS)
+        raise ValueError(f"repair must be None or one of {names}, got {how!r}")
+    unchanged = Repair(gram, False, np.empty((len(gram), 0)), 0.0)
+    if how is None or _is_proved(gram):
+        return unchanged
+    # Beside the matrix LAPACK works in two more of its size.
+    check_fits(gram.shape, np.float64, gram.memory // 3)
+    s, U = scipy.linalg.eigh(gram.fresh().T, overwrite_a=True, driver="evd")
+    below = s < -10 * len(s) * np.finfo(gram.dtype).eps * np.abs(s).max()
+    if not below.any():
+        return unchanged
+    negative, factor = U[:, below], FACTORS[how]
+    if how == "shift":
+        return Repair(gram.shifted(-s[0]), True, negative, factor)
+    return Repair(
+        RepairedGram(gram, negative * np.sqrt(-factor * s[below])), True, negative, factor
+    )
+
+
+def _is_proved(gram: Gram) -> bool:
+    """Whether no entry has to be looked at to know that the matrix is positive semi-definite."""
+    kernel = getattr(gram, "kernel", None)
+    return isinstance(gram, LowRankGram) or (kernel is not None and kernel.proof() is not None)

@@ -1,0 +1,72 @@
+"""The planner: what it takes for which kernel and memory, and what it says about it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer import Exponential, Gaussian, KernelRidge, Linear, Polynomial, Sobolev
+from mercer.errors import MemoryLimitError
+from mercer.solvers import Banded, Cholesky, ConjugateGradient, Primal
+
+
+@pytest.mark.parametrize(
+    ("kernel", "columns", "memory", "solver"),
+    [
+        (Linear(), 3, None, Primal),
+        (Polynomial(2), 3, None, Primal),
+        (Polynomial(4), 9, None, Cholesky),
+        (Exponential(0.5), 1, None, Banded),
+        (2.0 * Sobolev(), 1, None, Banded),
+        (Exponential(0.5), 2, None, Cholesky),
+        (Gaussian(1.0), 3, None, Cholesky),
+        (Gaussian(1.0), 3, "100KB", ConjugateGradient),
+    ],
+    ids=str,
+)
+def test_fit_takes_what_the_plan_says(kernel, columns, memory, solver, rng):
+    X, y = rng.uniform(size=(200, columns)), rng.normal(size=200)
+    model = KernelRidge(kernel, alpha=0.5, memory=memory, random_state=0)
+    name = model.plan(X).solver
+    model.fit(X, y)
+    assert isinstance(model.solver_, solver)
+    assert name in {"primal", "banded", "cholesky", "cg"}
+    assert model.certificate_.satisfied
+
+
+def test_every_route_ends_at_the_same_predictions(rng):
+    X, y = rng.uniform(size=(150, 1)), rng.normal(size=150)
+    kernel = Exponential(0.4)
+    exact = KernelRidge(kernel, 0.3, solver="cholesky").fit(X, y).predict(X)
+    for solver in ("auto", "banded", "cg", "eigen"):
+        model = KernelRidge(kernel, 0.3, solver=solver, tol=1e-9, random_state=0).fit(X, y)
+        assert_allclose(model.predict(X), exact, atol=1e-7)
+
+
+def test_a_plan_reads_as_text_with_memory_time_reason_and_alternatives(rng):
+    plan = KernelRidge(Gaussian(1.0)).plan(rng.normal(size=(300, 3)))
+    text = str(plan)
+    assert plan.solver == "cholesky"
+    assert plan.memory == 8 * 300**2
+    assert plan.seconds > 0.0
+    assert [other.solver for other in plan.alternatives] == ["cg"]
+    for word in ("cholesky", "MB", "time", "because", plan.reason, "or           cg"):
+        assert word in text
+
+
+def test_a_plan_allocates_nothing_of_the_size_of_the_gram_matrix():
+    X = np.zeros((400_000, 1)) + np.arange(400_000)[:, None]
+    plan = KernelRidge(Gaussian(1.0), memory="1GB").plan(X)
+    assert plan.solver == "cg"
+    cholesky = next(other for other in plan.alternatives if other.solver == "cholesky")
+    assert cholesky.memory > 10**11
+
+
+def test_a_plan_does_not_fit_the_estimator(rng):
+    model = KernelRidge(Gaussian("median"))
+    model.plan(rng.normal(size=(30, 2)))
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_no_route_within_the_memory_is_refused_with_the_least_that_is_needed(rng):
+    with pytest.raises(MemoryLimitError, match=r"no solver fits into 0\.00 MB: cg needs the least"):
+        KernelRidge(Gaussian(1.0), memory=1000).plan(rng.normal(size=(300, 3)))
