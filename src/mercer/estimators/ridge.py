@@ -41,7 +41,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         The ridge, at least zero; zero needs an invertible Gram matrix.
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "banded", "cholesky"} or solver
+    solver : {"auto", "cholesky", "banded"} or solver
         How to solve; ``"auto"`` is the Cholesky factorisation, or ``"banded"`` in O(n log n) for
         the Sobolev, exponential and Laplacian kernel of one column.
     tol : float, optional

@@ -13,7 +13,7 @@ from mercer.solvers.cholesky import Cholesky
 
 Solver = Banded | Cholesky
 
-SOLVERS: dict[str, type[Solver]] = {"auto": Cholesky, "banded": Banded, "cholesky": Cholesky}
+SOLVERS: dict[str, type[Solver]] = {"auto": Cholesky, "cholesky": Cholesky, "banded": Banded}
 
 
 def as_solver(solver: Any, tol: Any = None, gram: Gram | None = None) -> Solver:
