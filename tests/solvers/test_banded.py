@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from mercer.gram import StreamedGram, chain_of
 from mercer.kernels import Exponential, Gaussian, Laplacian, Sobolev
@@ -244,7 +244,8 @@ def test_a_path_is_one_fit_after_another(X, rng):
     gram = chain_of(Exponential(), X)
     together = Banded().leave_one_out(gram, problem_of(y), alphas)
     for alpha, e in zip(alphas, together, strict=True):
-        assert_array_equal(Banded().leave_one_out(gram, problem_of(y), [alpha])[0], e)
+        alone = Banded().leave_one_out(gram, problem_of(y), [alpha])[0]
+        assert_allclose(alone, e, rtol=1e-12)
 
 
 def test_a_single_row_left_out_leaves_nothing_to_predict_from():

@@ -24,6 +24,7 @@ class Sides(NamedTuple):
     source: Array  # current that flows in if the knot is held at zero
 
 
+@np.errstate(all="ignore")
 def chain_solve(
     links: Array,
     ground: Array,
@@ -45,6 +46,7 @@ def chain_solve(
     return float(b[0])
 
 
+@np.errstate(all="ignore")
 def chain_held_out(
     links: Array,
     ground: Array,
@@ -66,7 +68,7 @@ def chain_held_out(
     b, S = _offset(w, (h + sides.ground) / total, t, earth)
     numerator = h * t + sides.drop - b * (h + sides.ground)
     beside = h + sides.data + sides.ground
-    leaving = (h + sides.ground) ** 2 / (total * S)
+    leaving = (h + sides.ground) / total * ((h + sides.ground) / S)
     if starts is None:
         others, own, step = np.zeros_like(w), w, np.zeros((len(y), 1))
     else:
@@ -74,8 +76,7 @@ def chain_held_out(
         own, step = _conductances(row_weights, per_alpha), row_steps[:, None]
         others = _conductances(weights[knot] - row_weights, per_alpha)
         numerator, beside, total, leaving = (v[knot] for v in (numerator, beside, total, leaving))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        e = (step * total + numerator) / (others + beside - own * leaving)
+    e = (step * total + numerator) / (others + beside - own * leaving)
     sums[:] = row_weights @ e**2
     if residuals is not None:
         residuals[:] = e.T
@@ -84,8 +85,8 @@ def chain_held_out(
 def chain_multiply_decays(decays: Array, V: Array, out: Array) -> None:
     """Write K V, where K_ij is the product of the decays between i and j."""
     one = np.ones(len(V))
-    before = solve_banded((1, 0), [one, np.append(-decays, 0.0)], V)
-    behind = solve_banded((0, 1), [np.append(0.0, -decays), one], V)
+    before = solve_banded((1, 0), [one, np.append(-decays, 0.0)], V, check_finite=False)
+    behind = solve_banded((0, 1), [np.append(0.0, -decays), one], V, check_finite=False)
     out[:] = before + behind - V
 
 
@@ -94,6 +95,7 @@ def chain_multiply_lengths(lengths: Array, V: Array, out: Array) -> None:
     out[:] = np.cumsum(lengths[:, None] * np.cumsum(V[::-1], axis=0)[::-1], axis=0)
 
 
+@np.errstate(all="ignore")
 def chain_interpolate(
     knots: Array, values: Array, length_scale: float, root: float, x: Array, out: Array
 ) -> None:
@@ -101,11 +103,10 @@ def chain_interpolate(
     last = len(knots) - 1
     found = np.searchsorted(knots, x, side="right") - 1
     left, right = np.clip(found, 0, last), np.clip(found + 1, 0, last)
-    with np.errstate(all="ignore"):
-        u, v = x - knots[left], knots[right] - x
-        first, second = _straight(u, v) if np.isinf(length_scale) else _bent(u, v, length_scale)
-        fading = np.exp(-np.abs(u) / length_scale)
-        before = 1.0 + u / root if np.isinf(length_scale) else fading
+    u, v = x - knots[left], knots[right] - x
+    first, second = _straight(u, v) if np.isinf(length_scale) else _bent(u, v, length_scale)
+    fading = np.exp(-np.abs(u) / length_scale)
+    before = 1.0 + u / root if np.isinf(length_scale) else fading
     first = np.where(found < 0, before, np.where(found == last, fading, first))
     second = np.where((found < 0) | (found == last), 0.0, second)
     out[:] = first[:, None] * values[left] + second[:, None] * values[right]
@@ -129,9 +130,8 @@ def _bent(u: Array, v: Array, length_scale: float) -> tuple[Array, Array]:
 
 def _conductances(weights: Array, per_alpha: Array) -> Array:
     """Return min(w / alpha, LARGEST), of shape (knots, ridges)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        w = np.where(weights[:, None] > 0.0, weights[:, None] * per_alpha, 0.0)
-    return np.minimum(w, LARGEST)
+    w = weights[:, None] * per_alpha
+    return np.minimum(np.where(weights[:, None] > 0.0, w, 0.0), LARGEST)
 
 
 def _offset(w: Array, v: Array, t: Array, earth: float) -> tuple[Array, Array]:
