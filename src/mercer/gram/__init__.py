@@ -7,6 +7,7 @@ from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.precomputed import PrecomputedGram
+from mercer.gram.shared import SharedGram, shared_grams
 from mercer.gram.streamed import StreamedGram
 
 __all__ = [
@@ -16,10 +17,12 @@ __all__ = [
     "LowRankGram",
     "Operator",
     "PrecomputedGram",
+    "SharedGram",
     "ShiftedGram",
     "StreamedGram",
     "cross_gram",
     "gram_of",
     "is_precomputed",
+    "shared_grams",
     "unheld_gram_of",
 ]
