@@ -35,4 +35,5 @@ class Reflector:
 
     def apply_to_rows(self, V: Array) -> None:
         """Replace the rows of V by V H."""
-        dger(-1.0, self.v, V @ self.v, a=V.T, overwrite_a=1)
+        if len(V):
+            dger(-1.0, self.v, V @ self.v, a=V.T, overwrite_a=1)

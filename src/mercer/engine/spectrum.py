@@ -24,7 +24,7 @@ class Spectrum(Reduced):
         if not np.isfinite(K).all():
             self.s, self.Q = np.full(len(K), np.nan), np.eye(len(K))
         elif u is None:
-            self.s, self.Q = eigh(K, overwrite_a=True)
+            self.s, self.Q = eigh(K, lower=False, overwrite_a=True)
         else:
             reflector = Reflector.of(u)
             reflector.apply_both_sides(K)

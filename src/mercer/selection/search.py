@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 ENTRY_BYTES = 8
+# Rows below which one kernel is not worth the threads of the BLAS.
+ROWS_FOR_THREADS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +85,9 @@ class Search:
         spare = self.memory - at_once * self._bytes
         grams = shared_grams(kernels, self.X, self.memory, spare)
         # Several kernels side by side keep the processors busy without waiting for each other, as
-        # the threads of the BLAS do in every product.
-        limit = threadpool_limits(1, "blas") if len(kernels) > 1 else nullcontext()
+        # the threads of the BLAS do in every product, the longer the smaller it is.
+        is_coarse = len(kernels) > 1 or len(self) < ROWS_FOR_THREADS
+        limit = threadpool_limits(1, "blas") if is_coarse else nullcontext()
         with limit, ThreadPoolExecutor(at_once) as pool:
             jobs = [
                 pool.submit(self._scored, gram, kernel, ridges)

@@ -113,7 +113,7 @@ class Fits:
         diagonals = self.path.roots * self._shifted.diagonals() / self.path.unit
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = self._coefficients / diagonals[:, :, None]
-        return np.where(diagonals[:, :, None] > 0.0, errors, np.inf * np.sign(self._coefficients))
+        return np.where(diagonals[:, :, None] > 0.0, errors, np.inf)
 
     def leave_out(self, rows: Rows) -> Array:
         """Return e_S = B_SS^-1 a_S, what the fit without the rows S misses there.
