@@ -22,6 +22,7 @@ _HOMES = {
     "InverseMultiquadric": "mercer.kernels",
     "Kernel": "mercer.kernels",
     "KernelRidge": "mercer.estimators",
+    "KernelRidgeCV": "mercer.selection",
     "Laplacian": "mercer.kernels",
     "Linear": "mercer.kernels",
     "Matern32": "mercer.kernels",
@@ -30,13 +31,24 @@ _HOMES = {
     "Polynomial": "mercer.kernels",
     "Precomputed": "mercer.kernels",
     "RationalQuadratic": "mercer.kernels",
+    "SelectionDisplay": "mercer.selection",
     "Sigmoid": "mercer.kernels",
     "Sobolev": "mercer.kernels",
     "gram_of": "mercer.gram",
     "kernel": "mercer.kernels",
 }
 
-_ROOMS = ("data", "errors", "estimators", "gram", "kernels", "penalty", "solvers", "testing")
+_ROOMS = (
+    "data",
+    "errors",
+    "estimators",
+    "gram",
+    "kernels",
+    "penalty",
+    "selection",
+    "solvers",
+    "testing",
+)
 
 __all__ = sorted([*_HOMES, *_ROOMS])
 

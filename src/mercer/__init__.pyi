@@ -5,6 +5,7 @@ from mercer import (
     gram as gram,
     kernels as kernels,
     penalty as penalty,
+    selection as selection,
     solvers as solvers,
     testing as testing,
 )
@@ -34,5 +35,6 @@ from mercer.kernels import (
     Sobolev as Sobolev,
     kernel as kernel,
 )
+from mercer.selection import KernelRidgeCV as KernelRidgeCV, SelectionDisplay as SelectionDisplay
 
 __version__: str

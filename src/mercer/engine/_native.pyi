@@ -60,3 +60,31 @@ def chain_interpolate(
     x: NDArray[Any],
     out: NDArray[Any],
 ) -> None: ...
+
+band_width: int
+
+def band_reduce(
+    A: NDArray[Any], tau: NDArray[Any], blas: tuple[Any, ...] | None, cpu: str
+) -> None: ...
+def band_apply(
+    A: NDArray[Any],
+    tau: NDArray[Any],
+    blas: tuple[Any, ...] | None,
+    C: NDArray[Any],
+    forward: bool,
+    growing: bool,
+) -> None: ...
+def band_factor(
+    band: NDArray[Any],
+    shifts: NDArray[Any],
+    least: NDArray[Any],
+    factors: NDArray[Any],
+    failed: NDArray[Any],
+    threads: int,
+) -> None: ...
+def band_solve(factors: NDArray[Any], x: NDArray[Any], threads: int) -> None: ...
+def band_traces(factors: NDArray[Any], traces: NDArray[Any], threads: int) -> None: ...
+def band_diagonals(
+    factors: NDArray[Any], Q: NDArray[Any], diagonals: NDArray[Any], threads: int, cpu: str
+) -> None: ...
+def band_halves(factor: NDArray[Any], Q: NDArray[Any], threads: int, cpu: str) -> None: ...

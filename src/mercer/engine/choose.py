@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from mercer.engine import numpy_tiles
+from mercer.engine.reduced import Array, Reduced
 from mercer.engine.threads import thread_count
 from mercer.errors import EngineWarning
 
@@ -32,6 +33,26 @@ def engine() -> ModuleType:
         )
         return numpy_tiles
     return native
+
+
+def reduce(K: Array, u: Array | None = None) -> Reduced:
+    """Return K = Q T Q' with T narrow, and Q orthogonal to the unit vector `u` if it is given.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric, C-contiguous, float64. It is overwritten.
+    u : array of shape (n,), optional
+        The unit vector.
+    """
+    # Imported here because LAPACK is slow to import and evaluating a kernel does without.
+    from mercer.engine.spectrum import Spectrum
+
+    if engine() is numpy_tiles:
+        return Spectrum(K, u)
+    from mercer.engine.band import Band, blas
+
+    return Spectrum(K, u) if blas() is None else Band(K, u)
 
 
 def describe() -> dict[str, Any]:

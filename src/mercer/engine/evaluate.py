@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from mercer.data.blocks import half_blocks, row_blocks
 from mercer.data.columns import take_rows
 from mercer.engine.choose import engine
 from mercer.engine.operands import Bound, Operand, bind
-from mercer.engine.program import Program
+from mercer.engine.program import Input, Program
 from mercer.engine.sparse import sparse_block
 from mercer.engine.tile import Leaf, Opaque
 
@@ -24,9 +24,20 @@ BLOCK = 1 << 20
 ASYMMETRY = 1e-8
 
 
-def evaluate(program: Program, X: Any, Z: Any = None, out: Array | None = None) -> Array:
-    """Return the (n, m) matrix of a program on the rows of `X` and `Z` (None: the same rows)."""
+def evaluate(
+    program: Program,
+    X: Any,
+    Z: Any = None,
+    out: Array | None = None,
+    known: Mapping[Input, Array] | None = None,
+) -> Array:
+    """Return the (n, m) matrix of a program on the rows of `X` and `Z` (None: the same rows).
+
+    The values of inputs that are `known` are not computed again.
+    """
     bound = bind(program, X, Z)
+    if known:
+        bound = bound.with_values(known)
     if out is None:
         out = np.empty(bound.shape, bound.dtype)
     elif out.shape != bound.shape or out.dtype != bound.dtype:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,11 +57,18 @@ class Bound:
         """Whether the tile loop can run on it as it is."""
         return all(o.is_ready for o in self.operands)
 
+    def with_values(self, known: Mapping[Input, NDArray[Any]]) -> Bound:
+        """Return it with the values of some inputs, of the shape of the result, given."""
+        operands = tuple(replace(o, given=known.get(o.source, o.given)) for o in self.operands)
+        return replace(self, operands=operands)
+
     def block(self, rows: slice, columns: slice, given: dict[int, NDArray[Any]]) -> Bound:
         """Return the part of it for some rows and columns, with these inputs' values given."""
         operands = tuple(
             replace(o, given=given[i])
             if i in given
+            else replace(o, given=o.given[rows, columns])
+            if o.given is not None
             else replace(o, left=o.left[rows], right=o.right[columns])
             for i, o in enumerate(self.operands)
         )

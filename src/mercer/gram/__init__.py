@@ -11,6 +11,7 @@ from mercer.gram.operator import Operator
 from mercer.gram.precomputed import PrecomputedGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.scaled import ScaledGram
+from mercer.gram.shared import SharedGram, shared_grams
 from mercer.gram.streamed import StreamedGram
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Repair",
     "RepairedGram",
     "ScaledGram",
+    "SharedGram",
     "ShiftedGram",
     "StreamedGram",
     "chain_of",
@@ -35,5 +37,6 @@ __all__ = [
     "gram_of",
     "is_precomputed",
     "repair_of",
+    "shared_grams",
     "unheld_gram_of",
 ]

@@ -7,6 +7,7 @@ from mercer.solvers.cholesky import Cholesky, NegativeForm
 from mercer.solvers.choose import as_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.path import Fits, RidgePath
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.primal import Primal
 from mercer.solvers.solution import ILL_CONDITIONED, Solution
@@ -20,9 +21,11 @@ __all__ = [
     "Cholesky",
     "ConjugateGradient",
     "Eigen",
+    "Fits",
     "NegativeForm",
     "Pivots",
     "Primal",
+    "RidgePath",
     "RidgeProblem",
     "Solution",
     "as_solver",

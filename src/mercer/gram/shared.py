@@ -1,0 +1,89 @@
+"""Gram matrices of several kernels on the same rows: what they have in common is computed once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mercer.data.columns import n_rows
+from mercer.engine import compile_expression, evaluate
+from mercer.engine.program import Input
+from mercer.gram.choose import is_precomputed, unheld_gram_of
+from mercer.gram.gram import Gram
+from mercer.gram.operator import Array, check_fits
+from mercer.gram.streamed import StreamedGram
+from mercer.kernels import Kernel
+
+ENTRY_BYTES = 8
+
+
+class SharedGram(StreamedGram):
+    """k(x_i, x_j), of which some comparisons of rows, such as squared distances, are known.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    X : rows
+        An array, CSR matrix or table.
+    memory : int
+        The limit for `dense` in bytes.
+    known : mapping
+        The comparisons of all pairs of rows by the inputs of the kernel's program.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, memory: int, known: Mapping[Input, Array]) -> None:
+        super().__init__(kernel, X, memory)
+        self.known = known
+
+    def dense(self) -> Array:
+        check_fits(self.shape, self.dtype, self.memory)
+        return evaluate(self.kernel.program, self.X, known=self.known)
+
+
+def shared_grams(kernels: Sequence[Kernel], X: Any, memory: int, spare: int) -> list[Gram]:
+    """Return the Gram matrices of kernels with numbers for parameters, none of them held.
+
+    Comparisons of rows that several kernels make, such as the squared distances of a grid of
+    length scales or the values of one Python function, are evaluated once.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        The kernels.
+    X : rows
+        An array, CSR matrix or table.
+    memory : int
+        The limit of each Gram matrix in bytes.
+    spare : int
+        Bytes that shared comparisons may take; what does not fit is not shared.
+    """
+    known: dict[Input, Array] = {}
+    room = spare // (ENTRY_BYTES * max(n_rows(X), 1) ** 2)
+    for source, sensitivity in _common(kernels)[:room]:
+        # The engine must take the distances as exactly as the most demanding kernel needs them.
+        program = replace(compile_expression(source), sensitivity=(sensitivity,))
+        known[source] = evaluate(program, X)
+    return [
+        SharedGram(kernel, X, memory, known)
+        if known.keys() & set(kernel.program.inputs)
+        else unheld_gram_of(kernel, X, memory)
+        for kernel in kernels
+    ]
+
+
+def _common(kernels: Sequence[Kernel]) -> list[tuple[Input, float]]:
+    """Return the inputs of several programs, most frequent first, with the greatest sensitivity."""
+    counts: Counter[Input] = Counter()
+    sensitivity: dict[Input, float] = {}
+    for kernel in kernels:
+        # A finished matrix needs no evaluation.
+        if is_precomputed(kernel):
+            continue
+        program = kernel.program
+        counts.update(program.inputs)
+        for source, reaction in zip(program.inputs, program.sensitivity, strict=True):
+            sensitivity[source] = max(sensitivity.get(source, 0.0), reaction)
+    return [(source, sensitivity[source]) for source, n in counts.most_common() if n > 1]

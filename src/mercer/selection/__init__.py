@@ -1,0 +1,6 @@
+"""Choosing among models, in closed form where there is one."""
+
+from mercer.selection.displays import SelectionDisplay
+from mercer.selection.ridge import KernelRidgeCV
+
+__all__ = ["KernelRidgeCV", "SelectionDisplay"]

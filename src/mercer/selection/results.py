@@ -1,0 +1,95 @@
+"""What a search found, as a table like scikit-learn's and as the best of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from mercer.kernels import Kernel
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """The scores of some kernels with their alphas on the same rows.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        The kernels.
+    alphas : sequence of arrays of shape (alphas,)
+        The ridges of each kernel.
+    scores : sequence of arrays of shape (alphas, columns)
+        The scores: one column, or one for every target.
+    n_rows : int
+        The number of rows they were found on.
+    """
+
+    kernels: Sequence[Kernel]
+    alphas: Sequence[Array]
+    scores: Sequence[Array]
+    n_rows: int
+
+    @property
+    def best_kernel(self) -> int:
+        """The position of the kernel that is best when every column has the best of its alphas."""
+        best = [_comparable(scores).max(axis=0).mean() for scores in self.scores]
+        return int(np.argmax(best))
+
+    @property
+    def best(self) -> NDArray[np.intp]:
+        """The positions of the best alpha of every column, for the best kernel."""
+        return np.argmax(_comparable(self.scores[self.best_kernel]), axis=0)
+
+    def __len__(self) -> int:
+        return sum(len(alphas) for alphas in self.alphas)
+
+
+def _comparable(scores: Array) -> Array:
+    return np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+
+def table(rounds: Sequence[Round]) -> dict[str, Any]:
+    """Return the candidates of all rounds as columns, those of the last round ranked first."""
+    pairs = [pair for r in rounds for pair in zip(r.kernels, r.alphas, strict=True)]
+    kernels = _objects([kernel for kernel, ridges in pairs for _ in ridges])
+    alphas = np.concatenate([ridges for _, ridges in pairs])
+    scores = np.concatenate([s for r in rounds for s in r.scores])
+    order = np.concatenate([np.full(len(r), i) for i, r in enumerate(rounds)])
+    columns = {
+        "params": [{"kernel": k, "alpha": float(a)} for k, a in zip(kernels, alphas, strict=True)],
+        "param_kernel": kernels,
+        "param_alpha": alphas,
+        "kernel": kernels,
+        "alpha": alphas,
+        "iter": order,
+        "n_resources": np.concatenate([np.full(len(r), r.n_rows) for r in rounds]),
+        "mean_test_score": scores.mean(axis=1),
+    }
+    if scores.shape[1] > 1:
+        columns |= {f"target{j}_test_score": column for j, column in enumerate(scores.T)}
+    columns["rank_test_score"] = _ranks(columns["mean_test_score"], order)
+    return columns
+
+
+def _ranks(scores: Array, order: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Return the ranks, one is best: by round from the last to the first, then by score."""
+    ranks = np.empty(len(scores), np.int32)
+    before = 0
+    for last in range(int(order.max()), -1, -1):
+        here = order == last
+        ranks[here] = before + rankdata(-_comparable(scores[here]), method="min")
+        before += int(here.sum())
+    return ranks
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array

@@ -1,0 +1,252 @@
+"""Kernel ridge regression that chooses its kernel and its ridge."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.data.memory import memory_limit
+from mercer.estimators import KernelRidge
+from mercer.estimators.rows import checked_training, checked_weights
+from mercer.gram import is_precomputed
+from mercer.kernels import Sum
+from mercer.selection.grid import candidates, resolved, ridges
+from mercer.selection.results import Round, table
+from mercer.selection.scoring import Scores
+from mercer.selection.search import Search
+from mercer.selection.splits import Splits
+
+Array = NDArray[np.float64]
+
+# Rows up to which every kernel is tried on all of them, and the size of the sample beyond: on two
+# processors a kernel takes one or two seconds at 3000 rows, and eight times as long at 6000.
+ROWS_FOR_KERNELS = 5000
+SAMPLE = 3000
+
+
+class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Kernel ridge regression with the kernel and the ridge that predict held-out rows best.
+
+    With B = A^-1 - A^-1 1 1'A^-1 / 1'A^-1 1 and A = K + alpha W^-1 the fit is a = B y, and what the
+    fit without the rows S misses there is e_S = B_SS^-1 a_S: a_i / B_ii for one row. One reduction
+    of the Gram matrix gives B for every alpha, so that no fit is repeated for another alpha, and
+    for many small folds none at all.
+
+    Parameters
+    ----------
+    kernels : list, dict, Kernel or str, optional
+        The kernels to choose from: a list of kernels, expressions, names or functions; one of
+        them; or a grid of parameters such as ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian,
+        or of the kernel under the key ``"kernel"``. By default Gaussians of 8 length scales, from
+        1/4 to 4 times the median distance.
+    alphas : list of float, optional
+        The ridges to choose from. By default 30, from 1e-6 to 1e2 times the weighted mean of
+        k(x, x) over the training rows.
+    cv : {"loo", "gcv"}, int, splitter or list of (train, test)
+        What is held out: every row by itself, nothing (generalised cross-validation), that many
+        folds, or what a splitter of scikit-learn says.
+    scoring : str or callable, optional
+        A scorer of scikit-learn, called once with the predictions of all held-out rows, and with
+        their weights if it takes them. By default minus the weighted mean of the squared errors,
+        averaged over the targets; for ``"gcv"`` minus n ||a||^2 / (tr B)^2.
+    fit_intercept : bool
+        Whether there is an offset b.
+    alpha_per_target : bool
+        Whether every target has a ridge of its own. The kernel is the same for all.
+    memory : int or str, optional
+        The limit for Gram matrices and their reductions, in bytes or as ``"4GB"``; a share of the
+        free memory by default.
+    random_state : int, RandomState or None
+        Seed of the sample of rows on which kernels are chosen where there are many rows.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel chosen, with numbers for parameters.
+    alpha_ : float or array of shape (targets,)
+        The ridge chosen.
+    best_score_ : float or array of shape (targets,)
+        The score of the choice; higher is better.
+    best_index_ : int or array of shape (targets,)
+        The row of the choice in `cv_results_`.
+    best_params_ : dict
+        The choice as parameters of `KernelRidge`.
+    cv_results_ : dict of columns
+        All candidates: ``params``, ``kernel``, ``alpha``, ``mean_test_score`` and
+        ``rank_test_score``; with a ridge per target also ``target0_test_score`` and so on.
+        ``iter`` and ``n_resources`` number the round and the rows of it.
+    search_ : str
+        What was done, in a sentence.
+    estimator_ : KernelRidge
+        The model chosen, fitted to all rows. What it knows, such as ``dual_coef_``,
+        ``intercept_`` and ``certificate_``, is known here too.
+    n_features_in_, feature_names_in_
+        The columns seen in `fit`.
+
+    Notes
+    -----
+    Beyond 5000 rows of positive weight several kernels are tried on a random sample of 3000 of
+    them, with alpha over the sum of the weights kept. The best kernel then has all its alphas
+    tried on all rows, which is one reduction.
+    """
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        alphas: Any = None,
+        *,
+        cv: Any = "loo",
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        alpha_per_target: bool = False,
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.alpha_per_target = alpha_per_target
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose kernel and ridge on the rows `X` with targets `y`, and fit them to all rows.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix or table; for precomputed kernels the Gram matrix.
+        y : array of shape (n,) or (n, targets)
+            The targets.
+        sample_weight : float or array of shape (n,), optional
+            w; rows of zero weight are neither trained on nor tested.
+        groups : array of shape (n,), optional
+            Groups of rows for a splitter that keeps them together.
+        """
+        search = self._search(X, y, sample_weight, groups)
+        rounds = self._rounds(search)
+        self._keep(rounds)
+        model = KernelRidge(
+            self.kernel_, self.alpha_, fit_intercept=self.fit_intercept, memory=self.memory
+        )
+        self.estimator_ = model.fit(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""
+        check_is_fitted(self)
+        return self.estimator_.predict(X, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        model = self.__dict__.get("estimator_")
+        if model is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(model, name)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        try:
+            tags.input_tags.pairwise = any(is_precomputed(k) for k in candidates(self.kernels))
+        except (TypeError, ValueError):
+            # Kernels that mean nothing are refused by fit, not when an estimator is printed.
+            tags.input_tags.pairwise = False
+        return tags
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Search:
+        kernels = candidates(self.kernels)
+        # A sum reads rows as all its terms do.
+        reader = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
+        rows, targets = checked_training(self, reader, X, y)
+        n = len(targets)
+        weights = checked_weights(sample_weight, n)
+        is_single = targets.ndim == 1
+        scores = Scores.of(
+            self.scoring, self.alpha_per_target, sample_weight is not None, is_single
+        )
+        search = Search(
+            rows,
+            targets.reshape(n, -1),
+            weights,
+            reader,
+            self.fit_intercept,
+            self._splits(rows, targets, groups),
+            scores,
+            memory_limit(self.memory),
+        )
+        used = np.flatnonzero(weights > 0.0)
+        if len(used) < 2:
+            raise ValueError(
+                "rows cannot be held out from n_samples = 1 (rows of zero weight do not count); "
+                "give at least 2, or fit KernelRidge with a kernel and alpha of your choice"
+            )
+        return search if len(used) == n else search.on(used)
+
+    def _splits(self, X: Any, y: Array, groups: Any) -> Splits | None:
+        if isinstance(self.cv, str):
+            if self.cv == "loo":
+                return Splits(len(y))
+            if self.cv != "gcv":
+                raise ValueError(
+                    f"cv must be 'loo', 'gcv', a number of folds, a splitter or a list of "
+                    f"(train, test), got {self.cv!r}"
+                )
+            if self.scoring is not None:
+                raise ValueError(
+                    "cv='gcv' predicts no held-out rows that scoring could judge; use cv='loo' or "
+                    "scoring=None"
+                )
+            return None
+        return Splits.of(self.cv, X, y, groups, len(y))
+
+    def _rounds(self, search: Search) -> list[Round]:
+        """Return what was tried: all on all rows, or kernels on a sample first."""
+        kernels = resolved(self.kernels, search.X)
+        alphas = [ridges(self.alphas, k.diagonal(search.X), search.weights) for k in kernels]
+        if len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1:
+            return [Round(kernels, alphas, search.scored(kernels, alphas), len(search))]
+        random = check_random_state(self.random_state)
+        rows = np.sort(random.choice(len(search), SAMPLE, replace=False))
+        sample = search.on(rows)
+        share = sample.weights.sum() / search.weights.sum()
+        scores = sample.scored(kernels, [share * a for a in alphas])
+        first = Round(kernels, alphas, scores, SAMPLE)
+        best = first.best_kernel
+        kernels, alphas = kernels[best : best + 1], alphas[best : best + 1]
+        return [first, Round(kernels, alphas, search.scored(kernels, alphas), len(search))]
+
+    def _keep(self, rounds: list[Round]) -> None:
+        last = rounds[-1]
+        position, best = last.best_kernel, last.best
+        before = sum(len(r) for r in rounds[:-1]) + sum(len(a) for a in last.alphas[:position])
+        choice = last.alphas[position][best]
+        score = last.scores[position][best, np.arange(len(best))]
+        several = self.alpha_per_target and len(best) > 1
+        self.cv_results_ = table(rounds)
+        self.kernel_ = last.kernels[position]
+        self.alpha_ = choice if several else float(choice[0])
+        self.best_score_ = score if several else float(score[0])
+        self.best_index_ = before + best if several else int(before + best[0])
+        self.best_params_ = {"kernel": self.kernel_, "alpha": self.alpha_}
+        self.search_ = _sentence(rounds, self.cv)
+
+
+def _sentence(rounds: list[Round], cv: Any) -> str:
+    words = {"loo": "leave-one-out", "gcv": "generalised cross-validation"}
+    by = words.get(cv, "cross-validation") if isinstance(cv, str) else "cross-validation"
+    first, last = rounds[0], rounds[-1]
+    kernels = f"{len(first.kernels)} kernel" + ("s" if len(first.kernels) > 1 else "")
+    text = f"{kernels} and {len(first)} candidates by {by} on {first.n_rows} rows"
+    if len(rounds) == 1:
+        return text
+    return (
+        f"{text} out of {last.n_rows}, with alpha over the sum of the weights kept; then "
+        f"{len(last)} alphas of the best kernel on all rows"
+    )

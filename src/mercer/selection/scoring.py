@@ -1,0 +1,94 @@
+"""Scores of held-out predictions: the weighted mean squared error, or a scorer of scikit-learn."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import check_scoring
+
+Array = NDArray[np.float64]
+
+
+class HeldOut(RegressorMixin, BaseEstimator):
+    """What a scorer takes for a fitted model: it predicts the held-out predictions."""
+
+    def __init__(self, predictions: Any = None) -> None:
+        self.predictions = predictions
+
+    def fit(self, X: Any, y: Any) -> HeldOut:
+        """Do nothing."""
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the predictions, whatever the rows."""
+        return self.predictions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What is made of held-out errors; higher is better.
+
+    Parameters
+    ----------
+    scorer : callable, optional
+        scorer(estimator, X, y) of scikit-learn; by default minus the weighted mean of the squared
+        errors, averaged over the targets.
+    per_target : bool
+        Whether every target has a score of its own.
+    is_weighted : bool
+        Whether the user gave weights, which a scorer is to have if it takes them.
+    is_single : bool
+        Whether the user gave the targets as a vector.
+    """
+
+    scorer: Callable[..., float] | None
+    per_target: bool
+    is_weighted: bool
+    is_single: bool
+
+    @classmethod
+    def of(cls, scoring: Any, per_target: bool, is_weighted: bool, is_single: bool) -> Scores:
+        """Return the scores that a name or a function means."""
+        scorer = None if scoring is None else check_scoring(HeldOut(), scoring=scoring)
+        return cls(scorer, per_target, is_weighted, is_single)
+
+    def __call__(self, errors: Array, X: Any, y: Array, weights: Array) -> Array:
+        """Return the scores of errors of shape (alphas, rows, targets) at rows with targets `y`.
+
+        The shape is (alphas, targets) with a score per target, else (alphas, 1).
+        """
+        if self.scorer is None:
+            shares = weights / weights.sum()
+            return self.of_losses(np.einsum("mit,mit,i->mt", errors, errors, shares))
+        options = {"sample_weight": weights} if self._passes_weights else {}
+        targets = np.arange(y.shape[1])
+        together = targets[:, None] if self.per_target else targets[None]
+        scores = np.empty((len(errors), len(together)))
+        for i, j in np.ndindex(*scores.shape):
+            predicted, truth = ((v[:, together[j]]) for v in (y - errors[i], y))
+            if self.per_target or self.is_single:
+                predicted, truth = predicted[:, 0], truth[:, 0]
+            scores[i, j] = self.scorer(HeldOut(predicted), X, truth, **options)
+        return scores
+
+    def of_losses(self, losses: Array) -> Array:
+        """Return the scores of losses of shape (alphas, targets), lower of which is better."""
+        return -losses if self.per_target else -losses.mean(axis=1, keepdims=True)
+
+    @property
+    def _passes_weights(self) -> bool:
+        # A scorer of scikit-learn passes everything on to its metric.
+        metric: Any = getattr(self.scorer, "_score_func", self.scorer)
+        try:
+            return self.is_weighted and "sample_weight" in inspect.signature(metric).parameters
+        except (TypeError, ValueError):
+            return False

@@ -1,0 +1,94 @@
+"""Which rows are held out: one at a time, or the folds of a splitter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import LeaveOneOut, check_cv
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """Pairs of training and test rows among n rows; every test row is predicted from its pair's.
+
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    pairs : sequence of (train, test), optional
+        Row numbers; by default every row is held out by itself, without a list of n pairs.
+    """
+
+    n: int
+    pairs: Sequence[tuple[Rows, Rows]] | None = None
+
+    @classmethod
+    def of(cls, cv: Any, X: Any, y: Any, groups: Any, n: int) -> Splits:
+        """Return what a number of folds, a splitter of scikit-learn or a list of pairs means."""
+        splitter = check_cv(cv, y, classifier=False)
+        if isinstance(splitter, LeaveOneOut):
+            return cls(n)
+        pairs = [_row_numbers(pair, n) for pair in splitter.split(X, y, groups)]
+        return cls(n, _useful(pairs))
+
+    @cached_property
+    def tested(self) -> Rows:
+        """The test rows of all pairs, one pair after the other."""
+        if self.pairs is None:
+            return np.arange(self.n)
+        return np.concatenate([test for _, test in self.pairs])
+
+    @property
+    def sizes(self) -> Rows:
+        """The number of test rows of every pair."""
+        return np.array([len(test) for _, test in self.pairs or ()])
+
+    @cached_property
+    def are_complements(self) -> bool:
+        """Whether every pair trains on exactly the rows that it does not test."""
+        return all(
+            len(train) + len(test) == self.n and len(np.union1d(train, test)) == self.n
+            for train, test in self.pairs or ()
+        )
+
+    @property
+    def are_single(self) -> bool:
+        """Whether every pair tests one row by all others."""
+        return self.pairs is None or (self.are_complements and bool((self.sizes == 1).all()))
+
+    def on(self, rows: Rows) -> Splits:
+        """Return the splits of some of the rows, numbered anew."""
+        if self.pairs is None or len(rows) == self.n:
+            return Splits(len(rows), self.pairs)
+        place = np.full(self.n, -1)
+        place[rows] = np.arange(len(rows))
+
+        def kept(numbers: Rows) -> Rows:
+            return place[numbers][place[numbers] >= 0]
+
+        return Splits(len(rows), _useful([(kept(train), kept(test)) for train, test in self.pairs]))
+
+
+def _useful(pairs: Sequence[tuple[Rows, Rows]]) -> Sequence[tuple[Rows, Rows]]:
+    """Return the pairs that test something, all of which must train on something."""
+    useful = [(train, test) for train, test in pairs if len(test)]
+    if not useful:
+        raise ValueError("cv holds out no row of positive weight; use other folds")
+    if any(len(train) == 0 for train, _ in useful):
+        raise ValueError(
+            "cv has a fold that leaves no row of positive weight to train on; use more folds "
+            "or fewer zero weights"
+        )
+    return useful
+
+
+def _row_numbers(pair: Any, n: int) -> tuple[Rows, Rows]:
+    train, test = (np.arange(n)[np.asarray(rows)] for rows in pair)
+    return train, test

@@ -1,0 +1,416 @@
+"""KernelRidgeCV: what it chooses, and that its held-out errors are those of repeated fits."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import r2_score
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
+
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.estimators import KernelRidge
+from mercer.kernels import Exponential, FromFunction, Gaussian, Linear, Matern32
+from mercer.selection import KernelRidgeCV
+from mercer.selection.errors import by_identity
+from mercer.selection.splits import Splits
+
+N = 50
+ALPHAS = [1e-3, 0.1, 5.0]
+KERNELS = [Gaussian(0.7), Gaussian(2.0), Linear()]
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(N, 2))
+
+
+@pytest.fixture
+def y(X, rng):
+    return np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=N) + 3.0
+
+
+@pytest.fixture
+def weights(rng):
+    return rng.uniform(0.2, 2.0, size=N)
+
+
+def take(X, index, pairwise):
+    if pairwise:
+        return X[np.ix_(*index)]
+    rows = index[0]
+    return [X[i] for i in rows] if isinstance(X, list) else X[rows]
+
+
+def refitted(model, X, y, weights, splits, pairwise=False):
+    """The default score of every candidate, by fitting each of them again without each fold."""
+    scores = []
+    for params in model.cv_results_["params"]:
+        loss = weight = 0.0
+        for train, test in splits:
+            fitted = KernelRidge(**params, fit_intercept=model.fit_intercept)
+            fitted.fit(take(X, (train, train), pairwise), y[train], weights[train])
+            error = y[test] - fitted.predict(take(X, (test, train), pairwise))
+            loss += weights[test] @ error**2
+            weight += weights[test].sum()
+        scores.append(-loss / weight)
+    return scores
+
+
+SPLITTERS = {
+    "5 folds": 5,
+    "45 folds": 45,
+    "shuffled": KFold(7, shuffle=True, random_state=0),
+    "leave one out": LeaveOneOut(),
+    "repeated": RepeatedKFold(n_splits=4, n_repeats=2, random_state=0),
+    "random": ShuffleSplit(5, test_size=0.3, train_size=0.5, random_state=0),
+    "in time": TimeSeriesSplit(4),
+}
+
+
+@pytest.mark.parametrize("cv", SPLITTERS.values(), ids=SPLITTERS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_scores_are_those_of_repeated_fits(X, y, weights, cv, fit_intercept):
+    model = KernelRidgeCV(KERNELS, ALPHAS, cv=cv, fit_intercept=fit_intercept).fit(X, y, weights)
+    splitter = KFold(cv) if isinstance(cv, int) else cv
+    expected = refitted(model, X, y, weights, list(splitter.split(X)))
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+
+
+def test_leave_one_out_scores_are_those_of_repeated_fits(X, y, weights):
+    model = KernelRidgeCV(KERNELS, ALPHAS).fit(X, y, weights)
+    expected = refitted(model, X, y, weights, list(LeaveOneOut().split(X)))
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_a_function_on_strings_has_the_scores_of_repeated_fits(rng, cv):
+    def shared(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    words = ["".join(rng.choice(list("abcdefgh"), size=5)) for _ in range(30)]
+    y = np.array([word.count("a") + 0.1 * len(set(word)) for word in words])
+    w = rng.uniform(0.5, 2.0, size=30)
+    kernels = [FromFunction(shared), FromFunction(shared).normalized()]
+    model = KernelRidgeCV(kernels, [0.01, 1.0], cv=cv).fit(words, y, w)
+    splits = list((LeaveOneOut() if cv == "loo" else KFold(cv)).split(words))
+    expected = refitted(model, words, y, w, splits)
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+    assert model.predict(words[:3]).shape == (3,)
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+@pytest.mark.parametrize("kernels", ["precomputed", ["precomputed", "2.0 * precomputed()"]])
+def test_a_precomputed_matrix_has_the_scores_of_repeated_fits(X, y, weights, kernels, cv):
+    K = Gaussian(1.0)(X)
+    model = KernelRidgeCV(kernels, ALPHAS, cv=cv).fit(K, y, weights)
+    splits = list((LeaveOneOut() if cv == "loo" else KFold(cv)).split(X))
+    expected = refitted(model, K, y, weights, splits, pairwise=True)
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+    assert_array_equal(K, Gaussian(1.0)(X))
+
+
+def test_groups_are_held_out_together(X, y, weights):
+    groups = np.arange(N) % 9
+    for splitter in (LeaveOneGroupOut(), GroupKFold(4)):
+        model = KernelRidgeCV(KERNELS, ALPHAS, cv=splitter).fit(X, y, weights, groups=groups)
+        expected = refitted(model, X, y, weights, list(splitter.split(X, y, groups)))
+        assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+
+
+def test_few_folds_are_fitted_and_many_come_from_the_identity():
+    few, many, in_time = (
+        Splits.of(cv, np.zeros(500), np.zeros(500), None, 500)
+        for cv in (3, 100, TimeSeriesSplit(100))
+    )
+    assert not by_identity(few, 30)
+    assert by_identity(many, 30)
+    assert not by_identity(in_time, 30)
+
+
+def test_the_choice_has_the_best_score_and_is_fitted_to_all_rows(X, y, weights):
+    model = KernelRidgeCV(KERNELS, ALPHAS).fit(X, y, weights)
+    results = model.cv_results_
+    best = int(np.argmax(results["mean_test_score"]))
+    assert model.best_index_ == best
+    assert model.best_score_ == results["mean_test_score"][best]
+    assert results["rank_test_score"][best] == 1
+    assert model.kernel_ == results["kernel"][best] == results["param_kernel"][best]
+    assert model.alpha_ == results["alpha"][best] == results["param_alpha"][best]
+    assert results["params"][best] == model.best_params_
+    direct = KernelRidge(model.kernel_, model.alpha_).fit(X, y, weights)
+    assert_array_equal(model.predict(X), direct.predict(X))
+    assert_array_equal(model.dual_coef_, direct.dual_coef_)
+    assert model.intercept_ == direct.intercept_
+    assert model.certificate_.satisfied
+    assert_allclose(model.score(X, y), direct.score(X, y))
+
+
+def test_candidates_come_kernel_by_kernel(X, y):
+    results = KernelRidgeCV(KERNELS, ALPHAS).fit(X, y).cv_results_
+    assert results["kernel"].tolist() == [k for k in KERNELS for _ in ALPHAS]
+    assert results["alpha"].tolist() == ALPHAS * 3
+    assert sorted(results["rank_test_score"]) == list(range(1, 10))
+
+
+def test_generalised_cross_validation_is_its_formula(X, y):
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv="gcv").fit(X, y)
+    for alpha, score in zip(ALPHAS, model.cv_results_["mean_test_score"], strict=True):
+        A = np.linalg.inv(Gaussian(1.0)(X) + alpha * np.eye(N))
+        u = A.sum(axis=1)
+        B = A - np.outer(u, u) / u.sum()
+        assert_allclose(score, -N * ((B @ y) ** 2).sum() / np.trace(B) ** 2, rtol=1e-9)
+
+
+def test_a_scorer_sees_the_held_out_predictions(X, y, weights):
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=5, scoring="r2").fit(X, y, weights)
+    for alpha, score in zip(ALPHAS, model.cv_results_["mean_test_score"], strict=True):
+        predicted = np.empty(N)
+        for train, test in KFold(5).split(X):
+            fitted = KernelRidge(Gaussian(1.0), alpha).fit(X[train], y[train], weights[train])
+            predicted[test] = fitted.predict(X[test])
+        assert_allclose(score, r2_score(y, predicted, sample_weight=weights), rtol=1e-8)
+
+
+def test_a_scorer_that_takes_no_weights_gets_none(X, y, weights):
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, scoring="neg_max_error").fit(X, y, weights)
+    again = KernelRidgeCV(Gaussian(1.0), ALPHAS, scoring="neg_max_error")
+    errors = [-s for s in again.fit(X, y, weights).cv_results_["mean_test_score"]]
+    assert_allclose(model.best_score_, -min(errors))
+
+
+def test_a_function_that_scores_sees_rows_and_targets(X, y):
+    def score(estimator, rows, targets):
+        assert_array_equal(rows, X)
+        assert_array_equal(targets, y)
+        return -np.abs(targets - estimator.predict(rows)).mean()
+
+    by_function = KernelRidgeCV(KERNELS, ALPHAS, scoring=score).fit(X, y)
+    by_name = KernelRidgeCV(KERNELS, ALPHAS, scoring="neg_mean_absolute_error").fit(X, y)
+    assert_allclose(
+        by_function.cv_results_["mean_test_score"], by_name.cv_results_["mean_test_score"]
+    )
+
+
+def test_rows_tested_several_times_count_several_times(X, y):
+    cv = RepeatedKFold(n_splits=3, n_repeats=2, random_state=1)
+    seen = []
+
+    def score(estimator, rows, targets):
+        seen.append(rows)
+        return -((targets - estimator.predict(rows)) ** 2).mean()
+
+    by_function = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=cv, scoring=score).fit(X, y)
+    default = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=cv).fit(X, y)
+    assert_array_equal(seen[0], X[np.concatenate([test for _, test in cv.split(X)])])
+    assert_allclose(
+        by_function.cv_results_["mean_test_score"], default.cv_results_["mean_test_score"]
+    )
+
+
+def test_several_targets_share_kernel_and_ridge(X, y):
+    Y = np.column_stack([y, X[:, 0], X[:, 1] ** 2])
+    model = KernelRidgeCV(KERNELS, ALPHAS).fit(X, Y)
+    alone = [KernelRidgeCV(KERNELS, ALPHAS).fit(X, Y[:, j]) for j in range(3)]
+    expected = np.mean([m.cv_results_["mean_test_score"] for m in alone], axis=0)
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-9)
+    assert isinstance(model.alpha_, float)
+    assert model.predict(X).shape == (N, 3)
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 5])
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
+def test_every_target_may_have_a_ridge_of_its_own(X, y, cv, scoring):
+    if cv == "gcv" and scoring is not None:
+        pytest.skip("generalised cross-validation has no other score")
+    Y = np.column_stack([y, np.random.default_rng(0).normal(size=N)])
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=cv, alpha_per_target=True, scoring=scoring)
+    model.fit(X, Y)
+    alone = [KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=cv).fit(X, Y[:, j]) for j in range(2)]
+    assert_array_equal(model.alpha_, [m.alpha_ for m in alone])
+    assert_allclose(model.best_score_, [m.best_score_ for m in alone], rtol=1e-9)
+    assert_array_equal(model.best_index_, [m.best_index_ for m in alone])
+    assert len(set(model.alpha_)) == 2
+    for j, m in enumerate(alone):
+        column = model.cv_results_[f"target{j}_test_score"]
+        assert_allclose(column, m.cv_results_["mean_test_score"], rtol=1e-9)
+        assert_allclose(model.predict(X)[:, j], m.predict(X), rtol=1e-9)
+
+
+def test_a_ridge_per_target_of_a_vector_is_one_ridge(X, y):
+    model = KernelRidgeCV(KERNELS, ALPHAS, alpha_per_target=True).fit(X, y)
+    assert isinstance(model.alpha_, float)
+    assert isinstance(model.best_score_, float)
+
+
+def test_kernels_may_be_a_grid_of_parameters(X, y):
+    scales = np.array([0.5, 1.0, 2.0])
+    model = KernelRidgeCV({"length_scale": scales}, ALPHAS).fit(X, y)
+    assert model.cv_results_["kernel"][::3].tolist() == [Gaussian(s) for s in scales]
+    grid = {"kernel": [Matern32(), "exponential"], "length_scale": [1.0, 2.0]}
+    kernels = KernelRidgeCV(grid, [1.0]).fit(X, y).cv_results_["kernel"].tolist()
+    assert kernels == [Matern32(1.0), Matern32(2.0), Exponential(1.0), Exponential(2.0)]
+
+
+def test_kernels_may_be_expressions_and_names(X, y):
+    model = KernelRidgeCV(["gaussian", "linear() + 1.0", "gaussian(gamma=0.5)"], [1.0]).fit(X, y)
+    median = Gaussian("median").resolved(X)
+    assert model.cv_results_["kernel"].tolist() == [median, Linear() + 1.0, Gaussian(1.0)]
+    assert KernelRidgeCV("linear", [1.0]).fit(X, y).kernel_ == Linear()
+
+
+def test_by_default_gaussians_around_the_median_and_thirty_ridges_are_tried(X, y):
+    results = KernelRidgeCV().fit(X, y).cv_results_
+    median = Gaussian("median").resolved(X).length_scale
+    scales = [kernel.length_scale / median for kernel in results["kernel"][::30]]
+    assert_allclose(scales, np.geomspace(0.25, 4.0, 8))
+    assert_allclose(results["alpha"][:30], np.geomspace(1e-6, 1e2, 30))
+
+
+def test_default_ridges_follow_the_size_of_the_kernel(X, y, weights):
+    model = KernelRidgeCV(100.0 * Linear()).fit(X, y, weights)
+    unit = np.average(100.0 * (X**2).sum(axis=1), weights=weights)
+    assert_allclose(model.cv_results_["alpha"], unit * np.geomspace(1e-6, 1e2, 30))
+
+
+def test_sparse_rows_give_the_same_choice(X, y):
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense, sparse = (KernelRidgeCV().fit(rows, y) for rows in (X, sp.csr_array(X)))
+    assert sparse.best_index_ == dense.best_index_
+    assert_allclose(sparse.cv_results_["mean_test_score"], dense.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 5, LeaveOneGroupOut()], ids=str)
+def test_rows_of_no_weight_are_dropped_rows(X, y, weights, cv):
+    weights = weights * (np.arange(N) % 3 > 0)
+    used, groups = weights > 0, np.arange(N) // 6
+    if cv == 5:
+        cv = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(9)]
+        place = np.cumsum(used) - 1
+        kept = [tuple(place[rows[used[rows]]] for rows in pair) for pair in cv]
+    else:
+        kept = cv
+    model = KernelRidgeCV(KERNELS, ALPHAS, cv=cv).fit(X, y, weights, groups=groups)
+    dropped = KernelRidgeCV(KERNELS, ALPHAS, cv=kept)
+    dropped.fit(X[used], y[used], weights[used], groups=groups[used])
+    scores = (m.cv_results_["mean_test_score"] for m in (model, dropped))
+    assert_allclose(*scores, rtol=1e-9)
+    assert_allclose(model.predict(X), dropped.predict(X), rtol=1e-9)
+
+
+def test_rows_that_occur_twice_have_the_scores_of_repeated_fits(X, y):
+    X, y = np.tile(X[:20], (2, 1)), np.tile(y[:20], 2)
+    model = KernelRidgeCV(Gaussian(0.5), [1e-6, 1e-3]).fit(X, y)
+    expected = refitted(model, X, y, np.ones(40), list(LeaveOneOut().split(X)))
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+
+
+def test_constant_targets_are_predicted_exactly(X):
+    model = KernelRidgeCV().fit(X, np.full(N, 3.5))
+    assert_allclose(model.predict(X), 3.5)
+    assert_allclose(model.cv_results_["mean_test_score"], 0.0, atol=1e-18)
+
+
+def test_two_rows_are_enough():
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS).fit([[0.0], [1.0]], [1.0, 3.0])
+    assert_allclose(model.cv_results_["mean_test_score"], -4.0)
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv"])
+def test_one_row_is_refused(cv):
+    with pytest.raises(ValueError, match=r"n_samples = 1 .* give at least 2"):
+        KernelRidgeCV(cv=cv).fit([[0.0]], [1.0])
+    with pytest.raises(ValueError, match=r"n_samples = 1 .* give at least 2"):
+        KernelRidgeCV(cv=cv).fit([[0.0], [1.0]], [1.0, 2.0], [1.0, 0.0])
+
+
+def test_fewer_rows_than_folds_are_refused(X, y):
+    with pytest.raises(ValueError, match=r"n_splits=5 greater than the number of samples"):
+        KernelRidgeCV(cv=5).fit(X[:4], y[:4])
+
+
+def test_a_fold_without_training_rows_is_refused(X, y):
+    with pytest.raises(ValueError, match="leaves no row of positive weight to train on"):
+        KernelRidgeCV(cv=[([0, 1], [2, 3])]).fit(X, y, (np.arange(N) > 1).astype(float))
+    with pytest.raises(ValueError, match="holds out no row of positive weight"):
+        KernelRidgeCV(cv=[([2, 3], [0, 1])]).fit(X, y, (np.arange(N) > 1).astype(float))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (dict(cv="jackknife"), r"cv must be 'loo', 'gcv', .* got 'jackknife'"),
+        (dict(cv="gcv", scoring="r2"), "cv='gcv' predicts no held-out rows"),
+        (dict(alphas=[]), r"alphas must be a number or a list of numbers, got \[\]"),
+        (dict(alphas=[1.0, -2.0]), "alphas must be finite and not negative, got -2"),
+        (dict(alphas=[np.nan]), "alphas must be finite and not negative, got nan"),
+        (dict(alphas="many"), "alphas must be a number or a list of numbers, got 'many'"),
+        (dict(kernels=[]), "kernels must hold at least one kernel"),
+        (dict(kernels="no such kernel"), "no kernel has this name"),
+        (dict(kernels={"lenght_scale": [1.0]}), "did you mean 'length_scale'"),
+        (dict(scoring="no such score"), "no such score"),
+        (dict(memory="much"), "memory must be"),
+    ],
+    ids=str,
+)
+def test_settings_that_mean_nothing_are_refused(X, y, settings, said):
+    with pytest.raises(ValueError, match=said):
+        KernelRidgeCV(**settings).fit(X, y)
+
+
+def test_weights_that_are_all_zero_are_refused(X, y):
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        KernelRidgeCV().fit(X, y, np.zeros(N))
+
+
+def test_no_ridge_at_all_may_be_a_candidate(X, y):
+    model = KernelRidgeCV(Exponential(1.0), [0.0, 1e-3]).fit(X, y)
+    expected = refitted(model, X, y, np.ones(N), list(LeaveOneOut().split(X)))
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-7)
+
+
+def test_a_singular_candidate_is_refused_with_the_reason(X, y):
+    with pytest.raises(ValueError, match=r"needs an invertible|singular to working"):
+        KernelRidgeCV(Linear(), [1.0, 0.0]).fit(X, y)
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 5])
+def test_an_indefinite_matrix_is_refused_with_its_witness(cv):
+    K = np.eye(20)
+    K[0, 1] = K[1, 0] = 2.0
+    with pytest.raises(IndefiniteKernelError) as refusal:
+        KernelRidgeCV("precomputed", [10.0, 0.01], cv=cv).fit(K, np.arange(20.0))
+    witness = refusal.value.witness
+    assert witness.coefficients @ witness.points @ witness.coefficients < 0.0
+
+
+@pytest.mark.parametrize(("cv", "needed"), [("loo", "0.04 MB"), ("gcv", "0.02 MB")])
+def test_more_memory_than_allowed_is_refused(X, y, cv, needed):
+    with pytest.raises(MemoryLimitError, match=rf"needs {needed} but the limit is 0\.01 MB"):
+        KernelRidgeCV(cv=cv, memory="10KB").fit(X, y)
+
+
+def test_little_memory_gives_the_same_scores(X, y):
+    plenty, little = (KernelRidgeCV(memory=memory).fit(X, y) for memory in ("1GB", "45KB"))
+    assert_allclose(
+        little.cv_results_["mean_test_score"], plenty.cv_results_["mean_test_score"], rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_the_number_of_threads_changes_no_bit(monkeypatch, X, y, threads):
+    expected = KernelRidgeCV().fit(X, y).cv_results_["mean_test_score"]
+    monkeypatch.setenv("MERCER_THREADS", threads)
+    assert_array_equal(KernelRidgeCV().fit(X, y).cv_results_["mean_test_score"], expected)
+
+
+def test_what_was_done_is_said(X, y):
+    said = KernelRidgeCV(KERNELS, ALPHAS).fit(X, y).search_
+    assert said == "3 kernels and 9 candidates by leave-one-out on 50 rows"
