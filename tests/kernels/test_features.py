@@ -85,7 +85,7 @@ def composites(parts):
     )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(kernel=st.recursive(leaves, composites, max_leaves=4), seed=st.integers(0, 1000))
 def test_inner_products_of_features_are_the_kernel(kernel, seed):
     rng = np.random.default_rng(seed)
