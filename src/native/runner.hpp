@@ -1,0 +1,319 @@
+// The program of a job run on one tile, a strip of rows at a time: packed columns, packed rows, and
+// slots for every intermediate result. Internal linkage: each processor level gets its own copy.
+#pragma once
+
+#include "job.hpp"
+#include "maps.hpp"
+#include "panels.hpp"
+
+namespace {
+
+using namespace mercer;
+
+// From this many columns on, squared distances come from inner products where digits allow.
+constexpr Index product_form_width = 16;
+// A squared distance this small beside the norms is recomputed by differences.
+template <class T> constexpr T near = static_cast<T>(0x1p-10);
+// Largest sum of squared norms, in units of the length scale, that leaves the digits promised.
+template <class T> constexpr double reach = sizeof(T) == 8 ? 500.0 : 8.0;
+// A packed panel of columns should fit in the second cache.
+constexpr Index panel_bytes = 1 << 20;
+
+template <class T> Index widest(const Job& job) {
+    Index width = 1;
+    for (int i = 0; i < job.n_leaves; ++i)
+        if (job.leaves[i].kind != Kind::given && job.leaves[i].width > width)
+            width = job.leaves[i].width;
+    return width;
+}
+
+template <class T> Index panel_columns(const Job& job) {
+    constexpr Index block = Simd<T>::block;
+    Index columns = panel_bytes / (widest<T>(job) * static_cast<Index>(sizeof(T)));
+    columns = columns / block * block;
+    if (columns < block) columns = block;
+    return columns < tile_columns ? columns : tile_columns;
+}
+
+// Working memory of one thread, cut from one aligned piece.
+template <class T> struct Scratch {
+    char* next;
+
+    template <class U> U* cut(Index count) {
+        U* piece = reinterpret_cast<U*>(next);
+        next += (count * static_cast<Index>(sizeof(U)) + 63) / 64 * 64;
+        return piece;
+    }
+};
+
+// The state of one tile: packed columns, and for each strip the packed rows and the slots.
+template <class T> struct Runner {
+    const Job& job;
+    const Tile& tile;
+    Index stride;  // columns of the panel, padded
+    T** columns;   // [panel][k * stride + column]
+    T** centred;   // the same with the centre subtracted, for leaves in product form
+    T** column_norms;
+    T* column_reach;     // largest norm in the panel
+    bool* product_form;  // per leaf, in this tile
+    T** weights;         // per leaf
+    T* rows;             // [k * strip_rows + row], of the panel at hand
+    T* centred_rows;
+    T* row_norms;
+    T* products;  // inner products of the strip, shared by the leaves of a panel
+    T* slots;
+    T* factor;
+
+    T* slot(int i) const { return slots + static_cast<Index>(i) * strip_rows * stride; }
+
+    Runner(const Job& j, const Tile& t, Index padded, Scratch<T>& scratch)
+        : job(j), tile(t), stride(padded) {
+        columns = scratch.template cut<T*>(job.n_panels);
+        centred = scratch.template cut<T*>(job.n_panels);
+        column_norms = scratch.template cut<T*>(job.n_panels);
+        column_reach = scratch.template cut<T>(job.n_panels);
+        product_form = scratch.template cut<bool>(job.n_leaves);
+        weights = scratch.template cut<T*>(job.n_leaves);
+        const Index width = widest<T>(job);
+        rows = scratch.template cut<T>(width * strip_rows);
+        centred_rows = scratch.template cut<T>(width * strip_rows);
+        row_norms = scratch.template cut<T>(strip_rows);
+        products = scratch.template cut<T>(strip_rows * stride);
+        slots = scratch.template cut<T>(job.n_slots * strip_rows * stride);
+        factor = scratch.template cut<T>(stride);
+        for (int p = 0; p < job.n_panels; ++p) {
+            columns[p] = centred[p] = nullptr;
+            column_norms[p] = scratch.template cut<T>(stride);
+        }
+        for (int i = 0; i < job.n_leaves; ++i) {
+            const Leaf& leaf = job.leaves[i];
+            product_form[i] = false;
+            if (leaf.kind == Kind::given) continue;
+            prepare(leaf, i, scratch);
+        }
+    }
+
+    void prepare(const Leaf& leaf, int i, Scratch<T>& scratch) {
+        const Index count = tile.column_end - tile.column_begin;
+        const int p = leaf.panel;
+        if (!columns[p]) {
+            columns[p] = scratch.template cut<T>(leaf.width * stride);
+            pack(leaf.right, tile.column_begin, count, leaf.width, nullptr, columns[p], stride);
+        }
+        weights[i] = nullptr;
+        if (leaf.weights) {
+            weights[i] = scratch.template cut<T>(leaf.width);
+            for (Index k = 0; k < leaf.width; ++k) weights[i][k] = static_cast<T>(leaf.weights[k]);
+        }
+        if (leaf.kind != Kind::squared_distance || leaf.weights ||
+            leaf.width < product_form_width)
+            return;
+        if (!centred[p]) {
+            centred[p] = columns[p];
+            if (leaf.centre) {
+                centred[p] = scratch.template cut<T>(leaf.width * stride);
+                pack(leaf.right, tile.column_begin, count, leaf.width, leaf.centre, centred[p],
+                     stride);
+            }
+            norms(centred[p], leaf.width, stride, column_norms[p]);
+            column_reach[p] = largest(column_norms[p], count);
+        }
+        // Rows are checked strip by strip; columns alone may already be too far out.
+        product_form[i] = leaf.sensitivity * column_reach[p] <= reach<T>;
+    }
+
+    static T largest(const T* values, Index count) {
+        T result = 0;
+        for (Index i = 0; i < count; ++i) result = values[i] > result ? values[i] : result;
+        return result;
+    }
+
+    // Run the program on the rows [begin, begin + count) of the tile's columns.
+    const T* strip(Index begin, Index count) {
+        int packed = -1, multiplied = -1;
+        for (int s = 0; s < job.n_steps; ++s) {
+            const Step& step = job.steps[s];
+            T* target = slot(step.target);
+            switch (step.operation) {
+                case Operation::leaf:
+                    fill_leaf(step.first, begin, count, target, packed, multiplied);
+                    break;
+                case Operation::constant: {
+                    const T b = static_cast<T>(step.b);
+                    for (Index k = 0; k < strip_rows * stride; ++k) target[k] = b;
+                    break;
+                }
+                case Operation::map:
+                    map(step, slot(step.first), target);
+                    break;
+                case Operation::add:
+                    add(step, slot(step.first), slot(step.second), target);
+                    break;
+                case Operation::multiply:
+                    multiply(step, slot(step.first), slot(step.second), target);
+                    break;
+                case Operation::scale_rows:
+                    scale(step, begin, count, slot(step.first), target);
+                    break;
+            }
+        }
+        return slot(job.steps[job.n_steps - 1].target);
+    }
+
+    void fill_leaf(int index, Index begin, Index count, T* target, int& packed, int& multiplied) {
+        const Leaf& leaf = job.leaves[index];
+        if (leaf.kind == Kind::given) {
+            copy_given(leaf, begin, count, target);
+            return;
+        }
+        const int p = leaf.panel;
+        if (packed != p) {
+            pack(leaf.left, begin, count, leaf.width, nullptr, rows, strip_rows);
+            packed = p;
+        }
+        const T* x = rows;
+        const T* z = columns[p];
+        switch (leaf.kind) {
+            case Kind::dot:
+                if (multiplied == p && centred[p] == columns[p]) {
+                    for (Index k = 0; k < strip_rows * stride; ++k) target[k] = products[k];
+                } else {
+                    compare<Dot>(x, z, leaf.width, target, stride);
+                    if (centred[p] == columns[p]) {
+                        for (Index k = 0; k < strip_rows * stride; ++k) products[k] = target[k];
+                        multiplied = p;
+                    }
+                }
+                break;
+            case Kind::squared_distance:
+                if (product_form[index] && rows_in_reach(leaf, begin, count))
+                    expand(leaf, p, count, target, multiplied);
+                else if (leaf.weights)
+                    compare<WeightedSquaredDistance>(x, z, leaf.width, target, stride,
+                                                     weights[index]);
+                else
+                    compare<SquaredDistance>(x, z, leaf.width, target, stride);
+                break;
+            case Kind::manhattan:
+                compare<Manhattan>(x, z, leaf.width, target, stride, weights[index]);
+                break;
+            case Kind::minimum:
+                compare<Minimum>(x, z, leaf.width, target, stride);
+                break;
+            case Kind::chi2:
+                compare<Chi2>(x, z, leaf.width, target, stride);
+                break;
+            case Kind::given:
+                break;
+        }
+    }
+
+    void copy_given(const Leaf& leaf, Index begin, Index count, T* target) {
+        const Index n = tile.column_end - tile.column_begin;
+        const T* values = static_cast<const T*>(leaf.left.data) + begin * leaf.left.row +
+                          tile.column_begin * leaf.left.column;
+        for (Index r = 0; r < strip_rows; ++r)
+            for (Index j = 0; j < stride; ++j)
+                target[r * stride + j] = r < count && j < n
+                                             ? values[r * leaf.left.row + j * leaf.left.column]
+                                             : T(0);
+    }
+
+    bool rows_in_reach(const Leaf& leaf, Index begin, Index count) {
+        if (leaf.centre)
+            pack(leaf.left, begin, count, leaf.width, leaf.centre, centred_rows, strip_rows);
+        norms(leaf.centre ? centred_rows : rows, leaf.width, strip_rows, row_norms);
+        const double far = static_cast<double>(largest(row_norms, count)) + column_reach[leaf.panel];
+        return leaf.sensitivity * far <= reach<T>;
+    }
+
+    // ||x||^2 + ||z||^2 - 2 x'z, with the small ones recomputed by differences.
+    void expand(const Leaf& leaf, int p, Index count, T* target, int& multiplied) {
+        const T* x = leaf.centre ? centred_rows : rows;
+        if (multiplied != p || leaf.centre) {
+            compare<Dot>(x, centred[p], leaf.width, products, stride);
+            multiplied = leaf.centre ? -1 : p;
+        }
+        Index small = 0;
+        for (Index r = 0; r < strip_rows; ++r) {
+            const T norm = row_norms[r];
+            int near_ones = 0;
+            for (Index j = 0; j < stride; ++j) {
+                const T total = norm + column_norms[p][j];
+                const T d = total - T(2) * products[r * stride + j];
+                target[r * stride + j] = d;
+                near_ones += d <= near<T> * total;
+            }
+            if (r < count) small += near_ones;
+        }
+        if (small == 0) return;
+        if (small * 8 > strip_rows * stride) {
+            compare<SquaredDistance>(rows, columns[p], leaf.width, target, stride);
+            return;
+        }
+        const Index n = tile.column_end - tile.column_begin;
+        for (Index r = 0; r < count; ++r)
+            for (Index j = 0; j < n; ++j) {
+                if (target[r * stride + j] > near<T> * (row_norms[r] + column_norms[p][j])) continue;
+                T sum = 0;
+                for (Index k = 0; k < leaf.width; ++k) {
+                    const T t = rows[k * strip_rows + r] - columns[p][k * stride + j];
+                    sum += t * t;
+                }
+                target[r * stride + j] = sum;
+            }
+    }
+
+    void map(const Step& step, const T* source, T* target) {
+        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b);
+        const Index n = strip_rows * stride;
+        switch (step.function) {
+            case Function::identity:
+                for (Index k = 0; k < n; ++k) target[k] = a * source[k] + b;
+                break;
+            case Function::exp:
+                for (Index k = 0; k < n; ++k) target[k] = exponential(a * source[k] + b);
+                break;
+            case Function::tanh:
+                for (Index k = 0; k < n; ++k) target[k] = hyperbolic_tangent(a * source[k] + b);
+                break;
+            case Function::sqrt:
+                for (Index k = 0; k < n; ++k) target[k] = square_root(a * source[k] + b);
+                break;
+            case Function::log1p:
+                for (Index k = 0; k < n; ++k) target[k] = log_one_plus(a * source[k] + b);
+                break;
+            case Function::reciprocal:
+                for (Index k = 0; k < n; ++k) target[k] = T(1) / (a * source[k] + b);
+                break;
+        }
+    }
+
+    void add(const Step& step, const T* first, const T* second, T* target) {
+        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b), c = static_cast<T>(step.c);
+        for (Index k = 0; k < strip_rows * stride; ++k)
+            target[k] = a * first[k] + (c * second[k] + b);
+    }
+
+    void multiply(const Step& step, const T* first, const T* second, T* target) {
+        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b);
+        const T c = static_cast<T>(step.c), d = static_cast<T>(step.d);
+        for (Index k = 0; k < strip_rows * stride; ++k)
+            target[k] = (a * first[k] + b) * (c * second[k] + d);
+    }
+
+    void scale(const Step& step, Index begin, Index count, const T* source, T* target) {
+        const Factor& f = job.factors[step.second];
+        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b);
+        const Index n = tile.column_end - tile.column_begin;
+        for (Index j = 0; j < stride; ++j)
+            factor[j] = j < n ? static_cast<T>(f.right[tile.column_begin + j]) : T(0);
+        for (Index r = 0; r < strip_rows; ++r) {
+            const T left = r < count ? static_cast<T>(f.left[begin + r]) : T(0);
+            for (Index j = 0; j < stride; ++j)
+                target[r * stride + j] = (a * source[r * stride + j] + b) * (left * factor[j]);
+        }
+    }
+};
+
+}  // namespace
