@@ -70,6 +70,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         The columns seen in `fit`.
     """
 
+    # f on a line, where the solver knows it by its values at knots.
+    _interpolant: Interpolant | None = None
+
     def __init__(
         self,
         kernel: Any = "gaussian",
