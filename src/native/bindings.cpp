@@ -159,6 +159,7 @@ NB_MODULE(_native, m) {
     m.def("fill", &fill);
     m.def("multiply", &multiply);
     bind_chain(m);
+    bind_line(m);
     bind_band(m);
     m.def("level", [](const std::string& name) { return std::string(level_named(name).name); });
 }

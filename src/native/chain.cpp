@@ -5,7 +5,6 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -25,12 +24,10 @@ using Numbers = Vector<const double>;
 
 // Conductances are kept below this, so that ratios of them never meet infinity over infinity.
 constexpr double largest = 1e200;
-// Below this a denominator has lost digits to underflow.
-constexpr double least = 1e-290;
 
 // Several ridges at a time, in registers that every processor of 64 bits has.
 typedef double Pair __attribute__((vector_size(16)));
-constexpr int n_pairs = 2, n_lanes = 2 * n_pairs;
+constexpr int n_pairs = 4, n_lanes = 2 * n_pairs;
 
 struct Lanes {
     Pair pairs[n_pairs];
@@ -38,7 +35,8 @@ struct Lanes {
     Lanes(double x = 0.0) {
         for (Pair& p : pairs) p = Pair{x, x};
     }
-    double& operator[](int k) { return reinterpret_cast<double*>(pairs)[k]; }
+    double get(int k) const { return pairs[k / 2][k % 2]; }
+    void set(int k, double x) { pairs[k / 2][k % 2] = x; }
 };
 
 template <class Operation>
@@ -76,7 +74,9 @@ struct Network {
 
     bool has_offset() const { return earth < std::numeric_limits<double>::infinity(); }
 
-    template <class T> T data(Index i, const T& per_alpha) const { return capped(weights[i] * per_alpha); }
+    template <class T> T data(Index i, const T& per_alpha) const {
+        return capped(weights[i] * per_alpha);
+    }
 };
 
 // What lies on one side of a knot, as seen from the knot: the conductance of the link to it, the
@@ -181,10 +181,10 @@ struct Sink {
     int used;
     Lanes sum{};
 
-    void take(Index row, double weight, Lanes e) {
+    void take(Index row, double weight, const Lanes& e) {
         sum = sum + weight * e * e;
         if (residuals)
-            for (int k = 0; k < used; ++k) residuals[k * stride + row] = e[k];
+            for (int k = 0; k < used; ++k) residuals[k * stride + row] = e.get(k);
     }
 };
 
@@ -215,7 +215,7 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
     } else {
         Side<Lanes> left;
         for (Index i = 0; i < c.n; ++i) {
-            if (i % block == 0) starts.push_back(left);
+            if (i % block == 0) starts.push_back(Side<Lanes>{left.link, {}, left.drop, {}});
             if (i + 1 < c.n) left = pass(i, i + 1, left);
         }
     }
@@ -259,89 +259,6 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
     }
 }
 
-// How much the values at two neighbouring knots count between or beyond them.
-struct Share {
-    double first, second;
-};
-
-// (f sinh(v / l) + g sinh(u / l)) / sinh((u + v) / l) at the distances u and v from the knots.
-inline Share bent(double u, double v, double length_scale) {
-    const double p = std::expm1(-u / length_scale), q = std::expm1(-v / length_scale);
-    const double a = -p * (2.0 + p), b = -q * (2.0 + q);
-    const double sum = a + b * (1.0 + p) * (1.0 + p);
-    if (sum > least) return {(1.0 + p) * b / sum, (1.0 + q) * a / sum};
-    return {v / (u + v), u / (u + v)};
-}
-
-struct Curve {
-    const double* knots;
-    Index n;
-    double length_scale;  // infinite: straight lines
-    double root;          // distance from the first knot to the left end of a straight line, where
-                          // it is zero
-
-    Share share(double x, Index i) const {
-        const double* t = knots;
-        const bool straight = std::isinf(length_scale);
-        if (i < 0 && straight) return {1.0 - (t[0] - x) / root, 0.0};
-        if (i < 0) return {std::exp((x - t[0]) / length_scale), 0.0};
-        if (i + 1 == n) return {std::exp((t[i] - x) / length_scale), 0.0};
-        const double u = x - t[i], v = t[i + 1] - x;
-        return straight ? Share{v / (u + v), u / (u + v)} : bent(u, v, length_scale);
-    }
-
-    // The last knot not beyond x, or -1, looked for near knot i first.
-    Index find(double x, Index i) const {
-        if (x < knots[i]) return std::upper_bound(knots, knots + i, x) - knots - 1;
-        for (int tries = 0; tries < 8; ++tries, ++i)
-            if (i + 1 == n || x < knots[i + 1]) return i;
-        return std::upper_bound(knots + i, knots + n, x) - knots - 1;
-    }
-};
-
-void interpolate(const Curve& curve, const double* values, Index width, const double* x,
-                 Index rows, double* out) {
-    Index i = 0;
-    for (Index r = 0; r < rows; ++r) {
-        i = curve.find(x[r], i);
-        const Share s = curve.share(x[r], i);
-        i = std::max<Index>(i, 0);
-        const double* one = values + i * width;
-        const double* two = i + 1 < curve.n ? one + width : one;
-        for (Index k = 0; k < width; ++k)
-            out[r * width + k] = s.first * one[k] + s.second * two[k];
-    }
-}
-
-// K v for K_ij = the product of the decays between i and j: what comes from the left with the knot
-// itself, plus what comes from the right.
-void multiply_decays(const double* decays, const double* v, Index n, Index width, double* out) {
-    for (Index k = 0; k < width; ++k) {
-        double left = 0.0, right = 0.0;
-        for (Index i = 0, j = n - 1; i < n; ++i, --j) {
-            left = i ? v[i * width + k] + decays[i - 1] * left : v[k];
-            right = i ? decays[j] * (v[(j + 1) * width + k] + right) : 0.0;
-            // The first to arrive at a knot writes, the second adds.
-            if (i <= j) out[i * width + k] = left;
-            else out[i * width + k] += left;
-            if (i < j) out[j * width + k] = right;
-            else out[j * width + k] += right;
-        }
-    }
-}
-
-// K v for K_ij = the sum of the lengths up to the lesser of i and j.
-void multiply_lengths(const double* lengths, const double* v, Index n, Index width, double* out) {
-    for (Index k = 0; k < width; ++k) {
-        double sum = 0.0;
-        for (Index i = n - 1; i >= 0; --i) {
-            sum += v[i * width + k];
-            out[i * width + k] = lengths[i] * sum;
-        }
-        for (Index i = 1; i < n; ++i) out[i * width + k] += out[(i - 1) * width + k];
-    }
-}
-
 Network network(const Numbers& links, const Numbers& ground, const Numbers& weights,
                 const Numbers& y, double earth) {
     return {links.data(), ground.data(), weights.data(), y.data(), static_cast<Index>(y.size()),
@@ -354,16 +271,18 @@ void bind_chain(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     m.def(
         "chain_solve",
-        [](Numbers links, Numbers ground, Numbers weights, Numbers y, double per_alpha,
-           double earth, Vector<double> f, Vector<double> a) {
+        [](const Numbers& links, const Numbers& ground, const Numbers& weights, const Numbers& y,
+           double per_alpha, double earth, const Vector<double>& f, const Vector<double>& a) {
             return solve(network(links, ground, weights, y, earth), per_alpha, f.data(), a.data());
         },
         Release());
     m.def(
         "chain_held_out",
-        [](Numbers links, Numbers ground, Numbers weights, Numbers y, Numbers per_alpha,
-           double earth, std::optional<Vector<const std::int64_t>> starts, Numbers row_weights,
-           Numbers row_steps, Vector<double> sums, std::optional<Matrix<double>> residuals) {
+        [](const Numbers& links, const Numbers& ground, const Numbers& weights, const Numbers& y,
+           const Numbers& per_alpha, double earth,
+           const std::optional<Vector<const std::int64_t>>& starts, const Numbers& row_weights,
+           const Numbers& row_steps, const Vector<double>& sums,
+           const std::optional<Matrix<double>>& residuals) {
             const Network c = network(links, ground, weights, y, earth);
             const Rows rows{starts ? starts->data() : nullptr, row_weights.data(),
                             row_steps.data()};
@@ -372,33 +291,14 @@ void bind_chain(nb::module_& m) {
             for (Index k = 0; k < count; k += n_lanes) {
                 const int used = static_cast<int>(std::min<Index>(n_lanes, count - k));
                 Lanes ridges;
-                for (int j = 0; j < n_lanes; ++j) ridges[j] = per_alpha(k + std::min(j, used - 1));
+                for (int j = 0; j < n_lanes; ++j)
+                    ridges.set(j, per_alpha(k + std::min(j, used - 1)));
                 Sink sink{residuals ? residuals->data() + k * stride : nullptr, stride, used};
                 if (c.has_offset()) held_out<true>(c, ridges, rows, sink);
                 else held_out<false>(c, ridges, rows, sink);
-                for (int j = 0; j < used; ++j) sums(k + j) = sink.sum[j];
+                for (int j = 0; j < used; ++j) sums(k + j) = sink.sum.get(j);
             }
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
-    const auto bind_product = [&m](const char* name, auto multiply) {
-        m.def(
-            name,
-            [multiply](Numbers between, Matrix<const double> V, Matrix<double> out) {
-                multiply(between.data(), V.data(), static_cast<Index>(V.shape(0)),
-                         static_cast<Index>(V.shape(1)), out.data());
-            },
-            Release());
-    };
-    bind_product("chain_multiply_decays", multiply_decays);
-    bind_product("chain_multiply_lengths", multiply_lengths);
-    m.def(
-        "chain_interpolate",
-        [](Numbers knots, Matrix<const double> values, double length_scale, double root, Numbers x,
-           Matrix<double> out) {
-            const Curve curve{knots.data(), static_cast<Index>(knots.size()), length_scale, root};
-            interpolate(curve, values.data(), static_cast<Index>(values.shape(1)), x.data(),
-                        static_cast<Index>(x.size()), out.data());
-        },
-        Release());
 }

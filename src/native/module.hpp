@@ -4,4 +4,5 @@
 #include <nanobind/nanobind.h>
 
 void bind_chain(nanobind::module_& m);
+void bind_line(nanobind::module_& m);
 void bind_band(nanobind::module_& m);

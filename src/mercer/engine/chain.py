@@ -18,7 +18,7 @@ __all__ = ["LARGEST", "Network", "Rows", "interpolate", "multiply_decays", "mult
 Array = NDArray[np.float64]
 
 # Ridges that the native core treats together, and positions worth a thread of their own.
-LANES = 4
+LANES = 8
 POSITIONS = 50_000
 # Positions from which on it pays to sort them first.
 MANY = 1000

@@ -113,8 +113,10 @@ class ChainGram(StreamedGram):
         columns = V.reshape(len(V), -1).astype(np.float64, copy=False)
         Z = self.knots.sums(self.knots.ascending(columns))
         KZ = self._product_at_knots(Z)
-        KZ *= self.factor
-        KZ += self.constant * Z.sum(axis=0)
+        if self.factor != 1.0:
+            KZ *= self.factor
+        if self.constant > 0.0:
+            KZ += self.constant * Z.sum(axis=0)
         KV = self.knots.as_given(self.knots.repeated(KZ))
         return KV.reshape(V.shape).astype(np.result_type(self.dtype, V.dtype), copy=False)
 
@@ -159,8 +161,8 @@ def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
             h[0], h[1:] = beyond, t[:-1]
             beyond = t[-1]
             h += t
-    ground[-1] = 1.0 + beyond
-    ground *= 0.5
+            h *= 0.5
+    ground[-1] = 0.5 * (1.0 + beyond)
     return decays, links, ground
 
 

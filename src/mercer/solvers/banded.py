@@ -21,6 +21,8 @@ from mercer.solvers.solution import Solution
 Array = NDArray[np.float64]
 
 ENTRIES_AT_A_TIME = 1 << 14
+# Below this a sum of squares may have lost digits to underflow.
+TINY = 1e-280
 # Beyond this ridge nothing changes any more, and the weights must not vanish beside it.
 LEAST_PER_ALPHA = 1e-250
 
@@ -137,13 +139,14 @@ class ChainSystem:
             self.knots.sums(self.rows.weights),
             self._earth(),
         )
-        # What of an offset is known beforehand: the rest is small, and so are its errors.
         self.centre = np.zeros(y.shape[1])
         if problem.fit_intercept:
+            # What of an offset is known beforehand: the rest is small, and so are its errors.
             # By einsum: BLAS would start its threads, which costs more than the sum.
             w = self.network.weights
             self.centre = np.einsum("i,ij->j", w, y) / w.sum()
-        self.y = np.ascontiguousarray((y - self.centre).T)  # (targets, knots)
+            y = y - self.centre
+        self.y = np.ascontiguousarray(y.T)  # (targets, knots)
 
     def _earth(self) -> float:
         """Return the penalty of the ground's voltage, which is the offset or the constant."""
@@ -189,35 +192,42 @@ class ChainSystem:
         per_alpha = self._per_alpha(alphas)
         return self.network.held_out(self.y[k], self.steps[k], self.rows, per_alpha, residuals)
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def proved(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Return the relative residual, and a bound on ||f - f*|| as in `Bordered.radius`."""
-        alpha, weights, y = self.problem.alpha, self.problem.weights, self.problem.y
-        Ka = self.gram @ a
-        unit = np.maximum(y.max(axis=0), -y.min(axis=0))
-        unit[unit == 0.0] = 1.0
-        squares = np.zeros((3, len(alpha)))
-        # A block at a time, so that the residual r is never stored.
-        for rows in row_blocks(y.shape, ENTRIES_AT_A_TIME):
-            w = weights[rows, None]
-            r = a[rows] / w
-            r *= alpha
-            r += Ka[rows]
-            r += b
-            np.subtract(y[rows], r, out=r)
-            r /= unit
-            parts = (r * r, w * r * r, (y[rows] / unit) ** 2)
-            squares += [part.sum(axis=0) for part in parts]
+        alpha, Ka, unit = self.problem.alpha, self.gram @ a, np.ones(len(b))
+        squares = self._squares(a, b, Ka, unit)
+        if not (np.isfinite(squares).all() and (squares[2] > TINY).all()):
+            # Measured in units of the largest target their squares are in range.
+            unit = np.maximum(np.abs(self.problem.y).max(axis=0), TINY)
+            squares = self._squares(a, b, Ka, unit)
         plain, weighted, size = np.sqrt(squares)
         if not np.isfinite(plain).all():
             raise ValueError(f"the coefficients overflow at alpha = {alpha.min():g}; raise alpha")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            residual = np.where(plain > 0.0, plain / size, 0.0)
-            radius = np.where(alpha > 0.0, weighted * unit / (2.0 * np.sqrt(alpha)), np.inf)
+        residual = np.where(plain > 0.0, plain / size, 0.0)
+        radius = np.where(alpha > 0.0, weighted * unit / (2.0 * np.sqrt(alpha)), np.inf)
         if self.problem.fit_intercept:
             # 1 / 1'A^-1 1, the least z'Az with 1'z = 1, is at most that of a z on the first knot.
             least = self.gram.first + alpha / self.network.weights[0]
             radius += np.abs(a.sum(axis=0)) * np.sqrt(least)
         return residual, radius
+
+    def _squares(self, a: Array, b: Array, Ka: Array, unit: Array) -> Array:
+        """Return the sums of r^2, w r^2 and y^2 for r = y - (K + alpha W^-1) a - b."""
+        squares = np.zeros((3, len(b)))
+        # A block at a time, so that r is never stored.
+        for rows in row_blocks(a.shape, ENTRIES_AT_A_TIME):
+            w, y = self.problem.weights[rows], self.problem.y[rows] / unit
+            r = a[rows] / w[:, None]
+            r *= self.problem.alpha
+            r += Ka[rows]
+            r += b
+            r /= -unit
+            r += y
+            squares[0] += np.einsum("ij,ij->j", r, r)
+            squares[1] += np.einsum("i,ij,ij->j", w, r, r)
+            squares[2] += np.einsum("ij,ij->j", y, y)
+        return squares
 
     def _per_alpha(self, alphas: Any) -> Array:
         """Return the factor of K0 over every ridge, infinite at zero."""

@@ -41,7 +41,10 @@ class RidgeProblem:
         """The rows that count: those of zero weight have no equation and coefficient zero."""
         with np.errstate(divide="ignore", over="ignore"):
             # A weight so small that alpha / w overflows is zero as well.
-            return (self.weights > 0) & np.isfinite(self.alpha.max() / self.weights)
+            alpha, least = self.alpha.max(), self.weights.min()
+            if least > 0 and np.isfinite(alpha / least):
+                return np.ones(len(self.weights), np.bool_)
+            return (self.weights > 0) & np.isfinite(alpha / self.weights)
 
     def on(self, rows: NDArray[np.intp]) -> RidgeProblem:
         """Return the problem of some of the rows."""
