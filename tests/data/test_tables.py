@@ -128,3 +128,9 @@ def test_positions_need_columns():
     refuses(
         ".on(0) needs a table or a matrix, got list of shape (2,)", Gaussian().on(0), ["a", "b"]
     )
+
+
+def test_columns_of_a_table_called_by_numbers_are_selected_by_position():
+    values = np.arange(12.0).reshape(4, 3)
+    table = pd.DataFrame(values, columns=[7, 0, 1])
+    assert_allclose(Gaussian(5.0).on(0, 2)(table), Gaussian(5.0)(values[:, [0, 2]]))

@@ -43,6 +43,13 @@ def test_the_fit_is_that_of_the_mapped_matrix(X, y, rng, how, fit_intercept, sol
     assert_allclose(model.intercept_, expected.intercept_, rtol=1e-9)
 
 
+def test_a_solver_that_iterates_sees_the_repaired_matrix(X, y):
+    settings = dict(alpha=0.1, repair="flip", tol=1e-11)
+    iterated = KernelRidge(KERNEL, solver="cg", random_state=0, **settings).fit(X, y)
+    factored = KernelRidge(KERNEL, solver="cholesky", **settings).fit(X, y)
+    assert_allclose(iterated.predict(X), factored.predict(X))
+
+
 @pytest.mark.parametrize("how", ["clip", "flip"])
 def test_training_rows_are_predicted_as_they_were_fitted(X, y, how):
     model = KernelRidge(KERNEL, 0.1, repair=how).fit(X, y)

@@ -74,7 +74,8 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
         raise ValueError(f"no column {_listed(missing)} in the table; it has {_listed(names)}")
     if isinstance(X, Mapping):
         return {name: X[name] for name in wanted}
-    return _frame(X).select(wanted).to_native()
+    # By position, since the columns of a table may be called by numbers as well.
+    return _frame(X)[:, [names.index(c) for c in wanted]].to_native()
 
 
 def table_matrix(X: Any, name: str) -> NDArray[Any]:

@@ -80,7 +80,7 @@ def _is_kept(kernel: Kernel, X: Any) -> bool:
     """Whether the rows are no matrix of numbers, and the kernel takes them apart by itself."""
     if _reads_matrix(kernel):
         return False
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sp.issparse(X):
         raise ValueError("X is a dict of columns; pass a pandas or polars table, or an array")
     return not _is_matrix(X)
 

@@ -43,6 +43,10 @@ class RepairedGram(Gram):
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float64)
 
+    @property
+    def held_bytes(self) -> int:
+        return self.gram.held_bytes + int(self.added.F.nbytes)
+
     def product(self, V: Array) -> Array:
         return self.gram.product(V) + self.added.product(V)
 

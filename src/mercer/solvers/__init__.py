@@ -3,13 +3,14 @@
 from mercer.solvers.banded import Banded, ChainSolution
 from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.cholesky import Cholesky, NegativeForm
+from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.choose import as_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.path import Fits, RidgePath
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.primal import Primal
+from mercer.solvers.refusals import NegativeForm
 from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 __all__ = [

@@ -16,6 +16,7 @@ from mercer.engine.chain import Network, Rows
 from mercer.engine.threads import in_threads
 from mercer.gram import ChainGram, Gram
 from mercer.solvers.bordered import RidgeProblem
+from mercer.solvers.refusals import overflow
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -203,7 +204,7 @@ class ChainSystem:
             squares = self._squares(a, b, Ka, unit)
         plain, weighted, size = np.sqrt(squares)
         if not np.isfinite(plain).all():
-            raise ValueError(f"the coefficients overflow at alpha = {alpha.min():g}; raise alpha")
+            raise overflow(float(alpha.min()))
         residual = np.where(plain > 0.0, plain / size, 0.0)
         radius = np.where(alpha > 0.0, weighted * unit / (2.0 * np.sqrt(alpha)), np.inf)
         if self.problem.fit_intercept:

@@ -14,30 +14,22 @@ from mercer.gram import Gram
 from mercer.solvers.blockcg import CurvatureError
 from mercer.solvers.bordered import Answer, Bordered, RidgeProblem, relative_norm
 from mercer.solvers.rates import machine_rates
+from mercer.solvers.refusals import (
+    EPS,
+    indefinite,
+    not_finite,
+    not_invertible,
+    overflow,
+    singular,
+)
 from mercer.solvers.single import SingleFactor, predicted_steps
 from mercer.solvers.solution import Solution
 from mercer.solvers.triangles import TwoTriangles
 
 Array = NDArray[np.float64]
 
-EPS = float(np.finfo(np.float64).eps)
-# Relative error granted to an entry of K before c'Kc < 0 counts as a refutation.
-ENTRY = 1e-12
-NOT_FINITE = (
-    "the Gram matrix holds entries that are not finite; scale the columns, or choose a kernel "
-    "that does not overflow on them"
-)
 # Below this many rows either factor takes a moment, and float64 needs no refinement.
 SMALL = 2000
-
-
-@dataclass(frozen=True, eq=False)
-class NegativeForm:
-    """Coefficients c, one per row of the Gram matrix, with c'Kc < 0 beyond rounding."""
-
-    coefficients: Array
-    value: float
-    rounding_bound: float
 
 
 @dataclass(frozen=True)
@@ -144,52 +136,21 @@ def factored(matrix: TwoTriangles, alpha: float, weights: Array) -> None:
     order = matrix.factor(alpha / weights)
     if order > 0 or not np.isfinite(matrix.diagonal).all():
         _check_entries(matrix)
-        _check_semidefinite(matrix, order)
-        raise singular(alpha, len(matrix), matrix.diagonal.max())
+        raise _indefinite(matrix, order) or singular(alpha, len(matrix), matrix.diagonal.max())
     if alpha == 0.0 and (rcond := matrix.reciprocal_condition()) < EPS:
         raise not_invertible(rcond)
 
 
-def singular(alpha: float, n: int, largest: float) -> ValueError:
-    """Return the refusal of a ridge that is lost beside a semi-definite K."""
-    return ValueError(
-        f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha "
-        f"(rounding alone asks for {10 * n * EPS * largest:.1g}) or drop repeated rows"
-    )
-
-
-def not_invertible(rcond: float) -> ValueError:
-    """Return the refusal of no ridge at all for a singular K."""
-    return ValueError(
-        "alpha = 0 needs an invertible Gram matrix, but this one is singular to working "
-        f"precision (reciprocal condition number {rcond:.1g}); use alpha > 0 or drop repeated rows"
-    )
-
-
-def _check_semidefinite(matrix: TwoTriangles, order: int) -> None:
-    """Refuse K with a witness where the failed minor shows that it is indefinite."""
+def _indefinite(matrix: TwoTriangles, order: int) -> IndefiniteKernelError | None:
+    """Return the refusal of K where the failed minor shows that it is indefinite."""
     c = matrix.negative_direction(order)
     value = float(c @ matrix.gram_product(c[:, None])[:, 0])
-    refuse_negative(c, value, float(np.abs(c) @ matrix.absolute_product(np.abs(c))), order)
-
-
-def refuse_negative(c: Array, value: float, magnitude: float, terms: int) -> None:
-    """Refuse K with the witness c if c'Kc = `value` is negative beyond its rounding.
-
-    `magnitude` is |c|'|K||c|, and `terms` the number of rows at which c is not zero.
-    """
-    bound = ((2 * terms + 2) * EPS + ENTRY) * magnitude
-    if value < -bound:
-        raise IndefiniteKernelError(
-            f"the Gram matrix is not positive semi-definite: c'Kc = {value:.3g} for the unit "
-            f"vector c of the witness, beyond rounding ({bound:.1g}); use another kernel",
-            NegativeForm(c, value, bound),
-        )
+    return indefinite(c, value, float(np.abs(c) @ matrix.absolute_product(np.abs(c))), order)
 
 
 def _check_entries(matrix: TwoTriangles) -> None:
     if not matrix.is_finite():
-        raise ValueError(NOT_FINITE)
+        raise not_finite()
 
 
 def _check_finite(r: Array, matrix: TwoTriangles, alpha: float) -> None:
@@ -197,8 +158,3 @@ def _check_finite(r: Array, matrix: TwoTriangles, alpha: float) -> None:
     if not np.isfinite(r).all():
         _check_entries(matrix)
         raise overflow(alpha)
-
-
-def overflow(alpha: float) -> ValueError:
-    """Return the refusal of a ridge that is too small for float64 to hold what follows from it."""
-    return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")

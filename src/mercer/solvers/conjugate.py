@@ -9,15 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
 from mercer.data.memory import gigabytes
-from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram, ScaledGram
 from mercer.solvers.blockcg import CurvatureError
 from mercer.solvers.bordered import Bordered, RidgeProblem, relative_norm
-from mercer.solvers.cholesky import ENTRY, EPS, NegativeForm
 from mercer.solvers.iterated import IteratedFactor, Progress
 from mercer.solvers.pivots import Pivots
+from mercer.solvers.refusals import indefinite_along, not_finite, overflow, singular
 from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 Array = NDArray[np.float64]
@@ -25,10 +23,6 @@ Array = NDArray[np.float64]
 STEPS = 1000
 # The iteration ends a little below the tolerance, which the measured residual has to meet.
 MARGIN = 0.25
-# Relative error granted to an entry of a matrix in single precision.
-SINGLE = 1e-5
-# Entries read at a time: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -166,31 +160,10 @@ def _measured(A: IteratedFactor, system: Bordered, roots: Array) -> tuple[Array,
 
 def _refusal(gram: Gram, c: Array, alpha: float) -> ValueError:
     """Return the error that a direction of no positive curvature stands for."""
-    c = c / np.linalg.norm(c)
-    value = magnitude = 0.0
-    for rows in row_blocks(gram.shape, ENTRIES_AT_A_TIME):
-        block = gram.rows(rows).astype(np.float64, copy=False)
-        value += float(c[rows] @ (block @ c))
-        magnitude += float(np.abs(c[rows]) @ (np.abs(block) @ np.abs(c)))
-    entry = SINGLE if gram.dtype == np.float32 else ENTRY
-    bound = ((2 * len(c) + 2) * EPS + entry) * magnitude
-    if value < -bound:
-        return IndefiniteKernelError(
-            f"the Gram matrix is not positive semi-definite: c'Kc = {value:.3g} for the unit "
-            f"vector c of the witness, beyond rounding ({bound:.1g}); use another kernel",
-            NegativeForm(c, value, bound),
-        )
-    return ValueError(
-        f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha or "
-        "drop repeated rows"
-    )
+    largest = float(gram.diagonal().max())
+    return indefinite_along(gram, c) or singular(alpha, len(gram), largest)
 
 
 def _overflow(gram: Gram, alpha: float) -> ValueError:
     """Return the error that products which are not finite stand for."""
-    if np.isfinite(gram @ np.ones(len(gram))).all():
-        return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
-    return ValueError(
-        "the Gram matrix holds entries that are not finite; scale the columns, or choose a "
-        "kernel that does not overflow on them"
-    )
+    return overflow(alpha) if np.isfinite(gram @ np.ones(len(gram))).all() else not_finite()

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
 from mercer.data.blocks import half_blocks, row_blocks
+from mercer.solvers.refusals import EPS
 
 Array = NDArray[np.float64]
 
-EPS = float(np.finfo(np.float64).eps)
 # Entries of a block: 2 MB, which stays in cache between centring and multiplying.
 ENTRIES_AT_A_TIME = 1 << 18
 # Rows of a block at least, since every block is added to all of Phi'Phi.

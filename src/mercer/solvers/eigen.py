@@ -11,25 +11,21 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr2
 
-from mercer.data.blocks import row_blocks
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.solvers.bordered import RidgeProblem, relative_norm, residual_radius
-from mercer.solvers.cholesky import (
+from mercer.solvers.cholesky import is_large
+from mercer.solvers.refusals import (
     EPS,
-    NOT_FINITE,
-    is_large,
+    indefinite_along,
+    not_finite,
     not_invertible,
     overflow,
-    refuse_negative,
     singular,
 )
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
-
-# Entries of K computed at a time: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class Spectrum:
         check_fits(gram.shape, np.float64, gram.memory // 3)
         K = gram.fresh()
         if not np.isfinite(K).all():
-            raise ValueError(NOT_FINITE)
+            raise not_finite()
         K *= roots
         K *= roots[:, None]
         mirror = _mirror(roots) if fit_intercept else None
@@ -122,9 +118,8 @@ class Spectrum:
         return self._restored(self.vectors @ C)
 
     def lowest(self) -> Array:
-        """Return the unit vector c that makes c'Kc as negative as the lowest eigenvalue says."""
-        c = self._restored(self.vectors[:, :1])[:, 0]
-        return np.asarray(c / np.linalg.norm(c))
+        """Return the vector c that makes c'Kc as negative as the lowest eigenvalue says."""
+        return self._restored(self.vectors[:, :1])[:, 0]
 
     @property
     def _skipped(self) -> int:
@@ -172,11 +167,8 @@ def _check_positive(spectrum: Spectrum, alpha: float, gram: Gram) -> None:
     low, high = spectrum.s[0] + alpha, np.abs(spectrum.s).max() + alpha
     if low >= EPS * high and low > 0.0:
         return
-    c = spectrum.lowest()
-    magnitude = 0.0
-    for rows in row_blocks(gram.shape, ENTRIES_AT_A_TIME):
-        magnitude += float(np.abs(c[rows]) @ (np.abs(gram.rows(rows)) @ np.abs(c)))
-    refuse_negative(c, float(c @ (gram @ c)), magnitude, len(c))
+    if (refusal := indefinite_along(gram, spectrum.lowest())) is not None:
+        raise refusal
     if alpha == 0.0:
         raise not_invertible(max(low, 0.0) / high if high > 0.0 else 0.0)
-    raise singular(alpha, len(c), float(gram.diagonal().max()))
+    raise singular(alpha, len(gram), float(gram.diagonal().max()))

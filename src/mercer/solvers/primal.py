@@ -15,8 +15,8 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from mercer.gram import Gram, LowRankGram
 from mercer.gram.operator import check_fits
 from mercer.solvers.bordered import RidgeProblem, relative_norm
-from mercer.solvers.cholesky import overflow
-from mercer.solvers.design import EPS, Design, design_of
+from mercer.solvers.design import Design, design_of
+from mercer.solvers.refusals import EPS, overflow
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]

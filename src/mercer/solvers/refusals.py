@@ -1,0 +1,98 @@
+"""What a solver says where there is no answer: why, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.blocks import row_blocks
+from mercer.errors import IndefiniteKernelError
+from mercer.gram import Gram
+
+Array = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+# Relative error granted to an entry of K before c'Kc < 0 counts as a refutation.
+ENTRY = 1e-12
+# The same for a matrix in float32.
+SINGLE = 1e-5
+# Entries of K computed at a time: 8 MB.
+ENTRIES_AT_A_TIME = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeForm:
+    """Coefficients c, one per row of the Gram matrix, with c'Kc < 0 beyond rounding."""
+
+    coefficients: Array
+    value: float
+    rounding_bound: float
+
+
+def indefinite(
+    c: Array, value: float, magnitude: float, terms: int, entry: float = ENTRY
+) -> IndefiniteKernelError | None:
+    """Return the refusal of K with the witness c if c'Kc is negative beyond rounding, or None.
+
+    Parameters
+    ----------
+    c : array of shape (n,)
+        A unit vector.
+    value, magnitude : float
+        c'Kc and |c|'|K||c|.
+    terms : int
+        Rows up to the last at which c is not zero.
+    entry : float
+        Relative error granted to an entry of K.
+    """
+    bound = ((2 * terms + 2) * EPS + entry) * magnitude
+    if value >= -bound:
+        return None
+    return IndefiniteKernelError(
+        f"the Gram matrix is not positive semi-definite: c'Kc = {value:.3g} for the unit "
+        f"vector c of the witness, beyond rounding ({bound:.1g}); use another kernel",
+        NegativeForm(c, value, bound),
+    )
+
+
+def indefinite_along(gram: Gram, c: Array) -> IndefiniteKernelError | None:
+    """Return the refusal of K if c'Kc, computed from its entries, is negative beyond rounding."""
+    c = c / np.linalg.norm(c)
+    value = magnitude = 0.0
+    for rows in row_blocks(gram.shape, ENTRIES_AT_A_TIME):
+        block = gram.rows(rows).astype(np.float64, copy=False)
+        value += float(c[rows] @ (block @ c))
+        magnitude += float(np.abs(c[rows]) @ (np.abs(block) @ np.abs(c)))
+    entry = SINGLE if gram.dtype == np.float32 else ENTRY
+    return indefinite(c, value, magnitude, len(c), entry)
+
+
+def singular(alpha: float, n: int, largest: float) -> ValueError:
+    """Return the refusal of a ridge that is lost beside a K with this largest diagonal entry."""
+    return ValueError(
+        f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha "
+        f"(rounding alone asks for {10 * n * EPS * largest:.1g}) or drop repeated rows"
+    )
+
+
+def not_invertible(rcond: float) -> ValueError:
+    """Return the refusal of no ridge at all for a singular K."""
+    return ValueError(
+        "alpha = 0 needs an invertible Gram matrix, but this one is singular to working "
+        f"precision (reciprocal condition number {rcond:.1g}); use alpha > 0 or drop repeated rows"
+    )
+
+
+def not_finite() -> ValueError:
+    """Return the refusal of a K that overflowed."""
+    return ValueError(
+        "the Gram matrix holds entries that are not finite; scale the columns, or choose a kernel "
+        "that does not overflow on them"
+    )
+
+
+def overflow(alpha: float) -> ValueError:
+    """Return the refusal of a ridge that is too small for float64 to hold what follows from it."""
+    return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
