@@ -132,5 +132,5 @@ def test_positions_need_columns():
 
 def test_columns_of_a_table_called_by_numbers_are_selected_by_position():
     values = np.arange(12.0).reshape(4, 3)
-    table = pd.DataFrame(values, columns=[7, 0, 1])
+    table = pytest.importorskip("pandas").DataFrame(values, columns=[7, 0, 1])
     assert_allclose(Gaussian(5.0).on(0, 2)(table), Gaussian(5.0)(values[:, [0, 2]]))
