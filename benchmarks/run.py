@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-ROOMS = ("engine",)
+ROOMS = ("engine", "selection")
 
 
 def main() -> None:
