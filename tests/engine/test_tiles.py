@@ -203,8 +203,11 @@ def test_products_of_large_n_need_little_memory():
 @pytest.mark.parametrize("call", ["evaluate(program, X, Z, out)", "apply(program, X, None, v)"])
 def test_ctrl_c_stops_a_long_call(call):
     code = f"""
+        import signal
         import numpy as np
         from mercer.engine import Tile, apply, compile_expression, evaluate
+        # A process started in the background may have been told to ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         t = Tile()
         program = compile_expression(t.exp(-t.sqrt(t.squared_distance(3.0))))
         X = np.random.default_rng(0).normal(size=(400_000, 30))
