@@ -58,7 +58,8 @@ mercer::Leaf leaf_of(nb::tuple t) {
     return leaf;
 }
 
-// Leaves over the same matrices, and with the same centre, share one packed panel.
+// Leaves over the same matrices share one packed panel; at most one of them, the squared distance
+// without weights, has a centre.
 int number_panels(std::vector<mercer::Leaf>& leaves) {
     int panels = 0;
     for (std::size_t i = 0; i < leaves.size(); ++i) {

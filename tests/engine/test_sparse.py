@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from catalogue import ARD, COMPOSITE, SIMPLE, needs_non_negative
 from mercer.engine import apply
@@ -134,3 +134,9 @@ def test_a_function_receives_sparse_rows_as_they_are(rows):
     kernel = FromFunction(lambda X, Z: (X @ Z.T).toarray())
     X = rows(6)
     assert_allclose(kernel(sp.csr_array(X)), X @ X.T, atol=1e-14)
+
+
+def test_many_equal_sparse_rows_are_compared_in_little_memory(rng):
+    row = rng.normal(size=(1, 60)) * (rng.uniform(size=(1, 60)) < 0.5)
+    X = sp.csr_array(np.repeat(row, 700, axis=0))
+    assert_array_equal(Gaussian(1.0)(X), np.ones((700, 700)))

@@ -48,7 +48,7 @@ def test_a_plan_reads_as_text_with_memory_time_reason_and_alternatives(rng):
     assert plan.solver == "cholesky"
     assert plan.memory == 8 * 300**2
     assert plan.seconds > 0.0
-    assert [other.solver for other in plan.alternatives] == ["cg"]
+    assert [other.solver for other in plan.alternatives] == ["eigen", "cg"]
     for word in ("cholesky", "MB", "time", "because", plan.reason, "or           cg"):
         assert word in text
 
@@ -57,8 +57,29 @@ def test_a_plan_allocates_nothing_of_the_size_of_the_gram_matrix():
     X = np.zeros((400_000, 1)) + np.arange(400_000)[:, None]
     plan = KernelRidge(Gaussian(1.0), memory="1GB").plan(X)
     assert plan.solver == "cg"
-    cholesky = next(other for other in plan.alternatives if other.solver == "cholesky")
-    assert cholesky.memory > 10**11
+    assert plan.memory <= 10**9
+    assert plan.alternatives == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "solver"),
+    [
+        ({"solver": "cg"}, "cg"),
+        ({"solver": Cholesky()}, "cholesky"),
+        ({"repair": "clip"}, "cholesky"),
+        ({"alpha": [1.0, 2.0]}, "primal"),
+    ],
+    ids=str,
+)
+def test_a_plan_keeps_to_the_settings_of_the_estimator(settings, solver, rng):
+    assert KernelRidge(Linear(), **settings).plan(rng.normal(size=(50, 2))).solver == solver
+
+
+def test_a_finished_matrix_beyond_the_limit_is_solved_by_products(rng):
+    K = Gaussian(2.0)(rng.normal(size=(300, 2)))
+    model = KernelRidge("precomputed", memory="500KB", random_state=0).fit(K, np.ones(300))
+    assert isinstance(model.solver_, ConjugateGradient)
+    assert model.certificate_.satisfied
 
 
 def test_a_plan_does_not_fit_the_estimator(rng):
@@ -68,5 +89,5 @@ def test_a_plan_does_not_fit_the_estimator(rng):
 
 
 def test_no_route_within_the_memory_is_refused_with_the_least_that_is_needed(rng):
-    with pytest.raises(MemoryLimitError, match=r"no solver fits into 0\.00 MB: cg needs the least"):
+    with pytest.raises(MemoryLimitError, match=r"solver 'cg' needs .* but the limit is 0\.00 MB"):
         KernelRidge(Gaussian(1.0), memory=1000).plan(rng.normal(size=(300, 3)))

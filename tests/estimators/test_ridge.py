@@ -256,3 +256,24 @@ def test_the_score_is_the_coefficient_of_determination(X, y):
     error = ((y[40:] - model.predict(X[40:])) ** 2).sum()
     expected = 1.0 - error / ((y[40:] - y[40:].mean()) ** 2).sum()
     assert_allclose(model.score(X[40:], y[40:]), expected)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_targets_whose_squares_are_no_numbers_are_fitted_and_measured(X, y, scale):
+    plain = KernelRidge(Gaussian(1.0), 0.1).fit(X, y)
+    model = KernelRidge(Gaussian(1.0), 0.1).fit(X, scale * y)
+    assert_allclose(model.dual_coef_, scale * plain.dual_coef_, rtol=1e-9)
+    assert 0.0 < model.certificate_.value < 1e-12
+
+
+def test_the_certificate_of_a_kernel_without_proof_says_what_it_assumes(X, y):
+    assumed = KernelRidge(FromFunction(lambda A, B: A @ B.T), 0.1).fit(X, y).certificate_
+    assert str(assumed).endswith("if the kernel is positive semi-definite")
+    assert "if the kernel" not in str(KernelRidge(Gaussian(1.0), 0.1).fit(X, y).certificate_)
+
+
+def test_zero_weights_and_zero_alpha_go_together(X, y):
+    weights = np.ones(len(X))
+    weights[0] = 0.0
+    model = KernelRidge(Linear(), 0.0, solver="primal").fit(X, y, weights)
+    assert model.dual_coef_[0] == 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from numbers import Real
 from typing import Any
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -29,9 +30,9 @@ def memory_limit(memory: Any = None) -> int:
                 f"memory must be bytes or text such as '512MB' or '4GB', got {memory!r}"
             )
         return int(float(match[1]) * UNITS[match[2].upper()])
-    if isinstance(memory, bool) or not isinstance(memory, int | float) or not memory > 0:
+    if isinstance(memory, bool) or not isinstance(memory, Real) or not float(memory) > 0.0:
         raise ValueError(f"memory must be a positive number of bytes, got {memory!r}")
-    return int(memory)
+    return int(float(memory))
 
 
 def gigabytes(n: float) -> str:

@@ -14,6 +14,9 @@ from mercer.engine.twin import LEAVES, Array
 NEAR = 2.0**-10
 # Largest sum of norms, in units of the length scale, at which the product form keeps 12 digits.
 REACH = 500.0
+# One near pair in so many is too many to be taken one by one, and how many are taken at a time.
+MANY = 64
+PAIRS_AT_A_TIME = 1 << 12
 
 
 def sparse_block(
@@ -60,8 +63,14 @@ def _squared_distance(A: Matrix, B: Matrix, a: Array, b: Array) -> Array:
     norms = a[:, None] + b[None, :]
     D = norms - 2.0 * _product(A, B)
     rows, columns = np.nonzero(NEAR * norms >= D)
-    difference = A[rows] - B[columns]
-    D[rows, columns] = _norms(sp.csr_array(difference) if sp.issparse(difference) else difference)
+    if MANY * len(rows) > D.size:
+        # Row by row would be slower than all differences of the columns in use.
+        used = _used_columns(A, B)
+        return LEAVES["squared_distance"](_dense(A[:, used]), _dense(B[:, used]), None)
+    for start in range(0, len(rows), PAIRS_AT_A_TIME):
+        i, j = rows[start : start + PAIRS_AT_A_TIME], columns[start : start + PAIRS_AT_A_TIME]
+        difference = A[i] - B[j]
+        D[i, j] = _norms(sp.csr_array(difference) if sp.issparse(difference) else difference)
     return D
 
 

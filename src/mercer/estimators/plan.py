@@ -9,13 +9,15 @@ import numpy as np
 
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
-from mercer.gram import ChainGram, Gram, PrecomputedGram, unheld_gram_of
+from mercer.gram import ChainGram, Gram
 from mercer.kernels import Kernel
 from mercer.solvers import Cholesky, RidgeProblem
 from mercer.solvers.rates import machine_rates
 
 # Explicit features cost less than the factor of n rows up to this many for every row.
 FEW_FEATURES = 0.5
+# Bytes for every row and feature: the features, and their singular values where need be.
+FEATURE_BYTES = 24
 # Steps assumed for conjugate gradients, whose number depends on a spectrum not yet known.
 TYPICAL_STEPS = 100
 # Passes over the rows that the recurrences on a chain take, sorting included.
@@ -62,45 +64,41 @@ class Plan:
     __repr__ = __str__
 
 
-def plan_ridge(kernel: Kernel, rows: Any, problem: RidgeProblem, memory: Any) -> Plan:
-    """Return the plan for a kernel with numbers for parameters on the rows that count."""
-    gram = unheld_gram_of(kernel, rows, memory)
+def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, name: str) -> Plan:
+    """Return the plan that has this solver, with what else would fit into the memory."""
     options = {
         o.solver: o
         for o in (
             *_by_features(kernel, rows, problem),
             *_by_chain(gram, problem),
             _by_factor(gram, problem),
+            _by_eigenvalues(gram),
             _by_products(gram, problem),
         )
     }
-    chosen = options[chosen_name(kernel, rows, problem, memory)]
+    chosen = options[name]
     if chosen.memory > gram.memory:
         raise MemoryLimitError(
-            f"no solver fits into {gigabytes(gram.memory)}: {chosen.solver} needs the least, "
-            f"{gigabytes(chosen.memory)}; raise memory= or use fewer rows"
+            f"solver {name!r} needs {gigabytes(chosen.memory)} but the limit is "
+            f"{gigabytes(gram.memory)}; raise memory= or use fewer rows"
         )
-    return replace(chosen, alternatives=tuple(o for o in options.values() if o is not chosen))
+    others = (o for o in options.values() if o is not chosen and o.memory <= gram.memory)
+    return replace(chosen, alternatives=tuple(others))
 
 
-def chosen_name(kernel: Kernel, rows: Any, problem: RidgeProblem, memory: Any) -> str:
-    """Return the name of the solver to take.
+def chosen_name(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> str:
+    """Return the name of the solver to take for a Gram matrix that is not yet held.
 
     The order is: explicit features where they are few, a chain in one dimension, an exact factor
     where it fits, conjugate gradients on a streamed Gram matrix.
     """
-    gram = unheld_gram_of(kernel, rows, memory)
     n = len(gram)
     p = kernel.n_features(rows)
-    if p is not None and p <= FEW_FEATURES * n and 8 * n * p <= gram.memory:
+    if p is not None and p <= FEW_FEATURES * n and FEATURE_BYTES * n * p <= gram.memory:
         return "primal"
     if isinstance(gram, ChainGram):
         return "banded"
-    exact = 8 * n**2 <= gram.memory or (
-        4 * n**2 <= gram.memory and Cholesky().prefers_single(gram, problem)
-    )
-    # A finished matrix is there already, so that nothing is won by products.
-    return "cholesky" if exact or isinstance(gram, PrecomputedGram) else "cg"
+    return "cholesky" if 8 * n**2 <= gram.memory else "cg"
 
 
 def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]:
@@ -111,7 +109,7 @@ def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]
     rates = machine_rates()
     seconds = n * p**2 / rates.double + 8.0 * 4 * n * p / rates.copy
     reason = f"the kernel has {p} explicit features for {n} rows"
-    return [Plan("primal", "explicit features", 8 * n * p + 16 * p**2, seconds, reason)]
+    return [Plan("primal", "explicit features", FEATURE_BYTES * n * p, seconds, reason)]
 
 
 def _by_chain(gram: Gram, problem: RidgeProblem) -> list[Plan]:
@@ -133,6 +131,13 @@ def _by_factor(gram: Gram, problem: RidgeProblem) -> Plan:
     precision = "float32, refined in float64" if single else "float64"
     reason = f"a factor in {precision} is exact"
     return Plan("cholesky", "a dense matrix", itemsize * n**2, seconds, reason)
+
+
+def _by_eigenvalues(gram: Gram) -> Plan:
+    n = len(gram)
+    seconds = n**2 / 2 * gram.entry_seconds() + 9.0 * n**3 / machine_rates().double
+    reason = "one decomposition serves every alpha"
+    return Plan("eigen", "a dense matrix", 24 * n**2, seconds, reason)
 
 
 def _by_products(gram: Gram, problem: RidgeProblem) -> Plan:

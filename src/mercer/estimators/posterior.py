@@ -58,8 +58,11 @@ class RidgePosterior(KernelEstimator):
         """
         check_is_fitted(self)
         problem = self._problem_
-        held_out = self._expansion(self.X_fit_)
+        held_out = np.empty((len(self._used_), problem.y.shape[1]))
         held_out[self._used_] = problem.y - self._loo_residuals()
+        if not self._used_.all():
+            unused = np.flatnonzero(~self._used_)
+            held_out[unused] = self._expansion(take_rows(self.X_fit_, unused))
         return held_out.reshape(self.dual_coef_.shape)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:

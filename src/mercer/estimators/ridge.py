@@ -17,16 +17,17 @@ from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.estimator import with_points
 from mercer.estimators.plan import Plan, plan_ridge
 from mercer.estimators.posterior import CACHES, RidgePosterior
-from mercer.estimators.routes import carried, gram_for, interpolant_of, solver_for
+from mercer.estimators.routes import carried, interpolant_of, named, route
 from mercer.estimators.rows import (
     checked_rows,
     checked_training,
     checked_weights,
     training_subset,
 )
-from mercer.gram import repair_of
+from mercer.gram import repair_of, unheld_gram_of
 from mercer.kernels import as_kernel
 from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
+from mercer.solvers.choose import name_of
 
 Array = NDArray[np.float64]
 
@@ -141,8 +142,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             rows, problem = training_subset(kernel, X, index), problem.on(index)
 
         kernel = kernel.resolved(rows)
-        solver = solver_for(self, kernel, rows, problem)
-        repair = repair_of(gram_for(solver, kernel, rows, self.memory), self.repair)
+        solver, gram = route(self, kernel, rows, problem)
+        repair = repair_of(gram, self.repair)
 
         try:
             run = partial(solver.solve, repair.gram, problem)
@@ -159,7 +160,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self._keep(solution, used, y.shape)
         return self
 
-    def plan(self, X: Any, n_targets: int = 1) -> Plan:
+    def plan(self, X: Any, n_targets: int | None = None) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
 
         Nothing of the size of the Gram matrix is allocated. Print it to read it.
@@ -168,13 +169,17 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         ----------
         X : rows
             The training rows.
-        n_targets : int
-            The number of targets they will have.
+        n_targets : int, optional
+            The number of targets they will have, by default as many as there are alphas.
         """
         kernel = as_kernel(self.kernel)
-        X, _ = checked_training(clone(self), kernel, X, np.zeros((n_rows(X), n_targets)))
-        problem = self._problem(np.zeros((n_rows(X), n_targets)), None)
-        return plan_ridge(kernel.resolved(X), X, problem, self.memory)
+        y = np.zeros((n_rows(X), n_targets or np.size(self.alpha)))
+        X, y = checked_training(clone(self), kernel, X, y)
+        problem = self._problem(y, None)
+        kernel = kernel.resolved(X)
+        gram = unheld_gram_of(kernel, X, self.memory)
+        solver = named(self, kernel, X, gram, problem)
+        return plan_ridge(kernel, X, gram, problem, name_of(solver))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).
@@ -227,6 +232,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             float(solution.radius[0]) if single else solution.radius,
             self.kernel_.diagonal,
             solution.solver,
+            self.kernel_.proof() is not None,
         )
         if not self.certificate_.satisfied:
             warnings.warn(

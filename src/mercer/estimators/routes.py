@@ -23,31 +23,43 @@ from mercer.solvers import ChainSolution, Primal, RidgeProblem, Solution, as_sol
 from mercer.solvers.choose import Solver
 
 
-def solver_for(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> Solver:
-    """Return the solver that an estimator names, or the one the planner takes for it."""
-    name = estimator.solver
-    if isinstance(name, str) and name == "auto":
-        # A repair works on the eigenvalues of the whole matrix.
-        whole = estimator.repair is not None
-        name = "cholesky" if whole else chosen_name(kernel, rows, problem, estimator.memory)
-    seed = checked_seed(estimator.random_state)
-    return as_solver(name, estimator.tol, estimator.max_iter, estimator.time_limit, seed)
+def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> tuple[Solver, Gram]:
+    """Return the solver that an estimator names or the planner takes, and its Gram matrix."""
+    gram = unheld_gram_of(kernel, rows, estimator.memory)
+    solver = as_solver(
+        named(estimator, kernel, rows, gram, problem),
+        estimator.tol,
+        estimator.max_iter,
+        estimator.time_limit,
+        checked_seed(estimator.random_state),
+    )
+    return solver, gram_for(solver, kernel, rows, gram)
 
 
-def gram_for(solver: Solver, kernel: Kernel, rows: Any, memory: Any) -> Gram:
+def named(estimator: Any, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
+    """Return the solver of an estimator by name or object, ``"auto"`` replaced by a choice."""
+    if not (isinstance(estimator.solver, str) and estimator.solver == "auto"):
+        return estimator.solver
+    # A repair works on the eigenvalues of the whole matrix.
+    if estimator.repair is not None:
+        return "cholesky"
+    return chosen_name(kernel, rows, gram, problem)
+
+
+def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     """Return the Gram matrix in the form that a solver takes."""
     if solver.iterates and not kernel.program.is_arithmetic:
         # Entries that Python computes are held; the other half is for the preconditioner.
-        return gram_of(kernel, rows, memory, share=0.5)
+        return gram_of(kernel, rows, gram.memory, share=0.5)
     if not isinstance(solver, Primal):
-        return unheld_gram_of(kernel, rows, memory)
-    gram = features_of(kernel, rows, memory)
-    if gram is None:
+        return gram
+    features = features_of(kernel, rows, gram.memory)
+    if features is None:
         raise ValueError(
             f"solver='primal' needs a kernel with finitely many features, and {kernel} is not "
             "known to have them; use solver='cholesky' or solver='eigen'"
         )
-    return gram
+    return features
 
 
 def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:

@@ -39,7 +39,7 @@ class AdditiveChi2(Kernel):
     """Negative chi-squared distance: -sum_j (x_j - z_j)^2 / (x_j + z_j).
 
     It is only conditionally positive definite: valid on coefficients that sum to zero, which is
-    what an unpenalised intercept enforces.
+    what an unpenalised intercept enforces and ``KernelRidge(solver="eigen")`` accepts.
     """
 
     def lower(self, t: Tile) -> Expression:

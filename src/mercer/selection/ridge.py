@@ -134,7 +134,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rounds = self._rounds(search)
         self._keep(rounds)
         model = KernelRidge(
-            self.kernel_, self.alpha_, fit_intercept=self.fit_intercept, memory=self.memory
+            self.kernel_,
+            self.alpha_,
+            fit_intercept=self.fit_intercept,
+            memory=self.memory,
+            random_state=self.random_state,
         )
         self.estimator_ = model.fit(X, y, sample_weight)
         return self

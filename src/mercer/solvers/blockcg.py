@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
+from mercer.solvers.bordered import column_norms
+
 Array = NDArray[np.float64]
 Map = Callable[[Array], Array]
 
@@ -53,7 +55,7 @@ class BlockCG:
     def __init__(self, product: Map, V: Array, X: Array, R: Array, measure: Array) -> None:
         self._product = product
         self._measure = measure[:, None]
-        norms = np.linalg.norm(self._measure * V, axis=0)
+        norms = column_norms(self._measure * V)
         # Columns of one size: none is lost beside another when directions are compared.
         self._size = np.where(norms > 0.0, norms, 1.0)
         self._V, self._X, self._R = V / self._size, X / self._size, R / self._size

@@ -39,7 +39,7 @@ class RidgeProblem:
     @cached_property
     def used(self) -> NDArray[np.bool_]:
         """The rows that count: those of zero weight have no equation and coefficient zero."""
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             # A weight so small that alpha / w overflows is zero as well.
             alpha, least = self.alpha.max(), self.weights.min()
             if least > 0 and np.isfinite(alpha / least):
@@ -143,7 +143,9 @@ class Bordered:
         It is that of `residual_radius`, plus sqrt(q'S^-1 q) for what q = N'a is not zero.
         """
         q = self.N.T @ self.a
-        drift = np.sqrt(np.maximum((q * np.linalg.solve(self.S, q)).sum(axis=0), 0.0))
+        unit = column_units(q)
+        z = q / unit
+        drift = unit * np.sqrt(np.maximum((z * np.linalg.solve(self.S, z)).sum(axis=0), 0.0))
         return residual_radius(alpha, weights, residual) + drift
 
 
@@ -153,16 +155,29 @@ def residual_radius(alpha: Array | float, weights: Array, residual: Array) -> Ar
     Where 1'a = 0, (f - f*) has the squared norm r'B K B r, and the eigenvalues of
     W^(1/2) B K B W^(1/2) are s / (s + alpha)^2 <= 1 / (4 alpha).
     """
-    weighted = np.linalg.norm(np.sqrt(weights)[:, None] * residual, axis=0)
+    weighted = column_norms(np.sqrt(weights)[:, None] * residual)
     roots = np.broadcast_to(np.sqrt(alpha), weighted.shape)
     return np.divide(weighted, 2.0 * roots, where=roots > 0.0, out=np.full_like(weighted, np.inf))
 
 
+def column_units(V: Array) -> Array:
+    """Return the largest entry of every column, by which it can be divided before it is squared."""
+    unit = np.abs(V).max(axis=0, initial=0.0)
+    unit[(unit == 0.0) | ~np.isfinite(unit)] = 1.0
+    return np.asarray(unit)
+
+
+def column_norms(V: Array) -> Array:
+    """Return the Euclidean norm of every column, also where its square is no number."""
+    unit = column_units(V)
+    return np.asarray(unit * np.linalg.norm(V / unit, axis=0))
+
+
 def relative_norm(r: Array, y: Array) -> Array:
     """Return ||r|| / ||y|| for every column, zero where r is."""
-    norms = np.linalg.norm(r, axis=0)
+    norms = column_norms(r)
     with np.errstate(divide="ignore"):
-        return np.divide(norms, np.linalg.norm(y, axis=0), where=norms > 0.0, out=norms)
+        return np.divide(norms, column_norms(y), where=norms > 0.0, out=norms)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,9 @@ class Certificate:
         diagonal(X) -> k(x, x) for every row.
     method : str
         What ran.
+    is_proved : bool
+        Whether the kernel is known to be positive semi-definite; if not, the text says that the
+        bound assumes it.
     """
 
     kind: str
@@ -41,6 +44,7 @@ class Certificate:
     radius: float | NDArray[np.float64]
     diagonal: Callable[[Any], NDArray[Any]]
     method: str = ""
+    is_proved: bool = True
 
     @property
     def satisfied(self) -> bool:
@@ -56,5 +60,7 @@ class Certificate:
         verdict = "within" if self.satisfied else "NOT within"
         worst = float(np.max(self.radius))
         promise = f"|f - f*|(x) <= {worst:.1e} sqrt(k(x, x))" if np.isfinite(worst) else "no bound"
+        if np.isfinite(worst) and not self.is_proved:
+            promise += " if the kernel is positive semi-definite"
         by = f" by {self.method}" if self.method else ""
         return f"{self.kind} {self.value:.1e}{by}, {verdict} {self.tolerance:.1e}; {promise}"

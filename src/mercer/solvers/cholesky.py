@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
 from mercer.solvers.blockcg import CurvatureError
-from mercer.solvers.bordered import Answer, Bordered, RidgeProblem, relative_norm
+from mercer.solvers.bordered import Answer, Bordered, RidgeProblem, column_norms, relative_norm
 from mercer.solvers.rates import machine_rates
 from mercer.solvers.refusals import (
     EPS,
@@ -125,8 +125,8 @@ def is_large(r: Array, a: Array, y: Array, size: Array | float, tol: float) -> b
     `size` is the largest entry on the diagonal of A, for all targets or each. It is a lower bound
     on ||A||, so that this errs towards a step of refinement more.
     """
-    rounding = len(r) * EPS * (size * np.linalg.norm(a, axis=0) + np.linalg.norm(y, axis=0))
-    is_rounding = np.linalg.norm(r, axis=0) <= rounding
+    rounding = len(r) * EPS * (size * column_norms(a) + column_norms(y))
+    is_rounding = column_norms(r) <= rounding
     is_within = relative_norm(r, y) <= tol
     return not (is_rounding & is_within).all()
 

@@ -50,6 +50,12 @@ def as_solver(
     return replace(chosen, **{k: v for k, v in given.items() if v is not None and k in known})
 
 
+def name_of(solver: Any) -> str:
+    """Return the name of a solver given by name or as an object."""
+    kind = type(as_solver(solver))
+    return next(name for name, known in SOLVERS.items() if known is kind)
+
+
 def _positive(name: str, value: Any) -> float | None:
     if value is None:
         return None
