@@ -12,7 +12,8 @@ constexpr Index band_width = 32;
 // The factor L D L' of T + shift, packed for a sweep over groups of equations: the coefficients of
 // the `band_width` unknowns before the group, those inside it, and 1 / d.
 constexpr Index sweep_group = 4;
-constexpr Index packed_group = sweep_group * band_width + 10;
+constexpr Index triangle_entries = sweep_group * (sweep_group - 1) / 2;
+constexpr Index packed_group = sweep_group * band_width + triangle_entries + sweep_group;
 // Groups of one call, and the doubles of its window for each right-hand side.
 constexpr Index sweep_groups = 64;
 constexpr Index sweep_window = sweep_groups * sweep_group + band_width;

@@ -29,7 +29,7 @@ void run_sweep(const double* packed, Index groups, const double* q, double* wind
                     sum[i][v] -= packed[t * sweep_group + i] * at(before + v * lanes);
         }
         const double* triangle = packed + sweep_group * band_width;
-        const double* pivots = triangle + 6;
+        const double* pivots = triangle + triangle_entries;
         for (Index i = 1; i < sweep_group; ++i)
             for (Index j = 0; j < i; ++j)
                 for (Index v = 0; v < vectors; ++v)

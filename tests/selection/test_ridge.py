@@ -19,7 +19,7 @@ from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Exponential, FromFunction, Gaussian, Linear, Matern32
 from mercer.selection import KernelRidgeCV
-from mercer.selection.errors import by_identity
+from mercer.selection.held_out import by_identity
 from mercer.selection.splits import Splits
 
 N = 50

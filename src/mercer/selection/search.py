@@ -20,7 +20,7 @@ from mercer.estimators import KernelRidge
 from mercer.estimators.rows import training_subset
 from mercer.gram import Gram, shared_grams
 from mercer.kernels import Kernel
-from mercer.selection.errors import held_out_errors
+from mercer.selection.held_out import held_out_errors
 from mercer.selection.scoring import Scores
 from mercer.selection.splits import Splits
 from mercer.solvers import RidgePath
