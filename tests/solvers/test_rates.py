@@ -1,4 +1,4 @@
-"""The machine's rates: measured once, kept in a file, and measured again if that is broken."""
+"""The machine's rates: the best of all runs is kept in a file, which may break and heals."""
 
 import json
 
@@ -22,12 +22,21 @@ def test_rates_are_positive_and_kept_in_a_file(cache):
     assert json.loads(file.read_text())["double"] == measured.double
 
 
-def test_rates_of_an_earlier_run_are_used(cache):
+def test_better_rates_of_an_earlier_run_are_kept(cache):
+    rates.machine_rates()
+    (file,) = cache.rglob("*.json")
+    file.write_text('{"double": 1e30, "single": 2e30, "copy": 3e30}')
+    rates.machine_rates.cache_clear()
+    assert rates.machine_rates() == rates.Rates(1e30, 2e30, 3e30)
+
+
+def test_rates_measured_on_a_busy_machine_are_improved_on(cache):
     rates.machine_rates()
     (file,) = cache.rglob("*.json")
     file.write_text('{"double": 1.0, "single": 2.0, "copy": 3.0}')
     rates.machine_rates.cache_clear()
-    assert rates.machine_rates() == rates.Rates(1.0, 2.0, 3.0)
+    assert rates.machine_rates().double > 1e6
+    assert json.loads(file.read_text())["copy"] > 1e6
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"double": 0}', '{"double": -1.0, "single": 1}'])

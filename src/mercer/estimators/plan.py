@@ -153,5 +153,5 @@ def _by_products(gram: Gram, problem: RidgeProblem) -> Plan:
 
 def _time(seconds: float) -> str:
     if seconds < 1.0:
-        return f"{seconds * 1e3:.2g} ms"
-    return f"{seconds:.2g} s" if seconds < 120.0 else f"{seconds / 60.0:.2g} min"
+        return f"{max(seconds * 1e3, 1.0):.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 120.0 else f"{seconds / 60.0:.1f} min"

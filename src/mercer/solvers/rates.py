@@ -1,4 +1,4 @@
-"""How fast this machine is: measured once, kept, and the source of every threshold."""
+"""How fast this machine is: measured, the best kept, and the source of every threshold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from time import perf_counter
 
@@ -32,20 +32,25 @@ class Rates:
 
 @functools.cache
 def machine_rates() -> Rates:
-    """Return the rates of this machine, from the file of an earlier run or measured now."""
+    """Return the best rates that this process or an earlier one has measured on this machine.
+
+    Every process measures once, so that a file written while the machine was busy heals.
+    """
     file = _file()
+    measured = measure()
+    best = measured
     with contextlib.suppress(OSError, ValueError, TypeError):
         stored = Rates(**json.loads(file.read_text()))
-        if all(rate > 0 for rate in asdict(stored).values()):
-            return stored
-    rates = measure()
-    # A home that cannot be written to only means that the next process measures again.
+        best = Rates(*(max(a, b) for a, b in zip(astuple(stored), astuple(measured), strict=True)))
+        if best == stored:
+            return best
+    # A home that cannot be written to only means that the next process starts afresh.
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
-            json.dump(asdict(rates), draft)
+            json.dump(asdict(best), draft)
         os.replace(draft.name, file)
-    return rates
+    return best
 
 
 def measure() -> Rates:
