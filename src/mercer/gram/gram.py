@@ -14,7 +14,7 @@ from mercer.gram.operator import Array, Index, Operator, check_fits, positions
 # Entries computed at a time before they are rounded: 32 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 22
 # Entries computed to measure how long one takes.
-SAMPLE = 1 << 19
+SAMPLE = 1 << 20
 TRIES = 3
 
 

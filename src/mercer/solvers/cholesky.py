@@ -79,8 +79,8 @@ class Cholesky:
         rates = machine_rates()
         shift = float(problem.alpha.min() / problem.weights.max())
         steps = predicted_steps(n, float(np.max(gram.diagonal())), shift)
-        # A step reads the factor twice and computes every entry of K in float64 once more.
-        step = n**2 * (gram.entry_seconds() + 4.0 * (targets + 1) / rates.copy)
+        # A step reads the factor twice and computes half of the entries of K in float64 once more.
+        step = n**2 * (0.5 * gram.entry_seconds() + 4.0 * (targets + 1) / rates.copy)
         saved = n**3 / 3.0 * (1.0 / rates.double - 1.0 / rates.single)
         return bool(steps * step < saved)
 
