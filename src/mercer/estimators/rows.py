@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from mercer.data.checks import as_vector
 from mercer.data.columns import is_table, n_rows, take_rows
 from mercer.gram import is_precomputed
-from mercer.kernels import After, Columns, FromFeatures, FromFunction, Kernel
+from mercer.kernels import After, Columns, Kernel
 
 Array = NDArray[Any]
 
@@ -40,6 +41,28 @@ def checked_training(
     if n_rows(X) != len(y):
         raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
     return X, y
+
+
+def checked_classification(
+    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
+) -> tuple[Any, NDArray[np.intp], Array]:
+    """Return training rows, the class of each by its number, and the classes in order."""
+    if _is_kept(kernel, X):
+        X = validate_data(estimator, X, skip_check_array=True)
+    else:
+        X = validate_data(estimator, X, **_matrix(kernel))
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
+    check_classification_targets(labels)
+    if n_rows(X) != len(labels):
+        raise ValueError(f"X has {n_rows(X)} rows but y has {len(labels)}; they must agree")
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes, got 1 class: "
+            f"{classes[0]!r} in all {len(labels)} rows"
+        )
+    return X, codes, classes
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
@@ -87,9 +110,11 @@ def _is_kept(kernel: Kernel, X: Any) -> bool:
 
 def _reads_matrix(kernel: Kernel) -> bool:
     """Whether some part of the kernel reads all columns as one matrix of numbers."""
-    if isinstance(kernel, Columns | After | FromFeatures | FromFunction):
+    if isinstance(kernel, Columns | After):
         return False
-    return not kernel.parts or any(_reads_matrix(part) for part in kernel.parts)
+    if not kernel.parts:
+        return kernel.domain == "numbers"
+    return any(_reads_matrix(part) for part in kernel.parts)
 
 
 def _is_matrix(X: Any) -> bool:

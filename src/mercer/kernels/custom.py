@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class FromFunction(Kernel):
         True if `f` takes single rows instead: f(x, z) -> float.
     """
 
+    domain: ClassVar[str] = "anything"
     f: Callable[..., Any] = domains.function()
     pairwise: bool = False
 
@@ -76,6 +77,7 @@ class FromFeatures(Kernel):
         phi(X) -> (n, p), vectorised.
     """
 
+    domain: ClassVar[str] = "anything"
     phi: Callable[[Any], Any] = domains.function()
 
     def lower(self, t: Tile) -> Expression:

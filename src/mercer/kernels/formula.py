@@ -25,6 +25,8 @@ class Formula(Parametric, ABC):
     """A function of two rows; every way of evaluating it follows from ``lower``."""
 
     metric: ClassVar[str] = "euclidean"
+    # What it reads of a row: "numbers", "sequences", "categories", or "anything" whatever it is.
+    domain: ClassVar[str] = "numbers"
 
     def __post_init__(self) -> None:
         for f in fields(self):
