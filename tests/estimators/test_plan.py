@@ -91,3 +91,19 @@ def test_a_plan_does_not_fit_the_estimator(rng):
 def test_no_route_within_the_memory_is_refused_with_the_least_that_is_needed(rng):
     with pytest.raises(MemoryLimitError, match=r"solver 'cg' needs .* but the limit is 0\.00 MB"):
         KernelRidge(Gaussian(1.0), memory=1000).plan(rng.normal(size=(300, 3)))
+
+
+def test_conjugate_gradients_stand_in_for_a_factor_where_they_are_faster(rng):
+    X = rng.normal(size=(5000, 2))
+    model = KernelRidge(Gaussian(2.0), alpha=1.0).fit(X, np.sin(X[:, 0]))
+    assert isinstance(model.solver_, ConjugateGradient)
+    assert model.certificate_.value <= 1e-9
+    again = KernelRidge(Gaussian(2.0), alpha=1.0).fit(X, np.sin(X[:, 0]))
+    np.testing.assert_array_equal(model.dual_coef_, again.dual_coef_)
+
+
+def test_a_factor_is_taken_where_conjugate_gradients_would_crawl(rng):
+    X = rng.normal(size=(4000, 12))
+    plan = KernelRidge(Gaussian(1.0), alpha=1e-6).plan(X)
+    assert plan.solver == "cholesky"
+    assert next(p for p in plan.alternatives if p.solver == "cg").seconds > plan.seconds

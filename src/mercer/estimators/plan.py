@@ -9,17 +9,23 @@ import numpy as np
 
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
-from mercer.gram import ChainGram, Gram
+from mercer.estimators.rows import training_subset
+from mercer.gram import ChainGram, Gram, unheld_gram_of
 from mercer.kernels import Kernel
-from mercer.solvers import Cholesky, RidgeProblem
+from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem
+from mercer.solvers.forecast import forecast
 from mercer.solvers.rates import machine_rates
 
 # Explicit features cost less than the factor of n rows up to this many for every row.
 FEW_FEATURES = 0.5
 # Bytes for every row and feature: the features, and their singular values where need be.
 FEATURE_BYTES = 24
-# Steps assumed for conjugate gradients, whose number depends on a spectrum not yet known.
-TYPICAL_STEPS = 100
+# Rows from which on the factor takes long enough that a glance at the spectrum is worth while.
+ROWS_FOR_A_GLANCE = 4000
+# Rows that the glance is at.
+SAMPLE = 2000
+# Conjugate gradients that stand in for a factor go down to this residual, little above its own.
+AS_GOOD_AS_A_FACTOR = 1e-10
 # Passes over the rows that the recurrences on a chain take, sorting included.
 CHAIN_PASSES = 60
 
@@ -73,7 +79,7 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
             *_by_chain(gram, problem),
             _by_factor(gram, problem),
             _by_eigenvalues(gram),
-            _by_products(gram, problem),
+            _by_products(kernel, rows, gram, problem),
         )
     }
     chosen = options[name]
@@ -86,11 +92,12 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
     return replace(chosen, alternatives=tuple(others))
 
 
-def chosen_name(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> str:
-    """Return the name of the solver to take for a Gram matrix that is not yet held.
+def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
+    """Return the solver to take for a Gram matrix that is not yet held, by name or as an object.
 
     The order is: explicit features where they are few, a chain in one dimension, an exact factor
-    where it fits, conjugate gradients on a streamed Gram matrix.
+    where it fits, conjugate gradients on a streamed Gram matrix. Conjugate gradients that promise
+    to be faster than the factor stand in for it, and go on until they are about as exact.
     """
     n = len(gram)
     p = kernel.n_features(rows)
@@ -98,7 +105,15 @@ def chosen_name(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) ->
         return "primal"
     if isinstance(gram, ChainGram):
         return "banded"
-    return "cholesky" if 8 * n**2 <= gram.memory else "cg"
+    if 8 * n**2 > gram.memory:
+        return "cg"
+    if n < ROWS_FOR_A_GLANCE or not kernel.program.is_arithmetic:
+        return "cholesky"
+    products = _by_products(kernel, rows, gram, problem)
+    if products.seconds > _by_factor(gram, problem).seconds:
+        return "cholesky"
+    # The same pivots every time, as a factor gives the same answer every time.
+    return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR, random_state=0)
 
 
 def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]:
@@ -122,15 +137,13 @@ def _by_chain(gram: Gram, problem: RidgeProblem) -> list[Plan]:
 
 
 def _by_factor(gram: Gram, problem: RidgeProblem) -> Plan:
-    rates = machine_rates()
-    n = len(gram)
-    ridges = len(np.unique(problem.alpha))
-    single = Cholesky().prefers_single(gram, problem)
-    rate, itemsize = (rates.single, 4) if single else (rates.double, 8)
-    seconds = n**2 / 2 * gram.entry_seconds() + ridges * n**3 / 3 / rate
+    solver = Cholesky()
+    single = solver.prefers_single(gram, problem)
+    seconds = solver.seconds(gram, problem, single)
+    memory = (4 if single else 8) * len(gram) ** 2
     precision = "float32, refined in float64" if single else "float64"
     reason = f"a factor in {precision} is exact"
-    return Plan("cholesky", "a dense matrix", itemsize * n**2, seconds, reason)
+    return Plan("cholesky", "a dense matrix", memory, seconds, reason)
 
 
 def _by_eigenvalues(gram: Gram) -> Plan:
@@ -140,15 +153,18 @@ def _by_eigenvalues(gram: Gram) -> Plan:
     return Plan("eigen", "a dense matrix", 24 * n**2, seconds, reason)
 
 
-def _by_products(gram: Gram, problem: RidgeProblem) -> Plan:
+def _by_products(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Plan:
     n = len(gram)
-    # The preconditioner takes what rank the memory allows.
-    rank = max(1, min(n // 10 + 1, 1000, gram.memory // (16 * n)))
-    step = n**2 / 2 * gram.entry_seconds()
-    seconds = TYPICAL_STEPS * step + 3.0 * n * rank**2 / machine_rates().double
+    some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
+    sample = unheld_gram_of(kernel, training_subset(kernel, rows, some), gram.memory)
+    shift = float(problem.alpha.min() / problem.weights.max())
+    expected = forecast(gram, sample, shift, AS_GOOD_AS_A_FACTOR)
+    ridges = len(np.unique(problem.alpha))
     columns = problem.y.shape[1] + 1
-    reason = f"products store nothing of n^2; time for {TYPICAL_STEPS} steps"
-    return Plan("cg", "a streamed matrix", 8 * n * (rank + 8 * columns), seconds, reason)
+    memory = 8 * n * (expected.rank + 8 * columns)
+    steps = f"{expected.steps:.0f} steps" if np.isfinite(expected.steps) else "many steps"
+    reason = f"products store nothing of n^2; about {steps} from a glance at the spectrum"
+    return Plan("cg", "a streamed matrix", memory, ridges * expected.seconds, reason)
 
 
 def _time(seconds: float) -> str:

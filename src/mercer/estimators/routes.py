@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.estimators.plan import chosen_name
+from mercer.estimators.plan import chosen
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
     ChainGram,
@@ -43,7 +43,7 @@ def named(estimator: Any, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeP
     # A repair works on the eigenvalues of the whole matrix.
     if estimator.repair is not None:
         return "cholesky"
-    return chosen_name(kernel, rows, gram, problem)
+    return chosen(kernel, rows, gram, problem)
 
 
 def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:

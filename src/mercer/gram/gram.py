@@ -15,7 +15,7 @@ from mercer.gram.operator import Array, Index, Operator, check_fits, positions
 ENTRIES_AT_A_TIME = 1 << 22
 # Entries computed to measure how long one takes.
 SAMPLE = 1 << 20
-TRIES = 3
+TRIES = 5
 
 
 class Gram(Operator):
@@ -49,21 +49,24 @@ class Gram(Operator):
         Entries are computed in the precision of the Gram and rounded when they are stored.
         """
         check_fits(self.shape, dtype, self.memory)
-        n = len(self)
-        out = np.empty((n, n), dtype)
+        out = np.empty(self.shape, dtype)
         for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
             out[rows, : rows.stop] = self.rows(rows)[:, : rows.stop]
         return out
 
     def entry_seconds(self) -> float:
-        """Return the time that one entry takes, the best of a few tries on a few rows."""
+        """Return the time that an entry takes in a product, the best of a few tries on few rows."""
         some = slice(0, min(len(self), max(1, SAMPLE // len(self))))
         best = np.inf
         for _ in range(TRIES):
             start = perf_counter()
-            entries = self.rows(some).size
+            entries = self.timed(some)
             best = min(best, (perf_counter() - start) / entries)
         return float(best)
+
+    def timed(self, some: slice) -> int:
+        """Compute these rows once as a product would, and return how many entries that were."""
+        return int(self.rows(some).size)
 
     def fresh(self) -> Array:
         """Return all entries in float64 as a new array, which the caller may overwrite."""

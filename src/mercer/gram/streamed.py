@@ -12,9 +12,12 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.engine import apply, evaluate
 from mercer.engine.operands import bind
-from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram
+from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel
+
+# Entries computed at a time before they are rounded: 8 MB in float64.
+ENTRIES_AT_A_TIME = 1 << 20
 
 
 class StreamedGram(Gram):
@@ -55,13 +58,21 @@ class StreamedGram(Gram):
         chosen = positions(index, len(self))
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.X)
 
+    def timed(self, some: slice) -> int:
+        chosen = take_rows(self.X, some)
+        apply(self.kernel.program, chosen, self.X, np.ones(len(self)))
+        return n_rows(chosen) * len(self)
+
     def lower(self, dtype: Any) -> Array:
         check_fits(self.shape, dtype, self.memory)
-        n = len(self)
-        out = np.empty((n, n), dtype)
+        out = np.empty(self.shape, dtype)
+        # Memory that is used again needs not be cleared again, and stays in the caches.
+        room = np.empty(max(ENTRIES_AT_A_TIME, len(self)), self.dtype)
         for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+            shape = (rows.stop - rows.start, rows.stop)
+            block = room[: shape[0] * shape[1]].reshape(shape)
             some, before = take_rows(self.X, rows), take_rows(self.X, slice(0, rows.stop))
-            out[rows, : rows.stop] = evaluate(self.kernel.program, some, before)
+            out[rows, : rows.stop] = evaluate(self.kernel.program, some, before, block)
         return out
 
     def dense(self) -> Array:

@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 
 # Below this many rows either factor takes a moment, and float64 needs no refinement.
 SMALL = 2000
+# Share of the speed of matrix products that LAPACK's factor reaches.
+FACTOR_SHARE = 0.85
 
 
 @dataclass(frozen=True)
@@ -73,16 +75,24 @@ class Cholesky:
         """Whether the factor is taken in float32: as told, or where that should be faster."""
         if self.precision != "auto":
             return self.precision == "single"
-        n, targets = problem.y.shape
-        if n < SMALL:
+        if len(gram) < SMALL:
             return False
+        return self.seconds(gram, problem, True) < self.seconds(gram, problem, False)
+
+    def seconds(self, gram: Gram, problem: RidgeProblem, single: bool) -> float:
+        """Return about how long the solution takes by a factor in float32, or in float64."""
         rates = machine_rates()
+        n, targets = problem.y.shape
+        entry = gram.entry_seconds()
+        itemsize, rate = (4, rates.single) if single else (8, rates.double)
+        factor = n**3 / 3.0 / (FACTOR_SHARE * rate) + n**2 * itemsize / rates.copy
+        # A step of refinement reads the factor twice and computes half of K in float64 once more.
+        step = n**2 * (0.5 * entry + itemsize * (targets + 1) / rates.copy)
         shift = float(problem.alpha.min() / problem.weights.max())
-        steps = predicted_steps(n, float(np.max(gram.diagonal())), shift)
-        # A step reads the factor twice and computes half of the entries of K in float64 once more.
-        step = n**2 * (0.5 * gram.entry_seconds() + 4.0 * (targets + 1) / rates.copy)
-        saved = n**3 / 3.0 * (1.0 / rates.double - 1.0 / rates.single)
-        return bool(steps * step < saved)
+        largest = float(np.max(gram.diagonal()))
+        steps = predicted_steps(n, largest, shift) if single else 1.0
+        ridges = len(np.unique(problem.alpha))
+        return float(0.5 * n**2 * entry + ridges * (factor + steps * step))
 
     def _in_single(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution | None:
         """Return the solution from factors in float32, or None where they do not serve."""

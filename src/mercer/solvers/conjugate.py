@@ -46,6 +46,9 @@ class ConjugateGradient:
         Rank of the preconditioner; by default it grows where that is cheaper than more steps.
     random_state : None, int or numpy.random.Generator
         Where the random pivots come from.
+    goal : float, optional
+        Relative residual to aim at, by default `tol`; a smaller one that rounding puts out of
+        reach is no failure.
     """
 
     iterates: ClassVar[bool] = True
@@ -55,6 +58,7 @@ class ConjugateGradient:
     time_limit: float | None = None
     rank: int | None = None
     random_state: Any = None
+    goal: float | None = None
 
     def solve(
         self, gram: Gram, problem: RidgeProblem, progress: Progress | None = None
@@ -98,7 +102,7 @@ class ConjugateGradient:
     ) -> tuple[Bordered, Array]:
         """Return the solution of the system scaled by W^(1/2), and its residual."""
         A.shift(alpha)
-        A.goal = MARGIN * self.tol
+        A.goal = MARGIN * min(self.tol, self.goal or self.tol)
         system = Bordered.solve(A, roots[:, None][:, : int(fit_intercept)], y)
         r, error = _measured(A, system, roots)
         # The offset is combined of two solutions, whose errors may add up to more than each.

@@ -31,6 +31,11 @@ ENOUGH = 0.1
 DEPENDENT = 1e-10
 
 
+def first_rank(n: int) -> int:
+    """Return the rank that the preconditioner of `n` rows starts with."""
+    return int(FIRST_RANK * n**0.5) + 1
+
+
 class IteratedFactor:
     """A = K + alpha I, solved with by preconditioned block conjugate gradients.
 
@@ -139,7 +144,7 @@ class IteratedFactor:
         """Build the preconditioner for this alpha."""
         if self._is_prepared or self.is_over:
             return
-        first = min(int(FIRST_RANK * len(self._gram) ** 0.5) + 1, self._most())
+        first = min(first_rank(len(self._gram)), self._most())
         self._grow(first if self._rank is None else self._rank)
         self._is_prepared = True
 
