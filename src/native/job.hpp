@@ -12,7 +12,7 @@ using Index = std::ptrdiff_t;
 constexpr Index tile_rows = 256;
 constexpr Index tile_columns = 256;
 
-enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, given };
+enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, sine, given };
 enum class Operation : int { leaf, constant, map, add, multiply, scale_rows };
 enum class Function : int { identity, exp, tanh, sqrt, log1p, reciprocal };
 
@@ -29,7 +29,7 @@ struct Leaf {
     Matrix left;
     Matrix right;
     Index width;
-    const double* weights;  // one per column, or null
+    const double* weights;  // one per column, or null; of a sine the periods
     const double* centre;   // subtracted where products replace differences, or null
     double sensitivity;     // of the result to an absolute error of this input
     int panel;              // leaves with the same sides share a packed panel

@@ -128,6 +128,37 @@ struct Chi2 {
     }
 };
 
+struct Sine {
+    static constexpr bool multiplies = false;
+    // What is left of t after whole periods. Once more, since the count is rounded if it is huge.
+    template <class V, class T> static V rest(V t, T period) {
+        constexpr T rounder = sizeof(T) == 8 ? T(0x1.8p52) : T(0x1.8p23);
+        const V periods = (t / period + rounder) - rounder;
+        // In two parts, of which the first has no rounding even without a fused multiply-add.
+        constexpr T split = sizeof(T) == 8 ? T(0x1p27 + 1) : T(0x1p12 + 1);
+        const T large = split * period, high = large - (large - period);
+        return (t - periods * high) - periods * (period - high);
+    }
+    template <class V, class T> static V add(V sum, T x, V z, T period) {
+        // The difference and what rounding took from it: a phase cannot be told from t alone.
+        const V t = x - z, back = t - x;
+        const V lost = (x - (t - back)) - (z + back);
+        const V u = (rest(rest(t, period), period) + lost) / period;
+        // sin(pi u) / u by its series, which for |u| <= 1/2 ends below rounding.
+        const V q = u * u;
+        V p = V{};
+        for (int k = series - 1; k >= 0; --k) p = p * q + static_cast<T>(coefficients[k]);
+        const V s = u * p;
+        return sum + s * s;
+    }
+    static constexpr int series = 12;
+    static constexpr double coefficients[series] = {
+        0x1.921fb54442d18p+1, -0x1.4abbce625be53p+2, 0x1.466bc6775aae2p+1,
+        -0x1.32d2cce62bd86p-1, 0x1.50783487ee782p-4, -0x1.e3074fde8871fp-8,
+        0x1.e8f434d018d63p-12, -0x1.6fadb9f155744p-16, 0x1.aaec32af93359p-21,
+        -0x1.8a404211f9547p-26, 0x1.2877020d52cf0p-31, -0x1.7215f879e1ac9p-37};
+};
+
 // out[row][column] for a strip of rows x[k][row] against a panel z[k][column].
 template <class Op, class T>
 void compare(const T* x, const T* z, Index width, T* out, Index stride,

@@ -203,6 +203,9 @@ template <class T> struct Runner {
             case Kind::chi2:
                 compare<Chi2>(x, z, leaf.width, target, stride);
                 break;
+            case Kind::sine:
+                compare<Sine>(x, z, leaf.width, target, stride, weights[index]);
+                break;
             case Kind::given:
                 break;
         }

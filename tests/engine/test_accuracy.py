@@ -16,7 +16,6 @@ from mercer.kernels import (
     Linear,
     Matern32,
     Matern52,
-    Periodic,
     Polynomial,
     RationalQuadratic,
     Sigmoid,
@@ -50,8 +49,8 @@ def far(kernel, offset, d):
 
 
 def at_scale(kernel, length_scale):
-    """The kernel with another length scale, if it has one; Periodic keeps the one of its circle."""
-    if hasattr(kernel, "length_scale") and not isinstance(kernel, Periodic):
+    """The kernel with another length scale, if it has one."""
+    if hasattr(kernel, "length_scale"):
         return kernel.with_params(length_scale=length_scale)
     return kernel
 

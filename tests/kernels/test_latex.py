@@ -66,7 +66,7 @@ EXP = r"\exp\left(-\frac{\lVert x - z\rVert^{2}}{2}\right)"
         (InverseMultiquadric(1.5), r"\frac{1}{\sqrt{\lVert x - z\rVert^{2} + 1.5}}"),
         (
             Periodic(1.0, 7.0),
-            r"\exp\left(-\frac{\lVert e^{2 \pi i x / 7} - e^{2 \pi i z / 7}\rVert^{2}}{2}\right)",
+            r"\exp\left(-2 \, \sum_j \sin^2(\pi (x_j - z_j) / 7)\right)",
         ),
         (Linear(), r"x^\top z"),
         (Linear(-1.0), r"x^\top z - 1"),

@@ -19,7 +19,8 @@ from mercer.engine.tile import Leaf
 class Operand:
     """One input of a program on actual rows: left and right matrices, or raw rows if opaque.
 
-    ``given`` holds the values of the whole block where they are known already.
+    ``weights`` has one number for each column, which for a sine is its period; ``given`` holds the
+    values of the whole block where they are known already.
     """
 
     source: Input
@@ -105,4 +106,6 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
             f"{A.shape[1]} columns; give one per column or a single number"
         )
     weights = None if source.weights is None else np.array(source.weights)
+    if source.kind == "sine":
+        weights = np.full(A.shape[1], source.period)
     return Operand(source, A, B, weights, sensitivity)

@@ -72,14 +72,15 @@ View = tuple[Select | Transform, ...]
 class Leaf(Expression):
     """A comparison of two numeric rows, summed (or multiplied) over columns.
 
-    ``kind`` is one of ``dot``, ``squared_distance``, ``manhattan``, ``minimum``, ``chi2``; the
-    weights multiply the columns.
+    ``kind`` is one of ``dot``, ``squared_distance``, ``manhattan``, ``minimum``, ``chi2`` and
+    ``sine``; the weights multiply the columns, and the period is that of the sine.
     """
 
     kind: str
     left: View
     right: View
     weights: Weights = None
+    period: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,11 @@ class Tile:
     def chi2(self) -> Expression:
         """Sum over the columns of (x_j - z_j)^2 / (x_j + z_j); rows must not be negative."""
         return Leaf("chi2", self.view, self.view)
+
+    def squared_sine(self, period: float, length_scale: float = 1.0) -> Expression:
+        """Sum over the columns of sin^2(pi (x_j - z_j) / period) / length_scale^2."""
+        leaf = Leaf("sine", self.view, self.view, period=period)
+        return _per_length(length_scale) ** 2 * leaf
 
     def opaque(
         self,

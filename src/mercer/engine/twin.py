@@ -45,18 +45,37 @@ def chi2(A: Array, B: Array, weights: Array | None) -> Array:
     return _fold(np.add, [_chi2(a[:, None], b[None, :]) for a, b in zip(A.T, B.T, strict=True)])
 
 
+def sine(A: Array, B: Array, periods: Array | None) -> Array:
+    """Sum of sin^2(pi (x_j - z_j) / p_j)."""
+    assert periods is not None
+    columns = zip(A.T, B.T, periods, strict=True)
+    return _fold(np.add, [_sine(a[:, None], b[None, :], p) for a, b, p in columns])
+
+
 LEAVES: dict[str, Callable[[Array, Array, Array | None], Array]] = {
     "dot": dot,
     "squared_distance": squared_distance,
     "manhattan": manhattan,
     "minimum": minimum,
     "chi2": chi2,
+    "sine": sine,
 }
 
 
 def _chi2(a: Array, b: Array) -> Array:
     total = a + b
     return (a - b) ** 2 / np.where(total > 0, total, 1)
+
+
+def _sine(a: Array, b: Array, period: float) -> Array:
+    # The difference, and what rounding took from it; both remainders are exact, so that points
+    # many periods apart keep their phase.
+    t = a - b
+    back = t - a
+    lost = (a - (t - back)) - (b + back)
+    rest = np.fmod(t, period)
+    rest -= period * np.rint(rest / period)
+    return np.sin(np.pi * ((rest + lost) / period)) ** 2
 
 
 def _fold(operation: np.ufunc, parts: list[Array]) -> Array:

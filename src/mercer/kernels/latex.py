@@ -34,6 +34,7 @@ from mercer.kernels.notation import (
     SUM,
     Factor,
     Terms,
+    number,
     plus,
     power,
     root,
@@ -262,6 +263,10 @@ def _compared(leaf: Leaf, x: _Row, z: _Row) -> Terms:
             return Terms.factor(Factor(text, SIGN))
         case "chi2":
             text = rf"\sum_{x.index} \frac{{({one} - {other})^2}}{{{one} + {other}}}"
+            return Terms.factor(Factor(text, SIGN, positive=True))
+        case "sine":
+            over = "" if leaf.period == 1.0 else f" / {number(leaf.period)}"
+            text = rf"\sum_{x.index} \sin^2(\pi ({one} - {other}){over})"
             return Terms.factor(Factor(text, SIGN, positive=True))
     distance = rf"\lVert {x.text} - {z.text}\rVert"
     if leaf.kind == "manhattan":

@@ -7,12 +7,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from mercer.data.checks import as_matrix
 from mercer.engine import Expression, Tile
 from mercer.kernels import domains
-from mercer.kernels.formula import Array, Rule
+from mercer.kernels.formula import Rule
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.notation import number
 
 SCHOENBERG = "completely monotone function of ||x - z||^2 (Schoenberg)"
 
@@ -148,23 +146,6 @@ class InverseMultiquadric(Kernel):
 
 
 @dataclass(frozen=True)
-class Circle:
-    """The map of every column onto a circle: x -> (cos 2 pi x / p, sin 2 pi x / p)."""
-
-    period: float
-
-    def __call__(self, X: Array) -> Array:
-        # The remainder is exact, so that rows far from the origin keep their phase.
-        phase = (2.0 * np.pi / self.period) * np.fmod(dense(X), self.period)
-        return np.hstack([np.cos(phase), np.sin(phase)])
-
-    def as_latex(self, x: str) -> str:
-        """Return the map as a formula, on the circle of complex numbers."""
-        period = "" if self.period == 1.0 else f" / {number(self.period)}"
-        return rf"e^{{2 \pi i {x}{period}}}"
-
-
-@dataclass(frozen=True)
 class Periodic(Kernel):
     """Periodic in every column: exp(-2 sum_j sin^2(pi (x_j - z_j) / p) / length_scale^2).
 
@@ -180,13 +161,7 @@ class Periodic(Kernel):
     period: float = domains.positive(1.0)
 
     def lower(self, t: Tile) -> Expression:
-        return t.exp(-0.5 * t.after(Circle(self.period)).squared_distance(self.length_scale))
+        return t.exp(-2.0 * t.squared_sine(self.period, self.length_scale))
 
     def rule(self) -> Rule:
         return "Gaussian of points on circles"
-
-
-def dense(X: Array) -> Array:
-    """Return the rows as a dense matrix of floats."""
-    matrix = as_matrix(X)
-    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
