@@ -148,7 +148,7 @@ def _by_factor(gram: Gram, problem: RidgeProblem) -> Plan:
 
 def _by_eigenvalues(gram: Gram) -> Plan:
     n = len(gram)
-    seconds = n**2 / 2 * gram.entry_seconds() + 9.0 * n**3 / machine_rates().double
+    seconds = n**2 / 2 * gram.entry_seconds + 9.0 * n**3 / machine_rates().double
     reason = "one decomposition serves every alpha"
     return Plan("eigen", "a dense matrix", 24 * n**2, seconds, reason)
 

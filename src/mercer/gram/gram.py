@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
 
@@ -13,9 +14,8 @@ from mercer.gram.operator import Array, Index, Operator, check_fits, positions
 
 # Entries computed at a time before they are rounded: 32 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 22
-# Entries computed to measure how long one takes.
-SAMPLE = 1 << 20
-TRIES = 5
+# Seconds of work that tell how long an entry takes.
+LONG_ENOUGH = 2e-3
 
 
 class Gram(Operator):
@@ -54,15 +54,19 @@ class Gram(Operator):
             out[rows, : rows.stop] = self.rows(rows)[:, : rows.stop]
         return out
 
+    @cached_property
     def entry_seconds(self) -> float:
-        """Return the time that an entry takes in a product, the best of a few tries on few rows."""
-        some = slice(0, min(len(self), max(1, SAMPLE // len(self))))
-        best = np.inf
-        for _ in range(TRIES):
+        """The time that an entry takes in a product, the best rate of more and more rows."""
+        best, rows = np.inf, 1
+        while True:
             start = perf_counter()
-            entries = self.timed(some)
-            best = min(best, (perf_counter() - start) / entries)
-        return float(best)
+            entries = self.timed(slice(0, min(rows, len(self))))
+            taken = perf_counter() - start
+            best = min(best, taken / entries)
+            # Entries that Python computes are dear: one row of them tells enough.
+            if taken > LONG_ENOUGH or rows >= len(self):
+                return float(best)
+            rows *= 4
 
     def timed(self, some: slice) -> int:
         """Compute these rows once as a product would, and return how many entries that were."""

@@ -83,7 +83,7 @@ class Cholesky:
         """Return about how long the solution takes by a factor in float32, or in float64."""
         rates = machine_rates()
         n, targets = problem.y.shape
-        entry = gram.entry_seconds()
+        entry = gram.entry_seconds
         itemsize, rate = (4, rates.single) if single else (8, rates.double)
         factor = n**3 / 3.0 / (FACTOR_SHARE * rate) + n**2 * itemsize / rates.copy
         # A step of refinement reads the factor twice and computes half of K in float64 once more.

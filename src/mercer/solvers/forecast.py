@@ -62,7 +62,7 @@ def forecast(gram: Gram, sample: Gram, alpha: float, tol: float) -> Forecast:
         root = np.sqrt(np.divide(trace, alpha)) if trace > 0.0 else 0.0
     steps = np.log(8.0 / tol) * (BASE + SLOPE * root)
     rates = machine_rates()
-    entry = gram.entry_seconds()
+    entry = gram.entry_seconds
     growth = n * rank * entry + 2.0 * n * rank**2 / rates.double
     step = 0.5 * n**2 * entry + 2.0 * 8.0 * n * rank / rates.copy
     return Forecast(float(steps), float(growth + steps * step), rank)
