@@ -25,6 +25,7 @@ _HOMES = {
     "KernelRidgeCV": "mercer.selection",
     "Laplacian": "mercer.kernels",
     "Linear": "mercer.kernels",
+    "Match": "mercer.kernels",
     "Matern32": "mercer.kernels",
     "Matern52": "mercer.kernels",
     "Periodic": "mercer.kernels",
@@ -34,6 +35,7 @@ _HOMES = {
     "SelectionDisplay": "mercer.selection",
     "Sigmoid": "mercer.kernels",
     "Sobolev": "mercer.kernels",
+    "Standardize": "mercer.kernels",
     "gram_of": "mercer.gram",
     "kernel": "mercer.kernels",
 }

@@ -25,6 +25,7 @@ from mercer.kernels import (
     Kernel as Kernel,
     Laplacian as Laplacian,
     Linear as Linear,
+    Match as Match,
     Matern32 as Matern32,
     Matern52 as Matern52,
     Periodic as Periodic,
@@ -33,6 +34,7 @@ from mercer.kernels import (
     RationalQuadratic as RationalQuadratic,
     Sigmoid as Sigmoid,
     Sobolev as Sobolev,
+    Standardize as Standardize,
     kernel as kernel,
 )
 from mercer.selection import KernelRidgeCV as KernelRidgeCV, SelectionDisplay as SelectionDisplay

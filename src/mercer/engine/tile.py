@@ -70,10 +70,10 @@ View = tuple[Select | Transform, ...]
 
 @dataclass(frozen=True, slots=True)
 class Leaf(Expression):
-    """A comparison of two numeric rows, summed (or multiplied) over columns.
+    """A comparison of two rows of numbers or categories, summed (or multiplied) over columns.
 
-    ``kind`` is one of ``dot``, ``squared_distance``, ``manhattan``, ``minimum``, ``chi2``; the
-    weights multiply the columns.
+    ``kind`` is one of ``dot``, ``squared_distance``, ``manhattan``, ``minimum``, ``chi2``,
+    ``match``; the weights multiply the columns.
     """
 
     kind: str
@@ -204,6 +204,10 @@ class Tile:
     def chi2(self) -> Expression:
         """Sum over the columns of (x_j - z_j)^2 / (x_j + z_j); rows must not be negative."""
         return Leaf("chi2", self.view, self.view)
+
+    def match(self) -> Expression:
+        """Share of the columns in which x_j = z_j; the view must end in `AsCategories`."""
+        return Leaf("match", self.view, self.view)
 
     def opaque(
         self,

@@ -45,12 +45,19 @@ def chi2(A: Array, B: Array, weights: Array | None) -> Array:
     return _fold(np.add, [_chi2(a[:, None], b[None, :]) for a, b in zip(A.T, B.T, strict=True)])
 
 
+def match(A: Array, B: Array, weights: Array | None) -> Array:
+    """Share of the columns in which x_j = z_j."""
+    equal = [np.equal.outer(a, b).astype(np.float64) for a, b in zip(A.T, B.T, strict=True)]
+    return _fold(np.add, equal) / A.shape[1]
+
+
 LEAVES: dict[str, Callable[[Array, Array, Array | None], Array]] = {
     "dot": dot,
     "squared_distance": squared_distance,
     "manhattan": manhattan,
     "minimum": minimum,
     "chi2": chi2,
+    "match": match,
 }
 
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import fields
 from typing import Any, Protocol
 
+from mercer.kernels.params import Parametric
 from mercer.kernels.proof import Proof
 
 SUM, PRODUCT, POWER, CALL = range(4)
@@ -75,7 +76,7 @@ def spell(value: Any) -> str:
     """Return a parameter as text: numbers with all their digits, functions by their name."""
     if isinstance(value, tuple):
         return f"[{', '.join(spell(v) for v in value)}]"
-    if callable(value) and not _is_kernel(value):
+    if callable(value) and not isinstance(value, Parametric):
         return f"<{getattr(value, '__name__', type(value).__name__).strip('<>')}>"
     return str.__repr__(value) if isinstance(value, str) else str(value)
 
