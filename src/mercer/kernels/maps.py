@@ -17,6 +17,7 @@ from mercer.kernels.params import Parametric
 Array = NDArray[Any]
 
 
+@dataclass(frozen=True)
 class InputMap(Parametric, ABC):
     """A map of rows to rows of which the parameters may come from data.
 

@@ -43,10 +43,10 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def call(kernel: Node) -> str:
-    """Return ``name(field=value, ...)``."""
-    arguments = ", ".join(f"{name}={spell(value)}" for name, value in _parameters(kernel))
-    return f"{snake_case(type(kernel).__name__)}({arguments})"
+def call(value: Any) -> str:
+    """Return a kernel or another dataclass as ``name(field=value, ...)``."""
+    arguments = ", ".join(f"{name}={spell(v)}" for name, v in _parameters(value))
+    return f"{snake_case(type(value).__name__)}({arguments})"
 
 
 def method(kernel: Node, name: str, *arguments: Any) -> str:
@@ -86,8 +86,8 @@ def _is_kernel(value: Any) -> bool:
     return hasattr(value, "precedence")
 
 
-def _parameters(kernel: Node) -> list[tuple[str, Any]]:
-    return [(f.name, getattr(kernel, f.name)) for f in fields(kernel)]  # type: ignore[arg-type]
+def _parameters(value: Any) -> list[tuple[str, Any]]:
+    return [(f.name, getattr(value, f.name)) for f in fields(value)]
 
 
 # Grey, green and amber of middle lightness are legible on white and on black; everything else

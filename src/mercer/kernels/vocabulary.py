@@ -19,7 +19,7 @@ MODULES = (categories, custom, dot, histogram, stationary)
 ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
 
 # Other ways to give a parameter: a keyword, and the constructor that takes it.
-ALTERNATIVES: dict[type[Kernel], dict[str, Callable[[Any], Kernel]]] = {
+ALTERNATIVES: dict[type, dict[str, Callable[[Any], Kernel]]] = {
     stationary.Gaussian: {
         "gamma": stationary.Gaussian.from_gamma,
         "sigma": stationary.Gaussian.from_sigma,
