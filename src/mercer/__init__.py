@@ -36,6 +36,7 @@ _HOMES = {
     "Sigmoid": "mercer.kernels",
     "Sobolev": "mercer.kernels",
     "Standardize": "mercer.kernels",
+    "default_kernel": "mercer.kernels",
     "gram_of": "mercer.gram",
     "kernel": "mercer.kernels",
 }

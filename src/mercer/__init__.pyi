@@ -35,6 +35,7 @@ from mercer.kernels import (
     Sigmoid as Sigmoid,
     Sobolev as Sobolev,
     Standardize as Standardize,
+    default_kernel as default_kernel,
     kernel as kernel,
 )
 from mercer.selection import KernelRidgeCV as KernelRidgeCV, SelectionDisplay as SelectionDisplay

@@ -51,7 +51,7 @@ class AsCategories:
     missing: str = REFUSE
 
     def __call__(self, X: Any) -> Categories:
-        columns = [self._column(title, values) for title, values in _titled(X)]
+        columns = [self._column(title, values) for title, values in titled_columns(X)]
         n = len(columns[0][0])
         if any(len(codes) != n for codes, _ in columns):
             lengths = sorted({len(codes) for codes, _ in columns})
@@ -127,14 +127,8 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def _translation(known: Sequence[Any], other: Sequence[Any]) -> Codes:
-    # Of several levels that stand for missing values the first counts.
-    number = {level: i for i, level in reversed(list(enumerate(known)))}
-    # One entry more, so that a column without rows has something to be empty of.
-    return np.array([*(number.get(level, -1) for level in other), -1], np.int64)
-
-
-def _titled(X: Any) -> list[tuple[Any, Any]]:
+def titled_columns(X: Any) -> list[tuple[Any, Any]]:
+    """Return the columns of a table by name, or of an array or list by position."""
     if is_table(X):
         columns: list[tuple[Any, Any]] = _table_columns(X)
         if not columns:
@@ -150,6 +144,13 @@ def _titled(X: Any) -> list[tuple[Any, Any]]:
             f"categories need a table, a matrix or a list of values, got shape {array.shape}"
         )
     return list(enumerate(array[:, None].T if array.ndim == 1 else array.T))
+
+
+def _translation(known: Sequence[Any], other: Sequence[Any]) -> Codes:
+    # Of several levels that stand for missing values the first counts.
+    number = {level: i for i, level in reversed(list(enumerate(known)))}
+    # One entry more, so that a column without rows has something to be empty of.
+    return np.array([*(number.get(level, -1) for level in other), -1], np.int64)
 
 
 def _table_columns(X: Any) -> list[tuple[Any, Any]]:

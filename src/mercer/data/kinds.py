@@ -39,8 +39,28 @@ READ = {
 def column_kinds(X: Any) -> dict[str, Kind]:
     """Return the kind of every column of a table, in order."""
     if isinstance(X, Mapping):
-        return {str(name): _kind_of_values(np.asarray(values)) for name, values in X.items()}
+        return {str(name): kind_of_values(np.asarray(values)) for name, values in X.items()}
     return {series.name: _kind_of_series(series) for series in table_series(X)}
+
+
+def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
+    """Return the kind of the values of an array."""
+    kinds = {
+        "b": Kind.BOOLEANS,
+        "i": Kind.NUMBERS,
+        "u": Kind.NUMBERS,
+        "f": Kind.NUMBERS,
+        "U": Kind.TEXT,
+        "S": Kind.TEXT,
+        "m": Kind.TIMES,
+        "M": Kind.TIMES,
+    }
+    if array.dtype.kind != "O":
+        return kinds.get(array.dtype.kind, Kind.OTHER)
+    found = {_kind_of_value(v) for v in array[:LOOKED_AT] if not is_missing(v)}
+    if not found:
+        return Kind.EMPTY
+    return found.pop() if len(found) == 1 else Kind.OTHER
 
 
 def _kind_of_series(series: Any) -> Kind:
@@ -61,26 +81,7 @@ def _kind_of_series(series: Any) -> Kind:
         return Kind.SEQUENCES
     if dtype.is_temporal():
         return Kind.TIMES
-    return _kind_of_values(series.to_numpy()) if dtype == nw.Object else Kind.OTHER
-
-
-def _kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
-    kinds = {
-        "b": Kind.BOOLEANS,
-        "i": Kind.NUMBERS,
-        "u": Kind.NUMBERS,
-        "f": Kind.NUMBERS,
-        "U": Kind.TEXT,
-        "S": Kind.TEXT,
-        "m": Kind.TIMES,
-        "M": Kind.TIMES,
-    }
-    if array.dtype.kind != "O":
-        return kinds.get(array.dtype.kind, Kind.OTHER)
-    found = {_kind_of_value(v) for v in array[:LOOKED_AT] if not is_missing(v)}
-    if not found:
-        return Kind.EMPTY
-    return found.pop() if len(found) == 1 else Kind.OTHER
+    return kind_of_values(series.to_numpy()) if dtype == nw.Object else Kind.OTHER
 
 
 def _kind_of_value(value: Any) -> Kind:

@@ -33,6 +33,7 @@ from mercer.kernels.stationary import (
 )
 
 # Last, because the function takes the place of the module of the same name.
+from mercer.kernels.default import default_kernel  # isort: skip
 from mercer.kernels.expression import kernel  # isort: skip
 
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "Validity",
     "Witness",
     "as_kernel",
+    "default_kernel",
     "from_sklearn",
     "kernel",
 ]
