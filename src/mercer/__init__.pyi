@@ -9,7 +9,12 @@ from mercer import (
     solvers as solvers,
     testing as testing,
 )
-from mercer.estimators import KernelRidge as KernelRidge
+from mercer.estimators import (
+    KernelPCA as KernelPCA,
+    KernelRidge as KernelRidge,
+    MercerMap as MercerMap,
+    Monomials as Monomials,
+)
 from mercer.gram import gram_of as gram_of
 from mercer.kernels import (
     AdditiveChi2 as AdditiveChi2,

@@ -74,15 +74,19 @@ def checked_training(
     return X, y
 
 
+def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return training rows without targets, and note the columns on the estimator."""
+    X = _narrowed(kernel, X)
+    if _is_kept(kernel, X):
+        return validate_data(estimator, X, skip_check_array=True)
+    return validate_data(estimator, X, **_matrix(kernel))
+
+
 def checked_classification(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
 ) -> tuple[Any, NDArray[np.intp], Array]:
     """Return training rows, the class of each by its number, and the classes in order."""
-    X = _narrowed(kernel, X)
-    if _is_kept(kernel, X):
-        X = validate_data(estimator, X, skip_check_array=True)
-    else:
-        X = validate_data(estimator, X, **_matrix(kernel))
+    X = checked_unlabelled(estimator, kernel, X)
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
     check_classification_targets(labels)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, reduce
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -88,9 +94,23 @@ def powers(F: Array, degrees: set[int]) -> dict[int, Array]:
 
     The monomial of exponents e_1, e_2, ... has the factor sqrt(p! / (e_1! e_2! ...)).
     """
+    plain = _products(F, degrees)
+    return {p: _weighted(block, p, F.shape[1]) for p, block in plain.items()}
+
+
+def _weighted(block: Any, p: int, m: int) -> Any:
+    """Return plain monomials, dense or sparse, with the roots of their multinomial coefficients."""
+    if p == 1 or m == 1:
+        return block
+    roots = np.sqrt(_layout(m, p).counts).astype(block.dtype)
+    return block.multiply(roots).tocsr() if sp.issparse(block) else block * roots
+
+
+def _products(F: Array, degrees: set[int]) -> dict[int, Array]:
+    """Return the plain monomials of every degree, x_i x_j ... with i <= j <= ... in order."""
     if F.shape[1] == 1:
         return {p: F ** float(p) for p in degrees}
-    m, block, powers = F.shape[1], F, {1: F}
+    m, block, found = F.shape[1], F, {1: F}
     for p in range(2, max(degrees, default=1) + 1):
         shorter, longer = _layout(m, p - 1), _layout(m, p)
         higher = np.empty((len(F), longer.starts[m]), F.dtype)
@@ -99,8 +119,103 @@ def powers(F: Array, degrees: set[int]) -> dict[int, Array]:
             np.multiply(F[:, [j]], block[:, shorter.starts[j] :], out=out)
         block = higher
         if p in degrees:
-            powers[p] = block * np.sqrt(longer.counts).astype(F.dtype)
-    return powers
+            found[p] = block
+    return found
+
+
+def _sparse_products(F: Any, degrees: set[int]) -> dict[int, Any]:
+    """Return the plain monomials of sparse rows, of which only those that are not zero exist."""
+    n, m = F.shape
+    rows = np.repeat(np.arange(n), np.diff(F.indptr))
+    columns = F.indices.astype(np.int64)
+    index, values, pointers, owners = columns, F.data, F.indptr.astype(np.int64), rows
+    found = {1: F}
+    for p in range(2, max(degrees, default=1) + 1):
+        shorter, longer = _layout(m, p - 1), _layout(m, p)
+        # One more x_j is written before those monomials of its row that begin with x_j or a later
+        # column: they are the last ones of the row.
+        keys = owners * int(shorter.starts[m]) + index
+        first = np.searchsorted(keys, rows * int(shorter.starts[m]) + shorter.starts[columns])
+        lengths = pointers[rows + 1] - first
+        before = np.repeat(np.arange(len(rows)), lengths)
+        after = np.arange(len(before)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
+        values = F.data[before] * values[after]
+        index = longer.starts[columns[before]] + index[after] - shorter.starts[columns[before]]
+        owners = rows[before]
+        pointers = np.searchsorted(owners, np.arange(n + 1))
+        shape = (n, int(longer.starts[m]))
+        if p in degrees:
+            found[p] = sp.csr_array((values, index, pointers), shape=shape)
+    return found
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The monomials of rows by their degrees, each degree times a factor.
+
+    Parameters
+    ----------
+    factors : tuple of (int, float)
+        The degrees in ascending order, with their factors.
+    is_weighted : bool
+        Whether a monomial also has the root of its multinomial coefficient for a factor.
+    """
+
+    factors: tuple[tuple[int, float], ...]
+    is_weighted: bool
+
+    @classmethod
+    def of(cls, p: int, c: float, scaled: bool) -> Expansion:
+        """Return the features of (x'z + c)^p if they are scaled, and else its plain monomials."""
+        terms = power(add(constant(c), {((0, 1),): 1.0}), p)
+        degrees = sorted((degree(monomial), coefficient) for monomial, coefficient in terms.items())
+        return cls(tuple((d, math.sqrt(b) if scaled else 1.0) for d, b in degrees), scaled)
+
+    def count(self, m: int) -> int:
+        """Return the number of monomials in m columns, or refuse what no matrix can hold."""
+        total = sum(choose(m + d - 1, d) for d, _ in self.factors)
+        if total > MOST:
+            raise ValueError(
+                f"{m} columns have more than {MOST} monomials of degree {self.factors[-1][0]}; "
+                "use the kernel Polynomial, which needs none of them, or fewer columns"
+            )
+        return total
+
+    def __call__(self, X: Any) -> Any:
+        """Return the monomials of the rows of a matrix, CSR if it is sparse."""
+        degrees = {d for d, _ in self.factors if d > 0}
+        if sp.issparse(X):
+            X = sp.csr_array(X)
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            return sp.csr_array(sp.hstack(self._side_by_side(X, _sparse_products(X, degrees))))
+        return np.hstack(self._side_by_side(X, _products(X, degrees)))
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        """Return the monomials as text, given the names of the columns."""
+        return [
+            _written(monomial, columns)
+            for d, _ in self.factors
+            for monomial in combinations_with_replacement(range(len(columns)), d)
+        ]
+
+    def _side_by_side(self, X: Any, blocks: dict[int, Any]) -> list[Any]:
+        m = X.shape[1]
+        found = []
+        for d, factor in self.factors:
+            if d == 0:
+                found.append(np.full((X.shape[0], 1), factor, X.dtype))
+                continue
+            block = _weighted(blocks[d], d, m) if self.is_weighted else blocks[d]
+            found.append(block if factor == 1.0 else block * X.dtype.type(factor))
+        return found
+
+
+def _written(monomial: Sequence[int], columns: Sequence[str]) -> str:
+    exponents = Counter(monomial)
+    powers = [columns[j] if e == 1 else f"{columns[j]}^{e}" for j, e in exponents.items()]
+    return " ".join(powers) or "1"
 
 
 class _Layout(NamedTuple):
