@@ -104,7 +104,7 @@ def test_words_have_principal_components():
     def shared(A, B):
         return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
 
-    words = ["abc", "abd", "abe", "xyz", "xyw", "xyv"]
+    words = ["abc", "abe", "abf", "xyz", "xyw", "xyv"]
     scores = KernelPCA(FromFunction(shared), 1).fit(words).transform(["ab", "xy"])
     assert scores[0, 0] * scores[1, 0] < 0.0
 

@@ -282,3 +282,11 @@ def test_the_default_kernels_are_tried_on_the_columns_of_numbers(columns, y):
     model = KernelRidgeCV().fit(pd.DataFrame(columns), y)
     assert model.kernel_.columns == ("age", "dose", "smoker")
     assert len({k.kernel.length_scale for k in model.cv_results_["kernel"]}) == 8
+
+
+def test_columns_called_by_numbers_are_read_by_position(columns, y):
+    rows = pd.DataFrame(dict(enumerate(columns.values(), start=7)))
+    model = KernelRidge(Gaussian(10.0) + Match(), 0.1).fit(rows, y)
+    assert model.kernel_ == Gaussian(10.0).on(0, 2, 3) + Match().on(1, 3)
+    named = KernelRidge(Gaussian(10.0) + Match(), 0.1).fit(pd.DataFrame(columns), y)
+    assert_allclose(model.predict(rows), named.predict(pd.DataFrame(columns)), rtol=1e-12)

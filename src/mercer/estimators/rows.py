@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from mercer.data.checks import as_vector
 from mercer.data.columns import column_names, is_table, n_rows, select_columns, take_rows
-from mercer.data.kinds import READ, column_kinds
+from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.columns import assigned, named_columns, reads_a_matrix, reads_everything
@@ -41,7 +41,10 @@ def kernel_for(kernel: Any, X: Any) -> Kernel:
     if not is_table(X) or is_precomputed(k) or reads_everything(k):
         return k
     _refuse_mapping(X)
-    kinds = column_kinds(X)
+    kinds: dict[Any, Kind] = {**column_kinds(X)}
+    if not all(isinstance(name, str) for name in kinds):
+        # Columns called by numbers are meant by their positions.
+        kinds = dict(enumerate(kinds.values()))
     is_matrix = reads_a_matrix(k) and all(kind in READ["numbers"] for kind in kinds.values())
     if is_matrix and not named_columns(k):
         return k

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from mercer.data.kinds import READ, Kind
 from mercer.kernels.kernel import After, Columns, Kernel
@@ -43,15 +44,15 @@ def named_columns(kernel: Kernel) -> set[str]:
     return {name for part in kernel.parts for name in named_columns(part)}
 
 
-def assigned(kernel: Kernel, kinds: Mapping[str, Kind]) -> Kernel:
+def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
     """Return a kernel with every part that names no columns put on all columns of its domain.
 
     Parameters
     ----------
     kernel : Kernel
         k.
-    kinds : mapping of str to Kind
-        What the columns of the table hold.
+    kinds : mapping of columns to Kind
+        What the columns of the table hold, by name or by position.
     """
     if isinstance(kernel, Columns) or (not kernel.parts and kernel.domain == "anything"):
         return kernel
@@ -78,7 +79,7 @@ def _domain(kernel: Kernel) -> str:
     return "numbers" if isinstance(kernel, After) else kernel.domain
 
 
-def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[str, Kind]) -> list[str]:
+def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
     found = [name for name, kind in kinds.items() if kind in READ[domain]]
     if not found:
         held = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
