@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.blocks import row_blocks
+
 Array = NDArray[Any]
 # Which inner product to which power, by the number of the inner product.
 Monomial = tuple[tuple[int, int], ...]
@@ -21,6 +23,8 @@ Terms = dict[Monomial, float]
 
 # More features than this are as good as infinitely many: no matrix of them fits anywhere.
 MOST = 1 << 24
+# Entries of dense monomials made at a time, few enough to stay in cache.
+ENTRIES_AT_A_TIME = 1 << 16
 # Monomials beyond which a formula is not expanded.
 MOST_TERMS = 512
 
@@ -103,7 +107,10 @@ def _weighted(block: Any, p: int, m: int) -> Any:
     if p == 1 or m == 1:
         return block
     roots = np.sqrt(_layout(m, p).counts).astype(block.dtype)
-    return block.multiply(roots).tocsr() if sp.issparse(block) else block * roots
+    if not sp.issparse(block):
+        return block * roots
+    entries = (block.data * roots[block.indices], block.indices, block.indptr)
+    return sp.csr_array(entries, shape=block.shape)
 
 
 def _products(F: Array, degrees: set[int]) -> dict[int, Array]:
@@ -127,25 +134,21 @@ def _sparse_products(F: Any, degrees: set[int]) -> dict[int, Any]:
     """Return the plain monomials of sparse rows, of which only those that are not zero exist."""
     n, m = F.shape
     rows = np.repeat(np.arange(n), np.diff(F.indptr))
-    columns = F.indices.astype(np.int64)
-    index, values, pointers, owners = columns, F.data, F.indptr.astype(np.int64), rows
-    found = {1: F}
+    columns, index, values, found = F.indices, F.indices.astype(np.int64), F.data, {1: F}
+    # Where those that begin with each entry of F start, and where the last end.
+    starts = np.arange(F.nnz + 1)
     for p in range(2, max(degrees, default=1) + 1):
-        shorter, longer = _layout(m, p - 1), _layout(m, p)
         # One more x_j is written before those monomials of its row that begin with x_j or a later
         # column: they are the last ones of the row.
-        keys = owners * int(shorter.starts[m]) + index
-        first = np.searchsorted(keys, rows * int(shorter.starts[m]) + shorter.starts[columns])
-        lengths = pointers[rows + 1] - first
-        before = np.repeat(np.arange(len(rows)), lengths)
-        after = np.arange(len(before)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
-        values = F.data[before] * values[after]
-        index = longer.starts[columns[before]] + index[after] - shorter.starts[columns[before]]
-        owners = rows[before]
-        pointers = np.searchsorted(owners, np.arange(n + 1))
-        shape = (n, int(longer.starts[m]))
+        lengths = starts[F.indptr[rows + 1]] - starts[:-1]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        before = np.repeat(np.arange(F.nnz), lengths)
+        after = np.arange(ends[-1]) - np.repeat(ends[:-1] - starts[:-1], lengths)
+        moved = (_layout(m, p).starts - _layout(m, p - 1).starts)[columns]
+        values, index, starts = F.data[before] * values[after], index[after] + moved[before], ends
         if p in degrees:
-            found[p] = sp.csr_array((values, index, pointers), shape=shape)
+            shape = (n, int(_layout(m, p).starts[m]))
+            found[p] = sp.csr_array((values, index, starts[F.indptr]), shape=shape)
     return found
 
 
@@ -190,7 +193,11 @@ class Expansion:
                 X = X.copy()
                 X.sum_duplicates()
             return sp.csr_array(sp.hstack(self._side_by_side(X, _sparse_products(X, degrees))))
-        return np.hstack(self._side_by_side(X, _products(X, degrees)))
+        out = np.empty((len(X), self.count(X.shape[1])), X.dtype)
+        for rows in row_blocks(out.shape, ENTRIES_AT_A_TIME):
+            some = X[rows]
+            np.concatenate(self._side_by_side(some, _products(some, degrees)), 1, out=out[rows])
+        return out
 
     def names(self, columns: Sequence[str]) -> list[str]:
         """Return the monomials as text, given the names of the columns."""
