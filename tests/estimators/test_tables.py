@@ -290,3 +290,15 @@ def test_columns_called_by_numbers_are_read_by_position(columns, y):
     assert model.kernel_ == Gaussian(10.0).on(0, 2, 3) + Match().on(1, 3)
     named = KernelRidge(Gaussian(10.0) + Match(), 0.1).fit(pd.DataFrame(columns), y)
     assert_allclose(model.predict(rows), named.predict(pd.DataFrame(columns)), rtol=1e-12)
+
+
+def test_parts_without_columns_stand_beside_positions_and_functions(columns, y):
+    rows = pd.DataFrame(columns)
+    model = KernelRidge(Gaussian(10.0).on(0) + Match(), 0.1).fit(rows, y)
+    assert model.kernel_ == Gaussian(10.0).on(0) + Match().on("site", "smoker")
+    ages = FromFunction(lambda X, Z: np.outer(X["age"], Z["age"]) / 1600.0)
+    model = KernelRidge(ages + Match(), 0.1).fit(rows, y)
+    linear = (1.0 / 1600.0) * Linear().on("age")
+    expected = KernelRidge(linear + Match(), 0.1).fit(rows, y).predict(rows)
+    assert_allclose(model.predict(rows), expected, rtol=1e-8)
+    assert model.feature_names_in_.tolist() == list(columns)

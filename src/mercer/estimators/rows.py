@@ -38,7 +38,7 @@ def kernel_for(kernel: Any, X: Any) -> Kernel:
         The training rows.
     """
     k = as_kernel(kernel)
-    if not is_table(X) or is_precomputed(k) or reads_everything(k):
+    if not is_table(X) or is_precomputed(k):
         return k
     _refuse_mapping(X)
     kinds: dict[Any, Kind] = {**column_kinds(X)}

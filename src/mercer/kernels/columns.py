@@ -17,18 +17,14 @@ def reads_everything(kernel: Kernel) -> bool:
     """
     if isinstance(kernel, Columns):
         return not all(isinstance(c, str) for c in kernel.columns)
-    if isinstance(kernel, After) and not isinstance(kernel.g, InputMap):
-        return True
-    if not kernel.parts:
-        return kernel.domain == "anything" and kernel.program.inputs != ()
+    if _takes_anything(kernel):
+        return bool(kernel.program.inputs)
     return any(reads_everything(part) for part in kernel.parts)
 
 
 def reads_a_matrix(kernel: Kernel) -> bool:
     """Whether some part of a kernel reads all columns of its rows as one matrix of numbers."""
-    if isinstance(kernel, Columns):
-        return False
-    if isinstance(kernel, After) and not isinstance(kernel.g, InputMap):
+    if isinstance(kernel, Columns) or _takes_anything(kernel):
         return False
     if not kernel.parts:
         return kernel.domain == "numbers"
@@ -54,7 +50,7 @@ def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
     kinds : mapping of columns to Kind
         What the columns of the table hold, by name or by position.
     """
-    if isinstance(kernel, Columns) or (not kernel.parts and kernel.domain == "anything"):
+    if isinstance(kernel, Columns) or _takes_anything(kernel):
         return kernel
     if not kernel.parts or isinstance(kernel, After):
         return kernel.on(*_columns_of(_domain(kernel), kernel, kinds))
@@ -66,6 +62,13 @@ def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
         if _holds_kernels(value)
     }
     return kernel.with_params(**changes)
+
+
+def _takes_anything(kernel: Kernel) -> bool:
+    """Whether a kernel is a function of whole rows, or reads none of them."""
+    if isinstance(kernel, After):
+        return not isinstance(kernel.g, InputMap)
+    return not kernel.parts and kernel.domain == "anything"
 
 
 def _holds_kernels(value: object) -> bool:

@@ -63,7 +63,8 @@ class Standardize(InputMap):
 
     Without numbers it takes them from the rows that the kernel is fitted to: the mean and the
     standard deviation (over n, not n - 1) of each column. A column that is constant has the scale
-    1, so that it becomes zero.
+    1, so that it becomes zero. In an estimator these are the rows of positive weight, which count
+    alike.
 
     Parameters
     ----------
