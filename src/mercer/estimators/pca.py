@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -67,8 +67,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             gram,
             most,
             _whole("n_landmarks", self.n_landmarks),
-            self.tol,
-            self.max_iter,
+            _tolerance(self.tol),
+            _whole("max_iter", self.max_iter),
             checked_seed(self.random_state),
         )
         if solver.iterates:
@@ -169,3 +169,9 @@ def _whole(name: str, value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1 or None, got {value!r}")
     return int(value)
+
+
+def _tolerance(tol: Any) -> float:
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0.0 <= float(tol) < 1.0:
+        raise ValueError(f"tol must be a number from 0 to below 1, got {tol!r}")
+    return float(tol)
