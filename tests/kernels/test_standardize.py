@@ -118,6 +118,15 @@ def test_rows_of_no_weight_do_not_count(X):
     assert model.kernel_ == SCALED.resolved(X[:30])
 
 
+def test_a_whole_weight_counts_as_that_many_rows(X):
+    weights = np.arange(40) % 4
+    weighted = KernelRidge(SCALED).fit(X, X[:, 0], weights)
+    repeated = KernelRidge(SCALED).fit(np.repeat(X, weights, axis=0), np.repeat(X[:, 0], weights))
+    assert_allclose(weighted.kernel_.g.mean, repeated.kernel_.g.mean, rtol=1e-12)
+    assert_allclose(weighted.kernel_.g.scale, repeated.kernel_.g.scale, rtol=1e-12)
+    assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
 def test_length_scales_of_columns_are_in_their_own_units(X, table):
     rows = table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
@@ -126,8 +135,15 @@ def test_length_scales_of_columns_are_in_their_own_units(X, table):
     assert_allclose(k(rows), Gaussian((1.0, 2.0))(scaled), rtol=1e-9)
 
 
+def test_sparse_rows_become_dense_where_they_fit(points):
+    X = np.where(np.abs(points(20)) > 0.7, points(20), 0.0)
+    assert_array_equal(SCALED(sp.csr_array(X)), SCALED(X))
+    vast = sp.csr_array((1 << 22, 1 << 22))
+    with pytest.raises(mercer.errors.MemoryLimitError, match="sparse rows become dense: 140737"):
+        Standardize().resolved(vast)
+
+
 def test_what_cannot_be_scaled_is_refused(X):
-    refuses("Standardize would make a sparse matrix dense", SCALED, sp.csr_array(np.eye(3)))
     fitted = SCALED.resolved(X)
     refuses("Standardize was fitted to 3 columns, got 2", fitted, X[:, :2])
     refuses("standardize() has no numbers yet", Standardize(), X)

@@ -141,7 +141,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             index = np.flatnonzero(used)
             rows, problem = training_subset(kernel, X, index), problem.on(index)
 
-        kernel = kernel.resolved(rows)
+        kernel = kernel.resolved(rows, problem.weights)
         solver, gram = route(self, kernel, rows, problem)
         repair = repair_of(gram, self.repair)
 

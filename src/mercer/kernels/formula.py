@@ -108,8 +108,16 @@ class Formula(Parametric, ABC):
         maps = {k: v.without_rules() for k, v in params.items() if isinstance(v, InputMap)}
         return self.with_params(**dict.fromkeys(rules, 1.0), **maps)
 
-    def resolved(self, X: Any) -> Self:
-        """Return the formula with ``"median"`` and ``"columns"`` replaced by numbers from `X`."""
+    def resolved(self, X: Any, weights: Array | None = None) -> Self:
+        """Return the formula with ``"median"`` and other rules replaced by numbers from `X`.
+
+        Parameters
+        ----------
+        X : rows
+            Where the numbers come from.
+        weights : array of shape (n,), optional
+            The weights of the rows; a whole weight counts as that many equal rows.
+        """
         if self.is_resolved:
             return self
         changes: dict[str, Any] = {
@@ -119,9 +127,9 @@ class Formula(Parametric, ABC):
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Formula):
-                changes[f.name] = value.resolved(seen)
+                changes[f.name] = value.resolved(seen, weights)
             elif isinstance(value, tuple) and any(isinstance(v, Formula) for v in value):
-                changes[f.name] = tuple(v.resolved(seen) for v in value)
+                changes[f.name] = tuple(v.resolved(seen, weights) for v in value)
         return self.with_params(**changes)
 
 

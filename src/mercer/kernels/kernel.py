@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.data.columns import select_columns
 from mercer.engine import Expression, Tile
@@ -302,10 +303,10 @@ class After(Kernel):
         is_known = not isinstance(self.g, InputMap) or self.g.is_resolved
         return is_known and super().is_resolved
 
-    def resolved(self, X: Any) -> Self:
+    def resolved(self, X: Any, weights: NDArray[Any] | None = None) -> Self:
         if isinstance(self.g, InputMap) and not self.g.is_resolved:
-            return self.with_params(g=self.g.resolved(X)).resolved(X)
-        return super().resolved(X)
+            return self.with_params(g=self.g.resolved(X, weights)).resolved(X, weights)
+        return super().resolved(X, weights)
 
     def suspects(self) -> list[dict[str | int, float]]:
         # They are points of the space that g maps to; nobody knows which rows g maps there.

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.checks import as_matrix
+from mercer.data.memory import gigabytes, memory_limit
+from mercer.errors import MemoryLimitError
 from mercer.kernels import domains, printing
 from mercer.kernels.params import Parametric
 
@@ -30,8 +32,8 @@ class InputMap(Parametric, ABC):
         """Whether every parameter is known."""
 
     @abstractmethod
-    def resolved(self, X: Any) -> Self:
-        """Return the map with parameters from the rows `X`, itself if they are known."""
+    def resolved(self, X: Any, weights: Array | None = None) -> Self:
+        """Return the map with parameters from weighted rows `X`, itself if they are known."""
 
     @abstractmethod
     def __call__(self, X: Any) -> Any:
@@ -50,7 +52,7 @@ class AsNumbers(InputMap):
     def is_resolved(self) -> bool:
         return True
 
-    def resolved(self, X: Any) -> Self:
+    def resolved(self, X: Any, weights: Array | None = None) -> Self:
         return self
 
     def __call__(self, X: Any) -> Any:
@@ -63,8 +65,9 @@ class Standardize(InputMap):
 
     Without numbers it takes them from the rows that the kernel is fitted to: the mean and the
     standard deviation (over n, not n - 1) of each column. A column that is constant has the scale
-    1, so that it becomes zero. In an estimator these are the rows of positive weight, which count
-    alike.
+    1, so that it becomes zero. Estimators weigh the rows by their sample weights.
+
+    Sparse rows become dense.
 
     Parameters
     ----------
@@ -100,7 +103,7 @@ class Standardize(InputMap):
         """The number of columns of the rows it maps, if it is known."""
         return len(self.mean) or None
 
-    def resolved(self, X: Any) -> Self:
+    def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
         matrix = _dense(X).astype(np.float64, copy=False)
@@ -112,7 +115,9 @@ class Standardize(InputMap):
         unit = np.maximum(np.abs(low), np.abs(high))
         unit[unit == 0.0] = 1.0
         scaled = matrix / unit
-        mean, scale = scaled.mean(axis=0) * unit, scaled.std(axis=0) * unit
+        mean = np.average(scaled, axis=0, weights=weights)
+        spread = np.sqrt(np.average((scaled - mean) ** 2, axis=0, weights=weights))
+        mean, scale = mean * unit, spread * unit
         constant = (low == high) | (scale < np.finfo(np.float64).tiny)
         mean, scale = np.where(low == high, low, mean), np.where(constant, 1.0, scale)
         return type(self)(tuple(mean.tolist()), tuple(scale.tolist()))
@@ -139,9 +144,12 @@ class Standardize(InputMap):
 
 def _dense(X: Any) -> Array:
     matrix = as_matrix(X)
-    if sp.issparse(matrix):
-        raise ValueError(
-            "Standardize would make a sparse matrix dense, since it moves zero; pass X.toarray(), "
-            "or scale the columns without it"
+    if not sp.issparse(matrix):
+        return np.asarray(matrix)
+    needed, limit = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize, memory_limit()
+    if needed > limit:
+        raise MemoryLimitError(
+            f"Standardize moves zero, so that sparse rows become dense: {gigabytes(needed)}, but "
+            f"the limit is {gigabytes(limit)}; scale the columns without it"
         )
-    return np.asarray(matrix)
+    return np.asarray(matrix.toarray())

@@ -216,7 +216,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _rounds(self, kernels: list[Kernel], search: Search) -> list[Round]:
         """Return what was tried: all on all rows, or kernels on a sample first."""
-        kernels = [kernel.resolved(search.X) for kernel in kernels]
+        kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = around(kernels[0])
         alphas = [ridges(self.alphas, k.diagonal(search.X), search.weights) for k in kernels]
