@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from mercer.kernels import (
     AdditiveChi2,
+    After,
     Bilinear,
     Chi2,
     Columns,
@@ -17,6 +18,7 @@ from mercer.kernels import (
     InverseMultiquadric,
     Laplacian,
     Linear,
+    Match,
     Matern32,
     Matern52,
     Normalized,
@@ -30,6 +32,7 @@ from mercer.kernels import (
     Scaled,
     Sigmoid,
     Sobolev,
+    Standardize,
     Sum,
 )
 
@@ -106,6 +109,11 @@ leaves = st.one_of(
     st.builds(Chi2, positives),
     st.builds(Constant, reals),
     st.sampled_from([Cosine(), AdditiveChi2(), Sobolev(), Precomputed()]),
+    st.sampled_from([Match(), Match("own-category")]),
+)
+
+scalings = st.lists(st.tuples(reals, positives), max_size=3).map(
+    lambda columns: Standardize([m for m, _ in columns], [s for _, s in columns])
 )
 
 
@@ -122,6 +130,7 @@ def composites(parts):
         st.builds(Normalized, parts),
         st.builds(PolynomialOf, parts, coefficients),
         st.builds(Columns, parts, columns),
+        st.builds(After, parts, scalings),
     )
 
 

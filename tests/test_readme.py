@@ -20,6 +20,10 @@ def test_examples_of_the_readme_run(code):
     exec(code, names)
 
 
+def test_examples_of_the_guide_to_tables_run():
+    exec("\n".join(blocks("docs/tables.md")), {})
+
+
 def test_the_kernel_added_in_the_guide_for_contributors_keeps_the_contract(points):
     names = {}
     exec(

@@ -9,7 +9,12 @@ from mercer import (
     solvers as solvers,
     testing as testing,
 )
-from mercer.estimators import KernelRidge as KernelRidge
+from mercer.estimators import (
+    KernelPCA as KernelPCA,
+    KernelRidge as KernelRidge,
+    MercerMap as MercerMap,
+    Monomials as Monomials,
+)
 from mercer.gram import gram_of as gram_of
 from mercer.kernels import (
     AdditiveChi2 as AdditiveChi2,
@@ -25,6 +30,7 @@ from mercer.kernels import (
     Kernel as Kernel,
     Laplacian as Laplacian,
     Linear as Linear,
+    Match as Match,
     Matern32 as Matern32,
     Matern52 as Matern52,
     Periodic as Periodic,
@@ -33,6 +39,8 @@ from mercer.kernels import (
     RationalQuadratic as RationalQuadratic,
     Sigmoid as Sigmoid,
     Sobolev as Sobolev,
+    Standardize as Standardize,
+    default_kernel as default_kernel,
     kernel as kernel,
 )
 from mercer.selection import KernelRidgeCV as KernelRidgeCV, SelectionDisplay as SelectionDisplay

@@ -12,7 +12,7 @@ using Index = std::ptrdiff_t;
 constexpr Index tile_rows = 256;
 constexpr Index tile_columns = 256;
 
-enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, sine, given };
+enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, sine, match, given };
 enum class Operation : int { leaf, constant, map, add, multiply, scale_rows };
 enum class Function : int { identity, exp, tanh, sqrt, log1p, reciprocal };
 

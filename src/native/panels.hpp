@@ -127,6 +127,14 @@ struct Chi2 {
         return sum + t * t / (total > T(0) ? total : one);
     }
 };
+// Entries are numbers of categories; they are equal or not.
+struct Match {
+    static constexpr bool multiplies = false;
+    template <class V, class T> static V add(V sum, T x, V z, T) {
+        const V all = x - V{}, one = T(1) - V{};
+        return sum + (z == all ? one : V{});
+    }
+};
 
 struct Sine {
     static constexpr bool multiplies = false;

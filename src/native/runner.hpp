@@ -206,6 +206,13 @@ template <class T> struct Runner {
             case Kind::sine:
                 compare<Sine>(x, z, leaf.width, target, stride, weights[index]);
                 break;
+            case Kind::match: {
+                compare<Match>(x, z, leaf.width, target, stride);
+                const T width = static_cast<T>(leaf.width);
+                if (leaf.width > 1)
+                    for (Index k = 0; k < strip_rows * stride; ++k) target[k] /= width;
+                break;
+            }
             case Kind::given:
                 break;
         }

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed
+from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed, Standardize
 from mercer.solvers import Cholesky
 
 
@@ -22,6 +22,7 @@ from mercer.solvers import Cholesky
         KernelRidge(),
         KernelRidge(Gaussian(3.0) + Linear(), alpha=0.1, fit_intercept=False, solver="cholesky"),
         KernelRidge(Polynomial(), solver="primal"),
+        KernelRidge(Gaussian("median").after(Standardize())),
         KernelRidge(solver="eigen", repair="clip"),
     ]
 )

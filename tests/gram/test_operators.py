@@ -230,3 +230,17 @@ def test_a_gram_tells_what_it_holds():
     assert streamed.held_bytes == streamed.shifted(1.0).held_bytes == 0
     assert held.held_bytes == held.shifted(1.0).held_bytes == 8 * N * N
     assert ScaledGram(held, np.ones(N)).held_bytes == 8 * N * N
+
+
+def test_a_streamed_matrix_maps_its_rows_once(points):
+    calls = []
+
+    def mapped(X):
+        calls.append(len(X))
+        return 2.0 * X
+
+    gram = StreamedGram(Gaussian().after(mapped), points(50))
+    for _ in range(3):
+        gram @ np.ones(50)
+    gram.rows(slice(0, 5))
+    assert calls == [50, 5]

@@ -81,7 +81,7 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
 def table_matrix(X: Any, name: str) -> NDArray[Any]:
     """Return a table's columns side by side as a numeric matrix; a column of text is an error."""
     columns = []
-    for title, values in _column_values(X):
+    for title, values in column_values(X):
         array = np.asarray(values)
         if array.dtype.kind == "O":
             try:
@@ -116,11 +116,17 @@ def _frame(X: Any) -> Any:
         raise ValueError(f"{kind} is not a table in memory; collect it first") from None
 
 
-def _column_values(X: Any) -> list[tuple[str, Any]]:
+def column_values(X: Any) -> list[tuple[str, Any]]:
+    """Return the columns of a table by name, as arrays; missing numbers are NaN."""
     if isinstance(X, Mapping):
         return [(str(name), values) for name, values in X.items()]
+    return [(series.name, series.to_numpy()) for series in table_series(X)]
+
+
+def table_series(X: Any) -> list[Any]:
+    """Return the columns of a data frame as series of narwhals."""
     frame = _frame(X)
-    return [(name, frame.get_column(name).to_numpy()) for name in frame.columns]
+    return [frame.get_column(name) for name in frame.columns]
 
 
 def _name_of(column: str | int, names: list[str]) -> str:

@@ -17,7 +17,7 @@ from mercer.engine.tile import Leaf
 
 Array = NDArray[Any]
 
-KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "given")
+KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
 # Columns from which on the tiles take squared distances from inner products.

@@ -79,9 +79,12 @@ class Bound:
 
 
 def bind(program: Program, X: Any, Z: Any = None) -> Bound:
-    """Return the program bound to the rows of `X` and of `Z` (None: the same rows)."""
-    left = Rows(X, "X")
-    right = left if Z is None else Rows(Z, "Z")
+    """Return the program bound to the rows of `X` and of `Z` (None: the same rows).
+
+    Either may be `Rows`, whose views are then worked out once for many programs or products.
+    """
+    left = X if isinstance(X, Rows) else Rows(X, "X")
+    right = left if Z is None else Z if isinstance(Z, Rows) else Rows(Z, "Z")
     operands = tuple(
         _operand(source, left, right, sensitivity)
         for source, sensitivity in zip(program.inputs, program.sensitivity, strict=True)
@@ -89,10 +92,17 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     factors = tuple(
         (v := left.factor(f), v if right is left else right.factor(f)) for f in program.factors
     )
-    sides = [side for o in operands for side in (o.left, o.right)] or [X, X if Z is None else Z]
+    sides = [side for o in operands for side in (o.left, o.right) if not _fits_any(o)]
+    sides = sides or [left.X, right.X]
     single = all(getattr(side, "dtype", None) == np.float32 for side in sides)
     dtype = np.dtype(np.float32 if single else np.float64)
     return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
+
+
+def _fits_any(o: Operand) -> bool:
+    """Whether an input is exact in either precision, as the numbers of categories are."""
+    is_match = isinstance(o.source, Leaf) and o.source.kind == "match"
+    return is_match and o.left.dtype == np.float32
 
 
 def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Operand:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.categories import Categories, joint_codes
 from mercer.data.checks import Matrix, as_matrix, as_vector, check_not_negative
 from mercer.data.columns import n_rows, select_columns, take_rows
 from mercer.engine import twin
@@ -33,6 +34,7 @@ class Rows:
         self.name = name
         self.n = n_rows(X)
         self._matrices: dict[View, Matrix] = {}
+        self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
 
     def raw(self, view: View) -> Any:
@@ -52,6 +54,14 @@ class Rows:
         if kind in NON_NEGATIVE:
             check_not_negative(self._matrices[view], NON_NEGATIVE[kind])
         return self._matrices[view]
+
+    def categories(self, view: View) -> Categories:
+        """Return the rows behind a view that ends in `AsCategories`."""
+        if view not in self._categories:
+            rows = see(view, self.X)
+            self._check_length(rows.shape[0])
+            self._categories[view] = rows
+        return self._categories[view]
 
     def factor(self, f: Factor) -> NDArray[Any]:
         """Return the vector by which the rows of a tile are multiplied."""
@@ -76,6 +86,9 @@ class Rows:
     def _paired(self, source: Input) -> NDArray[Any]:
         if isinstance(source, Opaque):
             return self._opaque_diagonal(source)
+        if source.kind == "match":
+            self.categories(source.left)
+            return np.ones(self.n)
         A = self.matrix(source.left, source.kind)
         B = self.matrix(source.right, source.kind)
         if source.kind == "dot":
@@ -105,7 +118,9 @@ class Rows:
 
 
 def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
-    """Return both sides of a numeric leaf, checked against each other."""
+    """Return both sides of a leaf as numbers, checked against each other."""
+    if leaf.kind == "match":
+        return joint_codes(left.categories(leaf.left), right.categories(leaf.right))
     A, B = left.matrix(leaf.left, leaf.kind), right.matrix(leaf.right, leaf.kind)
     if A.shape[1] != B.shape[1]:
         raise ValueError(

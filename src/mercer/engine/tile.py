@@ -70,10 +70,10 @@ View = tuple[Select | Transform, ...]
 
 @dataclass(frozen=True, slots=True)
 class Leaf(Expression):
-    """A comparison of two numeric rows, summed (or multiplied) over columns.
+    """A comparison of two rows of numbers or categories, summed (or multiplied) over columns.
 
-    ``kind`` is one of ``dot``, ``squared_distance``, ``manhattan``, ``minimum``, ``chi2`` and
-    ``sine``; the weights multiply the columns, and the period is that of the sine.
+    ``kind`` is one of ``dot``, ``squared_distance``, ``manhattan``, ``minimum``, ``chi2``, ``sine``
+    and ``match``; the weights multiply the columns, and the period is that of the sine.
     """
 
     kind: str
@@ -210,6 +210,10 @@ class Tile:
         """Sum over the columns of sin^2(pi (x_j - z_j) / period) / length_scale^2."""
         leaf = Leaf("sine", self.view, self.view, period=period)
         return _per_length(length_scale) ** 2 * leaf
+
+    def match(self) -> Expression:
+        """Share of the columns in which x_j = z_j; the view must end in `AsCategories`."""
+        return Leaf("match", self.view, self.view)
 
     def opaque(
         self,

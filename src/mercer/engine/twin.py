@@ -52,6 +52,12 @@ def sine(A: Array, B: Array, periods: Array | None) -> Array:
     return _fold(np.add, [_sine(a[:, None], b[None, :], p) for a, b, p in columns])
 
 
+def match(A: Array, B: Array, weights: Array | None) -> Array:
+    """Share of the columns in which x_j = z_j."""
+    equal = [np.equal.outer(a, b).astype(np.float64) for a, b in zip(A.T, B.T, strict=True)]
+    return _fold(np.add, equal) / A.shape[1]
+
+
 LEAVES: dict[str, Callable[[Array, Array, Array | None], Array]] = {
     "dot": dot,
     "squared_distance": squared_distance,
@@ -59,6 +65,7 @@ LEAVES: dict[str, Callable[[Array, Array, Array | None], Array]] = {
     "minimum": minimum,
     "chi2": chi2,
     "sine": sine,
+    "match": match,
 }
 
 

@@ -1,6 +1,8 @@
 """Estimators with the contract of scikit-learn, thin: check, gram, solve, keep."""
 
 from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.maps import MercerMap, Monomials
+from mercer.estimators.pca import KernelPCA
 from mercer.estimators.ridge import KernelRidge
 
-__all__ = ["KernelEstimator", "KernelRidge"]
+__all__ = ["KernelEstimator", "KernelPCA", "KernelRidge", "MercerMap", "Monomials"]

@@ -22,10 +22,10 @@ from mercer.estimators.rows import (
     checked_rows,
     checked_training,
     checked_weights,
+    kernel_for,
     training_subset,
 )
 from mercer.gram import repair_of, unheld_gram_of
-from mercer.kernels import as_kernel
 from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
 from mercer.solvers.choose import name_of
 
@@ -133,7 +133,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        kernel = as_kernel(self.kernel)
+        kernel = kernel_for(self.kernel, X)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
         used, rows = problem.used, X
@@ -141,7 +141,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             index = np.flatnonzero(used)
             rows, problem = training_subset(kernel, X, index), problem.on(index)
 
-        kernel = kernel.resolved(rows)
+        kernel = kernel.resolved(rows, problem.weights)
         solver, gram = route(self, kernel, rows, problem)
         repair = repair_of(gram, self.repair)
 
@@ -172,7 +172,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         n_targets : int, optional
             The number of targets they will have, by default as many as there are alphas.
         """
-        kernel = as_kernel(self.kernel)
+        kernel = kernel_for(self.kernel, X)
         y = np.zeros((n_rows(X), n_targets or np.size(self.alpha)))
         X, y = checked_training(clone(self), kernel, X, y)
         problem = self._problem(y, None)

@@ -15,15 +15,48 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from mercer.data.checks import as_vector
-from mercer.data.columns import is_table, n_rows, take_rows
+from mercer.data.columns import column_names, is_table, n_rows, select_columns, take_rows
+from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.gram import is_precomputed
-from mercer.kernels import After, Columns, Kernel
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.columns import assigned, named_columns, reads_a_matrix, reads_everything
 
 Array = NDArray[Any]
 
 
+def kernel_for(kernel: Any, X: Any) -> Kernel:
+    """Return the kernel of an estimator, its parts put on the columns of a table that they read.
+
+    A part that names no columns reads all of its domain. A table of numbers alone is a matrix, to
+    a kernel that names none of its columns.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        What the estimator was given.
+    X : rows
+        The training rows.
+    """
+    k = as_kernel(kernel)
+    if not is_table(X) or is_precomputed(k):
+        return k
+    _refuse_mapping(X)
+    kinds: dict[Any, Kind] = {**column_kinds(X)}
+    if not all(isinstance(name, str) for name in kinds):
+        # Columns called by numbers are meant by their positions.
+        kinds = dict(enumerate(kinds.values()))
+    is_matrix = reads_a_matrix(k) and all(kind in READ["numbers"] for kind in kinds.values())
+    if is_matrix and not named_columns(k):
+        return k
+    return assigned(k, kinds)
+
+
 def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
-    """Return rows to predict at, as they were in `checked_training`."""
+    """Return rows to predict at, as they were in `checked_training`.
+
+    Of a table the columns of the training table are taken, whatever stands beside them.
+    """
+    X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
         return validate_data(estimator, X, reset=False, skip_check_array=True)
     return validate_data(estimator, X, reset=False, **_matrix(kernel))
@@ -33,6 +66,7 @@ def checked_training(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
 ) -> tuple[Any, NDArray[np.float64]]:
     """Return training rows and targets, and note the columns on the estimator."""
+    X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
         X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=True, **_matrix(kernel))
         return X, y.astype(np.float64, copy=False)
@@ -43,14 +77,19 @@ def checked_training(
     return X, y
 
 
+def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return training rows without targets, and note the columns on the estimator."""
+    X = _narrowed(kernel, X)
+    if _is_kept(kernel, X):
+        return validate_data(estimator, X, skip_check_array=True)
+    return validate_data(estimator, X, **_matrix(kernel))
+
+
 def checked_classification(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
 ) -> tuple[Any, NDArray[np.intp], Array]:
     """Return training rows, the class of each by its number, and the classes in order."""
-    if _is_kept(kernel, X):
-        X = validate_data(estimator, X, skip_check_array=True)
-    else:
-        X = validate_data(estimator, X, **_matrix(kernel))
+    X = checked_unlabelled(estimator, kernel, X)
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
     check_classification_targets(labels)
@@ -99,22 +138,42 @@ def _matrix(kernel: Kernel) -> dict[str, Any]:
     return {"accept_sparse": "csr", "dtype": dtype}
 
 
-def _is_kept(kernel: Kernel, X: Any) -> bool:
-    """Whether the rows are no matrix of numbers, and the kernel takes them apart by itself."""
-    if _reads_matrix(kernel):
-        return False
+def _narrowed(kernel: Kernel, X: Any) -> Any:
+    """Return a table with the columns that the kernel reads, in the order of the table."""
+    if not is_table(X):
+        return X
+    _refuse_mapping(X)
+    if reads_everything(kernel) or reads_a_matrix(kernel):
+        return X
+    names = column_names(X)
+    # A kernel that reads nothing, such as a constant, still needs rows to be counted.
+    wanted = named_columns(kernel) or set(names)
+    missing = sorted(wanted.difference(names))
+    return select_columns(X, [*(name for name in names if name in wanted), *missing])
+
+
+def _as_seen(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return a table with the columns that the estimator was fitted to."""
+    seen = getattr(estimator, "feature_names_in_", None)
+    if seen is None or not is_table(X) or reads_everything(kernel):
+        return X
+    _refuse_mapping(X)
+    if not reads_a_matrix(kernel):
+        return select_columns(X, seen.tolist())
+    # A matrix has its columns in one order; scikit-learn refuses another one.
+    names = column_names(X)
+    known = set(seen.tolist())
+    return select_columns(X, [n for n in names if n in known]) if known <= set(names) else X
+
+
+def _refuse_mapping(X: Any) -> None:
     if isinstance(X, Mapping) and not sp.issparse(X):
         raise ValueError("X is a dict of columns; pass a pandas or polars table, or an array")
-    return not _is_matrix(X)
 
 
-def _reads_matrix(kernel: Kernel) -> bool:
-    """Whether some part of the kernel reads all columns as one matrix of numbers."""
-    if isinstance(kernel, Columns | After):
-        return False
-    if not kernel.parts:
-        return kernel.domain == "numbers"
-    return any(_reads_matrix(part) for part in kernel.parts)
+def _is_kept(kernel: Kernel, X: Any) -> bool:
+    """Whether the rows are no matrix of numbers, and the kernel takes them apart by itself."""
+    return not reads_a_matrix(kernel) and not _is_matrix(X)
 
 
 def _is_matrix(X: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
-from mercer.engine import apply, evaluate
+from mercer.engine import Rows, apply, evaluate
 from mercer.engine.operands import bind
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
@@ -44,19 +44,24 @@ class StreamedGram(Gram):
         return n, n
 
     @cached_property
+    def seen(self) -> Rows:
+        """The rows behind the kernel's views, which a product need not work out again."""
+        return Rows(self.X, "X")
+
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         # Only the rows behind the kernel's own views tell whether all of them are float32.
-        return bind(self.kernel.program, self.X).dtype
+        return bind(self.kernel.program, self.seen).dtype
 
     def product(self, V: Array) -> Array:
-        return apply(self.kernel.program, self.X, None, V)
+        return apply(self.kernel.program, self.seen, None, V)
 
     def diagonal(self) -> Array:
         return self.kernel.diagonal(self.X).astype(self.dtype, copy=False)
 
     def rows(self, index: Index) -> Array:
         chosen = positions(index, len(self))
-        return evaluate(self.kernel.program, take_rows(self.X, chosen), self.X)
+        return evaluate(self.kernel.program, take_rows(self.X, chosen), self.seen)
 
     def timed(self, some: slice) -> int:
         chosen = take_rows(self.X, some)
@@ -77,4 +82,4 @@ class StreamedGram(Gram):
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
-        return evaluate(self.kernel.program, self.X)
+        return evaluate(self.kernel.program, self.seen)

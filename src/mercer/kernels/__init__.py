@@ -1,5 +1,6 @@
 """Kernels: similarities of two rows, as values with a formula."""
 
+from mercer.kernels.categories import Match
 from mercer.kernels.custom import FromFeatures, FromFunction, Precomputed
 from mercer.kernels.dot import Bilinear, Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels.histogram import AdditiveChi2, Chi2, Sobolev
@@ -17,6 +18,7 @@ from mercer.kernels.kernel import (
     ScaledBy,
     Sum,
 )
+from mercer.kernels.maps import Standardize
 from mercer.kernels.names import as_kernel, from_sklearn
 from mercer.kernels.proof import Asymmetry, Proof, Status, Validity, Witness
 from mercer.kernels.stationary import (
@@ -31,6 +33,7 @@ from mercer.kernels.stationary import (
 )
 
 # Last, because the function takes the place of the module of the same name.
+from mercer.kernels.default import default_kernel  # isort: skip
 from mercer.kernels.expression import kernel  # isort: skip
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Match",
     "Matern32",
     "Matern52",
     "Normalized",
@@ -66,11 +70,13 @@ __all__ = [
     "ScaledBy",
     "Sigmoid",
     "Sobolev",
+    "Standardize",
     "Status",
     "Sum",
     "Validity",
     "Witness",
     "as_kernel",
+    "default_kernel",
     "from_sklearn",
     "kernel",
 ]

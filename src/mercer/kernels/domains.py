@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import MISSING, field
+from dataclasses import MISSING, field, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -60,9 +60,42 @@ def symmetric_matrix(default: Any = MISSING) -> Any:
     return _field(_symmetric_matrix, default)
 
 
+def choice(*words: str) -> Any:
+    """Declare one of some words, the first by default."""
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise ValueError(f"must be one of {', '.join(map(repr, words))}")
+        return value
+
+    return _field(check, words[0])
+
+
+def numbers(default: Any = MISSING) -> Any:
+    """Declare a tuple of finite numbers, which may be empty."""
+    return _field(_numbers, default)
+
+
+def positives(default: Any = MISSING) -> Any:
+    """Declare a tuple of positive finite numbers, which may be empty."""
+    return _field(_positives, default)
+
+
 def function(default: Any = MISSING) -> Any:
     """Declare a callable."""
     return _field(_function, default)
+
+
+def check_fields(value: Any) -> None:
+    """Replace the fields of a dataclass that declare a domain by plain values, or say why not."""
+    for f in fields(value):
+        if "domain" not in f.metadata:
+            continue
+        given = getattr(value, f.name)
+        try:
+            object.__setattr__(value, f.name, f.metadata["domain"](given))
+        except ValueError as error:
+            raise ValueError(f"{type(value).__name__}: {f.name} {error}, got {given!r}") from None
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -127,6 +160,16 @@ def _coefficients(value: Any) -> tuple[float, ...]:
     if not isinstance(value, tuple | list | np.ndarray) or len(value) == 0:
         raise ValueError("must be a non-empty list of numbers, the constant term first")
     return tuple(_non_negative(v) for v in value)
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    if not isinstance(value, tuple | list | np.ndarray) or np.ndim(value) != 1:
+        raise ValueError("must be a list of numbers")
+    return tuple(_real(v) for v in value)
+
+
+def _positives(value: Any) -> tuple[float, ...]:
+    return tuple(_positive(v) for v in _numbers(value))
 
 
 def _symmetric_matrix(value: Any) -> tuple[tuple[float, ...], ...]:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.engine import Expression, Program, Rows, Tile, compile_expression, evaluate
+from mercer.kernels.domains import check_fields
 from mercer.kernels.features import FeatureMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
+from mercer.kernels.maps import InputMap
 from mercer.kernels.params import Parametric
 
 Array = NDArray[Any]
@@ -29,16 +31,7 @@ class Formula(Parametric, ABC):
     domain: ClassVar[str] = "numbers"
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            if "domain" not in f.metadata:
-                continue
-            value = getattr(self, f.name)
-            try:
-                object.__setattr__(self, f.name, f.metadata["domain"](value))
-            except ValueError as error:
-                raise ValueError(
-                    f"{type(self).__name__}: {f.name} {error}, got {value!r}"
-                ) from None
+        check_fields(self)
 
     @abstractmethod
     def lower(self, t: Tile) -> Expression:
@@ -110,11 +103,21 @@ class Formula(Parametric, ABC):
 
     def without_rules(self) -> Self:
         """Return the formula with 1 for every rule: of the same form, known without rows."""
-        rules = [k for k, v in self.get_params().items() if isinstance(v, str) and v in RULES]
-        return self.with_params(**dict.fromkeys(rules, 1.0))
+        params = self.get_params()
+        rules = [k for k, v in params.items() if isinstance(v, str) and v in RULES]
+        maps = {k: v.without_rules() for k, v in params.items() if isinstance(v, InputMap)}
+        return self.with_params(**dict.fromkeys(rules, 1.0), **maps)
 
-    def resolved(self, X: Any) -> Self:
-        """Return the formula with ``"median"`` and ``"columns"`` replaced by numbers from `X`."""
+    def resolved(self, X: Any, weights: Array | None = None) -> Self:
+        """Return the formula with ``"median"`` and other rules replaced by numbers from `X`.
+
+        Parameters
+        ----------
+        X : rows
+            Where the numbers come from.
+        weights : array of shape (n,), optional
+            The weights of the rows; a whole weight counts as that many equal rows.
+        """
         if self.is_resolved:
             return self
         changes: dict[str, Any] = {
@@ -124,9 +127,9 @@ class Formula(Parametric, ABC):
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Formula):
-                changes[f.name] = value.resolved(seen)
+                changes[f.name] = value.resolved(seen, weights)
             elif isinstance(value, tuple) and any(isinstance(v, Formula) for v in value):
-                changes[f.name] = tuple(v.resolved(seen) for v in value)
+                changes[f.name] = tuple(v.resolved(seen, weights) for v in value)
         return self.with_params(**changes)
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.data.columns import select_columns
 from mercer.engine import Expression, Tile
 from mercer.kernels import domains, printing
 from mercer.kernels.formula import Formula, Rule
 from mercer.kernels.latex import latex, symbolic
+from mercer.kernels.maps import InputMap
 from mercer.kernels.proof import Proof, Validity
 from mercer.kernels.search import check_validity
 
@@ -111,7 +113,7 @@ class Kernel(Formula):
         return ScaledBy(self, f)
 
     def after(self, g: Callable[[Any], Any]) -> Kernel:
-        """Return k(g(x), g(z)) for a function g(X) -> rows."""
+        """Return k(g(x), g(z)) for a function g(X) -> rows, or a map such as `Standardize()`."""
         return After(self, g)
 
     def on(self, *columns: str | int) -> Kernel:
@@ -295,6 +297,16 @@ class After(Kernel):
 
     def inputs(self, X: Any) -> Any:
         return self.g(X)
+
+    @property
+    def is_resolved(self) -> bool:
+        is_known = not isinstance(self.g, InputMap) or self.g.is_resolved
+        return is_known and super().is_resolved
+
+    def resolved(self, X: Any, weights: NDArray[Any] | None = None) -> Self:
+        if isinstance(self.g, InputMap) and not self.g.is_resolved:
+            return self.with_params(g=self.g.resolved(X, weights)).resolved(X, weights)
+        return super().resolved(X, weights)
 
     def suspects(self) -> list[dict[str | int, float]]:
         # They are points of the space that g maps to; nobody knows which rows g maps there.

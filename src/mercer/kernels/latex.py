@@ -11,6 +11,7 @@ import copy
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mercer.data.categories import AsCategories
 from mercer.engine import Expression, Tile
 from mercer.engine.tile import (
     Add,
@@ -216,7 +217,7 @@ def _row(variable: str, view: View) -> _Row:
     for step in view:
         if isinstance(step, Select):
             row = _Row(row.base, tuple(_chosen(c, row.columns) for c in step.columns))
-        else:
+        elif not isinstance(step.g, AsCategories):
             ((product, _),) = _called(step.g, "g", row).coefficients.items()
             row = _Row(product[0][0].text)
     return row
@@ -261,6 +262,8 @@ def _compared(leaf: Leaf, x: _Row, z: _Row) -> Terms:
         case "minimum":
             text = rf"\prod_{x.index} \min({one}, {other})"
             return Terms.factor(Factor(text, SIGN))
+        case "match":
+            return _matched(x, z)
         case "chi2":
             text = rf"\sum_{x.index} \frac{{({one} - {other})^2}}{{{one} + {other}}}"
             return Terms.factor(Factor(text, SIGN, positive=True))
@@ -277,10 +280,23 @@ def _compared(leaf: Leaf, x: _Row, z: _Row) -> Terms:
 def _compared_with_itself(kind: str, x: _Row) -> Terms:
     if kind == "dot":
         return power(Terms.factor(Factor(rf"\lVert {x.text}\rVert", short=True, positive=True)), 2)
+    if kind == "match":
+        return Terms.constant(1.0)
     if kind == "minimum":
         text = rf"\prod_{x.index} {x.component('j')}"
         return Terms.factor(Factor(text, SIGN, positive=True))
     return Terms.constant(0.0)
+
+
+def _matched(x: _Row, z: _Row) -> Terms:
+    """Return the mean of the indicators of equal columns."""
+    if x.columns is not None and len(x.columns) == 1:
+        text = rf"\mathbf{{1}}[{x.text} = {z.text}]"
+        return Terms.factor(Factor(text, positive=True))
+    count = "d" if x.columns is None else str(len(x.columns))
+    equal = rf"\mathbf{{1}}[{x.component('j')} = {z.component('j')}]"
+    text = rf"\frac{{1}}{{{count}}} \sum_{x.index} {equal}"
+    return Terms.factor(Factor(text, SIGN, positive=True))
 
 
 def _weighted(kind: str, weights: tuple[float, ...], x: _Row, z: _Row) -> Terms:

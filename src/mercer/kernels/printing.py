@@ -11,6 +11,7 @@ import re
 from dataclasses import fields
 from typing import Any, Protocol
 
+from mercer.kernels.params import Parametric
 from mercer.kernels.proof import Proof
 
 SUM, PRODUCT, POWER, CALL = range(4)
@@ -42,10 +43,10 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def call(kernel: Node) -> str:
-    """Return ``name(field=value, ...)``."""
-    arguments = ", ".join(f"{name}={spell(value)}" for name, value in _parameters(kernel))
-    return f"{snake_case(type(kernel).__name__)}({arguments})"
+def call(value: Any) -> str:
+    """Return a kernel or another dataclass as ``name(field=value, ...)``."""
+    arguments = ", ".join(f"{name}={spell(v)}" for name, v in _parameters(value))
+    return f"{snake_case(type(value).__name__)}({arguments})"
 
 
 def method(kernel: Node, name: str, *arguments: Any) -> str:
@@ -75,7 +76,7 @@ def spell(value: Any) -> str:
     """Return a parameter as text: numbers with all their digits, functions by their name."""
     if isinstance(value, tuple):
         return f"[{', '.join(spell(v) for v in value)}]"
-    if callable(value) and not _is_kernel(value):
+    if callable(value) and not isinstance(value, Parametric):
         return f"<{getattr(value, '__name__', type(value).__name__).strip('<>')}>"
     return str.__repr__(value) if isinstance(value, str) else str(value)
 
@@ -85,8 +86,8 @@ def _is_kernel(value: Any) -> bool:
     return hasattr(value, "precedence")
 
 
-def _parameters(kernel: Node) -> list[tuple[str, Any]]:
-    return [(f.name, getattr(kernel, f.name)) for f in fields(kernel)]  # type: ignore[arg-type]
+def _parameters(value: Any) -> list[tuple[str, Any]]:
+    return [(f.name, getattr(value, f.name)) for f in fields(value)]
 
 
 # Grey, green and amber of middle lightness are legible on white and on black; everything else

@@ -6,19 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, NamedTuple
 
-from mercer.kernels import custom, dot, histogram, stationary
+from mercer.kernels import categories, custom, dot, histogram, stationary
 from mercer.kernels.kernel import Compound, Constant, Kernel, Product, Scaled, Sum
+from mercer.kernels.maps import InputMap, Standardize
 from mercer.kernels.printing import snake_case
 from mercer.kernels.tokens import FUNCTIONS_REFUSED, Token, fault, suggestion
 
 MAX_DEPTH = 50
 
 # The kernels that have a name in the language: all that these modules define.
-MODULES = (custom, dot, histogram, stationary)
+MODULES = (categories, custom, dot, histogram, stationary)
 ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
 
 # Other ways to give a parameter: a keyword, and the constructor that takes it.
-ALTERNATIVES: dict[type[Kernel], dict[str, Callable[[Any], Kernel]]] = {
+ALTERNATIVES: dict[type, dict[str, Callable[[Any], Kernel]]] = {
     stationary.Gaussian: {
         "gamma": stationary.Gaussian.from_gamma,
         "sigma": stationary.Gaussian.from_sigma,
@@ -27,8 +28,12 @@ ALTERNATIVES: dict[type[Kernel], dict[str, Callable[[Any], Kernel]]] = {
     stationary.Laplacian: {"gamma": stationary.Laplacian.from_gamma},
 }
 
+# The maps that `after` takes; other functions cannot be written.
+MAPS: dict[str, type[InputMap]] = {"standardize": Standardize}
+
 # The methods of a kernel, with their parameters; the columns of `on` have a grammar of their own.
 METHODS: dict[str, tuple[str, ...]] = {
+    "after": ("g",),
     "exp": (),
     "normalized": (),
     "on": (),
@@ -37,7 +42,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 # What prints, but holds a Python function and cannot be read back.
 FUNCTION_KERNELS = (custom.FromFunction, custom.FromFeatures)
-FUNCTION_METHODS = ("after", "scaled_by")
+FUNCTION_METHODS = ("scaled_by",)
 
 
 def _kernels() -> dict[str, type[Kernel]]:
@@ -78,7 +83,9 @@ class Argument(NamedTuple):
     operand: Operand
 
 
-def build(at: Token, make: Callable[[], Kernel], parts: Sequence[Operand] = ()) -> Operand:
+def build(
+    at: Token, make: Callable[[], Kernel | InputMap], parts: Sequence[Operand] = ()
+) -> Operand:
     """Return the kernel that `make` makes from parts; what it refuses is pointed out `at` a token.
 
     Parameters
@@ -108,8 +115,10 @@ def check_depth(token: Token, depth: int) -> None:
         raise fault(token, f"this nests deeper than {MAX_DEPTH}; build the kernel in Python")
 
 
-def look_up(name: Token, in_brackets: bool) -> type[Kernel]:
-    """Return the kernel class of a name."""
+def look_up(name: Token, in_brackets: bool) -> type[Kernel] | type[InputMap]:
+    """Return the class of a name, of a kernel or, in brackets, of a map."""
+    if in_brackets and name.text in MAPS:
+        return MAPS[name.text]
     kind = KERNELS.get(ALIASES.get(name.text, name.text))
     if kind is None:
         readable = [word for word, kind in KERNELS.items() if kind not in FUNCTION_KERNELS]
@@ -121,8 +130,8 @@ def look_up(name: Token, in_brackets: bool) -> type[Kernel]:
     return kind
 
 
-def call(name: Token, kind: type[Kernel], arguments: list[Argument]) -> Operand:
-    """Return the kernel of a class with these arguments."""
+def call(name: Token, kind: type[Kernel] | type[InputMap], arguments: list[Argument]) -> Operand:
+    """Return the kernel or map of a class with these arguments."""
     if issubclass(kind, Compound):
         return _compound(name, kind, arguments)
     alternatives = ALTERNATIVES.get(kind, {})
@@ -142,6 +151,8 @@ def call(name: Token, kind: type[Kernel], arguments: list[Argument]) -> Operand:
 def call_method(operand: Operand, name: Token, arguments: list[Argument]) -> Operand:
     """Return the kernel that a method other than ``on`` makes of a kernel."""
     given = _by_name(name, METHODS[name.text], arguments)
+    if name.text == "after" and not isinstance(given.get("g"), InputMap):
+        raise fault(name, FUNCTIONS_REFUSED)
     missing = [p for p in METHODS[name.text] if p not in given]
     if missing:
         raise fault(name, f"it needs {missing[0]}, as in .{name.text}([1, 2])")

@@ -16,12 +16,13 @@ Array = NDArray[np.float64]
 # The default length scales in units of the median distance, and ridges in units of k(x, x).
 LENGTH_SCALES = np.geomspace(0.25, 4.0, 8)
 ALPHAS = np.geomspace(1e-6, 1e2, 30)
+LENGTH = "length_scale"
 
 
 def candidates(kernels: Any) -> list[Kernel]:
     """Return the kernels that a list, a grid, one kernel or None means.
 
-    None stands for ``Gaussian("median")``, which `resolved` makes a grid of length scales.
+    None stands for ``Gaussian("median")``, which `around` makes a grid of length scales.
     """
     if kernels is None:
         return [Gaussian("median")]
@@ -36,13 +37,10 @@ def candidates(kernels: Any) -> list[Kernel]:
     return found
 
 
-def resolved(kernels: Any, rows: Any) -> list[Kernel]:
-    """Return the candidates with numbers for parameters, those of None around the median."""
-    found = [kernel.resolved(rows) for kernel in candidates(kernels)]
-    if kernels is not None:
-        return found
-    median = found[0].get_params()["length_scale"]
-    return [Gaussian(float(factor * median)) for factor in LENGTH_SCALES]
+def around(kernel: Kernel) -> list[Kernel]:
+    """Return the kernel of one length scale with all default ones, in units of it."""
+    ((name, median),) = [(n, v) for n, v in kernel.get_params().items() if n.endswith(LENGTH)]
+    return [kernel.with_params(**{name: float(factor * median)}) for factor in LENGTH_SCALES]
 
 
 def _from_grid(grid: Mapping[str, Any]) -> Iterable[Kernel]:

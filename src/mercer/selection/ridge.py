@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
-from mercer.estimators.rows import checked_training, checked_weights
+from mercer.estimators.rows import checked_training, checked_weights, kernel_for
 from mercer.gram import is_precomputed
-from mercer.kernels import Sum
-from mercer.selection.grid import candidates, resolved, ridges
+from mercer.kernels import Kernel, Sum
+from mercer.selection.grid import around, candidates, ridges
 from mercer.selection.results import Round, table
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
@@ -132,8 +132,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
-        search = self._search(X, y, sample_weight, groups)
-        rounds = self._rounds(search)
+        kernels = [kernel_for(kernel, X) for kernel in candidates(self.kernels)]
+        search = self._search(kernels, X, y, sample_weight, groups)
+        rounds = self._rounds(kernels, search)
         self._keep(rounds)
         model = KernelRidge(
             self.kernel_,
@@ -166,8 +167,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             tags.input_tags.pairwise = False
         return tags
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Search:
-        kernels = candidates(self.kernels)
+    def _search(
+        self, kernels: list[Kernel], X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> Search:
         # A sum reads rows as all its terms do.
         reader = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
         rows, targets = checked_training(self, reader, X, y)
@@ -212,9 +214,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return None
         return Splits.of(self.cv, X, y, groups, len(y))
 
-    def _rounds(self, search: Search) -> list[Round]:
+    def _rounds(self, kernels: list[Kernel], search: Search) -> list[Round]:
         """Return what was tried: all on all rows, or kernels on a sample first."""
-        kernels = resolved(self.kernels, search.X)
+        kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
+        if self.kernels is None:
+            kernels = around(kernels[0])
         alphas = [ridges(self.alphas, k.diagonal(search.X), search.weights) for k in kernels]
         if len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1:
             return [Round(kernels, alphas, search.scored(kernels, alphas), len(search))]

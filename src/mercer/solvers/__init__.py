@@ -5,6 +5,7 @@ from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.choose import as_solver
+from mercer.solvers.components import Components, component_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.path import Fits, RidgePath
@@ -20,6 +21,7 @@ __all__ = [
     "Certificate",
     "ChainSolution",
     "Cholesky",
+    "Components",
     "ConjugateGradient",
     "Eigen",
     "Fits",
@@ -30,4 +32,5 @@ __all__ = [
     "RidgeProblem",
     "Solution",
     "as_solver",
+    "component_solver",
 ]

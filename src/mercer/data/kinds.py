@@ -1,0 +1,94 @@
+"""What the columns of a table hold, by their dtypes: numbers, truth values, text, categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from mercer.data.categories import is_missing
+from mercer.data.columns import table_series
+
+# Values looked at in a column of Python objects, whose dtype says nothing.
+LOOKED_AT = 1000
+
+
+class Kind(StrEnum):
+    """What a column holds."""
+
+    NUMBERS = "numbers"
+    BOOLEANS = "truth values"
+    CATEGORIES = "categories"
+    TEXT = "text"
+    SEQUENCES = "lists"
+    TIMES = "dates or times"
+    EMPTY = "no value"
+    OTHER = "other values"
+
+
+# The kinds of column that a kernel reads, by its domain.
+READ = {
+    "numbers": (Kind.NUMBERS, Kind.BOOLEANS),
+    "categories": (Kind.CATEGORIES, Kind.TEXT, Kind.BOOLEANS),
+    "sequences": (Kind.TEXT, Kind.SEQUENCES),
+}
+
+
+def column_kinds(X: Any) -> dict[str, Kind]:
+    """Return the kind of every column of a table, in order."""
+    if isinstance(X, Mapping):
+        return {str(name): kind_of_values(np.asarray(values)) for name, values in X.items()}
+    return {series.name: _kind_of_series(series) for series in table_series(X)}
+
+
+def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
+    """Return the kind of the values of an array."""
+    kinds = {
+        "b": Kind.BOOLEANS,
+        "i": Kind.NUMBERS,
+        "u": Kind.NUMBERS,
+        "f": Kind.NUMBERS,
+        "U": Kind.TEXT,
+        "S": Kind.TEXT,
+        "m": Kind.TIMES,
+        "M": Kind.TIMES,
+    }
+    if array.dtype.kind != "O":
+        return kinds.get(array.dtype.kind, Kind.OTHER)
+    found = {_kind_of_value(v) for v in array[:LOOKED_AT] if not is_missing(v)}
+    if not found:
+        return Kind.EMPTY
+    return found.pop() if len(found) == 1 else Kind.OTHER
+
+
+def _kind_of_series(series: Any) -> Kind:
+    import narwhals as nw
+
+    dtype = series.dtype
+    if len(series) > 0 and series.null_count() == len(series):
+        return Kind.EMPTY
+    if dtype == nw.Boolean:
+        return Kind.BOOLEANS
+    if dtype.is_numeric():
+        return Kind.NUMBERS
+    if dtype in (nw.Categorical, nw.Enum):
+        return Kind.CATEGORIES
+    if dtype in (nw.String, nw.Binary):
+        return Kind.TEXT
+    if dtype in (nw.List, nw.Array):
+        return Kind.SEQUENCES
+    if dtype.is_temporal():
+        return Kind.TIMES
+    return kind_of_values(series.to_numpy()) if dtype == nw.Object else Kind.OTHER
+
+
+def _kind_of_value(value: Any) -> Kind:
+    if isinstance(value, bool | np.bool_):
+        return Kind.BOOLEANS
+    if isinstance(value, int | float | np.integer | np.floating):
+        return Kind.NUMBERS
+    if isinstance(value, str | bytes):
+        return Kind.TEXT
+    return Kind.SEQUENCES if isinstance(value, list | tuple | np.ndarray) else Kind.OTHER

@@ -1,0 +1,177 @@
+"""Kernel principal components."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.data.columns import n_rows, take_rows
+from mercer.errors import IndefiniteKernelError
+from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.rows import checked_rows, checked_seed, checked_unlabelled, kernel_for
+from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
+from mercer.solvers import Components, component_solver
+
+Array = NDArray[np.float64]
+
+
+class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    """Features of rows from the eigenvectors of their Gram matrix, extended to new rows."""
+
+    is_centred: ClassVar[bool]
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        n_components: int | None = None,
+        *,
+        solver: Any = "auto",
+        n_landmarks: int | None = None,
+        tol: float = 0.0,
+        max_iter: int | None = None,
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components of the rows `X`; targets are ignored.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix or table; for a precomputed kernel the Gram matrix.
+        y : None
+            Ignored.
+        """
+        kernel = kernel_for(self.kernel, X)
+        X = checked_unlabelled(self, kernel, X)
+        kernel = kernel.resolved(X)
+        most = _whole("n_components", self.n_components)
+        most = None if most is None else min(most, n_rows(X))
+        gram = unheld_gram_of(kernel, X, self.memory)
+        solver = component_solver(
+            self.solver,
+            gram,
+            most,
+            _whole("n_landmarks", self.n_landmarks),
+            _tolerance(self.tol),
+            _whole("max_iter", self.max_iter),
+            checked_seed(self.random_state),
+        )
+        if solver.iterates:
+            gram = gram_of(kernel, X, gram.memory)
+        try:
+            found = solver.solve(gram, most, self.is_centred)
+        except IndefiniteKernelError as error:
+            raise with_points(error, kernel, X) from None
+        self.kernel_, self.solver_ = kernel, solver
+        self._keep(found, X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Return the features of the rows `X` that they are fitted to; targets are ignored."""
+        self.fit(X)
+        return self._components_.scores
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of the rows `X`, of shape (n, components)."""
+        check_is_fitted(self)
+        X = checked_rows(self, self.kernel_, X)
+        found = self._components_
+        A = found.dense_coefficients if is_precomputed(self.kernel_) else found.coefficients
+        scores = cross_gram(self.kernel_, X, self.X_fit_, self.memory) @ A - found.offset
+        return np.asarray(scores, dtype=np.float64)
+
+    def _keep(self, found: Components, X: Any) -> None:
+        self.X_fit_ = X
+        # Of a precomputed matrix every column belongs to a training row, used or not.
+        if found.index is not None and not is_precomputed(self.kernel_):
+            self.X_fit_ = take_rows(X, found.index)
+        self._components_ = found
+        self.eigenvectors_ = found.vectors
+        self.n_iter_ = found.iterations
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._components_.values.size)
+
+
+class KernelPCA(EigenFeatures):
+    """Principal components of the features of a kernel: CKC = V diag(s) V', C = I - 11'/n.
+
+    The component j of a row x is sum_i A_ij (k(x, x_i) - mean_l k(x_l, x_i)) with A = V / sqrt(s),
+    which is sqrt(s_j) V_ij at the training row i. Each column of V has its largest entry positive.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k: a kernel of any domain, an expression, a name of scikit-learn, or a function.
+    n_components : int, optional
+        How many components; by default all whose eigenvalue is not zero.
+    solver : {"auto", "dense", "iterative", "pivots"} or solver
+        ``"dense"`` is exact and holds the Gram matrix; ``"iterative"`` finds a few components by
+        products with it, which need not fit into memory; ``"pivots"`` takes them from a low-rank
+        copy of it, made of `n_landmarks` rows. ``"auto"`` takes ``"pivots"`` if `n_landmarks` is
+        given, else ``"iterative"`` for fewer than 10 components of more than 200 rows.
+    n_landmarks : int, optional
+        Rows chosen for ``"pivots"``.
+    tol : float
+        Relative accuracy of eigenvalues that are iterated for; zero is that of float64.
+    max_iter : int, optional
+        Restarts allowed for ``"iterative"``.
+    memory : int or str, optional
+        The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
+        default.
+    random_state : int, RandomState or None
+        Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (components,)
+        s in descending order.
+    eigenvectors_ : array of shape (n, components)
+        V.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    X_fit_ : rows
+        The training rows that new rows are compared with.
+    solver_ : solver
+        What ran.
+    n_iter_ : int
+        Its products with the Gram matrix, 1 for a solver that does not iterate.
+    n_features_in_, feature_names_in_
+        The columns seen in `fit`.
+    """
+
+    is_centred: ClassVar[bool] = True
+
+    def _keep(self, found: Components, X: Any) -> None:
+        super()._keep(found, X)
+        self.eigenvalues_ = found.values
+
+
+def _whole(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1 or None, got {value!r}")
+    return int(value)
+
+
+def _tolerance(tol: Any) -> float:
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0.0 <= float(tol) < 1.0:
+        raise ValueError(f"tol must be a number from 0 to below 1, got {tol!r}")
+    return float(tol)

@@ -1,0 +1,179 @@
+"""KernelPCA: principal components on any domain."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA, KernelPCA as Peer
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.estimators import KernelPCA
+from mercer.kernels import FromFunction, Gaussian, Linear, Match, Polynomial, Sigmoid
+
+
+@parametrize_with_checks(
+    [
+        KernelPCA(),
+        KernelPCA(n_components=2),
+        KernelPCA(Polynomial(), n_components=3, solver="dense"),
+        KernelPCA(n_components=1, n_landmarks=20, random_state=0),
+    ]
+)
+def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("n_components", [None, 2, 20])
+@pytest.mark.parametrize("solver", ["auto", "dense"])
+def test_it_is_the_kernel_pca_of_scikit_learn(n_components, solver, points):
+    X, Z = points(250, 4), points(30, 4)
+    mine = KernelPCA(Gaussian.from_gamma(0.1), n_components, solver=solver).fit(X)
+    peer = Peer(n_components, kernel="rbf", gamma=0.1, random_state=0).fit(X)
+    m = n_components or 20
+    assert_allclose(mine.eigenvalues_[:m], peer.eigenvalues_[:m], rtol=1e-9)
+    a, b = mine.transform(Z)[:, :m], peer.transform(Z)[:, :m]
+    signs = np.sign((a * b).sum(axis=0))
+    assert_allclose(a, b * signs, atol=1e-7)
+
+
+def test_the_linear_kernel_gives_plain_principal_components(points):
+    X, Z = points(60, 5) + 10.0, points(9, 5)
+    mine, plain = KernelPCA(Linear(), 3).fit(X), PCA(3).fit(X)
+    a, b = mine.transform(Z), plain.transform(Z)
+    assert_allclose(np.abs(a), np.abs(b), atol=1e-9)
+    assert_allclose(mine.eigenvalues_, plain.explained_variance_ * 59, rtol=1e-10)
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_components": 3}, {"n_landmarks": 40}], ids=str)
+def test_training_rows_are_mapped_as_new_ones(settings, points):
+    X = points(260)
+    model = KernelPCA(Gaussian(1.0), random_state=0, **settings)
+    scores = model.fit_transform(X)
+    assert_allclose(model.transform(X), scores, atol=1e-7)
+    assert_allclose(scores.mean(axis=0), 0.0, atol=1e-9)
+
+
+def test_scores_have_the_distances_of_the_kernel(points):
+    X = points(40)
+    scores = KernelPCA(Gaussian(1.0)).fit_transform(X)
+    D = np.linalg.norm(scores[:, None] - scores[None], axis=2)
+    assert_allclose(D, Gaussian(1.0).distance(X), atol=1e-7)
+
+
+def test_landmarks_approach_the_exact_components(points):
+    X, Z = points(400), points(20)
+    exact = KernelPCA(Gaussian(2.0), 4, solver="dense").fit(X)
+    close = KernelPCA(Gaussian(2.0), 4, n_landmarks=80, random_state=0).fit(X)
+    assert len(close.X_fit_) == 80
+    assert_allclose(close.transform(Z), exact.transform(Z), atol=1e-4)
+
+
+def test_a_matrix_that_does_not_fit_is_never_held(points):
+    X = points(600)
+    small = KernelPCA(Gaussian(1.0), 2, memory="1MB", random_state=0).fit(X)
+    assert_allclose(small.eigenvalues_, KernelPCA(Gaussian(1.0), 2).fit(X).eigenvalues_, 1e-9)
+    with pytest.raises(MemoryLimitError, match="limit is"):
+        KernelPCA(Gaussian(1.0), memory="1MB").fit(X)
+
+
+def test_signs_do_not_change_from_fit_to_fit(points):
+    X = points(300)
+    scores = [KernelPCA(Gaussian(1.0), 4, random_state=i).fit_transform(X) for i in range(3)]
+    assert_allclose(scores[0], scores[1], atol=1e-8)
+    assert_allclose(scores[0], scores[2], atol=1e-8)
+
+
+def test_a_precomputed_matrix_is_centred_too(points):
+    X, Z = points(50), points(7)
+    k = Gaussian(1.0)
+    direct = KernelPCA(k, 3).fit(X).transform(Z)
+    for settings in ({}, {"n_landmarks": 50, "random_state": 0}):
+        model = KernelPCA("precomputed", 3, **settings).fit(k(X))
+        assert_allclose(model.transform(k(Z, X)), direct, atol=1e-6)
+
+
+def test_words_have_principal_components():
+    def shared(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    words = ["abc", "abe", "abf", "xyz", "xyw", "xyv"]
+    scores = KernelPCA(FromFunction(shared), 1).fit(words).transform(["ab", "xy"])
+    assert scores[0, 0] * scores[1, 0] < 0.0
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
+def test_tables_of_numbers_and_categories_have_principal_components(table, rng):
+    rows = table({"age": rng.normal(size=40), "site": ["a", "b"] * 20, "note": ["x"] * 40})
+    model = KernelPCA(Gaussian(1.0) + Match().on("site"), 2).fit(rows)
+    assert model.feature_names_in_.tolist() == ["age", "site"]
+    assert_allclose(model.transform(rows), model.fit_transform(rows), atol=1e-10)
+
+
+def test_sparse_rows_give_the_same_components(points):
+    X = np.where(np.abs(points(50)) > 0.7, points(50), 0.0)
+    dense = KernelPCA(Gaussian(1.0), 2).fit_transform(X)
+    assert_allclose(KernelPCA(Gaussian(1.0), 2).fit_transform(sp.csr_array(X)), dense, atol=1e-9)
+
+
+def test_columns_have_names(points):
+    frame = KernelPCA(n_components=2).set_output(transform="pandas").fit_transform(points(20))
+    assert list(frame.columns) == ["kernelpca0", "kernelpca1"]
+
+
+def test_it_survives_pickling_and_pipelines(points):
+    X = points(40)
+    model = KernelPCA(n_components=3).fit(X)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).transform(X), model.transform(X))
+    assert make_pipeline(KernelPCA(n_components=5), Ridge()).fit(X, X[:, 0]).score(X, X[:, 0]) > 0.5
+
+
+def test_bad_settings_are_refused(points):
+    X = points(10)
+    with pytest.raises(ValueError, match="n_components must be a whole number of at least 1"):
+        KernelPCA(n_components=0).fit(X)
+    with pytest.raises(ValueError, match="n_landmarks must be a whole number"):
+        KernelPCA(n_landmarks=2.5).fit(X)
+    with pytest.raises(ValueError, match="max_iter must be a whole number"):
+        KernelPCA(max_iter=0).fit(X)
+    with pytest.raises(ValueError, match="tol must be a number from 0 to below 1, got -1"):
+        KernelPCA(tol=-1).fit(X)
+    with pytest.raises(ValueError, match="solver must be 'auto', 'dense'"):
+        KernelPCA(solver="svd").fit(X)
+
+
+def test_an_indefinite_kernel_is_refused_with_its_rows(points):
+    with pytest.raises(IndefiniteKernelError, match="use another kernel") as caught:
+        KernelPCA(Sigmoid(1.0, -2.0)).fit(points(30))
+    K = Sigmoid(1.0, -2.0)(caught.value.witness.points)
+    c = caught.value.witness.coefficients
+    assert c @ K @ c < 0.0
+
+
+# Neighbours by the distance of a kernel, through scikit-learn.
+
+
+def test_nearest_neighbours_by_the_distance_of_a_kernel(points):
+    X, Z = points(50), points(8)
+    k = Polynomial(2) + Gaussian(1.0)
+    search = NearestNeighbors(n_neighbors=3, metric="precomputed").fit(k.distance(X))
+    _, found = search.kneighbors(k.distance(Z, X))
+    features = KernelPCA(k).fit(X)
+    plain = NearestNeighbors(n_neighbors=3).fit(features.transform(X))
+    assert_array_equal(found[:, 0], plain.kneighbors(features.transform(Z))[1][:, 0])
+
+
+def test_neighbours_classify_rows_of_numbers_and_categories(rng):
+    rows = pd.DataFrame({"x": rng.normal(size=80), "site": ["a", "b"] * 40})
+    label = (rows.x > 0) ^ (rows.site == "a")
+    k = (Gaussian(1.0).on("x") + Match().on("site")).normalized()
+    train, test = rows.iloc[:60], rows.iloc[60:]
+    model = KNeighborsClassifier(5, metric="precomputed").fit(k.distance(train), label[:60])
+    assert model.score(k.distance(test, train), label[60:]) > 0.8

@@ -1,0 +1,211 @@
+"""default_kernel: the kernel that a table suggests."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose
+
+import mercer
+from mercer.estimators import KernelRidge
+from mercer.kernels import Gaussian, Kernel, Match, Standardize, default_kernel, vocabulary
+
+TABLES = {"mapping": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+N = 60
+
+
+@dataclass(frozen=True)
+class Letters(Kernel):
+    """A kernel of text that stands in for those of sequences: letters in common."""
+
+    domain: ClassVar[str] = "sequences"
+
+    k: int = 1
+
+    def lower(self, t):
+        return t.opaque(_shared)
+
+
+def _shared(X, Z):
+    sides = [[set(v) for v in np.asarray(S).ravel()] for S in (X, Z)]
+    return np.array([[float(len(a & b)) for b in sides[1]] for a in sides[0]])
+
+
+@pytest.fixture(autouse=True)
+def _stand_ins(monkeypatch):
+    for name in ("spectrum", "words"):
+        kind = dataclass(frozen=True)(type(name.title(), (Letters,), {"__module__": __name__}))
+        monkeypatch.setitem(vocabulary.KERNELS, name, kind)
+
+
+def random_words(rng, least, most):
+    letters = np.array(list("CNOcno=#"))
+    return ["".join(rng.choice(letters, rng.integers(least, most))) for _ in range(N)]
+
+
+@EACH_TABLE
+def test_each_kind_of_column_has_a_term(table, rng):
+    rows = table(
+        {
+            "age": rng.normal(50.0, 9.0, N),
+            "dose": rng.integers(0, 5, N),
+            "site": [f"site {i % 4}" for i in range(N)],
+            "smoker": [bool(i % 2) for i in range(N)],
+            "smiles": random_words(rng, 10, 20),
+            "note": [f"came in on day {i} with pain" for i in range(N)],
+        }
+    )
+    k = default_kernel(rows)
+    numbers, categories, smiles, note = k.terms
+    assert numbers.columns == ("age", "dose")
+    assert len(numbers.kernel.kernel.length_scale) == 2
+    assert numbers.kernel.g == Standardize()
+    assert categories == Match().on("site", "smoker")
+    assert str(smiles) == "spectrum(k=3).normalized().on(smiles)"
+    assert str(note).startswith("words(") and str(note).endswith(".on(note)")
+
+
+@EACH_TABLE
+def test_what_is_printed_is_read_back(table, rng):
+    rows = table({"body mass": rng.normal(size=N), "it's": ["a", "b"] * 30, "x": np.arange(N) % 7})
+    k = default_kernel(rows)
+    assert mercer.kernel(str(k)) == k
+
+
+def test_the_length_scale_is_the_median_distance_of_the_scaled_rows(rng):
+    X = rng.normal(size=(N, 3)) * [1.0, 10.0, 100.0]
+    (scale,) = set(default_kernel(X).kernel.length_scale)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert_allclose(scale, Gaussian("median").resolved(scaled).length_scale, rtol=1e-3)
+
+
+def test_every_term_is_normalised(rng):
+    columns = {"a": rng.normal(size=N), "b": ["x", "y"] * 30, "c": random_words(rng, 10, 20)}
+    rows = pd.DataFrame(columns)
+    for term in default_kernel(rows).terms:
+        assert_allclose(term.resolved(rows).diagonal(rows), 1.0)
+
+
+@EACH_TABLE
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("row", np.arange(N)),
+        ("number", np.arange(N)[::-1] + 1),
+        ("patient_id", np.arange(N) * 7 + 1000),
+        ("userId", [f"user {i}" for i in range(N)]),
+        ("code", [f"A-{i:04d}" for i in range(N)]),
+        ("hash", [f"{i:08x}-0000-4000-8000-{i:012x}" for i in range(N)]),
+        ("constant", np.full(N, 3.5)),
+        ("one word", ["same"] * N),
+        ("empty", np.full(N, np.nan)),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_columns_that_say_nothing_are_left_out(table, name, column, rng):
+    rows = table({"age": rng.normal(size=N), name: column})
+    assert default_kernel(rows).columns == ("age",)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_nothing_are_left_out(table, rng):
+    rows = table({"age": rng.normal(size=N), "nothing": [None] * N})
+    assert default_kernel(rows).columns == ("age",)
+
+
+def test_dates_are_left_out(rng):
+    days = pd.date_range("2020-01-01", periods=N)
+    rows = pd.DataFrame({"age": rng.normal(size=N), "day": days, "stay": days - days[0]})
+    assert default_kernel(rows).columns == ("age",)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("year", np.arange(1990, 1990 + N)),
+        ("level", [0, 1, 2] * 20),
+        ("binary", [0, 1] * 30),
+    ],
+)
+def test_whole_numbers_that_mean_something_are_numbers(name, column, rng):
+    rows = {"age": rng.normal(size=N), name: column}
+    assert default_kernel(rows).columns == ("age", name)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["x", "y", "z"] * 20,
+        [f"{i % 20:02d}" for i in range(N)],
+        [chr(65 + i // 2) + "q" for i in range(N)],
+        pd.Categorical([f"level number {i}" for i in range(N)]),
+        ["yes", None, "no"] * 20,
+        [True, None, False] * 20,
+    ],
+    ids=["few", "codes", "short", "declared", "gaps", "gaps in truth values"],
+)
+def test_categories_are_matched(column):
+    k = default_kernel(pd.DataFrame({"c": column}))
+    gaps = any(v is None for v in column)
+    assert k == Match("own-category" if gaps else "refuse").on("c")
+
+
+def test_many_categories_are_categories_if_they_come_back():
+    cities = [f"the city of {'abcdefgh'[i % 8]} {'mnopqrstuv'[i % 10]}" for i in range(1000)]
+    assert default_kernel({"city": cities}) == Match().on("city")
+
+
+def test_one_value_repeated_in_a_small_table_is_enough():
+    assert default_kernel({"colour": ["red", "blue", "red", "green"]}) == Match().on("colour")
+
+
+def test_an_array_is_read_as_a_whole_or_by_position(rng):
+    X = rng.normal(size=(N, 2))
+    assert str(default_kernel(X)).endswith("after(standardize())")
+    X = np.column_stack([X[:, 0], np.ones(N), X[:, 1]])
+    assert default_kernel(X).columns == (0, 2)
+    assert default_kernel(["a", "b", "a", "b"]) == Match()
+    assert str(default_kernel(random_words(rng, 10, 20))) == "spectrum(k=3).normalized()"
+
+
+def test_many_columns_share_one_length_scale(rng):
+    k = default_kernel(rng.normal(size=(20, 60)))
+    assert isinstance(k.kernel.length_scale, float)
+
+
+def test_missing_numbers_are_left_for_fit_to_refuse(rng):
+    age = rng.normal(size=N)
+    age[4] = np.nan
+    rows = pd.DataFrame({"age": age, "bmi": rng.normal(size=N)})
+    k = default_kernel(rows)
+    assert k.columns == ("age", "bmi")
+    with pytest.raises(ValueError, match="NaN at row 4, column 'age'"):
+        KernelRidge(k).fit(rows, np.ones(N))
+
+
+def test_numbers_that_are_never_all_known_have_a_scale():
+    rows = {"a": [1.0, np.nan, 2.0, np.nan], "b": [np.nan, 1.0, np.nan, 7.0]}
+    assert default_kernel(rows).kernel.kernel.length_scale == (2.0, 2.0)
+
+
+def test_a_table_that_says_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"'id' numbers the rows; 'c' has one value"):
+        default_kernel({"id": np.arange(N), "c": ["x"] * N})
+
+
+@EACH_TABLE
+def test_a_model_of_a_table_needs_no_more(table, rng):
+    age, site = rng.normal(50.0, 9.0, N), [f"site {i % 3}" for i in range(N)]
+    y = np.sin(age / 9.0) + np.arange(N) % 3
+    rows = table({"id": np.arange(N), "age": age, "site": site})
+    if table is dict:
+        rows = pd.DataFrame(rows)
+    model = KernelRidge(default_kernel(rows), 0.1).fit(rows, y)
+    assert model.score(rows, y) > 0.95
+    assert model.feature_names_in_.tolist() == ["age", "site"]
+    assert mercer.kernel(str(model.kernel_)) == model.kernel_
