@@ -24,6 +24,7 @@ _HOMES = {
     "KernelPerceptron": "mercer.estimators",
     "KernelRidge": "mercer.estimators",
     "KernelRidgeCV": "mercer.selection",
+    "KernelRidgeClassifier": "mercer.selection",
     "Laplacian": "mercer.kernels",
     "Linear": "mercer.kernels",
     "Matern32": "mercer.kernels",

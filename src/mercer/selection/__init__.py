@@ -2,5 +2,6 @@
 
 from mercer.selection.displays import SelectionDisplay
 from mercer.selection.ridge import KernelRidgeCV
+from mercer.selection.ridge_classifier import KernelRidgeClassifier
 
-__all__ = ["KernelRidgeCV", "SelectionDisplay"]
+__all__ = ["KernelRidgeCV", "KernelRidgeClassifier", "SelectionDisplay"]

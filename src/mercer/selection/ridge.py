@@ -132,9 +132,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
-        search = self._search(X, y, sample_weight, groups)
-        rounds = self._rounds(search)
-        self._keep(rounds)
+        self.choose(X, y, sample_weight, groups)
         model = KernelRidge(
             self.kernel_,
             self.alpha_,
@@ -143,6 +141,12 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             random_state=self.random_state,
         )
         self.estimator_ = model.fit(X, y, sample_weight)
+        return self
+
+    def choose(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose kernel and ridge as `fit` does, and fit nothing."""
+        search = self._search(X, y, sample_weight, groups)
+        self._keep(self._rounds(search))
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

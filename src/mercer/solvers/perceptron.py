@@ -316,5 +316,7 @@ def novikoff_bound(margins: Array, largest: float, steps: Array) -> float:
     steps : array of shape (n,)
         The sizes of steps, positive.
     """
-    spread = float(steps.max() / steps.min()) ** 2
-    return float((largest / margins**2).sum() * spread)
+    spread = float(steps.max() / steps.min())
+    # A margin may be so small that the bound is no number.
+    with np.errstate(over="ignore"):
+        return float(((np.sqrt(largest) * spread / margins) ** 2).sum())
