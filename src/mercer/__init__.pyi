@@ -39,6 +39,8 @@ from mercer.kernels import (
     kernel as kernel,
 )
 from mercer.selection import (
+    DecisionDisplay as DecisionDisplay,
+    GammaSweepDisplay as GammaSweepDisplay,
     KernelRidgeClassifier as KernelRidgeClassifier,
     KernelRidgeCV as KernelRidgeCV,
     SelectionDisplay as SelectionDisplay,

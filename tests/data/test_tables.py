@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from mercer.data.columns import is_table, n_rows, stack_rows, table_matrix
+from mercer.data.columns import is_table, like_rows, n_rows, stack_rows, table_matrix
 from mercer.kernels import (
     Gaussian,
     Linear,
@@ -156,3 +156,14 @@ def test_stacked_rows_keep_their_form(form):
     assert n_rows(stacked) == 4
     entries = stacked.toarray() if sp.issparse(stacked) else stacked
     assert_allclose(table_matrix(entries, "X") if is_table(entries) else entries, X)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_matrix_takes_the_form_and_the_names_of_a_table(library):
+    table = pytest.importorskip(library).DataFrame({"a": [1.0], "b": [2.0], "c": [3.0]})
+    shaped = like_rows(table, X)
+    assert type(shaped) is type(table)
+    assert list(shaped.columns) == ["a", "b", "c"]
+    assert_allclose(table_matrix(shaped, "X"), X)
+    assert list(like_rows({"a": [1.0], "b": [2.0], "c": [3.0]}, X)) == ["a", "b", "c"]
+    assert like_rows(X[:1], X) is X

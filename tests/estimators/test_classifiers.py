@@ -22,7 +22,7 @@ from refusals import refuses
 CLASSIFIERS = [KernelPerceptron, KernelRidgeClassifier]
 OTHER_SETTINGS = [
     KernelPerceptron(budget=20, max_epochs=8),
-    KernelPerceptron(Gaussian(5.0), memory=100, shuffle=True, max_epochs=8, random_state=0),
+    KernelPerceptron(memory=100, shuffle=True, max_epochs=8, random_state=0),
     KernelRidgeClassifier(alpha=[0.1, 1.0], class_weight="balanced"),
 ]
 

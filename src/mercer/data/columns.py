@@ -78,6 +78,18 @@ def stack_rows(above: Any, below: Any) -> Any:
     return [*above, *below]
 
 
+def like_rows(X: Any, matrix: NDArray[Any]) -> Any:
+    """Return the rows of a matrix in the form of `X`: with its names if that is a table."""
+    if not is_table(X):
+        return matrix
+    columns = dict(zip(column_names(X), matrix.T, strict=True))
+    if _is_mapping(X):
+        return columns
+    import narwhals as nw
+
+    return nw.from_dict(columns, backend=_frame(X).implementation).to_native()
+
+
 def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
     """Return the columns by name or position, as a narrower table or matrix."""
     if not is_table(X):
