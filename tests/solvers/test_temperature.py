@@ -36,6 +36,15 @@ def test_targets_of_two_classes_are_those_of_lin_lin_and_weng():
     assert_allclose(targets[1:], np.tile([1 / 5.5, 4.5 / 5.5], (3, 1)))
 
 
+def test_targets_are_probabilities_that_near_one_as_rows_add_up(rng):
+    codes = rng.integers(0, 5, size=40)
+    for n in (1.0, 1e6):
+        targets = smoothed_targets(codes, np.full(40, n), 5)
+        assert_allclose(targets.sum(axis=1), 1.0)
+        assert (targets.argmax(axis=1) == codes).all()
+    assert targets.max(axis=1).min() > 1.0 - 1e-6
+
+
 def test_a_whole_weight_is_that_many_rows(rng):
     scores, codes, weights = problem(rng)
     again = weights.astype(int)

@@ -16,14 +16,13 @@ RANGE = (1e-3, 1e6)
 def smoothed_targets(codes: NDArray[np.intp], weights: Array, classes: int) -> Array:
     """Return the probabilities to aim at, of shape (n, classes).
 
-    They are (N_c + 1) / (N_c + classes) for the class c of a row, of total weight N_c, and
-    1 / (N_c + classes) for the others: the mean of the posterior of a uniform prior, which keeps
-    scores that make no mistake from being worth infinitely much. For two classes these are
-    the targets of Lin, Lin and Weng.
+    They are (N_c + 1) / (N_c + 2) for the class c of a row, of total weight N_c, and the rest in
+    equal parts for the others, which keeps scores that make no mistake from being worth infinitely
+    much. For two classes these are the targets of Lin, Lin and Weng.
     """
     totals = np.bincount(codes, weights, classes)[codes][:, None]
     own = codes[:, None] == np.arange(classes)
-    return np.asarray((1.0 + totals * own) / (totals + classes))
+    return np.where(own, totals + 1.0, 1.0 / (classes - 1)) / (totals + 2.0)
 
 
 def temperature(scores: Array, targets: Array, weights: Array) -> float:
