@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelPerceptron
-from mercer.kernels import Constant, FromFunction, Gaussian, Linear, Precomputed
+from mercer.kernels import Constant, Exponential, FromFunction, Gaussian, Linear, Precomputed
 from mercer.solvers import perceptron as room
 from oracle import perceptron_walk
 from refusals import refuses
@@ -171,6 +171,26 @@ def test_a_finished_matrix_serves_as_the_kernel_does(three, kernel, memory):
     model = KernelPerceptron(kernel, memory=memory).fit(K, y)
     assert_array_equal(model.support_, direct.support_)
     assert_allclose(model.decision_function(K), direct.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_finished_matrix_may_be_in_single_precision_and_in_either_order(rng, order):
+    X, y = whole(rng)
+    direct = KernelPerceptron(Linear(1.0)).fit(X, y)
+    K = np.asarray(Linear(1.0)(X), np.float32, order=order)
+    assert_array_equal(KernelPerceptron("precomputed").fit(K, y).counts_, direct.counts_)
+
+
+@pytest.mark.parametrize("budget", [None, 30])
+@pytest.mark.parametrize("memory", [None, 1000])
+def test_rows_on_a_line_need_no_kernel_of_their_own(rng, budget, memory):
+    X = rng.normal(size=(90, 1))
+    y = (np.sin(4.0 * X[:, 0]) > 0.0).astype(int)
+    settings = {"max_epochs": 4, "budget": budget}
+    line = KernelPerceptron(Exponential(0.5), memory=memory, **settings).fit(X, y)
+    plain = KernelPerceptron("precomputed", **settings).fit(Exponential(0.5)(X), y)
+    assert_array_equal(line.support_, plain.support_)
+    assert_allclose(line.dual_coef_, plain.dual_coef_, rtol=1e-6)
 
 
 def test_a_stream_is_one_pass_over_its_rows(three):
