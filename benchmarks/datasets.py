@@ -19,3 +19,25 @@ def regression(name: str) -> tuple[Array, Array]:
     table = np.loadtxt(FOLDER / "uci" / f"{name}.csv.gz", delimiter=",", skiprows=1)
     X, y = table[:, :-1], table[:, -1]
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def classification(name: str) -> tuple[Array, Array]:
+    """Return the standardised columns and the labels of a classification data set.
+
+    Columns that do not vary are left out, and so is the one that says which rows are for testing.
+    """
+    path = FOLDER / "classification" / f"{name}.csv.gz"
+    table = np.loadtxt(path, delimiter=",", skiprows=1, dtype=str)
+    with_split = table[0, 0] in ("train", "test")
+    X, y = table[:, int(with_split) : -1].astype(np.float64), table[:, -1]
+    spread = X.std(axis=0)
+    return ((X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0))[:, spread > 0.0], y
+
+
+def sparse_text(name: str) -> tuple[Array, Array]:
+    """Return the standardised columns, dense, and the labels of a data set in LIBSVM's format."""
+    from sklearn.datasets import load_svmlight_file
+
+    rows, y = load_svmlight_file(FOLDER / "libsvm" / f"{name}.txt.gz")
+    X = rows.toarray()
+    return (X - X.mean(axis=0)) / X.std(axis=0), y

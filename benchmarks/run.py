@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-ROOMS = ("engine", "ridge", "selection", "banded", "large", "geometry")
+ROOMS = ("engine", "ridge", "selection", "banded", "large", "classifiers", "geometry")
 
 
 def main() -> None:

@@ -151,3 +151,21 @@ def _each(scale, x):
 
 def _rows(X):
     return [[mpf(float(v)) for v in row] for row in np.asarray(X)]
+
+
+def perceptron_walk(K, y, epochs):
+    """Return the mistakes at every row and the mean of a over all steps, row by row."""
+    a = np.zeros(len(y))
+    total, steps = np.zeros(len(y)), 0
+    counts = np.zeros(len(y), int)
+    for _ in range(epochs):
+        before = counts.sum()
+        for i in range(len(y)):
+            if y[i] * (K[i] @ a) <= 0:
+                a[i] += y[i]
+                counts[i] += 1
+            total += a
+            steps += 1
+        if counts.sum() == before:
+            break
+    return counts, total / steps

@@ -11,6 +11,7 @@ from mercer import (
 )
 from mercer.estimators import (
     KernelPCA as KernelPCA,
+    KernelPerceptron as KernelPerceptron,
     KernelRidge as KernelRidge,
     MercerMap as MercerMap,
     Monomials as Monomials,
@@ -43,6 +44,12 @@ from mercer.kernels import (
     default_kernel as default_kernel,
     kernel as kernel,
 )
-from mercer.selection import KernelRidgeCV as KernelRidgeCV, SelectionDisplay as SelectionDisplay
+from mercer.selection import (
+    DecisionDisplay as DecisionDisplay,
+    GammaSweepDisplay as GammaSweepDisplay,
+    KernelRidgeClassifier as KernelRidgeClassifier,
+    KernelRidgeCV as KernelRidgeCV,
+    SelectionDisplay as SelectionDisplay,
+)
 
 __version__: str

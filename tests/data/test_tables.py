@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from mercer.data.columns import is_table, like_rows, n_rows, stack_rows, table_matrix
 from mercer.kernels import (
     Gaussian,
     Linear,
@@ -134,3 +136,34 @@ def test_columns_of_a_table_called_by_numbers_are_selected_by_position():
     values = np.arange(12.0).reshape(4, 3)
     table = pytest.importorskip("pandas").DataFrame(values, columns=[7, 0, 1])
     assert_allclose(Gaussian(5.0).on(0, 2)(table), Gaussian(5.0)(values[:, [0, 2]]))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        sp.csr_array,
+        lambda X: pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c"]),
+        lambda X: pytest.importorskip("polars").DataFrame(X, schema=["a", "b", "c"]),
+        lambda X: {"a": X[:, 0], "b": list(X[:, 1]), "c": X[:, 2]},
+        lambda X: [tuple(row) for row in X],
+    ],
+    ids=["array", "csr", "pandas", "polars", "mapping", "list"],
+)
+def test_stacked_rows_keep_their_form(form):
+    stacked = stack_rows(form(X[:3]), form(X[3:]))
+    assert type(stacked) is type(form(X))
+    assert n_rows(stacked) == 4
+    entries = stacked.toarray() if sp.issparse(stacked) else stacked
+    assert_allclose(table_matrix(entries, "X") if is_table(entries) else entries, X)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_matrix_takes_the_form_and_the_names_of_a_table(library):
+    table = pytest.importorskip(library).DataFrame({"a": [1.0], "b": [2.0], "c": [3.0]})
+    shaped = like_rows(table, X)
+    assert type(shaped) is type(table)
+    assert list(shaped.columns) == ["a", "b", "c"]
+    assert_allclose(table_matrix(shaped, "X"), X)
+    assert list(like_rows({"a": [1.0], "b": [2.0], "c": [3.0]}, X)) == ["a", "b", "c"]
+    assert like_rows(X[:1], X) is X

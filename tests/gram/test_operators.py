@@ -14,7 +14,7 @@ from mercer.gram import (
     StreamedGram,
     cross_gram,
 )
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Linear, Precomputed
 
 N = 23
 KERNEL = Gaussian(1.5) + 0.1 * Linear()
@@ -244,3 +244,23 @@ def test_a_streamed_matrix_maps_its_rows_once(points):
         gram @ np.ones(50)
     gram.rows(slice(0, 5))
     assert calls == [50, 5]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"), [([3, 1, 8], slice(2, 20)), (slice(5, None), [4, 2]), ([7], [7, 7])]
+)
+def test_a_gram_gives_entries_and_sums_between_some_rows_and_columns(
+    gram_and_matrix, rows, columns
+):
+    gram, K = gram_and_matrix
+    expected = K[rows][:, columns]
+    assert_allclose(gram.between(rows, columns), expected, rtol=1e-12, atol=1e-14)
+    V = np.random.default_rng(2).normal(size=(expected.shape[1], 2))
+    assert_allclose(gram.weighted(rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
+
+
+def test_entries_of_a_finished_matrix_may_be_streamed():
+    K = KERNEL(rows_of())
+    gram = StreamedGram(2.0 * Precomputed(), K)
+    assert_allclose(gram.between([3, 1], [5, 2, 9]), 2.0 * K[[3, 1]][:, [5, 2, 9]])
+    assert_allclose(gram.weighted([3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])

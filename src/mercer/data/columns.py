@@ -63,6 +63,33 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
     return [X[i] for i in index]
 
 
+def stack_rows(above: Any, below: Any) -> Any:
+    """Return the rows of both, one after the other, in the form in which they came."""
+    if _is_mapping(above):
+        return {name: stack_rows(column, below[name]) for name, column in above.items()}
+    if is_table(above):
+        import narwhals as nw
+
+        return nw.concat([_frame(above), _frame(below)]).to_native()
+    if sp.issparse(above) or sp.issparse(below):
+        return sp.vstack([above, below], format="csr")
+    if isinstance(above, np.ndarray):
+        return np.concatenate([above, np.asarray(below)])
+    return [*above, *below]
+
+
+def like_rows(X: Any, matrix: NDArray[Any]) -> Any:
+    """Return the rows of a matrix in the form of `X`: with its names if that is a table."""
+    if not is_table(X):
+        return matrix
+    columns = dict(zip(column_names(X), matrix.T, strict=True))
+    if _is_mapping(X):
+        return columns
+    import narwhals as nw
+
+    return nw.from_dict(columns, backend=_frame(X).implementation).to_native()
+
+
 def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
     """Return the columns by name or position, as a narrower table or matrix."""
     if not is_table(X):

@@ -88,3 +88,12 @@ def band_diagonals(
     factors: NDArray[Any], Q: NDArray[Any], diagonals: NDArray[Any], threads: int, cpu: str
 ) -> None: ...
 def band_halves(factor: NDArray[Any], Q: NDArray[Any], threads: int, cpu: str) -> None: ...
+def perceptron_sweep(
+    K: NDArray[Any],
+    order: NDArray[Any],
+    signs: NDArray[Any],
+    f: NDArray[Any],
+    counts: NDArray[Any],
+    late: NDArray[Any],
+    steps: NDArray[Any],
+) -> None: ...

@@ -3,6 +3,14 @@
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.maps import MercerMap, Monomials
 from mercer.estimators.pca import KernelPCA
+from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
 
-__all__ = ["KernelEstimator", "KernelPCA", "KernelRidge", "MercerMap", "Monomials"]
+__all__ = [
+    "KernelEstimator",
+    "KernelPCA",
+    "KernelPerceptron",
+    "KernelRidge",
+    "MercerMap",
+    "Monomials",
+]

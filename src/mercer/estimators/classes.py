@@ -1,4 +1,4 @@
-"""Weights of classes."""
+"""Classes as numbers: their signs and their weights."""
 
 from __future__ import annotations
 
@@ -39,3 +39,35 @@ def class_weighted(
     if not (np.isfinite(factors) & (factors >= 0)).all():
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
     return weights * factors[codes]
+
+
+def one_against_rest(codes: NDArray[np.intp], classes: int) -> Array:
+    """Return 1 for the rows of a class and -1 for the rest, of shape (n, problems).
+
+    Two classes are one problem, in which the second is 1; more are a problem each.
+    """
+    if classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.where(codes[:, None] == np.arange(classes), 1.0, -1.0)
+
+
+def known_classes(classes: Any) -> NDArray[Any]:
+    """Return the classes named in the first call of `partial_fit`, in order."""
+    if classes is None:
+        raise ValueError(
+            "classes must be passed on the first call to partial_fit; name all that there will be"
+        )
+    known = np.unique(classes)
+    if len(known) < 2:
+        raise ValueError(f"classes must name at least two classes, got {known.tolist()}")
+    return known
+
+
+def same_classes(classes: Any, known: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes known from the first call, where a later one names no others."""
+    if classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(
+            f"classes must be those of the first call, {known.tolist()}, "
+            f"got {np.unique(classes).tolist()}"
+        )
+    return known

@@ -90,11 +90,7 @@ def checked_classification(
 ) -> tuple[Any, NDArray[np.intp], Array]:
     """Return training rows, the class of each by its number, and the classes in order."""
     X = checked_unlabelled(estimator, kernel, X)
-    labels = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
-    check_classification_targets(labels)
-    if n_rows(X) != len(labels):
-        raise ValueError(f"X has {n_rows(X)} rows but y has {len(labels)}; they must agree")
+    labels = _labels(estimator, X, y)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
@@ -102,6 +98,33 @@ def checked_classification(
             f"{classes[0]!r} in all {len(labels)} rows"
         )
     return X, codes, classes
+
+
+def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> NDArray[np.intp]:
+    """Return the numbers of the labels of checked rows among known classes in order."""
+    labels = _labels(estimator, X, y)
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y holds {unknown.tolist()[0]!r}, which is none of the classes {classes.tolist()} "
+            "of the first call; name all classes there"
+        )
+    return np.searchsorted(classes, labels)
+
+
+def support_columns(kernel: Kernel, X: Any, support: NDArray[np.intp]) -> Any:
+    """Return rows to compare with the support alone; those of a finished matrix are shortened."""
+    return X[:, support] if is_precomputed(kernel) else X
+
+
+def _labels(estimator: BaseEstimator, X: Any, y: Any) -> Array:
+    """Return the labels of checked rows as a vector."""
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
+    check_classification_targets(labels)
+    if n_rows(X) != len(labels):
+        raise ValueError(f"X has {n_rows(X)} rows but y has {len(labels)}; they must agree")
+    return np.asarray(labels)
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

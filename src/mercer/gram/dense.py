@@ -64,6 +64,9 @@ class HeldGram(Gram):
     def rows(self, index: Index) -> Array:
         return self._matrix[positions(index, len(self))]
 
+    def between(self, rows: Index, columns: Index) -> Array:
+        return self._matrix[np.ix_(positions(rows, len(self)), positions(columns, len(self)))]
+
     def dense(self) -> Array:
         return self._matrix
 

@@ -12,6 +12,7 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.engine import Rows, apply, evaluate
 from mercer.engine.operands import bind
+from mercer.engine.tile import Opaque
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel
@@ -67,6 +68,25 @@ class StreamedGram(Gram):
         chosen = take_rows(self.X, some)
         apply(self.kernel.program, chosen, self.X, np.ones(len(self)))
         return n_rows(chosen) * len(self)
+
+    def between(self, rows: Index, columns: Index) -> Array:
+        if self._is_finished:
+            return super().between(rows, columns)
+        return evaluate(self.kernel.program, self._taken(rows), self._taken(columns))
+
+    def weighted(self, rows: Index, columns: Index, V: Array) -> Array:
+        if self._is_finished:
+            return super().weighted(rows, columns, V)
+        return apply(self.kernel.program, self._taken(rows), self._taken(columns), V)
+
+    @property
+    def _is_finished(self) -> bool:
+        """Whether the rows are those of a finished matrix, which have all columns."""
+        return any(isinstance(i, Opaque) and i.whole for i in self.kernel.program.inputs)
+
+    def _taken(self, index: Index) -> Any:
+        # A slice of an array is no copy.
+        return take_rows(self.X, index if isinstance(index, slice) else positions(index, len(self)))
 
     def lower(self, dtype: Any) -> Array:
         check_fits(self.shape, dtype, self.memory)

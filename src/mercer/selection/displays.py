@@ -157,7 +157,7 @@ class SelectionDisplay:
             ax.set_ylim(lowest - 0.05 * (best - lowest), best + 0.08 * (best - lowest) or None)
         ax.set_xlabel("alpha")
         ax.set_ylabel(self.criterion)
-        ax.set_title(f"chosen: {_short(str(self.kernel))}", fontsize="medium")
+        ax.set_title(f"chosen: {shortened(str(self.kernel))}", fontsize="medium")
         ax.grid(True, which="major", color="0.92", linewidth=0.8)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
@@ -207,11 +207,11 @@ def _names(kernels: list[Kernel]) -> tuple[list[str], str]:
     plain = len({type(k) for k in kernels}) == 1 and not kernels[0].parts
     varied = [name for name in settings[0] if len({str(s.get(name)) for s in settings}) > 1]
     if plain and len(varied) == 1:
-        names = [_short(str(s[varied[0]])) for s in settings]
+        names = [shortened(str(s[varied[0]])) for s in settings]
         return names, f"{type(kernels[0]).__name__}, {varied[0]}"
-    return [_short(str(k)) for k in kernels], "kernel"
+    return [shortened(str(k)) for k in kernels], "kernel"
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
     """Return an expression with its numbers rounded to three digits."""
     return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda number: f"{float(number[0]):.3g}", text)

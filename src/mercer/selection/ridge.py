@@ -132,10 +132,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
-        kernels = [kernel_for(kernel, X) for kernel in candidates(self.kernels)]
-        search = self._search(kernels, X, y, sample_weight, groups)
-        rounds = self._rounds(kernels, search)
-        self._keep(rounds)
+        self.choose(X, y, sample_weight, groups)
         model = KernelRidge(
             self.kernel_,
             self.alpha_,
@@ -144,6 +141,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             random_state=self.random_state,
         )
         self.estimator_ = model.fit(X, y, sample_weight)
+        return self
+
+    def choose(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose kernel and ridge as `fit` does, and fit nothing."""
+        kernels = [kernel_for(kernel, X) for kernel in candidates(self.kernels)]
+        search = self._search(kernels, X, y, sample_weight, groups)
+        self._keep(self._rounds(kernels, search))
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

@@ -50,6 +50,28 @@ def held_out(a: Array, diagonal: Array) -> Array:
         return np.where(diagonal[:, None] > 0.0, a / diagonal[:, None], np.inf * np.sign(a))
 
 
+def less_one(left_out: Array, fitted: Array, copies: Array) -> Array:
+    """Return y_i minus the prediction of the fit without one of the equal rows behind row i.
+
+    Leaving out the share s of the weight of a row turns the residual r_i of the fit into
+    r_i / (1 - s h_i), where r_i / e_i = 1 - h_i if e_i is the residual without the whole row. Here
+    s = 1 / m_i for m_i copies; less than one of them is left out as a whole.
+
+    Parameters
+    ----------
+    left_out : array of shape (n, ...)
+        e.
+    fitted : array of shape (n, ...)
+        r.
+    copies : array that fits the others
+        m.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        leverage = 1.0 - np.where(left_out != 0.0, fitted / left_out, 1.0)
+        some = fitted / (1.0 - leverage / np.maximum(copies, 1.0))
+    return np.where(copies > 1.0, some, left_out)
+
+
 @dataclass(frozen=True, eq=False)
 class Smoother:
     """The fit as a linear map of the targets: f(x) + b = h(x)'y, h(x) = B k_x + U S^-1.

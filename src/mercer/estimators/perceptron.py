@@ -1,0 +1,330 @@
+"""The kernel perceptron."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import partial
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.data.columns import stack_rows, take_rows
+from mercer.errors import ConvergenceWarning
+from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
+from mercer.estimators.classes import (
+    class_weighted,
+    known_classes,
+    one_against_rest,
+    same_classes,
+)
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.rows import (
+    checked_classification,
+    checked_codes,
+    checked_rows,
+    checked_seed,
+    checked_unlabelled,
+    kernel_for,
+    support_columns,
+    training_subset,
+)
+from mercer.gram import Gram, cross_gram, gram_of, is_precomputed
+from mercer.solvers.budget import Basis, BudgetedPerceptron
+from mercer.solvers.perceptron import Course, Epochs, Tally, margins, novikoff_bound, perceptron
+
+Array = NDArray[np.float64]
+
+
+class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
+    """The perceptron with a kernel: rows it is wrong about are added until there are none.
+
+    It starts at f = 0 and visits the rows in order. Where y_i f(x_i) <= 0 it has made a mistake,
+    counts it, alpha_i += 1, and adds the row: f += eta y_i k(x_i, .). There is no offset; add
+    a `Constant` to the kernel for one. Of more than two classes each is told from the rest.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k: a kernel, an expression, a name of scikit-learn or a function k(X, Z) -> (n, m).
+    eta : float
+        The size of a step, which scales f and changes no prediction.
+    averaged : bool
+        Whether the answer is the mean of f over all steps, a step being a row visited; else it is
+        f after the last one.
+    max_epochs : int
+        The most passes over the rows. It is over as soon as one of them has no mistake.
+    shuffle : bool
+        Whether every pass has a random order of its own; else it is the order given.
+    budget : int, optional
+        The most rows in the sum, see the notes. By default there is no limit.
+    class_weight : None, dict or "balanced"
+        Factors of eta for the rows of each class; a class of factor zero is left out.
+    memory : int or str, optional
+        The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
+        default. Beyond it entries are computed beside mistakes only, and not stored.
+    time_limit : float, optional
+        Seconds after which `fit` returns what it has, with a warning. So does the first Ctrl-C.
+    random_state : int, RandomState or None
+        Seed of the orders.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes in order.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    support_ : array of shape (s,)
+        The rows in the sum, by their number in `X`, or since the first `partial_fit`.
+    support_vectors_ : rows
+        The rows themselves.
+    dual_coef_ : array of shape (s,) or (s, classes)
+        a in f(x) = sum_i a_i k(x_i, x); it carries the signs y_i.
+    counts_ : array of shape (s,) or (s, classes), or None
+        alpha, the mistakes made at these rows; None with a budget, which blends them.
+    mistakes_ : int
+        The number of all mistakes, in all problems of one class against the rest.
+    margin_ : float or None
+        min_i y_i f(x_i) / ||f|| of the last f, the least of all problems, if the classes separate:
+        if the last pass had no mistake. None if they do not, after `partial_fit` and with a budget.
+    novikoff_bound_ : float or None
+        (R / margin)^2, R^2 = max k(x, x), the most mistakes that there can be on rows that have
+        such a margin, summed over all problems; times the squared ratio of the largest to the
+        smallest class weight. None as above.
+    n_iter_ : int
+        The number of passes.
+    n_seen_ : int
+        The number of rows seen so far.
+    n_features_in_, feature_names_in_
+        The columns seen in `fit`.
+
+    Notes
+    -----
+    There is no `sample_weight`: the answer depends on the order of the rows, so that a weight is
+    not the same as some number of equal rows.
+
+    With a budget a mistake adds its row all the same, unless it lies in the span of those kept.
+    If there is one row too many, f is replaced by the closest function, in the norm of the
+    kernel's space, that uses one row fewer: the row r of the least a_r^2 / Q_rr goes,
+    Q = K_SS^-1, and its part is put on the others. It takes O(budget^2) for every mistake.
+    """
+
+    margin_: float | None
+    novikoff_bound_: float | None
+    _state_: Tally | Basis
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        eta: float = 1.0,
+        *,
+        averaged: bool = True,
+        max_epochs: int = 100,
+        shuffle: bool = False,
+        budget: int | None = None,
+        class_weight: Any = None,
+        memory: Any = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.eta = eta
+        self.averaged = averaged
+        self.max_epochs = max_epochs
+        self.shuffle = shuffle
+        self.budget = budget
+        self.class_weight = class_weight
+        self.memory = memory
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Visit the rows `X` with labels `y` until there is no mistake.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list; for a precomputed kernel the Gram matrix.
+        y : array of shape (n,)
+            The labels.
+        """
+        kernel = kernel_for(self.kernel, X)
+        X, codes, self.classes_ = checked_classification(self, kernel, X, y)
+        steps = self._steps(codes)
+        used = np.flatnonzero(steps > 0.0)
+        rows = X if len(used) == len(codes) else training_subset(kernel, X, used)
+        signs = one_against_rest(codes[used], len(self.classes_)) * steps[used, None]
+
+        self.kernel_ = kernel.resolved(rows)
+        gram = gram_of(self.kernel_, rows, self.memory, self._share())
+        epochs = Epochs(
+            self.max_epochs, self.shuffle, checked_seed(self.random_state), self.time_limit
+        )
+        self._begin(signs.shape[1])
+        learner = self._learner(gram, signs, 0)
+        run = partial(epochs.run, learner, len(signs))
+        course = run_as_task(self, run, X, y, epochs.iterates)
+
+        support = self._keep(learner)
+        self._measure(learner, course, gram, steps[used])
+        self.support_vectors_ = training_subset(kernel, rows, support)
+        self.support_ = used[support]
+        self.n_seen_, self.n_iter_ = len(codes), course.epochs
+        self._warn(course)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Visit further rows once, in order.
+
+        A rule such as ``"median"`` is resolved on the rows of the first call.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list.
+        y : array of shape (n,)
+            Their labels.
+        classes : array, optional
+            All classes that there will be; needed in the first call only.
+        """
+        is_first = not hasattr(self, "classes_")
+        kernel = kernel_for(self.kernel, X) if is_first else self.kernel_
+        if is_precomputed(kernel):
+            raise ValueError(
+                f"partial_fit cannot compare further rows with those it knows by {kernel}; use fit"
+            )
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once; give partial_fit "
+                "a dict of weights"
+            )
+        if is_first:
+            X, named = checked_unlabelled(self, kernel, X), known_classes(classes)
+            codes = checked_codes(self, X, y, named)
+            self.kernel_, self.classes_ = kernel.resolved(X), named
+            self._begin(1 if len(named) == 2 else len(named))
+        else:
+            X = checked_rows(self, kernel, X)
+            codes = checked_codes(self, X, y, same_classes(classes, self.classes_))
+        steps = self._steps(codes)
+        numbers = np.append(self.support_, self.n_seen_ + np.arange(len(codes)))
+        used = np.flatnonzero(steps > 0.0)
+        new = take_rows(X, used)
+        signs = one_against_rest(codes[used], len(self.classes_)) * steps[used, None]
+
+        known = len(self.support_)
+        rows = stack_rows(self.support_vectors_, new) if known else new
+        gram = gram_of(self.kernel_, rows, self.memory, share=0.0)
+        learner = self._learner(gram, signs, known)
+        Epochs(max_epochs=1).run(learner, len(signs))
+
+        support = self._keep(learner)
+        self.margin_ = self.novikoff_bound_ = None
+        self.support_vectors_ = take_rows(rows, support)
+        self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
+        self.n_seen_, self.n_iter_ = self.n_seen_ + len(codes), 1
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x) at the rows `X`: shape (n,), or (n, classes) if there are more than two."""
+        check_is_fitted(self)
+        X = support_columns(self.kernel_, checked_rows(self, self.kernel_, X), self.support_)
+        return np.asarray(cross_gram(self.kernel_, X, self.support_vectors_) @ self.dual_coef_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes of the rows `X`: of two by the sign of f, else of the largest f."""
+        scores = self.decision_function(X)
+        best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _steps(self, codes: NDArray[np.intp]) -> Array:
+        """Return the size of a step at every row, without eta."""
+        if not isinstance(self.eta, Real) or not 0.0 < float(self.eta) < np.inf:
+            raise ValueError(f"eta must be a positive number, got {self.eta!r}")
+        steps = class_weighted(np.ones(len(codes)), self.class_weight, codes, self.classes_)
+        if not steps.any():
+            raise ValueError(
+                f"class_weight is zero for every row, got {self.class_weight!r}; at least one "
+                "class must count"
+            )
+        return steps
+
+    def _share(self) -> float:
+        """Return the share of the memory for the Gram matrix: none if few entries are needed."""
+        # What Python computes is not computed twice.
+        is_quick = self.kernel_.program.is_arithmetic
+        return 0.0 if self.budget is not None and is_quick else 1.0
+
+    def _begin(self, problems: int) -> None:
+        """Start at f = 0."""
+        self.mistakes_ = 0
+        self.support_, self.n_seen_ = np.empty(0, np.intp), 0
+        is_free = self.budget is None
+        self._state_ = Tally.fresh(np.empty((problems, 0))) if is_free else Basis.empty(problems)
+
+    def _learner(self, gram: Gram, signs: Array, known: int) -> Any:
+        """Return what visits the rows of `gram` from number `known` on, as far as f is known."""
+        if isinstance(self._state_, Basis):
+            before = np.zeros((known, signs.shape[1]))
+            signs = np.vstack([before, signs])
+            return BudgetedPerceptron(gram, signs, self._state_, self.budget, known)
+        if self.budget is not None:
+            raise ValueError(
+                f"budget was None in the first call and is {self.budget!r}; use fit, or a copy"
+            )
+        return perceptron(gram, self._state_.followed_by(signs.T), known)
+
+    def _keep(self, learner: Any) -> NDArray[np.intp]:
+        """Store what was learned, and return the rows of the Gram matrix that it needs."""
+        if isinstance(learner, BudgetedPerceptron):
+            basis = learner.basis
+            support, coefficients = basis.rows, basis.mean() if self.averaged else basis.last
+            self._state_ = replace(basis, rows=np.arange(len(support)))
+            self.mistakes_ += int(learner.mistakes().sum())
+            self.counts_ = None
+        else:
+            support = learner.tally.support
+            self._state_ = tally = learner.tally.on(support)
+            coefficients = (tally.mean() if self.averaged else tally.last()).T
+            self.mistakes_ = int(tally.counts.sum())
+            self.counts_ = _squeezed(tally.counts.T)
+        self.dual_coef_ = _squeezed(self.eta * coefficients)
+        return support
+
+    def _measure(self, learner: Any, course: Course, gram: Gram, steps: Array) -> None:
+        """Store the margin and the bound on mistakes that follows from it, if there is one."""
+        self.margin_ = self.novikoff_bound_ = None
+        if isinstance(learner, BudgetedPerceptron) or not course.is_separated.all():
+            return
+        found = margins(learner.tally, learner.values)
+        # A margin of an indefinite kernel, or one that is all rounding, bounds nothing.
+        if (found > 0.0).all():
+            self.margin_ = float(found.min())
+            self.novikoff_bound_ = novikoff_bound(found, float(gram.diagonal().max()), steps)
+
+    def _warn(self, course: Course) -> None:
+        if course.stopped == "time":
+            reason = f"the time limit of {self.time_limit:g} s was up; raise time_limit"
+        elif course.stopped == "interrupt":
+            reason = "Ctrl-C ended the iteration; fit again without it"
+        elif course.stopped == "progress":
+            reason = "a callback ended the iteration"
+        elif not course.is_separated.all() and not self.averaged:
+            reason = "the last f depends on where it stopped; use averaged=True or more max_epochs"
+        else:
+            return
+        warnings.warn(
+            f"the classes do not separate after {course.epochs} passes and {self.mistakes_} "
+            f"mistakes: {reason}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _squeezed(columns: NDArray[Any]) -> NDArray[Any]:
+    """Return the only column as a vector, or several as they are."""
+    return columns[:, 0] if columns.shape[1] == 1 else columns

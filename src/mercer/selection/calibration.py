@@ -1,0 +1,71 @@
+"""Probabilities of a ridge classifier from the scores of rows that were left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from mercer.estimators import KernelRidge
+from mercer.solvers.closed import less_one
+from mercer.solvers.temperature import smoothed_targets, temperature
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Calibration:
+    """What the scores of a kernel ridge on targets -1 and 1 are worth as probabilities.
+
+    The temperature is worked out when it is first asked for: it takes the diagonal of an inverse,
+    which costs more than the fit.
+
+    Parameters
+    ----------
+    model : KernelRidge
+        Fitted to the targets.
+    targets : array of shape (n,) or (n, classes)
+        -1 and 1.
+    codes : array of shape (n,)
+        The class of each row by its number.
+    weights : array of shape (n,)
+        w.
+    copies : array of shape (n,)
+        How many equal rows every row stands for: w without the weights of the classes.
+    """
+
+    model: KernelRidge
+    targets: Array
+    codes: NDArray[np.intp]
+    weights: Array
+    copies: Array
+
+    @cached_property
+    def temperature(self) -> float:
+        """T in softmax(T scores), from the scores of rows of which one copy was left out."""
+        scores = score_columns(self._held_out_scores())
+        targets = smoothed_targets(self.codes, self.weights, scores.shape[1])
+        return temperature(scores, targets, self.weights)
+
+    def __call__(self, scores: Array) -> Array:
+        """Return the probabilities that scores are worth, of shape (n, classes)."""
+        return np.asarray(softmax(self.temperature * score_columns(scores), axis=1))
+
+    def _held_out_scores(self) -> Array:
+        left_out = self.targets - self.model.leave_one_out_predictions_
+        if (self.copies <= 1.0).all():
+            return np.asarray(self.targets - left_out)
+        shape = (-1, *[1] * (self.targets.ndim - 1))
+        w, copies = self.weights.reshape(shape), self.copies.reshape(shape)
+        fitted = np.divide(
+            self.model.alpha * self.model.dual_coef_, w, where=w > 0.0, out=left_out.copy()
+        )
+        return np.asarray(self.targets - less_one(left_out, fitted, copies))
+
+
+def score_columns(scores: Array) -> Array:
+    """Return a score for every class, of shape (n, classes): of two classes -f and f."""
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores

@@ -1,0 +1,202 @@
+"""Classification by kernel ridge regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.estimators import KernelEstimator, KernelRidge
+from mercer.estimators.classes import class_weighted, one_against_rest
+from mercer.estimators.rows import checked_classification, checked_rows, checked_weights, kernel_for
+from mercer.gram import is_precomputed
+from mercer.kernels import Sum
+from mercer.selection.calibration import Calibration
+from mercer.selection.grid import candidates
+from mercer.selection.ridge import KernelRidgeCV
+
+Array = NDArray[np.float64]
+
+
+class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
+    """Least squares on targets of 1 for a class and -1 for the rest, with a kernel.
+
+    For every class f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, and the class of the
+    largest f + b is predicted; two classes need one f, of which the sign decides. All classes
+    share one factorisation, so that many take about as long as one.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable, list, dict or None
+        k: a kernel, an expression, a name of scikit-learn or a function k(X, Z) -> (n, m). Of a
+        list of them, or a grid such as ``{"length_scale": [0.5, 1.0, 2.0]}``, the one that
+        predicts left-out targets best is chosen, as by `KernelRidgeCV`; None is its default grid
+        of Gaussians.
+    alpha : float, list of float or None
+        The ridge. Of a list the one that predicts left-out targets best is chosen, in closed form;
+        None is the default list of `KernelRidgeCV`.
+    fit_intercept : bool
+        Whether there is an offset b.
+    class_weight : None, dict or "balanced"
+        Factors of the weights of each class.
+    solver, tol, memory, max_iter, time_limit, random_state, repair
+        As of `KernelRidge`.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes in order.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    alpha_ : float
+        The ridge.
+    dual_coef_ : array of shape (n,) or (n, classes)
+        a in f(x) = sum_i a_i k(x_i, x).
+    intercept_ : float or array of shape (classes,)
+        b.
+    certificate_ : Certificate
+        The relative residual, and a bound on the distance from the exact f.
+    estimator_ : KernelRidge
+        The regression on the targets.
+    selection_ : KernelRidgeCV or None
+        What was tried, if there was something to choose; `SelectionDisplay` draws it.
+    n_iter_ : int
+        Steps of the solver, 1 if it does not iterate.
+    n_features_in_, feature_names_in_
+        The columns seen in `fit`.
+
+    Notes
+    -----
+    Probabilities are softmax(T f), for two classes 1 / (1 + exp(-2 T f)). The temperature T has the
+    largest likelihood for the scores of rows that were left out, in closed form, so that no fit is
+    repeated. It is positive, hence the most probable class is always the predicted one. It is
+    worked out by the first `predict_proba` and takes the memory of the Gram matrix.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        solver: Any = "auto",
+        tol: float | None = None,
+        memory: Any = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        repair: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.repair = repair
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit f and b of every class to the rows `X` with labels `y`.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list; for a precomputed kernel the Gram matrix.
+        y : array of shape (n,)
+            The labels.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, zero as none. Where something is
+            chosen, a row is left out with all its weight.
+        """
+        kernels = [kernel_for(kernel, X) for kernel in candidates(self.kernel)]
+        # A sum reads rows as all its terms do.
+        reader = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
+        rows, codes, self.classes_ = checked_classification(self, reader, X, y)
+        copies = checked_weights(sample_weight, len(codes))
+        weights = class_weighted(copies, self.class_weight, codes, self.classes_)
+        targets = one_against_rest(codes, len(self.classes_))
+        targets = targets[:, 0] if len(self.classes_) == 2 else targets
+
+        kernel, alpha = self._choice(rows, targets, weights)
+        model = KernelRidge(
+            kernel,
+            alpha,
+            fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            tol=self.tol,
+            memory=self.memory,
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+            random_state=self.random_state,
+            repair=self.repair,
+        )
+        self.estimator_ = model.fit(rows, targets, weights)
+
+        self.kernel_, self.alpha_ = model.kernel_, float(alpha)
+        self.dual_coef_, self.intercept_ = model.dual_coef_, model.intercept_
+        self.certificate_, self.n_iter_ = model.certificate_, model.n_iter_
+        self._calibration_ = Calibration(model, targets, codes, weights, copies)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(checked_rows(self, self.kernel_, X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes of the rows `X`: of two by the sign of f + b, else of the largest."""
+        return self._classes_of(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
+        scores = self.decision_function(X)
+        return self._calibration_(scores)
+
+    @property
+    def leave_one_out_scores_(self) -> Array:
+        """F + b at every training row by the fit without it; the shape of `dual_coef_`."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.leave_one_out_predictions_)
+
+    @property
+    def leave_one_out_predictions_(self) -> NDArray[Any]:
+        """The class of every training row that the fit without it predicts."""
+        return self._classes_of(self.leave_one_out_scores_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        try:
+            tags.input_tags.pairwise = any(is_precomputed(k) for k in candidates(self.kernel))
+        except (TypeError, ValueError):
+            # Kernels that mean nothing are refused by fit, not when an estimator is printed.
+            tags.input_tags.pairwise = False
+        return tags
+
+    def _classes_of(self, scores: Array) -> NDArray[Any]:
+        best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _choice(self, X: Any, targets: Array, weights: Array) -> tuple[Any, Any]:
+        """Return the kernel and the ridge: as given, or the best of those given."""
+        is_one = not isinstance(self.kernel, Mapping | list | tuple | None)
+        if is_one and self.alpha is not None and np.ndim(self.alpha) == 0:
+            self.selection_ = None
+            return self.kernel, self.alpha
+        self.selection_ = KernelRidgeCV(
+            self.kernel,
+            self.alpha,
+            fit_intercept=self.fit_intercept,
+            memory=self.memory,
+            random_state=self.random_state,
+        ).choose(X, targets, weights)
+        return self.selection_.kernel_, self.selection_.alpha_
