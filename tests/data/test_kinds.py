@@ -63,6 +63,11 @@ def test_polars_has_categories_and_enumerations():
     assert column_kinds(rows) == kinds
 
 
+def test_missing_numbers_are_numbers_and_missing_text_is_nothing():
+    nothing = pl.DataFrame({"a": [None], "b": [None]}, {"a": pl.Float64, "b": pl.String})
+    assert column_kinds(nothing) == {"a": Kind.NUMBERS, "b": Kind.EMPTY}
+
+
 def test_arrow_has_dictionaries():
     rows = pa.table({"c": pa.array(["a", "b"]).dictionary_encode()})
     assert column_kinds(rows) == {"c": Kind.CATEGORIES}

@@ -302,3 +302,18 @@ def test_parts_without_columns_stand_beside_positions_and_functions(columns, y):
     expected = KernelRidge(linear + Match(), 0.1).fit(rows, y).predict(rows)
     assert_allclose(model.predict(rows), expected, rtol=1e-8)
     assert model.feature_names_in_.tolist() == list(columns)
+
+
+def test_a_factor_of_rows_sees_all_of_the_table(columns, y):
+    rows = pd.DataFrame(columns)
+    kernel = Gaussian(10.0).on("dose").scaled_by(lambda X: 1.0 + X["age"].to_numpy() / 100.0)
+    model = KernelRidge(kernel, 0.1).fit(rows, y)
+    assert model.feature_names_in_.tolist() == list(columns)
+    assert model.score(rows, y) > 0.0
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
+def test_a_column_of_numbers_that_are_all_missing_is_refused(columns, y, table):
+    rows = table({**columns, "lost": np.full(60, np.nan)})
+    with pytest.raises(ValueError, match="NaN at row 0, column 'lost'"):
+        KernelRidge(Gaussian() + Match()).fit(rows, y)

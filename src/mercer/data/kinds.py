@@ -67,12 +67,13 @@ def _kind_of_series(series: Any) -> Kind:
     import narwhals as nw
 
     dtype = series.dtype
-    if len(series) > 0 and series.null_count() == len(series):
-        return Kind.EMPTY
     if dtype == nw.Boolean:
         return Kind.BOOLEANS
     if dtype.is_numeric():
         return Kind.NUMBERS
+    if len(series) > 0 and series.null_count() == len(series):
+        # pandas has no dtype for nothing, and calls it objects or text.
+        return Kind.EMPTY
     if dtype in (nw.Categorical, nw.Enum):
         return Kind.CATEGORIES
     if dtype in (nw.String, nw.Binary):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mercer.data.kinds import READ, Kind
-from mercer.kernels.kernel import After, Columns, Kernel
+from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import InputMap
 
 
@@ -17,6 +17,8 @@ def reads_everything(kernel: Kernel) -> bool:
     """
     if isinstance(kernel, Columns):
         return not all(isinstance(c, str) for c in kernel.columns)
+    if isinstance(kernel, ScaledBy):
+        return True
     if _takes_anything(kernel):
         return bool(kernel.program.inputs)
     return any(reads_everything(part) for part in kernel.parts)
