@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.symbols import Sequences
+
 TABLE_MODULES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 
@@ -58,9 +60,18 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
         return picked.to_native()
     if sp.issparse(X):
         return X.tocsr()[index]
-    if isinstance(X, np.ndarray) or isinstance(index, slice):
+    if hasattr(X, "iloc"):  # a column of pandas, which X[index] would search by its labels
+        return X.iloc[index]
+    if isinstance(index, slice) or isinstance(X, np.ndarray | Sequences):
         return X[index]
+    if hasattr(X, "take"):  # a column of pyarrow
+        return X.take(index)
     return [X[i] for i in index]
+
+
+def table_column(X: Any, name: str) -> Any:
+    """Return one column of a table as an array, or as the list that a mapping holds."""
+    return X[name] if _is_mapping(X) else _frame(X).get_column(name).to_numpy()
 
 
 def select_columns(X: Any, columns: Sequence[str | int]) -> Any:

@@ -88,3 +88,40 @@ def band_diagonals(
     factors: NDArray[Any], Q: NDArray[Any], diagonals: NDArray[Any], threads: int, cpu: str
 ) -> None: ...
 def band_halves(factor: NDArray[Any], Q: NDArray[Any], threads: int, cpu: str) -> None: ...
+def subsequences(
+    left: NDArray[Any],
+    left_starts: NDArray[Any],
+    right: NDArray[Any],
+    right_starts: NDArray[Any],
+    weights: NDArray[Any],
+    decay: float,
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+    cpu: str,
+) -> None: ...
+def subsequence_diagonal(
+    symbols: NDArray[Any],
+    starts: NDArray[Any],
+    weights: NDArray[Any],
+    decay: float,
+    out: NDArray[Any],
+    threads: int,
+    cpu: str,
+) -> None: ...
+def count_products(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+    cpu: str,
+) -> None: ...
+def run_lengths(
+    codes: NDArray[Any],
+    starts: NDArray[Any],
+    columns: NDArray[Any],
+    counts: NDArray[Any],
+    distinct: NDArray[Any],
+    threads: int,
+) -> None: ...

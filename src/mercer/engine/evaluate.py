@@ -14,6 +14,7 @@ from mercer.engine.choose import engine
 from mercer.engine.operands import Bound, Operand, bind
 from mercer.engine.program import Input, Program
 from mercer.engine.sparse import sparse_block
+from mercer.engine.strings import count_products
 from mercer.engine.tile import Leaf, Opaque
 
 Array = NDArray[Any]
@@ -50,6 +51,8 @@ def evaluate(
     if bound.is_ready:
         engine().fill(bound, out)
         return out
+    if len(program.instructions) == 1 and bound.operands[0].is_counted:
+        return count_products(bound.operands[0].left, bound.operands[0].right, out)
     for rows, columns, mirrored, block in _blocks(bound):
         engine().fill(block, out[rows, columns])
         if mirrored:
@@ -105,11 +108,15 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
 
 
 def _given(o: Operand, rows: slice, columns: slice) -> Array:
+    # The same rows on both sides stay one object: a routine may then do half of the work.
+    is_same = o.left is o.right and rows == columns
     if isinstance(o.source, Leaf):
-        left, right = o.left[rows], o.right[columns]
+        left = o.left[rows]
+        right = left if is_same else o.right[columns]
         return sparse_block(o.source.kind, left, right, o.weights, o.sensitivity)
-    right = o.right if o.source.whole else take_rows(o.right, columns)
-    block = o.source.fill(take_rows(o.left, rows), right)
+    left = take_rows(o.left, rows)
+    right = o.right if o.source.whole else left if is_same else take_rows(o.right, columns)
+    block = o.source.fill(left, right)
     return np.ascontiguousarray(block, dtype=np.float64)
 
 

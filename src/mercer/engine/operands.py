@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.engine.counts import as_counts, brought_together
 from mercer.engine.program import Input, Program
 from mercer.engine.rows import Rows, leaf_matrices
 from mercer.engine.tile import Leaf
@@ -35,7 +36,12 @@ class Operand:
         if self.given is not None:
             return True
         is_sparse = sp.issparse(self.left) or sp.issparse(self.right)
-        return isinstance(self.source, Leaf) and not is_sparse
+        return isinstance(self.source, Leaf) and not is_sparse and not self.is_counted
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether both sides are dense rows of 16-bit counts."""
+        return getattr(self.left, "dtype", None) == np.int16
 
 
 @dataclass(frozen=True)
@@ -104,5 +110,8 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
             f"length_scale has {len(source.weights)} entries but the rows have "
             f"{A.shape[1]} columns; give one per column or a single number"
         )
+    if source.kind == "dot":
+        A, B = brought_together(A, B)
+        A, B = as_counts(A, B) or (A, B)
     weights = None if source.weights is None else np.array(source.weights)
     return Operand(source, A, B, weights, sensitivity)

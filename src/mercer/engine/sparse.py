@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.checks import Matrix
+from mercer.engine.strings import count_products
 from mercer.engine.twin import LEAVES, Array
 
 # Where a squared distance is this small beside the norms, its digits are recomputed.
@@ -22,7 +23,9 @@ PAIRS_AT_A_TIME = 1 << 12
 def sparse_block(
     kind: str, A: Matrix, B: Matrix, weights: Array | None, sensitivity: float
 ) -> Array:
-    """Return the (n, m) block of one leaf for rows of which at least one side is sparse."""
+    """Return the (n, m) block of one leaf for rows that are sparse on one side, or counts."""
+    if A.dtype == np.int16:
+        return count_products(A, B)
     A, B = _float64(A), _float64(B)
     if kind == "dot":
         return _product(A, B)

@@ -1,5 +1,6 @@
 """Kernels: similarities of two rows, as values with a formula."""
 
+from mercer.kernels.alignment import EditDistance, Subsequence
 from mercer.kernels.custom import FromFeatures, FromFunction, Precomputed
 from mercer.kernels.dot import Bilinear, Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels.histogram import AdditiveChi2, Chi2, Sobolev
@@ -19,6 +20,7 @@ from mercer.kernels.kernel import (
 )
 from mercer.kernels.names import as_kernel, from_sklearn
 from mercer.kernels.proof import Asymmetry, Proof, Status, Validity, Witness
+from mercer.kernels.sequence import GappedKmer, Mismatch, Spectrum
 from mercer.kernels.stationary import (
     Exponential,
     Gaussian,
@@ -29,6 +31,7 @@ from mercer.kernels.stationary import (
     Periodic,
     RationalQuadratic,
 )
+from mercer.kernels.words import Words
 
 # Last, because the function takes the place of the module of the same name.
 from mercer.kernels.expression import kernel  # isort: skip
@@ -42,10 +45,12 @@ __all__ = [
     "Columns",
     "Constant",
     "Cosine",
+    "EditDistance",
     "Exp",
     "Exponential",
     "FromFeatures",
     "FromFunction",
+    "GappedKmer",
     "Gaussian",
     "InverseMultiquadric",
     "Kernel",
@@ -53,6 +58,7 @@ __all__ = [
     "Linear",
     "Matern32",
     "Matern52",
+    "Mismatch",
     "Normalized",
     "Periodic",
     "Polynomial",
@@ -66,10 +72,13 @@ __all__ = [
     "ScaledBy",
     "Sigmoid",
     "Sobolev",
+    "Spectrum",
     "Status",
+    "Subsequence",
     "Sum",
     "Validity",
     "Witness",
+    "Words",
     "as_kernel",
     "from_sklearn",
     "kernel",

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
 from mercer.data.columns import take_rows
+from mercer.engine.counts import used_columns
 from mercer.engine.program import Factor
 from mercer.engine.rows import Rows
 from mercer.engine.tile import (
@@ -112,9 +113,12 @@ class FeatureMap:
     def count(self, X: Any) -> int | None:
         """Return the number of features of rows such as `X`, or None for more than `MOST`.
 
-        Only the first row is looked at, and no features are computed.
+        Only the first row is looked at, and no features are computed. Sparse features that have a
+        column for everything there might be, such as k-grams, count where they are not zero.
         """
         count = self.width(Rows(take_rows(X, slice(0, 1)), "X"))
+        if count > MOST and self.stays_sparse(X):
+            count = max(len(used_columns(self(X))), 1)
         return count if count <= MOST else None
 
     def stays_sparse(self, X: Any) -> bool:

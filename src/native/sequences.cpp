@@ -1,0 +1,237 @@
+// Gram matrices of sequences on all threads: common subsequences, products of counts, and counting.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "module.hpp"
+#include "release.hpp"
+#include "sequences.hpp"
+
+namespace nb = nanobind;
+
+namespace mercer {
+#if defined(MERCER_X86_LEVELS)
+extern const SequenceLevel sequences_v2, sequences_v3, sequences_v4;
+#else
+extern const SequenceLevel sequences_plain;
+#endif
+}  // namespace mercer
+
+namespace {
+
+using namespace mercer;
+
+template <class T> using List = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
+
+// Rows of s that meet a group of t in one task.
+constexpr Index rows_per_task = 64;
+
+const SequenceLevel& level_named(const std::string& name) {
+    const Level* level = choose_level(name.c_str());
+    if (!level)
+        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
+#if defined(MERCER_X86_LEVELS)
+    return level->name[1] == '4'   ? sequences_v4
+           : level->name[1] == '3' ? sequences_v3
+                                   : sequences_v2;
+#else
+    return sequences_plain;
+#endif
+}
+
+// Sequences in one vector, and the order in which they stand side by side: by length.
+struct Sequences {
+    const long long* symbols;
+    const long long* starts;
+    std::vector<Index> order;
+
+    Sequences(const List<const long long>& all, const List<const long long>& bounds)
+        : symbols(all.data()), starts(bounds.data()), order(bounds.shape(0) - 1) {
+        for (Index i = 0; i < size(); ++i) order[i] = i;
+        std::stable_sort(order.begin(), order.end(),
+                         [this](Index a, Index b) { return length(a) > length(b); });
+    }
+    Index size() const { return static_cast<Index>(order.size()); }
+    Index length(Index row) const { return starts[row + 1] - starts[row]; }
+    const long long* begin(Index row) const { return symbols + starts[row]; }
+    Index longest() const { return size() ? length(order[0]) : 0; }
+
+    // The rows order[first], order[first + 1], ... one to a lane, with `end` behind their ends.
+    Index pack(Index first, Index lanes, long long end, long long* out) const {
+        const Index long_enough = length(order[first]);
+        std::fill(out, out + long_enough * lanes, end);
+        for (Index r = 0; r < std::min(lanes, size() - first); ++r) {
+            const Index row = order[first + r];
+            for (Index j = 0; j < length(row); ++j) out[j * lanes + r] = begin(row)[j];
+        }
+        return long_enough;
+    }
+};
+
+// The value of the kernel from the sums of every length: sum_p weights[p - 1] decay^(2 (p - 1)).
+struct Weights {
+    std::vector<double> factors;
+    bool shorter = false;
+
+    Weights(const List<const double>& weights, double decay) : factors(weights.shape(0)) {
+        for (std::size_t p = 0; p < factors.size(); ++p) {
+            factors[p] = weights.data()[p] * std::pow(decay, 2.0 * static_cast<double>(p));
+            shorter = shorter || (p + 1 < factors.size() && weights.data()[p] != 0.0);
+        }
+    }
+    int longest() const { return static_cast<int>(factors.size()); }
+    double value(const double* sums, Index lanes, Index r) const {
+        double total = 0.0;
+        for (std::size_t p = 0; p < factors.size(); ++p)
+            if (factors[p] != 0.0) total += factors[p] * sums[static_cast<Index>(p) * lanes + r];
+        return total;
+    }
+};
+
+// Scratch memory of a thread, cut into what one alignment needs.
+struct Workspace {
+    Index t, s, sums, bytes;
+
+    Workspace(const SequenceLevel& level, Index t_length, Index s_length, int longest)
+        : t(rounded(level.align_scratch(t_length, longest))),
+          s(t + rounded(t_length * level.lanes)),
+          sums(s + rounded(s_length * level.lanes)),
+          bytes(8 * (sums + rounded(longest * level.lanes))) {}
+    static Index rounded(Index doubles) { return (doubles + 7) / 8 * 8; }
+};
+
+void subsequences(List<const long long> left, List<const long long> left_starts,
+                  List<const long long> right, List<const long long> right_starts,
+                  List<const double> lengths, double decay, Writable out, bool symmetric,
+                  int threads, const std::string& cpu) {
+    const SequenceLevel& level = level_named(cpu);
+    const Index lanes = level.lanes;
+    const Sequences S(left, left_starts), T(right, right_starts);
+    const Weights weights(lengths, decay);
+    const Workspace space(level, T.longest(), 0, weights.longest());
+    const Index groups = (T.size() + lanes - 1) / lanes;
+    const Index parts = (S.size() + rows_per_task - 1) / rows_per_task;
+    double* const entries = out.data();
+    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+
+    const auto task = [&](Index i, void* memory) {
+        const Index first = i / parts * lanes, begin = i % parts * rows_per_task;
+        Index end = std::min(S.size(), begin + rows_per_task);
+        // Half of a symmetric matrix: what stands before the group, and the group itself.
+        if (symmetric) end = std::min(end, first + lanes);
+        if (begin >= end) return;
+        double* scratch = static_cast<double*>(memory);
+        auto* t = reinterpret_cast<long long*>(scratch + space.t);
+        double* sums = scratch + space.sums;
+        const Index t_length = T.pack(first, lanes, right_end, t);
+        for (Index a = begin; a < end; ++a) {
+            const Index row = S.order[a];
+            const bool none = std::min(S.length(row), t_length) < 1;
+            if (!none)
+                level.align({S.begin(row), S.length(row), false, t, t_length, weights.longest(),
+                             weights.shorter, decay},
+                            scratch, sums);
+            for (Index r = 0; r < std::min(lanes, T.size() - first); ++r) {
+                const Index column = T.order[first + r];
+                const double value = none ? 0.0 : weights.value(sums, lanes, r);
+                entries[row * down + column * across] = value;
+                if (symmetric) entries[column * down + row * across] = value;
+            }
+        }
+    };
+    without_gil([&] { return run_tasks(groups * parts, threads, space.bytes, signals(), task); });
+}
+
+void subsequence_diagonal(List<const long long> symbols, List<const long long> starts,
+                          List<const double> lengths, double decay, List<double> out, int threads,
+                          const std::string& cpu) {
+    const SequenceLevel& level = level_named(cpu);
+    const Index lanes = level.lanes;
+    const Sequences S(symbols, starts);
+    const Weights weights(lengths, decay);
+    const Workspace space(level, S.longest(), S.longest(), weights.longest());
+    const auto task = [&](Index i, void* memory) {
+        const Index first = i * lanes;
+        double* scratch = static_cast<double*>(memory);
+        auto* t = reinterpret_cast<long long*>(scratch + space.t);
+        auto* s = reinterpret_cast<long long*>(scratch + space.s);
+        double* sums = scratch + space.sums;
+        const Index n = S.pack(first, lanes, right_end, t);
+        S.pack(first, lanes, left_end, s);
+        level.align({s, n, true, t, n, weights.longest(), weights.shorter, decay}, scratch, sums);
+        for (Index r = 0; r < std::min(lanes, S.size() - first); ++r)
+            out.data()[S.order[first + r]] = weights.value(sums, lanes, r);
+    };
+    const Index groups = (S.size() + lanes - 1) / lanes;
+    without_gil([&] { return run_tasks(groups, threads, space.bytes, signals(), task); });
+}
+
+void count_products(Table<const short> a, Table<const short> b, Writable out, bool symmetric,
+                    int threads, const std::string& cpu) {
+    const SequenceLevel& level = level_named(cpu);
+    const Index n = static_cast<Index>(a.shape(0)), m = static_cast<Index>(b.shape(0));
+    const Index width = static_cast<Index>(a.shape(1));
+    if (width % count_padding != 0 || b.shape(1) != a.shape(1))
+        throw nb::value_error("rows of counts must be padded to whole vectors");
+    const Index rows = (n + count_tile - 1) / count_tile, columns = (m + count_tile - 1) / count_tile;
+    double* const entries = out.data();
+    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+    const auto task = [&](Index i, void* memory) {
+        const Index top = i * count_tile, high = std::min(count_tile, n - top);
+        int* sums = static_cast<int*>(memory);
+        for (Index j = symmetric ? i : 0; j < columns; ++j) {
+            const Index left = j * count_tile, wide = std::min(count_tile, m - left);
+            level.products(a.data() + top * width, high, b.data() + left * width, wide, width, sums);
+            for (Index r = 0; r < high; ++r)
+                for (Index c = 0; c < wide; ++c)
+                    entries[(top + r) * down + (left + c) * across] = sums[r * count_tile + c];
+            if (!symmetric || i == j) continue;
+            for (Index c = 0; c < wide; ++c)
+                for (Index r = 0; r < high; ++r)
+                    entries[(left + c) * down + (top + r) * across] = sums[r * count_tile + c];
+        }
+    };
+    const Index bytes = count_tile * count_tile * static_cast<Index>(sizeof(int));
+    without_gil([&] { return run_tasks(rows, threads, bytes, signals(), task); });
+}
+
+// The distinct codes of every row in ascending order, at the beginning of its place, and how often
+// each occurs.
+void run_lengths(List<const long long> codes, List<const long long> starts, List<long long> columns,
+                 List<double> counts, List<long long> distinct, int threads) {
+    const Index n = static_cast<Index>(starts.shape(0)) - 1;
+    const Index parts = (n + rows_per_task - 1) / rows_per_task;
+    const auto task = [&](Index i, void*) {
+        for (Index row = i * rows_per_task; row < std::min(n, (i + 1) * rows_per_task); ++row) {
+            const Index begin = starts.data()[row], end = starts.data()[row + 1];
+            long long* out = columns.data() + begin;
+            std::copy(codes.data() + begin, codes.data() + end, out);
+            std::sort(out, out + (end - begin));
+            Index last = -1;
+            for (Index q = 0; q < end - begin; ++q) {
+                if (last < 0 || out[q] != out[last]) {
+                    out[++last] = out[q];
+                    counts.data()[begin + last] = 0.0;
+                }
+                counts.data()[begin + last] += 1.0;
+            }
+            distinct.data()[row] = last + 1;
+        }
+    };
+    without_gil([&] { return run_tasks(parts, threads, 64, signals(), task); });
+}
+
+}  // namespace
+
+void bind_sequences(nb::module_& m) {
+    m.def("subsequences", &subsequences);
+    m.def("subsequence_diagonal", &subsequence_diagonal);
+    m.def("count_products", &count_products);
+    m.def("run_lengths", &run_lengths);
+}
