@@ -52,17 +52,40 @@ def gram_counts(S: Sequences, width: int, masks: Sequence[tuple[int, ...]]) -> s
     return sp.csr_array(sp.vstack(parts, "csr")) if parts else sp.csr_array((0, COLUMNS))
 
 
+def distinct_grams(
+    S: Sequences, width: int, masks: Sequence[tuple[int, ...]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
+    """Return the columns of all k-grams that occur, and of each a row, a place there, and its mask.
+
+    The parameters are those of `gram_counts`.
+    """
+    windows = np.maximum(S.lengths - width + 1, 0)
+    codes, first = _window_codes(S, windows, width, masks)
+    columns, chosen = np.unique(codes, return_index=True)
+    window, mask = np.divmod(chosen, len(masks))
+    rows = np.searchsorted(np.cumsum(windows), window, side="right")
+    return columns, rows, first[window] - S.starts[rows], mask
+
+
 def _counted(
     S: Sequences, windows: NDArray[np.int64], width: int, masks: Sequence[tuple[int, ...]]
 ) -> sp.csr_array:
+    codes, _ = _window_codes(S, windows, width, masks)
+    starts = np.concatenate([[0], np.cumsum(windows)]) * len(masks)
+    indptr, columns, counts = run_lengths(codes.reshape(-1), starts)
+    return sp.csr_array((counts, columns, indptr), shape=(len(S), COLUMNS))
+
+
+def _window_codes(
+    S: Sequences, windows: NDArray[np.int64], width: int, masks: Sequence[tuple[int, ...]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the columns, of shape (windows, masks), and where in the symbols windows begin."""
     ends = np.cumsum(windows)
     first = np.arange(ends[-1]) + np.repeat(S.starts[:-1] - ends + windows, windows)
     codes = np.empty((len(first), len(masks)), np.int64)
     for j, mask in enumerate(masks):
         codes[:, j] = _codes(S.symbols, first, mask, j, len(masks))
-    starts = np.concatenate([[0], ends]) * len(masks)
-    indptr, columns, counts = run_lengths(codes.reshape(-1), starts)
-    return sp.csr_array((counts, columns, indptr), shape=(len(S), COLUMNS))
+    return codes, first
 
 
 def _codes(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from mercer.data.checks import as_vector
 from mercer.data.columns import is_table, n_rows, take_rows
+from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.gram import is_precomputed
 from mercer.kernels import After, Columns, Kernel
 
@@ -25,7 +26,7 @@ Array = NDArray[Any]
 def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """Return rows to predict at, as they were in `checked_training`."""
     if _is_kept(kernel, X):
-        return validate_data(estimator, X, reset=False, skip_check_array=True)
+        return validate_data(estimator, _kept(kernel, X), reset=False, skip_check_array=True)
     return validate_data(estimator, X, reset=False, **_matrix(kernel))
 
 
@@ -36,7 +37,7 @@ def checked_training(
     if not _is_kept(kernel, X):
         X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=True, **_matrix(kernel))
         return X, y.astype(np.float64, copy=False)
-    X, y = validate_data(estimator, X, y, skip_check_array=True)
+    X, y = validate_data(estimator, _kept(kernel, X), y, skip_check_array=True)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     if n_rows(X) != len(y):
         raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
@@ -48,7 +49,7 @@ def checked_classification(
 ) -> tuple[Any, NDArray[np.intp], Array]:
     """Return training rows, the class of each by its number, and the classes in order."""
     if _is_kept(kernel, X):
-        X = validate_data(estimator, X, skip_check_array=True)
+        X = validate_data(estimator, _kept(kernel, X), skip_check_array=True)
     else:
         X = validate_data(estimator, X, **_matrix(kernel))
     labels = column_or_1d(y, warn=True)
@@ -101,20 +102,31 @@ def _matrix(kernel: Kernel) -> dict[str, Any]:
 
 def _is_kept(kernel: Kernel, X: Any) -> bool:
     """Whether the rows are no matrix of numbers, and the kernel takes them apart by itself."""
-    if _reads_matrix(kernel):
+    if _reads(kernel, "numbers"):
         return False
+    if _reads(kernel, "sequences") and not is_table(X):
+        return True
     if isinstance(X, Mapping) and not sp.issparse(X):
         raise ValueError("X is a dict of columns; pass a pandas or polars table, or an array")
     return not _is_matrix(X)
 
 
-def _reads_matrix(kernel: Kernel) -> bool:
-    """Whether some part of the kernel reads all columns as one matrix of numbers."""
+def _kept(kernel: Kernel, X: Any) -> Any:
+    """Return rows that the kernel takes apart: sequences as a list, each checked to be one."""
+    if not _reads(kernel, "sequences") or is_table(X):
+        return X
+    rows = sequence_rows(X)
+    as_sequences(rows)
+    return rows
+
+
+def _reads(kernel: Kernel, domain: str) -> bool:
+    """Whether some part of the kernel reads rows as they are, and those of this domain."""
     if isinstance(kernel, Columns | After):
         return False
     if not kernel.parts:
-        return kernel.domain == "numbers"
-    return any(_reads_matrix(part) for part in kernel.parts)
+        return kernel.domain == domain
+    return any(_reads(part, domain) for part in kernel.parts)
 
 
 def _is_matrix(X: Any) -> bool:

@@ -42,7 +42,7 @@ class FeatureGram(LowRankGram):
         F = phi(X)
         if not np.isfinite(F.data if sp.issparse(F) else F).all():
             raise ValueError(f"the features of {kernel} overflow on these rows; scale the columns")
-        if F.shape[1] > p:
+        if phi.is_open(X):
             F = narrowed(F, used_columns(F))
         super().__init__(F, limit)
 
@@ -67,20 +67,20 @@ def feature_product(
     phi = kernel.feature_map
     if phi is None:
         raise ValueError(f"{kernel} has no finite features")
-    return (
-        phi.product(X, theta) if columns is None else np.asarray(narrowed(phi(X), columns) @ theta)
-    )
+    if columns is None:
+        return phi.product(X, theta)
+    return np.asarray(narrowed(phi(X), columns) @ theta)
 
 
 def feature_weights(kernel: Kernel, X: Any, a: Array) -> tuple[NDArray[np.int64], Array] | None:
     """Return the weights theta of f(x) = sum_i a_i k(x_i, x) = theta'phi(x), and their columns.
 
-    They are what a kernel of sequences has instead of a sum over all rows: the features that occur
-    in some row, in ascending order, with theta of shape (p,) or (p, targets). None if the kernel
-    has no sparse features.
+    With them a kernel of k-grams predicts in the time that reading the new rows takes. The columns
+    are those of features that occur in some row, in ascending order, and theta has the shape (p,)
+    or (p, targets). None if the features are not such that only those in use can be counted.
     """
     phi = kernel.feature_map
-    if phi is None or not (n_rows(X) and phi.stays_sparse(X)):
+    if phi is None or not phi.is_open(X):
         return None
     F = phi(X)
     columns = used_columns(F)

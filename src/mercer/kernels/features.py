@@ -117,9 +117,13 @@ class FeatureMap:
         column for everything there might be, such as k-grams, count where they are not zero.
         """
         count = self.width(Rows(take_rows(X, slice(0, 1)), "X"))
-        if count > MOST and self.stays_sparse(X):
+        if self.is_open(X):
             count = max(len(used_columns(self(X))), 1)
         return count if count <= MOST else None
+
+    def is_open(self, X: Any) -> bool:
+        """Whether there is a sparse column for all that might occur, such as every k-gram."""
+        return self.width(Rows(take_rows(X, slice(0, 1)), "X")) > MOST and self.stays_sparse(X)
 
     def stays_sparse(self, X: Any) -> bool:
         """Whether the features of rows such as `X` are a CSR matrix."""

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from mercer.data.sequences import as_sequences
+from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.symbols import Sequences
 from mercer.engine import Expression, Tile
-from mercer.engine.grams import COLUMNS, gram_counts
+from mercer.engine.grams import COLUMNS, distinct_grams, gram_counts
 from mercer.kernels import domains
 from mercer.kernels.formula import Rule
 from mercer.kernels.kernel import Kernel
@@ -47,6 +48,21 @@ class Grams:
         if self.width > S.lengths.max(initial=0):
             return sp.csr_array((len(S), COLUMNS))
         return gram_counts(S, self.width, list(self.masks()))
+
+    def spelled(self, X: Any) -> tuple[NDArray[np.int64], list[Any]]:
+        """Return the features that occur in the rows `X`: their columns, and each as it reads.
+
+        A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
+        """
+        S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
+        if self.width > S.lengths.max(initial=0):
+            return np.empty(0, np.int64), []
+        columns, chosen, places, used = distinct_grams(S, self.width, masks)
+        windows = (
+            (rows[row][place : place + self.width], masks[mask])
+            for row, place, mask in zip(chosen, places, used, strict=True)
+        )
+        return columns, [_read(window, mask) for window, mask in windows]
 
     def masks(self) -> Iterator[tuple[int, ...]]:
         """Yield the positions that are read, for every choice of the gaps."""
@@ -104,10 +120,14 @@ class Spectrum(Kernel):
         """All k."""
         return self.k if isinstance(self.k, tuple) else (self.k,)
 
+    @property
+    def grams(self) -> tuple[tuple[float, Grams], ...]:
+        """The features, with the weight of their inner product."""
+        weights = self.weights or (1.0,) * len(self.lengths)
+        return tuple(zip(weights, map(Grams, self.lengths), strict=True))
+
     def lower(self, t: Tile) -> Expression:
-        terms = [t.after(Grams(k)).dot() for k in self.lengths]
-        if self.weights is not None:
-            terms = [w * term for w, term in zip(self.weights, terms, strict=True)]
+        terms = [t.after(g).dot() if w == 1.0 else w * t.after(g).dot() for w, g in self.grams]
         blend = terms[0] if len(terms) == 1 else t.sum(terms)
         return t.normalize(blend) if self.normalize else blend
 
@@ -140,6 +160,11 @@ class GappedKmer(Kernel):
         if self.m >= self.g:
             raise ValueError(f"GappedKmer: m must be less than g = {self.g}, got {self.m!r}")
         _check_masks("GappedKmer", self.g, self.m)
+
+    @property
+    def grams(self) -> tuple[tuple[float, Grams], ...]:
+        """The features, with the weight of their inner product."""
+        return ((1.0, Grams(self.g, self.m)),)
 
     def lower(self, t: Tile) -> Expression:
         return t.after(Grams(self.g, self.m)).dot()
@@ -213,6 +238,14 @@ class Mismatch(Kernel):
             float(sum((-1) ** (j - e) * math.comb(j, e) * shared[e] for e in range(j + 1)))
             for j in range(self.k + 1)
         ]
+
+
+def _read(window: Any, mask: tuple[int, ...]) -> Any:
+    if isinstance(window, bytes):
+        window = window.decode("latin-1")
+    if isinstance(window, str):
+        return "".join(c if i in mask else "." for i, c in enumerate(window))
+    return tuple(token if i in mask else None for i, token in enumerate(window))
 
 
 def _check_masks(name: str, width: int, gaps: int) -> None:
