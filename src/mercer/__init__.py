@@ -40,6 +40,7 @@ _HOMES = {
     "Spectrum": "mercer.kernels",
     "Subsequence": "mercer.kernels",
     "Words": "mercer.kernels",
+    "explain": "mercer.estimators",
     "gram_of": "mercer.gram",
     "kernel": "mercer.kernels",
 }

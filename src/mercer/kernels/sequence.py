@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.symbols import Sequences
@@ -49,20 +48,20 @@ class Grams:
             return sp.csr_array((len(S), COLUMNS))
         return gram_counts(S, self.width, list(self.masks()))
 
-    def spelled(self, X: Any) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the features that occur in the rows `X`: their columns, and each as it reads.
+    def spelled(self, X: Any) -> list[Any]:
+        """Return the features that occur in the rows `X`, in the order of their columns.
 
         A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
         """
         S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
         if self.width > S.lengths.max(initial=0):
-            return np.empty(0, np.int64), []
-        columns, chosen, places, used = distinct_grams(S, self.width, masks)
+            return []
+        _, chosen, places, used = distinct_grams(S, self.width, masks)
         windows = (
             (rows[row][place : place + self.width], masks[mask])
             for row, place, mask in zip(chosen, places, used, strict=True)
         )
-        return columns, [_read(window, mask) for window, mask in windows]
+        return [_read(window, mask) for window, mask in windows]
 
     def masks(self) -> Iterator[tuple[int, ...]]:
         """Yield the positions that are read, for every choice of the gaps."""
