@@ -86,55 +86,67 @@ void align_any(const Alignment& job, double* scratch, double* sums) {
 
 typedef short Counts __attribute__((vector_size(vector_bytes), aligned(2)));
 typedef int Sums __attribute__((vector_size(vector_bytes)));
-constexpr Index counts = vector_bytes / 2;
+typedef int LooseSums __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
+constexpr Index columns_per_vector = vector_bytes / 4;
 
-// acc += the products of neighbours, added in pairs.
-inline void add_products(Sums& acc, const short* a, const short* b) {
-    const Counts x = *reinterpret_cast<const Counts*>(a), y = *reinterpret_cast<const Counts*>(b);
+// The products of neighbours, added in pairs.
+inline Sums products_of_pairs(const Counts& x, const Counts& y) {
 #if defined(__AVX512BW__)
-    acc += (Sums)_mm512_madd_epi16((__m512i)x, (__m512i)y);
+    return (Sums)_mm512_madd_epi16((__m512i)x, (__m512i)y);
 #elif defined(__AVX2__)
-    acc += (Sums)_mm256_madd_epi16((__m256i)x, (__m256i)y);
+    return (Sums)_mm256_madd_epi16((__m256i)x, (__m256i)y);
 #elif defined(__SSE2__)
-    acc += (Sums)_mm_madd_epi16((__m128i)x, (__m128i)y);
+    return (Sums)_mm_madd_epi16((__m128i)x, (__m128i)y);
 #else
-    for (int l = 0; l < counts / 2; ++l)
-        acc[l] += int(x[2 * l]) * y[2 * l] + int(x[2 * l + 1]) * y[2 * l + 1];
+    Sums sum;
+    for (Index l = 0; l < columns_per_vector; ++l)
+        sum[l] = int(x[2 * l]) * y[2 * l] + int(x[2 * l + 1]) * y[2 * l + 1];
+    return sum;
 #endif
 }
 
-template <int rows, int columns>
-void products_block(const short* a, const short* b, Index width, Index begin, Index end, int* sums) {
-    Sums acc[rows][columns] = {};
-    for (Index q = begin; q < end; q += counts)
-        for (int r = 0; r < rows; ++r)
-            for (int c = 0; c < columns; ++c)
-                add_products(acc[r][c], a + r * width + q, b + c * width + q);
+// Sums of some rows with two vectors of columns, for some pairs of counts.
+template <int rows>
+void add_products(const short* a, Index width, const short* packed, Index pairs, int* sums) {
+    Sums acc[rows][2];
     for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < columns; ++c)
-            for (int l = 0; l < counts / 2; ++l) sums[r * count_tile + c] += acc[r][c][l];
+        for (int v = 0; v < 2; ++v)
+            acc[r][v] =
+                *reinterpret_cast<LooseSums*>(sums + r * count_columns + v * columns_per_vector);
+    for (Index q = 0; q < pairs; ++q, packed += 2 * count_columns) {
+        const Counts first = *reinterpret_cast<const Counts*>(packed);
+        const Counts second = *reinterpret_cast<const Counts*>(packed + 2 * columns_per_vector);
+        for (int r = 0; r < rows; ++r) {
+            int pair;
+            __builtin_memcpy(&pair, a + r * width + 2 * q, sizeof pair);
+            const Counts both = (Counts)(Sums{} + pair);
+            acc[r][0] += products_of_pairs(both, first);
+            acc[r][1] += products_of_pairs(both, second);
+        }
+    }
+    for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < 2; ++v)
+            *reinterpret_cast<LooseSums*>(sums + r * count_columns + v * columns_per_vector) =
+                acc[r][v];
 }
 
-constexpr int block_rows = 4, block_columns = vector_bytes == 64 ? 4 : 2;
+// Rows taken together, as many as their sums leave registers for.
+constexpr int rows_at_once = vector_bytes == 64 ? 8 : 4;
 
-void products(const short* a, Index rows, const short* b, Index columns, Index width, int* sums) {
-    for (Index x = 0; x < count_tile * count_tile; ++x) sums[x] = 0;
+void products(const short* a, Index rows, Index width, const short* packed, int* sums) {
+    for (Index x = 0; x < rows * count_columns; ++x) sums[x] = 0;
     for (Index begin = 0; begin < width; begin += count_chunk) {
-        const Index end = begin + count_chunk < width ? begin + count_chunk : width;
-        Index i = 0;
-        for (; i + block_rows <= rows; i += block_rows) {
-            Index j = 0;
-            for (; j + block_columns <= columns; j += block_columns)
-                products_block<block_rows, block_columns>(
-                    a + i * width, b + j * width, width, begin, end, sums + i * count_tile + j);
-            for (; j < columns; ++j)
-                products_block<block_rows, 1>(a + i * width, b + j * width, width, begin, end,
-                                              sums + i * count_tile + j);
+        const Index pairs = (begin + count_chunk < width ? count_chunk : width - begin) / 2;
+        for (Index c = 0; c < count_columns; c += 2 * columns_per_vector) {
+            const short* b = packed + begin * count_columns + 2 * c;
+            Index i = 0;
+            for (; i + rows_at_once <= rows; i += rows_at_once)
+                add_products<rows_at_once>(a + i * width + begin, width, b, pairs,
+                                           sums + i * count_columns + c);
+            for (; i < rows; ++i)
+                add_products<1>(a + i * width + begin, width, b, pairs,
+                                sums + i * count_columns + c);
         }
-        for (; i < rows; ++i)
-            for (Index j = 0; j < columns; ++j)
-                products_block<1, 1>(a + i * width, b + j * width, width, begin, end,
-                                     sums + i * count_tile + j);
     }
 }
 

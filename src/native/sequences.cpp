@@ -29,8 +29,10 @@ template <class T> using List = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::de
 template <class T> using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
 
-// Rows of s that meet a group of t in one task.
+// Rows of one task, or fewer if they are so long that a task would take more than some
+// milliseconds, in which nobody asks for interrupts.
 constexpr Index rows_per_task = 64;
+constexpr Index cells_per_task = Index{1} << 20;
 
 const SequenceLevel& level_named(const std::string& name) {
     const Level* level = choose_level(name.c_str());
@@ -116,13 +118,15 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
     const Weights weights(lengths, decay);
     const Workspace space(level, T.longest(), 0, weights.longest());
     const Index groups = (T.size() + lanes - 1) / lanes;
-    const Index parts = (S.size() + rows_per_task - 1) / rows_per_task;
+    const Index cells = std::max<Index>(1, S.longest() * T.longest());
+    const Index rows = std::clamp<Index>(cells_per_task / cells, 1, rows_per_task);
+    const Index parts = (S.size() + rows - 1) / rows;
     double* const entries = out.data();
     const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
 
     const auto task = [&](Index i, void* memory) {
-        const Index first = i / parts * lanes, begin = i % parts * rows_per_task;
-        Index end = std::min(S.size(), begin + rows_per_task);
+        const Index first = i / parts * lanes, begin = i % parts * rows;
+        Index end = std::min(S.size(), begin + rows);
         // Half of a symmetric matrix: what stands before the group, and the group itself.
         if (symmetric) end = std::min(end, first + lanes);
         if (begin >= end) return;
@@ -179,26 +183,34 @@ void count_products(Table<const short> a, Table<const short> b, Writable out, bo
     const Index width = static_cast<Index>(a.shape(1));
     if (width % count_padding != 0 || b.shape(1) != a.shape(1))
         throw nb::value_error("rows of counts must be padded to whole vectors");
-    const Index rows = (n + count_tile - 1) / count_tile, columns = (m + count_tile - 1) / count_tile;
+    const Index tiles = (m + count_columns - 1) / count_columns;
     double* const entries = out.data();
     const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
-    const auto task = [&](Index i, void* memory) {
-        const Index top = i * count_tile, high = std::min(count_tile, n - top);
-        int* sums = static_cast<int*>(memory);
-        for (Index j = symmetric ? i : 0; j < columns; ++j) {
-            const Index left = j * count_tile, wide = std::min(count_tile, m - left);
-            level.products(a.data() + top * width, high, b.data() + left * width, wide, width, sums);
+    const Index packed_bytes = width * count_columns * static_cast<Index>(sizeof(short));
+    const auto task = [&](Index tile, void* memory) {
+        const Index left = tile * count_columns, wide = std::min(count_columns, m - left);
+        auto* packed = static_cast<short*>(memory);
+        auto* sums = reinterpret_cast<int*>(static_cast<char*>(memory) + packed_bytes);
+        std::fill(packed, packed + width * count_columns, short{0});
+        for (Index j = 0; j < wide; ++j)
+            for (Index q = 0; q < width; ++q)
+                packed[(q / 2 * count_columns + j) * 2 + q % 2] = b.data()[(left + j) * width + q];
+        // Half of a symmetric matrix: the rows up to the last of these columns.
+        const Index end = symmetric ? left + wide : n;
+        for (Index top = 0; top < end; top += count_rows) {
+            const Index high = std::min(count_rows, end - top);
+            level.products(a.data() + top * width, high, width, packed, sums);
             for (Index r = 0; r < high; ++r)
                 for (Index c = 0; c < wide; ++c)
-                    entries[(top + r) * down + (left + c) * across] = sums[r * count_tile + c];
-            if (!symmetric || i == j) continue;
+                    entries[(top + r) * down + (left + c) * across] = sums[r * count_columns + c];
+            if (!symmetric) continue;
             for (Index c = 0; c < wide; ++c)
                 for (Index r = 0; r < high; ++r)
-                    entries[(left + c) * down + (top + r) * across] = sums[r * count_tile + c];
+                    entries[(left + c) * down + (top + r) * across] = sums[r * count_columns + c];
         }
     };
-    const Index bytes = count_tile * count_tile * static_cast<Index>(sizeof(int));
-    without_gil([&] { return run_tasks(rows, threads, bytes, signals(), task); });
+    const Index bytes = packed_bytes + count_rows * count_columns * static_cast<Index>(sizeof(int));
+    without_gil([&] { return run_tasks(tiles, threads, bytes, signals(), task); });
 }
 
 // The distinct codes of every row in ascending order, at the beginning of its place, and how often

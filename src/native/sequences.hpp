@@ -9,8 +9,8 @@ namespace mercer {
 constexpr long long left_end = 1LL << 62, right_end = left_end + 1;
 
 // Rows and columns of a tile of products of counts, and the counts of a row taken at a time.
-constexpr Index count_tile = 32;
-constexpr Index count_chunk = 1024;
+constexpr Index count_rows = 64, count_columns = 32;
+constexpr Index count_chunk = 512;
 // Rows of counts are padded with zeros to a multiple of this.
 constexpr Index count_padding = 32;
 
@@ -37,9 +37,10 @@ struct SequenceLevel {
     // decay^(i_p - i_1 - p + 1 + j_p - j_1 - p + 1).
     void (*align)(const Alignment& job, double* scratch, double* sums);
 
-    // sums[i * count_tile + j] = a_i'b_j over rows of counts that are not negative.
-    void (*products)(const short* a, Index rows, const short* b, Index columns, Index width,
-                     int* sums);
+    // sums[i * count_columns + j] = a_i'b_j over rows of counts that are not negative, where the
+    // counts of `count_columns` rows b stand side by side in pairs:
+    // packed[(q / 2 * count_columns + j) * 2 + q % 2] = b_j[q].
+    void (*products)(const short* a, Index rows, Index width, const short* packed, int* sums);
 };
 
 }  // namespace mercer

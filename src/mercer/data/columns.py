@@ -64,8 +64,10 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
         return X.iloc[index]
     if isinstance(index, slice) or isinstance(X, np.ndarray | Sequences):
         return X[index]
-    if hasattr(X, "take"):  # a column of pyarrow
-        return X.take(index)
+    # A column of pyarrow or of polars.
+    pick = getattr(X, "take", None) or getattr(X, "gather", None)
+    if pick is not None:
+        return pick(index)
     return [X[i] for i in index]
 
 

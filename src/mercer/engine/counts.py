@@ -25,7 +25,8 @@ LARGEST, LARGEST_SUM = 2**15 - 1, 2**31 - 1
 
 def used_columns(*matrices: sp.csr_array) -> NDArray[np.int64]:
     """Return the columns in which some of the matrices have an entry, in ascending order."""
-    return np.unique(np.concatenate([np.unique(M.indices) for M in matrices]))
+    parts = [np.unique(M.indices) for M in matrices]
+    return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
 
 def narrowed(M: sp.csr_array, columns: NDArray[np.int64]) -> sp.csr_array:

@@ -84,21 +84,23 @@ def _window_codes(
     first = np.arange(ends[-1]) + np.repeat(S.starts[:-1] - ends + windows, windows)
     codes = np.empty((len(first), len(masks)), np.int64)
     for j, mask in enumerate(masks):
-        codes[:, j] = _codes(S.symbols, first, mask, j, len(masks))
+        # At every place, also across rows, which is quicker than to gather symbol by symbol.
+        codes[:, j] = _codes(S.symbols, width, mask, j, len(masks))[first]
     return codes, first
 
 
 def _codes(
-    symbols: Array, first: NDArray[np.int64], mask: tuple[int, ...], number: int, masks: int
+    symbols: Array, width: int, mask: tuple[int, ...], number: int, masks: int
 ) -> NDArray[np.int64]:
-    """Return the column of the k-gram at every window, as the mask of this number reads it."""
-    read = [symbols[first + position] for position in mask]
+    """Return the column of the k-gram at every place, as the mask of this number reads it."""
+    places = max(len(symbols) - width + 1, 0)
+    read = [symbols[position : position + places] for position in mask]
     fits = (masks - 1).bit_length() + 7 * len(mask) <= PLAIN_BITS
-    strange = np.zeros(len(first), bool) if fits else np.ones(len(first), bool)
+    strange = np.full(places, not fits)
     if fits and symbols.dtype != np.uint8:
         for r in read:
             strange |= r >= PLAIN
-    code = np.full(len(first), number, np.int64)
+    code = np.full(places, number, np.int64)
     if fits:
         for r in read:
             code <<= 7

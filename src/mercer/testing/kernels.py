@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.engine import apply
-from mercer.engine.counts import brought_together
+from mercer.engine.counts import brought_together, used_columns
 from mercer.kernels.designs import demands_of
 from mercer.kernels.kernel import Kernel
 
@@ -279,8 +279,8 @@ def _features(case: Case) -> None:
     if phi is not None and phi.is_open(case.X):
         # Sparse features of very many columns, of which those in use are multiplied.
         F, G = brought_together(F, G)
-        used = int(F.getnnz(axis=0).astype(bool).sum())
-        case.claim("n_features(X) is the number of features in use", max(used, 1) == count)
+        used = max(len(used_columns(F)), 1)
+        case.claim("n_features(X) is the number of features in use", used == count)
     else:
         case.claim("n_features(X) is the number of columns of features(X)", F.shape[1] == count)
     products: Any = F @ G.T
