@@ -42,11 +42,16 @@ def strkernel_gram(rows: list[str]) -> Array:
 
 
 def against(
-    case: str, ours: Callable[[], Array], peer: Callable[[], Array], name: str, target: float
+    case: str,
+    ours: Callable[[], Array],
+    peer: Callable[[], Array],
+    name: str,
+    target: float,
+    rounds: int,
 ) -> Figure:
     """Return the speed of one Gram matrix over a peer's, which must be the same."""
     gap = np.abs(ours() - peer()).max()
-    best = interleaved({"mercer": ours, name: peer}, rounds=1 if target > 10 else 5)
+    best = interleaved({"mercer": ours, name: peer}, rounds=rounds)
     detail = ", ".join(f"{who} {s:.3f} s" for who, s in best.items()) + f"; differ by {gap:.1g}"
     return Figure(f"{case}, {name}", best[name] / best["mercer"], target, detail=detail)
 
@@ -61,12 +66,13 @@ def spectrum_figures() -> list[Figure]:
             lambda: counted_gram(rows),
             "CountVectorizer",
             2.5,
+            9,
         )
     ]
     # These take their time for every pair, or know the four letters only.
     plain = [row for row in rows if set(row) <= set("ACGT")]
     for module, peer, some, target in (
-        ("MKLpy", mklpy_gram, rows[:1000], 100.0),
+        ("MKLpy", mklpy_gram, rows[:500], 100.0),
         ("strkernel", strkernel_gram, plain, 40.0),
     ):
         if importlib.util.find_spec(module) is None:
@@ -79,6 +85,7 @@ def spectrum_figures() -> list[Figure]:
                 lambda peer=peer, some=some: peer(some),
                 module,
                 target,
+                3,
             )
         )
     return figures
@@ -138,6 +145,7 @@ def subsequence_figures() -> list[Figure]:
             lambda: numpy_gram(some, 3, 0.5),
             "NumPy",
             40.0,
+            1,
         )
     ]
     if importlib.util.find_spec("numba") is not None:
@@ -148,6 +156,7 @@ def subsequence_figures() -> list[Figure]:
                 lambda: numba_gram(some, 3, 0.5),
                 "numba, serial",
                 4.0,
+                5,
             )
         )
     seconds = interleaved({"mercer": lambda: Subsequence(5, 0.5)(rows)}, rounds=2)["mercer"]
@@ -187,6 +196,7 @@ def gapped_figures() -> list[Figure]:
             lambda: gapped_gram(rows),
             "CountVectorizer",
             5.0,
+            2,
         )
     ]
 

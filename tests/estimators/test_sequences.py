@@ -51,6 +51,13 @@ def test_the_primal_solver_agrees_with_the_exact_one(kernel, data):
     assert primal.certificate_.satisfied
 
 
+def test_conjugate_gradients_multiply_by_the_sparse_features(data):
+    X, y = data
+    iterated = KernelRidge("spectrum(k=3)", alpha=1.0, solver="cg", tol=1e-10).fit(X, y)
+    exact = KernelRidge("spectrum(k=3)", alpha=1.0, solver="cholesky").fit(X, y)
+    assert_allclose(iterated.predict(X), exact.predict(X), atol=1e-7)
+
+
 def test_few_k_grams_are_solved_in_the_primal(data):
     X, y = data
     model = KernelRidge("spectrum(k=2)").fit(X, y)

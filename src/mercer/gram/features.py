@@ -57,6 +57,16 @@ def features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram | Non
     return FeatureGram(kernel, X, memory)
 
 
+def open_features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram | None:
+    """Return the Gram matrix by sparse features such as k-grams, or None if there are none.
+
+    Its products take the time that reading the features takes, whatever the number of rows. The
+    parameters are those of `FeatureGram`.
+    """
+    phi = kernel.without_rules().feature_map
+    return FeatureGram(kernel, X, memory) if phi is not None and phi.is_open(X) else None
+
+
 def feature_product(
     kernel: Kernel, X: Any, theta: Array, columns: NDArray[np.int64] | None = None
 ) -> Array:
