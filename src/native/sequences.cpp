@@ -239,6 +239,36 @@ void run_lengths(List<const long long> codes, List<const long long> starts, List
     without_gil([&] { return run_tasks(parts, threads, 64, signals(), task); });
 }
 
+// Number the distinct values in the order in which they first occur: values[i] is the number
+// places[i] of them. Returns how many there are.
+Index number_distinct(List<const long long> values, List<long long> distinct,
+                      List<long long> places) {
+    const Index n = static_cast<Index>(values.shape(0));
+    Index count = 0;
+    nb::gil_scoped_release release;
+    // Open addressing in a table that is never more than half full; it holds numbers, from one on.
+    std::vector<Index> table(1 << 12, 0);
+    const auto slot_of = [&](long long value) {
+        std::size_t slot = static_cast<std::size_t>(value) * 0x9E3779B97F4A7C15ULL;
+        slot ^= slot >> 32;
+        for (slot &= table.size() - 1; table[slot] != 0; slot = (slot + 1) & (table.size() - 1))
+            if (distinct.data()[table[slot] - 1] == value) break;
+        return slot;
+    };
+    for (Index i = 0; i < n; ++i) {
+        const std::size_t slot = slot_of(values.data()[i]);
+        if (table[slot] == 0) {
+            distinct.data()[count] = values.data()[i];
+            table[slot] = ++count;
+        }
+        places.data()[i] = table[slot] - 1;
+        if (static_cast<std::size_t>(2 * count) < table.size()) continue;
+        table.assign(2 * table.size(), 0);
+        for (Index q = 0; q < count; ++q) table[slot_of(distinct.data()[q])] = q + 1;
+    }
+    return count;
+}
+
 }  // namespace
 
 void bind_sequences(nb::module_& m) {
@@ -246,4 +276,5 @@ void bind_sequences(nb::module_& m) {
     m.def("subsequence_diagonal", &subsequence_diagonal);
     m.def("count_products", &count_products);
     m.def("run_lengths", &run_lengths);
+    m.def("number_distinct", &number_distinct);
 }

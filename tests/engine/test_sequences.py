@@ -15,7 +15,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import strings
 from mercer.data.sequences import as_sequences
 from mercer.engine import counts, grams, strings_twin
-from mercer.engine.strings import count_products, run_lengths, subsequence_diagonal, subsequences
+from mercer.engine.strings import (
+    count_products,
+    numbered,
+    run_lengths,
+    subsequence_diagonal,
+    subsequences,
+)
 
 native = pytest.importorskip("mercer.engine.native", reason="the native core is not built here")
 
@@ -89,6 +95,17 @@ def test_run_lengths_equal_their_twin(rng):
         run_lengths(codes, starts), strings_twin.run_lengths(codes, starts), strict=True
     ):
         assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, 20_000])
+def test_equal_values_have_one_number(rng, n):
+    values = rng.integers(-n, n + 1, n) * (2**60 // (n + 1))
+    count, places = numbered(values)
+    expected, _ = strings_twin.numbered(values)
+    assert count == expected
+    names = np.empty(count, np.int64)
+    names[places] = values
+    assert_array_equal(names[places], values)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])

@@ -45,9 +45,17 @@ def brought_together(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
     """Return two sides of inner products, of very many columns, in those that they use."""
     if not (sp.issparse(A) and sp.issparse(B)) or A.shape[1] <= WIDE:
         return A, B
-    columns = used_columns(A) if B is A else used_columns(A, B)
-    left = narrowed(A, columns)
-    return left, left if B is A else narrowed(B, columns)
+    # Imported here because which engine runs is decided after what it runs on.
+    from mercer.engine.strings import numbered
+
+    is_same = B is A
+    count, places = numbered(A.indices if is_same else np.concatenate([A.indices, B.indices]))
+    left = _renumbered(A, places[: A.nnz], count)
+    return left, left if is_same else _renumbered(B, places[A.nnz :], count)
+
+
+def _renumbered(M: sp.csr_array, places: NDArray[np.int64], count: int) -> sp.csr_array:
+    return sp.csr_array((M.data, places, M.indptr), shape=(M.shape[0], max(count, 1)))
 
 
 def as_counts(A: Matrix, B: Matrix) -> tuple[Array, Array] | None:

@@ -77,6 +77,17 @@ def run_lengths(codes: Array, starts: Array) -> tuple[Array, Array, Array]:
     return indptr, columns[kept], counts[kept]
 
 
+def numbered(values: Array) -> tuple[int, Array]:
+    """Return how many distinct whole numbers there are, and for each value which one it is."""
+    if engine() is numpy_tiles:
+        return strings_twin.numbered(values)
+    from mercer.engine import _native
+
+    values = values.astype(np.int64, copy=False)
+    places = np.empty_like(values)
+    return _native.number_distinct(values, np.empty_like(values), places), places
+
+
 def _vectors(S: Sequences) -> tuple[Array, Array]:
     symbols = S.symbols.view(np.int64) if S.symbols.dtype == np.uint64 else S.symbols
     return symbols.astype(np.int64, copy=False), S.starts

@@ -47,3 +47,9 @@ def run_lengths(codes: Array, starts: Array) -> tuple[Array, Array, Array]:
     counts = np.diff(np.flatnonzero(np.append(is_new, True)))
     indptr = np.searchsorted(rows[is_new], np.arange(len(starts)))
     return indptr, codes[is_new], counts.astype(np.float64)
+
+
+def numbered(values: Array) -> tuple[int, Array]:
+    """Return how many distinct numbers there are, and for each value which one it is."""
+    distinct, places = np.unique(values, return_inverse=True)
+    return len(distinct), places
