@@ -213,6 +213,50 @@ void count_products(Table<const short> a, Table<const short> b, Writable out, bo
     without_gil([&] { return run_tasks(tiles, threads, bytes, signals(), task); });
 }
 
+// Sparse rows against sparse columns: every entry of a row meets the rows that share its column.
+struct Sparse {
+    const long long* starts;
+    const long long* places;
+    const double* values;
+};
+
+void sparse_products(List<const long long> row_starts, List<const long long> columns,
+                     List<const double> row_values, List<const long long> column_starts,
+                     List<const long long> rows, List<const double> column_values, Writable out,
+                     bool symmetric, int threads) {
+    // Rows whose sums are written together, since the mirror image has them side by side.
+    constexpr Index group = 8;
+    const Sparse A{row_starts.data(), columns.data(), row_values.data()};
+    const Sparse B{column_starts.data(), rows.data(), column_values.data()};
+    const Index n = static_cast<Index>(out.shape(0)), m = static_cast<Index>(out.shape(1));
+    double* const entries = out.data();
+    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+    const auto task = [&](Index i, void* memory) {
+        const Index top = i * group, high = std::min(group, n - top);
+        // Half of a symmetric matrix: the columns up to the last of these rows.
+        const Index end = symmetric ? top + high : m;
+        auto* sums = static_cast<double*>(memory);
+        std::fill(sums, sums + group * m, 0.0);
+        for (Index r = 0; r < high; ++r)
+            for (Index q = A.starts[top + r]; q < A.starts[top + r + 1]; ++q) {
+                const double value = A.values[q];
+                const Index last = B.starts[A.places[q] + 1];
+                for (Index x = B.starts[A.places[q]]; x < last && B.places[x] < end; ++x)
+                    sums[r * m + B.places[x]] += value * B.values[x];
+            }
+        for (Index r = 0; r < high; ++r)
+            for (Index j = 0; j < end; ++j) entries[(top + r) * down + j * across] = sums[r * m + j];
+        if (!symmetric) return;
+        for (Index j = 0; j < top; ++j)
+            for (Index r = 0; r < high; ++r)
+                entries[j * down + (top + r) * across] = sums[r * m + j];
+    };
+    const Index bytes = group * m * static_cast<Index>(sizeof(double));
+    without_gil([&] {
+        return run_tasks((n + group - 1) / group, threads, bytes, signals(), task);
+    });
+}
+
 // The distinct codes of every row in ascending order, at the beginning of its place, and how often
 // each occurs.
 void run_lengths(List<const long long> codes, List<const long long> starts, List<long long> columns,
@@ -275,6 +319,7 @@ void bind_sequences(nb::module_& m) {
     m.def("subsequences", &subsequences);
     m.def("subsequence_diagonal", &subsequence_diagonal);
     m.def("count_products", &count_products);
+    m.def("sparse_products", &sparse_products);
     m.def("run_lengths", &run_lengths);
     m.def("number_distinct", &number_distinct);
 }

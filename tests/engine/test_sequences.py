@@ -19,6 +19,7 @@ from mercer.engine.strings import (
     count_products,
     numbered,
     run_lengths,
+    sparse_products,
     subsequence_diagonal,
     subsequences,
 )
@@ -80,6 +81,15 @@ def test_products_of_counts_are_exact(level, rng, shape):
     )
     assert_array_equal(count_products(A, B), strings_twin.count_products(A, B))
     assert_array_equal(count_products(A, A), strings_twin.count_products(A, A))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 5), (9, 17, 40), (64, 30, 3), (5, 5, 1)])
+def test_products_of_sparse_rows_are_those_of_dense_ones(rng, shape):
+    n, m, p = shape
+    A, B = (sp.random_array((rows, p), density=0.3, rng=rng, format="csr") for rows in (n, m))
+    for right in (A, B):
+        expected = A.toarray() @ right.toarray().T
+        assert_allclose(sparse_products(A, right), expected, rtol=1e-14, atol=1e-15)
 
 
 def test_large_counts_are_multiplied_exactly(level):

@@ -126,3 +126,14 @@ def run_lengths(
     threads: int,
 ) -> None: ...
 def number_distinct(values: NDArray[Any], distinct: NDArray[Any], places: NDArray[Any]) -> int: ...
+def sparse_products(
+    row_starts: NDArray[Any],
+    columns: NDArray[Any],
+    row_values: NDArray[Any],
+    column_starts: NDArray[Any],
+    rows: NDArray[Any],
+    column_values: NDArray[Any],
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+) -> None: ...

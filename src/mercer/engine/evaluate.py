@@ -14,7 +14,7 @@ from mercer.engine.choose import engine
 from mercer.engine.operands import Bound, Operand, bind
 from mercer.engine.program import Input, Program
 from mercer.engine.sparse import sparse_block
-from mercer.engine.strings import count_products
+from mercer.engine.strings import count_products, sparse_products
 from mercer.engine.tile import Leaf, Opaque
 
 Array = NDArray[Any]
@@ -51,8 +51,12 @@ def evaluate(
     if bound.is_ready:
         engine().fill(bound, out)
         return out
-    if len(program.instructions) == 1 and bound.operands[0].is_counted:
-        return count_products(bound.operands[0].left, bound.operands[0].right, out)
+    if len(program.instructions) == 1 and out.dtype == np.float64:
+        o = bound.operands[0]
+        if o.is_counted:
+            return count_products(o.left, o.right, out)
+        if o.is_sparse_product:
+            return sparse_products(o.left, o.right, out)
     for rows, columns, mirrored, block in _blocks(bound):
         engine().fill(block, out[rows, columns])
         if mirrored:

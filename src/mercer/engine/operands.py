@@ -39,6 +39,12 @@ class Operand:
         return isinstance(self.source, Leaf) and not is_sparse and not self.is_counted
 
     @property
+    def is_sparse_product(self) -> bool:
+        """Whether it is the inner product of sparse rows on both sides."""
+        both = sp.issparse(self.left) and sp.issparse(self.right)
+        return isinstance(self.source, Leaf) and self.source.kind == "dot" and both
+
+    @property
     def is_counted(self) -> bool:
         """Whether both sides are dense rows of 16-bit counts."""
         return getattr(self.left, "dtype", None) == np.int16

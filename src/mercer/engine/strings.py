@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.checks import Matrix
 from mercer.data.symbols import Sequences
 from mercer.engine import numpy_tiles, strings_twin
 from mercer.engine.choose import engine
@@ -62,6 +63,20 @@ def count_products(A: Array, B: Array, out: Array | None = None) -> Array:
     return out
 
 
+def sparse_products(A: Matrix, B: Matrix, out: Array | None = None) -> Array:
+    """Return a_i'b_j for sparse rows, half of them where `B` is `A`."""
+    if out is None:
+        out = np.empty((A.shape[0], B.shape[0]))
+    if engine() is numpy_tiles:
+        out[...] = (A @ B.T).toarray()
+        return out
+    from mercer.engine import _native
+
+    threads = thread_count()
+    _native.sparse_products(*_parts(A), *_parts(B.tocsc()), out, B is A, threads)
+    return out
+
+
 def run_lengths(codes: Array, starts: Array) -> tuple[Array, Array, Array]:
     """Return every row's distinct codes in order with their counts: indptr, codes, counts."""
     if engine() is numpy_tiles:
@@ -86,6 +101,12 @@ def numbered(values: Array) -> tuple[int, Array]:
     values = values.astype(np.int64, copy=False)
     places = np.empty_like(values)
     return _native.number_distinct(values, np.empty_like(values), places), places
+
+
+def _parts(M: Matrix) -> tuple[Array, Array, Array]:
+    """Return the three vectors of a compressed matrix."""
+    indptr, indices = (part.astype(np.int64, copy=False) for part in (M.indptr, M.indices))
+    return indptr, indices, M.data.astype(np.float64, copy=False)
 
 
 def _vectors(S: Sequences) -> tuple[Array, Array]:

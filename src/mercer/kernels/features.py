@@ -116,19 +116,23 @@ class FeatureMap:
         Only the first row is looked at, and no features are computed. Sparse features that have a
         column for everything there might be, such as k-grams, count where they are not zero.
         """
-        count = self.width(Rows(take_rows(X, slice(0, 1)), "X"))
-        if self.is_open(X):
+        first = Rows(take_rows(X, slice(0, 1)), "X")
+        count = self.width(first)
+        if count > MOST and self._is_sparse(first):
             count = max(len(used_columns(self(X))), 1)
         return count if count <= MOST else None
 
     def is_open(self, X: Any) -> bool:
         """Whether there is a sparse column for all that might occur, such as every k-gram."""
-        return self.width(Rows(take_rows(X, slice(0, 1)), "X")) > MOST and self.stays_sparse(X)
+        first = Rows(take_rows(X, slice(0, 1)), "X")
+        return self.width(first) > MOST and self._is_sparse(first)
 
     def stays_sparse(self, X: Any) -> bool:
         """Whether the features of rows such as `X` are a CSR matrix."""
-        first = Rows(take_rows(X, slice(0, 1)), "X")
-        return self.is_linear and sp.issparse(self.block(first, slice(0, 1)))
+        return self._is_sparse(Rows(take_rows(X, slice(0, 1)), "X"))
+
+    def _is_sparse(self, rows: Rows) -> bool:
+        return self.is_linear and sp.issparse(self.block(rows, slice(0, rows.n)))
 
     def __call__(self, X: Any) -> Matrix:
         """Return phi(X) of shape (n, p): the rows themselves for x'z, and CSR if they stay so."""
