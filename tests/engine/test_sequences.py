@@ -122,13 +122,15 @@ def test_equal_values_have_one_number(rng, n):
 def test_the_bits_do_not_depend_on_the_threads(rng, monkeypatch, threads):
     S = as_sequences(strings.words(rng, 150, longest=20))
     F = grams.gram_counts(S, 2, [(0, 1)])
-    A, _ = counts.as_counts(*counts.brought_together(F, F))
+    narrow, _ = counts.brought_together(F, F)
+    A, _ = counts.as_counts(narrow, narrow)
 
     def results():
         return (
             subsequences(S, S, np.ones(4), 0.6),
             subsequence_diagonal(S, np.ones(4), 0.6),
             count_products(A, A),
+            sparse_products(narrow, narrow),
             grams.gram_counts(S, 3, [(0, 2)]).data,
         )
 

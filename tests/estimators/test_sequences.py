@@ -7,7 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import strings
 from mercer import KernelRidge, KernelRidgeCV, Spectrum, explain
@@ -112,6 +114,14 @@ def test_several_targets_have_weights_each(data):
     model = KernelRidge("spectrum(k=3)").fit(X, Y)
     assert_allclose(model.predict(X)[:, 0], -model.predict(X)[:, 1], atol=1e-9)
     assert_allclose(explain(model, target=1).weights, -explain(model, target=0).weights, atol=1e-9)
+
+
+def test_weighted_words_of_a_pipeline_stay_sparse():
+    texts = ["good film", "bad film", "good good plot", "bad plot twist"]
+    y = [1.0, 0.0, 1.0, 0.0]
+    for kernel in ("cosine", "linear"):
+        model = make_pipeline(TfidfVectorizer(), KernelRidge(kernel, alpha=0.01)).fit(texts, y)
+        assert_allclose(model.predict(texts), y, atol=0.1)
 
 
 def test_cross_validation_takes_rows_of_text(data):

@@ -166,6 +166,12 @@ def test_kernels_with_explicit_features_are_proved(kernel):
     assert kernel.check().status == Status.PROVED
 
 
+@pytest.mark.parametrize("kernel", [Spectrum(10**30), Subsequence(10**30), Mismatch(10**30, 0)])
+def test_windows_longer_than_all_rows_have_nothing_in_common(kernel):
+    assert_array_equal(kernel(["abc", ""]), np.zeros((2, 2)))
+    assert_array_equal(kernel.diagonal(["abc", ""]), np.zeros(2))
+
+
 def test_tokens_are_counted_like_letters(rng):
     words = strings.words(rng, 15)
     names = {"a": "alpha", "b": ("beta", 2), "c": 3.0}

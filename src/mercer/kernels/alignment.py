@@ -38,11 +38,15 @@ class CommonSubsequences:
     decay: float
 
     def __call__(self, S: Sequences, T: Sequences) -> Array:
-        return subsequences(S, T, self._weights(), self.decay)
+        weights = self._weights(min(S.lengths.max(initial=0), T.lengths.max(initial=0)))
+        if not len(weights):
+            return np.zeros((len(S), len(T)))
+        return subsequences(S, T, weights, self.decay)
 
     def diagonal(self, S: Sequences) -> Array:
         """Return the sums of every sequence with itself."""
-        return subsequence_diagonal(S, self._weights(), self.decay)
+        weights = self._weights(S.lengths.max(initial=0))
+        return subsequence_diagonal(S, weights, self.decay) if len(weights) else np.zeros(len(S))
 
     def as_latex(self, x: str, z: str) -> str:
         """Return the sum as a formula."""
@@ -50,9 +54,11 @@ class CommonSubsequences:
         chosen = rf"= {lengths}" if len(self.lengths) == 1 else rf"\in \{{{lengths}\}}"
         return rf"\sum_{{\lvert u\rvert {chosen}}} \phi_u({x}) \phi_u({z})"
 
-    def _weights(self) -> Array:
-        weights = np.zeros(max(self.lengths))
-        weights[np.array(self.lengths) - 1] = 1.0
+    def _weights(self, longest: int) -> Array:
+        """Return the weight of every length, without those that no sequence has."""
+        there = [k for k in self.lengths if k <= longest]
+        weights = np.zeros(max(there, default=0))
+        weights[np.array(there, dtype=int) - 1] = 1.0
         return weights
 
 

@@ -203,10 +203,9 @@ class Mismatch(Kernel):
         _check_masks("Mismatch", self.k, min(2 * self.m, self.k // 2))
 
     def lower(self, t: Tile) -> Expression:
-        agreements = enumerate(self._factors())
         return t.sum(
             factor * t.after(Grams(self.k, self.k - j, self.letters)).dot()
-            for j, factor in agreements
+            for j, factor in self._factors().items()
             if factor
         )
 
@@ -227,16 +226,20 @@ class Mismatch(Kernel):
                 total += ways * sum(math.comb(k - d, e) * (letters - 1) ** e for e in outside)
         return total
 
-    def _factors(self) -> list[float]:
+    def _factors(self) -> dict[int, float]:
         """Return the factors v_j of pairs that agree on j positions, for every choice of them.
 
-        The pairs at distance k - e are sum_j (-1)^(j - e) C(j, e) of these numbers of pairs.
+        The pairs at distance k - e are sum_j (-1)^(j - e) C(j, e) of these numbers of pairs, and
+        none at a distance above 2 m has a word in common.
         """
-        shared = [self.shared(self.k - e) for e in range(self.k + 1)]
-        return [
-            float(sum((-1) ** (j - e) * math.comb(j, e) * shared[e] for e in range(j + 1)))
-            for j in range(self.k + 1)
-        ]
+        agreements = range(max(self.k - 2 * self.m, 0), self.k + 1)
+        shared = {e: self.shared(self.k - e) for e in agreements}
+        return {
+            j: float(
+                sum((-1) ** (j - e) * math.comb(j, e) * shared[e] for e in agreements if e <= j)
+            )
+            for j in agreements
+        }
 
 
 def _read(window: Any, mask: tuple[int, ...]) -> Any:
