@@ -141,7 +141,9 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
                 level.align({S.begin(row), S.length(row), false, t, t_length, weights.longest(),
                              weights.shorter, decay},
                             scratch, sums);
-            for (Index r = 0; r < std::min(lanes, T.size() - first); ++r) {
+            // Within the group every pair belongs to the task of its first row.
+            const Index start = symmetric ? std::max<Index>(0, a - first) : 0;
+            for (Index r = start; r < std::min(lanes, T.size() - first); ++r) {
                 const Index column = T.order[first + r];
                 const double value = none ? 0.0 : weights.value(sums, lanes, r);
                 entries[row * down + column * across] = value;

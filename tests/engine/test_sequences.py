@@ -121,6 +121,8 @@ def test_equal_values_have_one_number(rng, n):
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_the_bits_do_not_depend_on_the_threads(rng, monkeypatch, threads):
     S = as_sequences(strings.words(rng, 150, longest=20))
+    # So long that every row is a task of its own.
+    long = as_sequences(strings.words(rng, 20, longest=2000))
     F = grams.gram_counts(S, 2, [(0, 1)])
     narrow, _ = counts.brought_together(F, F)
     A, _ = counts.as_counts(narrow, narrow)
@@ -128,6 +130,7 @@ def test_the_bits_do_not_depend_on_the_threads(rng, monkeypatch, threads):
     def results():
         return (
             subsequences(S, S, np.ones(4), 0.6),
+            subsequences(long, long, np.ones(2), 0.9),
             subsequence_diagonal(S, np.ones(4), 0.6),
             count_products(A, A),
             sparse_products(narrow, narrow),
