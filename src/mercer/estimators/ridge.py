@@ -131,7 +131,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         Parameters
         ----------
         X : rows
-            An array, CSR matrix or table; for a precomputed kernel the Gram matrix.
+            An array, CSR matrix or table, a list of texts or other sequences; for a precomputed
+            kernel the Gram matrix.
         y : array of shape (n,) or (n, targets)
             The targets.
         sample_weight : float or array of shape (n,), optional
