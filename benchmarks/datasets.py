@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import os
 from pathlib import Path
 from typing import Any
@@ -41,3 +43,17 @@ def sparse_text(name: str) -> tuple[Array, Array]:
     rows, y = load_svmlight_file(FOLDER / "libsvm" / f"{name}.txt.gz")
     X = rows.toarray()
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def splice_junctions() -> list[str]:
+    """Return the splice-junction sequences, 60 letters each."""
+    with gzip.open(FOLDER / "sequences" / "splice_junction.csv.gz", "rt") as file:
+        return [row["sequence"] for row in csv.DictReader(file)]
+
+
+def fasta(name: str) -> tuple[list[str], list[str]]:
+    """Return the sequences and labels of a FASTA file, whose header lines are the labels."""
+    with gzip.open(FOLDER / "sequences" / f"{name}.fasta.gz", "rt") as file:
+        records = file.read().split(">")[1:]
+    labels, sequences = zip(*(record.split("\n", 1) for record in records), strict=True)
+    return ["".join(s.split()) for s in sequences], list(labels)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import importlib
 import sys
 
-ROOMS = ("engine", "ridge", "selection", "banded", "large", "classifiers", "geometry")
+ROOMS = (
+    "engine",
+    "ridge",
+    "selection",
+    "banded",
+    "large",
+    "classifiers",
+    "sequences",
+    "solubility",
+    "geometry",
+)
 
 
 def main() -> None:

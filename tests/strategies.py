@@ -12,8 +12,10 @@ from mercer.kernels import (
     Columns,
     Constant,
     Cosine,
+    EditDistance,
     Exp,
     Exponential,
+    GappedKmer,
     Gaussian,
     InverseMultiquadric,
     Laplacian,
@@ -21,6 +23,7 @@ from mercer.kernels import (
     Match,
     Matern32,
     Matern52,
+    Mismatch,
     Normalized,
     Periodic,
     Polynomial,
@@ -32,8 +35,11 @@ from mercer.kernels import (
     Scaled,
     Sigmoid,
     Sobolev,
+    Spectrum,
     Standardize,
+    Subsequence,
     Sum,
+    Words,
 )
 
 # Subnormal and huge numbers included.
@@ -93,7 +99,25 @@ ODD_NAMES = [
 names = st.one_of(st.sampled_from(ODD_NAMES), st.text(max_size=8))
 columns = st.lists(st.one_of(names, st.integers()), min_size=1, max_size=4, unique=True).map(tuple)
 
+small = st.integers(min_value=1, max_value=9)
+several = st.one_of(small, st.lists(small, min_size=1, max_size=4, unique=True).map(tuple))
+
+
+@st.composite
+def spectra(draw):
+    k = draw(several)
+    n = len(k) if isinstance(k, tuple) else 1
+    weights = st.one_of(st.none(), st.lists(non_negatives, min_size=n, max_size=n).map(tuple))
+    return Spectrum(k, draw(weights), draw(st.booleans()))
+
+
 leaves = st.one_of(
+    spectra(),
+    small.flatmap(lambda g: st.builds(GappedKmer, st.just(g), st.integers(0, g - 1))),
+    small.flatmap(lambda k: st.builds(Mismatch, st.just(k), st.integers(0, k - 1), small)),
+    st.builds(Subsequence, several, st.floats(min_value=0.0, max_value=1.0)),
+    st.builds(EditDistance, positives),
+    st.builds(Words, st.booleans()),
     st.builds(Gaussian, length_scales),
     st.builds(Exponential, length_scales),
     st.builds(Laplacian, length_scales),

@@ -15,6 +15,7 @@ from mercer.estimators import (
     KernelRidge as KernelRidge,
     MercerMap as MercerMap,
     Monomials as Monomials,
+    explain as explain,
 )
 from mercer.gram import gram_of as gram_of
 from mercer.kernels import (
@@ -23,9 +24,11 @@ from mercer.kernels import (
     Chi2 as Chi2,
     Constant as Constant,
     Cosine as Cosine,
+    EditDistance as EditDistance,
     Exponential as Exponential,
     FromFeatures as FromFeatures,
     FromFunction as FromFunction,
+    GappedKmer as GappedKmer,
     Gaussian as Gaussian,
     InverseMultiquadric as InverseMultiquadric,
     Kernel as Kernel,
@@ -34,13 +37,17 @@ from mercer.kernels import (
     Match as Match,
     Matern32 as Matern32,
     Matern52 as Matern52,
+    Mismatch as Mismatch,
     Periodic as Periodic,
     Polynomial as Polynomial,
     Precomputed as Precomputed,
     RationalQuadratic as RationalQuadratic,
     Sigmoid as Sigmoid,
     Sobolev as Sobolev,
+    Spectrum as Spectrum,
     Standardize as Standardize,
+    Subsequence as Subsequence,
+    Words as Words,
     default_kernel as default_kernel,
     kernel as kernel,
 )

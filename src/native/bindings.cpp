@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "module.hpp"
-#include "schedule.hpp"
+#include "release.hpp"
 
 namespace nb = nanobind;
 using mercer::Index;
@@ -100,26 +100,11 @@ Request request_of(nb::list leaves, const Code& code, const Constants& constants
     return r;
 }
 
-bool signal_arrived(void*) {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
-}
-
 const mercer::Level& level_named(const std::string& name) {
     const mercer::Level* level = mercer::choose_level(name.c_str());
     if (!level)
         throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
     return *level;
-}
-
-template <class Run>
-void without_gil(const Run& run) {
-    bool finished;
-    {
-        nb::gil_scoped_release release;
-        finished = run();
-    }
-    if (!finished) throw nb::python_error();
 }
 
 void fill(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
@@ -133,8 +118,8 @@ void fill(nb::list leaves, Code code, Constants constants, nb::list factors, int
     r.job.out_column = static_cast<Index>(out.stride(1));
     r.job.streamed = out.nbytes() > streaming_bytes;
     const bool single = out.dtype() == nb::dtype<float>();
-    without_gil([&] {
-        return mercer::fill(level, r.job, single, threads, {signal_arrived, nullptr});
+    mercer::without_gil([&] {
+        return mercer::fill(level, r.job, single, threads, mercer::signals());
     });
 }
 
@@ -149,8 +134,8 @@ void multiply(nb::list leaves, Code code, Constants constants, nb::list factors,
     r.job.vectors = vectors.data();
     r.job.products = products.data();
     r.job.width = static_cast<Index>(vectors.shape(1));
-    without_gil([&] {
-        return mercer::multiply(level, r.job, single, threads, {signal_arrived, nullptr});
+    mercer::without_gil([&] {
+        return mercer::multiply(level, r.job, single, threads, mercer::signals());
     });
 }
 
@@ -163,5 +148,6 @@ NB_MODULE(_native, m) {
     bind_line(m);
     bind_band(m);
     bind_perceptron(m);
+    bind_sequences(m);
     m.def("level", [](const std::string& name) { return std::string(level_named(name).name); });
 }

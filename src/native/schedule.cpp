@@ -123,6 +123,12 @@ int useful_threads(const Job& job, int threads) {
 
 }  // namespace
 
+bool run_tasks(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
+               const std::function<void(Index, void*)>& task) {
+    return run_rounds(1, tasks, threads, scratch_bytes, interrupt,
+                      [&](Index, Index i, void* scratch) { task(i, scratch); });
+}
+
 bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt) {
     const Index step = level.columns_per_tile(job, single);
     const Index scratch = level.scratch_bytes(job, single);

@@ -1,6 +1,8 @@
 // Tiles on threads: which tiles there are, in which order, and how a run is interrupted.
 #pragma once
 
+#include <functional>
+
 #include "job.hpp"
 
 namespace mercer {
@@ -14,6 +16,11 @@ struct Interrupt {
     bool (*wanted)(void* context);
     void* context;
 };
+
+// Run tasks on all threads in any order, each with the scratch memory of its thread. Returns false
+// when interrupted.
+bool run_tasks(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
+               const std::function<void(Index task, void* scratch)>& task);
 
 // Both return false when interrupted. Results are the same bits for any number of threads.
 bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt);

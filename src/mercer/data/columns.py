@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.symbols import Sequences
+
 TABLE_MODULES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 
@@ -58,8 +60,14 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
         return picked.to_native()
     if sp.issparse(X):
         return X.tocsr()[index]
-    if isinstance(X, np.ndarray) or isinstance(index, slice):
+    if hasattr(X, "iloc"):  # a column of pandas, which X[index] would search by its labels
+        return X.iloc[index]
+    if isinstance(index, slice) or isinstance(X, np.ndarray | Sequences):
         return X[index]
+    # A column of pyarrow or of polars.
+    pick = getattr(X, "take", None) or getattr(X, "gather", None)
+    if pick is not None:
+        return pick(index)
     return [X[i] for i in index]
 
 
@@ -88,6 +96,11 @@ def like_rows(X: Any, matrix: NDArray[Any]) -> Any:
     import narwhals as nw
 
     return nw.from_dict(columns, backend=_frame(X).implementation).to_native()
+
+
+def table_column(X: Any, name: str) -> Any:
+    """Return one column of a table as an array, or as the list that a mapping holds."""
+    return X[name] if _is_mapping(X) else _frame(X).get_column(name).to_numpy()
 
 
 def select_columns(X: Any, columns: Sequence[str | int]) -> Any:

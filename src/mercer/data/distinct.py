@@ -33,20 +33,20 @@ def _row_hashes(X: Matrix) -> Hashes:
         hashes = np.empty(X.shape[0], np.uint64)
         for rows in row_blocks(X.shape, ENTRIES_AT_A_TIME):
             hashes[rows] = _entry_hashes(X[rows], salts).sum(axis=1, dtype=np.uint64)
-        return _mixed(hashes)
+        return mixed(hashes)
     # Sums modulo 2^64 may be taken as differences of running sums.
     running = np.zeros(X.nnz + 1, np.uint64)
     np.cumsum(_entry_hashes(X.data, salts[X.indices]), out=running[1:])
-    return _mixed(running[X.indptr[1:]] - running[X.indptr[:-1]])
+    return mixed(running[X.indptr[1:]] - running[X.indptr[:-1]])
 
 
 def _entry_hashes(values: NDArray[Any], salts: Hashes) -> Hashes:
     # Adding zero turns -0.0 into 0.0.
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
-    return np.where(bits == 0, np.uint64(0), _mixed(bits + salts))
+    return np.where(bits == 0, np.uint64(0), mixed(bits + salts))
 
 
-def _mixed(z: Hashes) -> Hashes:
+def mixed(z: Hashes) -> Hashes:
     """Return the bits stirred by the finaliser of SplitMix64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

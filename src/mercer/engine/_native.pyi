@@ -97,3 +97,52 @@ def perceptron_sweep(
     late: NDArray[Any],
     steps: NDArray[Any],
 ) -> None: ...
+def subsequences(
+    left: NDArray[Any],
+    left_starts: NDArray[Any],
+    right: NDArray[Any],
+    right_starts: NDArray[Any],
+    weights: NDArray[Any],
+    decay: float,
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+    cpu: str,
+) -> None: ...
+def subsequence_diagonal(
+    symbols: NDArray[Any],
+    starts: NDArray[Any],
+    weights: NDArray[Any],
+    decay: float,
+    out: NDArray[Any],
+    threads: int,
+    cpu: str,
+) -> None: ...
+def count_products(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+    cpu: str,
+) -> None: ...
+def run_lengths(
+    codes: NDArray[Any],
+    starts: NDArray[Any],
+    columns: NDArray[Any],
+    counts: NDArray[Any],
+    distinct: NDArray[Any],
+    threads: int,
+) -> None: ...
+def number_distinct(values: NDArray[Any], distinct: NDArray[Any], places: NDArray[Any]) -> int: ...
+def sparse_products(
+    row_starts: NDArray[Any],
+    columns: NDArray[Any],
+    row_values: NDArray[Any],
+    column_starts: NDArray[Any],
+    rows: NDArray[Any],
+    column_values: NDArray[Any],
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+) -> None: ...

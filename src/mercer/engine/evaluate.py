@@ -15,6 +15,7 @@ from mercer.engine.operands import Bound, Operand, bind
 from mercer.engine.program import Input, Program
 from mercer.engine.reserve import RESERVE
 from mercer.engine.sparse import sparse_block
+from mercer.engine.strings import count_products, sparse_products
 from mercer.engine.tile import Leaf, Opaque
 
 Array = NDArray[Any]
@@ -51,6 +52,12 @@ def evaluate(
     if bound.is_ready:
         engine().fill(bound, out)
         return out
+    if len(program.instructions) == 1 and out.dtype == np.float64:
+        o = bound.operands[0]
+        if o.is_counted:
+            return count_products(o.left, o.right, out)
+        if o.is_sparse_product:
+            return sparse_products(o.left, o.right, out)
     for rows, columns, mirrored, block in _blocks(bound):
         engine().fill(block, out[rows, columns])
         if mirrored:
@@ -106,11 +113,15 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
 
 
 def _given(o: Operand, rows: slice, columns: slice) -> Array:
+    # The same rows on both sides stay one object: a routine may then do half of the work.
+    is_same = o.left is o.right and rows == columns
     if isinstance(o.source, Leaf):
-        left, right = o.left[rows], o.right[columns]
+        left = o.left[rows]
+        right = left if is_same else o.right[columns]
         return sparse_block(o.source.kind, left, right, o.weights, o.sensitivity)
-    right = o.right if o.source.whole else take_rows(o.right, columns)
-    block = o.source.fill(take_rows(o.left, rows), right)
+    left = take_rows(o.left, rows)
+    right = o.right if o.source.whole else left if is_same else take_rows(o.right, columns)
+    block = o.source.fill(left, right)
     return np.ascontiguousarray(block, dtype=np.float64)
 
 

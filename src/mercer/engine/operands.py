@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.engine.counts import as_counts, brought_together
 from mercer.engine.program import Input, Program
 from mercer.engine.rows import Rows, leaf_matrices
 from mercer.engine.tile import Leaf
@@ -36,7 +37,18 @@ class Operand:
         if self.given is not None:
             return True
         is_sparse = sp.issparse(self.left) or sp.issparse(self.right)
-        return isinstance(self.source, Leaf) and not is_sparse
+        return isinstance(self.source, Leaf) and not is_sparse and not self.is_counted
+
+    @property
+    def is_sparse_product(self) -> bool:
+        """Whether it is the inner product of sparse rows on both sides."""
+        both = sp.issparse(self.left) and sp.issparse(self.right)
+        return isinstance(self.source, Leaf) and self.source.kind == "dot" and both
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether both sides are dense rows of 16-bit counts."""
+        return getattr(self.left, "dtype", None) == np.int16
 
 
 @dataclass(frozen=True)
@@ -115,6 +127,9 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
             f"length_scale has {len(source.weights)} entries but the rows have "
             f"{A.shape[1]} columns; give one per column or a single number"
         )
+    if source.kind == "dot":
+        A, B = brought_together(A, B)
+        A, B = as_counts(A, B) or (A, B)
     weights = None if source.weights is None else np.array(source.weights)
     if source.kind == "sine":
         weights = np.full(A.shape[1], source.period)

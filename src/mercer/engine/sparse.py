@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.checks import Matrix
+from mercer.engine.strings import count_products, sparse_products
 from mercer.engine.twin import LEAVES, Array
 
 # Where a squared distance is this small beside the norms, its digits are recomputed.
@@ -22,8 +21,12 @@ PAIRS_AT_A_TIME = 1 << 12
 def sparse_block(
     kind: str, A: Matrix, B: Matrix, weights: Array | None, sensitivity: float
 ) -> Array:
-    """Return the (n, m) block of one leaf for rows of which at least one side is sparse."""
-    A, B = _float64(A), _float64(B)
+    """Return the (n, m) block of one leaf for rows that are sparse on one side, or counts."""
+    if A.dtype == np.int16:
+        return count_products(A, B)
+    is_same = B is A
+    A = _float64(A)
+    B = A if is_same else _float64(B)
     if kind == "dot":
         return _product(A, B)
     if kind == "minimum":
@@ -55,8 +58,9 @@ def _norms(A: Matrix) -> Array:
 
 
 def _product(A: Matrix, B: Matrix) -> Array:
-    product: Any = A @ B.T
-    return product.toarray() if sp.issparse(product) else np.asarray(product)
+    if sp.issparse(A) and sp.issparse(B):
+        return sparse_products(A, B)
+    return np.asarray(A @ B.T)
 
 
 def _squared_distance(A: Matrix, B: Matrix, a: Array, b: Array) -> Array:

@@ -1,16 +1,19 @@
 """Estimators with the contract of scikit-learn, thin: check, gram, solve, keep."""
 
 from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.explain import GramWeights, explain
 from mercer.estimators.maps import MercerMap, Monomials
 from mercer.estimators.pca import KernelPCA
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
 
 __all__ = [
+    "GramWeights",
     "KernelEstimator",
     "KernelPCA",
     "KernelPerceptron",
     "KernelRidge",
     "MercerMap",
     "Monomials",
+    "explain",
 ]

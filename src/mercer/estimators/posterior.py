@@ -38,6 +38,7 @@ class RidgePosterior(KernelEstimator):
     X_fit_: Any
     dual_coef_: Any
     theta_: Any
+    theta_columns_: Any
     intercept_: Any
     _problem_: RidgeProblem
     _used_: NDArray[np.bool_]
@@ -109,7 +110,7 @@ class RidgePosterior(KernelEstimator):
         if self._interpolant_ is not None:
             values = self._interpolant_(X)
         elif self.theta_ is not None:
-            values = feature_product(self.kernel_, X, self.theta_)
+            values = feature_product(self.kernel_, X, self.theta_, self.theta_columns_)
         else:
             values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_
         return np.asarray(values.reshape(len(values), -1) + self.intercept_)

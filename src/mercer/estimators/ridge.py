@@ -25,7 +25,7 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
-from mercer.gram import repair_of, unheld_gram_of
+from mercer.gram import feature_weights, repair_of, unheld_gram_of
 from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
 from mercer.solvers.choose import name_of
 
@@ -81,7 +81,11 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     dual_coef_ : array of shape (n,) or (n, targets)
         a; zero for rows of zero weight.
     theta_ : array of shape (p,) or (p, targets), or None
-        The coefficients of explicit features, f(x) = theta'phi(x), if ``"primal"`` ran.
+        The coefficients of explicit features, f(x) = theta'phi(x), if ``"primal"`` ran or the
+        kernel is one of k-grams.
+    theta_columns_ : array of shape (p,) or None
+        Which columns of the features of a kernel of k-grams `theta_` belongs to; the others do
+        not occur in the training rows.
     intercept_ : float or array of shape (targets,)
         b; zero without an offset.
     certificate_ : Certificate
@@ -127,7 +131,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         Parameters
         ----------
         X : rows
-            An array, CSR matrix or table; for a precomputed kernel the Gram matrix.
+            An array, CSR matrix or table, a list of texts or other sequences; for a precomputed
+            kernel the Gram matrix.
         y : array of shape (n,) or (n, targets)
             The targets.
         sample_weight : float or array of shape (n,), optional
@@ -224,6 +229,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.dual_coef_ = coefficients.reshape(shape)
         theta = solution.theta
         self.theta_ = None if theta is None else theta.reshape(len(theta), *shape[1:])
+        self.theta_columns_ = None
+        weights = feature_weights(self.kernel_, self.X_fit_, self.dual_coef_)
+        if weights is not None:
+            self.theta_columns_, self.theta_ = weights
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.certificate_ = Certificate(
             "relative residual",

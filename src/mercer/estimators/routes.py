@@ -16,6 +16,7 @@ from mercer.gram import (
     Repair,
     features_of,
     gram_of,
+    open_features_of,
     unheld_gram_of,
 )
 from mercer.kernels import Kernel
@@ -48,6 +49,9 @@ def named(estimator: Any, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeP
 
 def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     """Return the Gram matrix in the form that a solver takes."""
+    sparse = open_features_of(kernel, rows, gram.memory) if solver.iterates else None
+    if sparse is not None:
+        return sparse
     if solver.iterates and not kernel.program.is_arithmetic:
         # Entries that Python computes are held; the other half is for the preconditioner.
         return gram_of(kernel, rows, gram.memory, share=0.5)

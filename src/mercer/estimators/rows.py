@@ -17,9 +17,16 @@ from sklearn.utils.validation import validate_data
 from mercer.data.checks import as_vector
 from mercer.data.columns import column_names, is_table, n_rows, select_columns, take_rows
 from mercer.data.kinds import READ, Kind, column_kinds
+from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
-from mercer.kernels.columns import assigned, named_columns, reads_a_matrix, reads_everything
+from mercer.kernels.columns import (
+    assigned,
+    named_columns,
+    reads_a_matrix,
+    reads_everything,
+    reads_whole_rows,
+)
 
 Array = NDArray[Any]
 
@@ -58,7 +65,7 @@ def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """
     X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
-        return validate_data(estimator, X, reset=False, skip_check_array=True)
+        return validate_data(estimator, _kept(kernel, X), reset=False, skip_check_array=True)
     return validate_data(estimator, X, reset=False, **_matrix(kernel))
 
 
@@ -70,7 +77,7 @@ def checked_training(
     if not _is_kept(kernel, X):
         X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=True, **_matrix(kernel))
         return X, y.astype(np.float64, copy=False)
-    X, y = validate_data(estimator, X, y, skip_check_array=True)
+    X, y = validate_data(estimator, _kept(kernel, X), y, skip_check_array=True)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     if n_rows(X) != len(y):
         raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
@@ -81,7 +88,7 @@ def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """Return training rows without targets, and note the columns on the estimator."""
     X = _narrowed(kernel, X)
     if _is_kept(kernel, X):
-        return validate_data(estimator, X, skip_check_array=True)
+        return validate_data(estimator, _kept(kernel, X), skip_check_array=True)
     return validate_data(estimator, X, **_matrix(kernel))
 
 
@@ -196,7 +203,23 @@ def _refuse_mapping(X: Any) -> None:
 
 def _is_kept(kernel: Kernel, X: Any) -> bool:
     """Whether the rows are no matrix of numbers, and the kernel takes them apart by itself."""
-    return not reads_a_matrix(kernel) and not _is_matrix(X)
+    if reads_a_matrix(kernel):
+        return False
+    return _holds_sequences(kernel, X) or not _is_matrix(X)
+
+
+def _kept(kernel: Kernel, X: Any) -> Any:
+    """Return rows that the kernel takes apart: sequences as a list, each checked to be one."""
+    if not _holds_sequences(kernel, X):
+        return X
+    rows = sequence_rows(X)
+    as_sequences(rows)
+    return rows
+
+
+def _holds_sequences(kernel: Kernel, X: Any) -> bool:
+    """Whether the rows themselves, and not some column of a table, are to be sequences."""
+    return not is_table(X) and reads_whole_rows(kernel, "sequences")
 
 
 def _is_matrix(X: Any) -> bool:

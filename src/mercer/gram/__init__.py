@@ -4,7 +4,13 @@ from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, is_precomputed, unheld_gram_of
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
-from mercer.gram.features import FeatureGram, feature_product, features_of
+from mercer.gram.features import (
+    FeatureGram,
+    feature_product,
+    feature_weights,
+    features_of,
+    open_features_of,
+)
 from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
@@ -33,9 +39,11 @@ __all__ = [
     "chain_of",
     "cross_gram",
     "feature_product",
+    "feature_weights",
     "features_of",
     "gram_of",
     "is_precomputed",
+    "open_features_of",
     "repair_of",
     "shared_grams",
     "unheld_gram_of",

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
+from mercer.engine.counts import narrowed, used_columns
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, check_fits
 from mercer.kernels import Kernel
@@ -40,6 +42,8 @@ class FeatureGram(LowRankGram):
         F = phi(X)
         if not np.isfinite(F.data if sp.issparse(F) else F).all():
             raise ValueError(f"the features of {kernel} overflow on these rows; scale the columns")
+        if phi.is_open(X):
+            F = narrowed(F, used_columns(F))
         super().__init__(F, limit)
 
 
@@ -53,9 +57,41 @@ def features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram | Non
     return FeatureGram(kernel, X, memory)
 
 
-def feature_product(kernel: Kernel, X: Any, theta: Array) -> Array:
-    """Return phi(X) theta, the values at the rows `X` of the function theta'phi(x)."""
+def open_features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram | None:
+    """Return the Gram matrix by sparse features such as k-grams, or None if there are none.
+
+    Its products take the time that reading the features takes, whatever the number of rows. The
+    parameters are those of `FeatureGram`.
+    """
+    phi = kernel.without_rules().feature_map
+    return FeatureGram(kernel, X, memory) if phi is not None and phi.is_open(X) else None
+
+
+def feature_product(
+    kernel: Kernel, X: Any, theta: Array, columns: NDArray[np.int64] | None = None
+) -> Array:
+    """Return phi(X) theta, the values at the rows `X` of the function theta'phi(x).
+
+    `theta` belongs to all features, or to the columns given in ascending order.
+    """
     phi = kernel.feature_map
     if phi is None:
         raise ValueError(f"{kernel} has no finite features")
-    return phi.product(X, theta)
+    if columns is None:
+        return phi.product(X, theta)
+    return np.asarray(narrowed(phi(X), columns) @ theta)
+
+
+def feature_weights(kernel: Kernel, X: Any, a: Array) -> tuple[NDArray[np.int64], Array] | None:
+    """Return the weights theta of f(x) = sum_i a_i k(x_i, x) = theta'phi(x), and their columns.
+
+    With them a kernel of k-grams predicts in the time that reading the new rows takes. The columns
+    are those of features that occur in some row, in ascending order, and theta has the shape (p,)
+    or (p, targets). None if the features are not such that only those in use can be counted.
+    """
+    phi = kernel.feature_map
+    if phi is None or not phi.is_open(X):
+        return None
+    F = phi(X)
+    columns = used_columns(F)
+    return columns, np.asarray(narrowed(F, columns).T @ a)

@@ -1,5 +1,6 @@
 """Kernels: similarities of two rows, as values with a formula."""
 
+from mercer.kernels.alignment import EditDistance, Subsequence
 from mercer.kernels.categories import Match
 from mercer.kernels.custom import FromFeatures, FromFunction, Precomputed
 from mercer.kernels.dot import Bilinear, Cosine, Linear, Polynomial, Sigmoid
@@ -21,6 +22,7 @@ from mercer.kernels.kernel import (
 from mercer.kernels.maps import Standardize
 from mercer.kernels.names import as_kernel, from_sklearn
 from mercer.kernels.proof import Asymmetry, Proof, Status, Validity, Witness
+from mercer.kernels.sequence import GappedKmer, Mismatch, Spectrum
 from mercer.kernels.stationary import (
     Exponential,
     Gaussian,
@@ -31,6 +33,7 @@ from mercer.kernels.stationary import (
     Periodic,
     RationalQuadratic,
 )
+from mercer.kernels.words import Words
 
 # Last, because the function takes the place of the module of the same name.
 from mercer.kernels.default import default_kernel  # isort: skip
@@ -45,10 +48,12 @@ __all__ = [
     "Columns",
     "Constant",
     "Cosine",
+    "EditDistance",
     "Exp",
     "Exponential",
     "FromFeatures",
     "FromFunction",
+    "GappedKmer",
     "Gaussian",
     "InverseMultiquadric",
     "Kernel",
@@ -57,6 +62,7 @@ __all__ = [
     "Match",
     "Matern32",
     "Matern52",
+    "Mismatch",
     "Normalized",
     "Periodic",
     "Polynomial",
@@ -70,11 +76,14 @@ __all__ = [
     "ScaledBy",
     "Sigmoid",
     "Sobolev",
+    "Spectrum",
     "Standardize",
     "Status",
+    "Subsequence",
     "Sum",
     "Validity",
     "Witness",
+    "Words",
     "as_kernel",
     "default_kernel",
     "from_sklearn",

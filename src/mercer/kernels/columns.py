@@ -26,11 +26,16 @@ def reads_everything(kernel: Kernel) -> bool:
 
 def reads_a_matrix(kernel: Kernel) -> bool:
     """Whether some part of a kernel reads all columns of its rows as one matrix of numbers."""
+    return reads_whole_rows(kernel, "numbers")
+
+
+def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
+    """Whether some part of a kernel reads the rows as they are, and those of this domain."""
     if isinstance(kernel, Columns) or _takes_anything(kernel):
         return False
     if not kernel.parts:
-        return kernel.domain == "numbers"
-    return any(reads_a_matrix(part) for part in kernel.parts)
+        return kernel.domain == domain
+    return any(reads_whole_rows(part, domain) for part in kernel.parts)
 
 
 def named_columns(kernel: Kernel) -> set[str]:

@@ -40,6 +40,31 @@ def whole(default: Any = MISSING) -> Any:
     return _field(_whole, default)
 
 
+def count(default: Any = MISSING) -> Any:
+    """Declare a whole number of at least zero."""
+    return _field(_count, default)
+
+
+def lengths(default: Any = MISSING) -> Any:
+    """Declare a whole number of at least one, or a tuple of different ones."""
+    return _field(_lengths, default)
+
+
+def fraction(default: Any = MISSING) -> Any:
+    """Declare a number from 0 to 1."""
+    return _field(_fraction, default)
+
+
+def truth(default: Any = MISSING) -> Any:
+    """Declare True or False."""
+    return _field(_truth, default)
+
+
+def optional_weights() -> Any:
+    """Declare None, or a tuple of numbers of at least zero."""
+    return _field(_optional_weights, None)
+
+
 def length_scale(default: Any = MISSING) -> Any:
     """Declare a length scale: positive, one per column, ``"median"`` or ``"columns"``."""
     return _field(_length_scale, default)
@@ -138,6 +163,43 @@ def _whole(value: Any) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < 1:
         raise ValueError("must be a whole number of at least 1")
     return int(value)
+
+
+def _count(value: Any) -> int:
+    try:
+        return _whole(value + 1) - 1
+    except (TypeError, ValueError):
+        raise ValueError("must be a whole number of at least 0") from None
+
+
+def _lengths(value: Any) -> int | tuple[int, ...]:
+    if not isinstance(value, tuple | list | np.ndarray):
+        return _whole(value)
+    several = tuple(_whole(v) for v in value)
+    if not several or len(set(several)) < len(several):
+        raise ValueError("must be a whole number of at least 1, or several different ones")
+    return several
+
+
+def _fraction(value: Any) -> float:
+    number = _real(value)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError("must lie between 0 and 1")
+    return number
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError("must be True or False")
+    return bool(value)
+
+
+def _optional_weights(value: Any) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, tuple | list | np.ndarray) or len(value) == 0:
+        raise ValueError("must be None or a list of numbers, one for each length")
+    return tuple(_non_negative(v) for v in value)
 
 
 def _length_scale(value: Any) -> float | tuple[float, ...] | str:

@@ -5,7 +5,7 @@
     signed     = { "-" } power
     power      = item [ "**" signed ]
     item       = atom { "." method "(" [ arguments ] ")" }
-    atom       = number | string | "True" | "False" | name [ "(" [ arguments ] ")" ]
+    atom       = number | string | "True" | "False" | "None" | name [ "(" [ arguments ] ")" ]
                | "(" expression ")" | "(" [ items ] ")" | "[" [ items ] "]"
     arguments  = argument { "," argument } [ "," ]
     argument   = [ name "=" ] expression
@@ -51,6 +51,9 @@ from mercer.kernels.vocabulary import (
 )
 
 Item = TypeVar("Item")
+
+# Names that are values, as in Python.
+WORDS = {"True": True, "False": False, "None": None}
 
 
 def kernel(text: str | Kernel) -> Kernel:
@@ -215,8 +218,8 @@ class _Parser:
 
     def name(self) -> Operand:
         name = self.advance()
-        if name.text in ("True", "False"):
-            return Operand(name.text == "True", name)
+        if name.text in WORDS:
+            return Operand(WORDS[name.text], name)
         kind = look_up(name, in_brackets=self.depth > 0)
         arguments: list[Argument] = []
         if self.token.text == "(":

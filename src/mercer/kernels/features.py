@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
 from mercer.data.columns import take_rows
+from mercer.engine.counts import used_columns
 from mercer.engine.program import Factor
 from mercer.engine.rows import Rows
 from mercer.engine.tile import (
@@ -112,15 +113,26 @@ class FeatureMap:
     def count(self, X: Any) -> int | None:
         """Return the number of features of rows such as `X`, or None for more than `MOST`.
 
-        Only the first row is looked at, and no features are computed.
+        Only the first row is looked at, and no features are computed. Sparse features that have a
+        column for everything there might be, such as k-grams, count where they are not zero.
         """
-        count = self.width(Rows(take_rows(X, slice(0, 1)), "X"))
+        first = Rows(take_rows(X, slice(0, 1)), "X")
+        count = self.width(first)
+        if count > MOST and self._is_sparse(first):
+            count = max(len(used_columns(self(X))), 1)
         return count if count <= MOST else None
+
+    def is_open(self, X: Any) -> bool:
+        """Whether there is a sparse column for all that might occur, such as every k-gram."""
+        first = Rows(take_rows(X, slice(0, 1)), "X")
+        return self.width(first) > MOST and self._is_sparse(first)
 
     def stays_sparse(self, X: Any) -> bool:
         """Whether the features of rows such as `X` are a CSR matrix."""
-        first = Rows(take_rows(X, slice(0, 1)), "X")
-        return self.is_linear and sp.issparse(self.block(first, slice(0, 1)))
+        return self._is_sparse(Rows(take_rows(X, slice(0, 1)), "X"))
+
+    def _is_sparse(self, rows: Rows) -> bool:
+        return self.is_linear and sp.issparse(self.block(rows, slice(0, rows.n)))
 
     def __call__(self, X: Any) -> Matrix:
         """Return phi(X) of shape (n, p): the rows themselves for x'z, and CSR if they stay so."""

@@ -71,7 +71,11 @@ class Formula(Parametric, ABC):
         return _feature_map(self)
 
     def n_features(self, X: Any) -> int | None:
-        """Return how many finite features rows such as `X` have, or None; nothing is computed."""
+        """Return how many finite features rows such as `X` have, or None; nothing is computed.
+
+        Of k-grams and the like, which have a column each for all that might occur, those that do
+        occur in `X` are counted.
+        """
         phi = self.without_rules().feature_map
         return None if phi is None else phi.count(X)
 

@@ -85,6 +85,8 @@ def _leaf(o: Operand, X: Any) -> Bar:
         return value, (given if o.source.whole else FUNCTION) * np.abs(value)
     if o.source.kind != "dot":
         return value, STEP * np.abs(value)
+    if o.is_counted:
+        return value, STEP * value
     products: Any = abs(o.left) @ _sizes(o.source, o.left, o.right).T
     return value, STEP * (products if isinstance(products, np.ndarray) else products.toarray())
 

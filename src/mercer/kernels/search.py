@@ -16,6 +16,7 @@ from mercer.kernels.designs import Demands, demands_of, designs
 from mercer.kernels.negative import both_ways, negative_form, promising, shrunk, unequal_pair
 from mercer.kernels.proof import Asymmetry, Status, Validity, Witness
 from mercer.kernels.rounding import SINGLE, entry_errors
+from mercer.kernels.texts import Column, domains_read, text_designs
 
 if TYPE_CHECKING:
     from mercer.kernels.kernel import Kernel
@@ -73,14 +74,16 @@ def _search(
     demands = demands_of(kernel)
     if demands.is_finished:
         return _judge(kernel, X, rng, tally)
+    reads = domains_read(kernel)
+    if "sequences" in reads.values():
+        return _search_texts(kernel, reads, X, trials, rng, tally)
     if X is None:
         return _search_designs(kernel, demands, trials, rng, tally)
     if getattr(X, "dtype", None) == np.float32:
         X = X.astype(np.float64)  # the same points, compared with all digits
-    for rows in _samples(kernel, X, trials, rng):
-        found = _refute(kernel, rows, _gram(kernel, rows), tally)
-        if found is not None:
-            return found
+    found = _search_rows(kernel, X, trials, rng, tally)
+    if found is not None:
+        return found
     try:
         demands = demands.like(X)
     except ValueError:  # these rows are not numbers, and no others can be made up
@@ -88,11 +91,41 @@ def _search(
     return _search_designs(kernel, demands, trials, rng, tally)
 
 
+def _search_rows(
+    kernel: Kernel, X: Any, trials: int, rng: np.random.Generator, tally: Tally
+) -> Witness | Asymmetry | None:
+    """Return what the user's rows say against the kernel."""
+    for rows in _samples(kernel, X, trials, rng):
+        found = _refute(kernel, rows, _gram(kernel, rows), tally)
+        if found is not None:
+            return found
+    return None
+
+
+def _search_texts(
+    kernel: Kernel,
+    reads: dict[Column, str],
+    X: Any,
+    trials: int,
+    rng: np.random.Generator,
+    tally: Tally,
+) -> Witness | Asymmetry | None:
+    """Return what the user's rows, then made-up words say against a kernel of sequences."""
+    found = None if X is None else _search_rows(kernel, X, trials, rng, tally)
+    return found or _tried(kernel, text_designs(reads, trials, rng), tally)
+
+
 def _search_designs(
     kernel: Kernel, demands: Demands, trials: int, rng: np.random.Generator, tally: Tally
 ) -> Witness | Asymmetry | None:
+    sets = designs(kernel, demands, _accepted(kernel, demands), trials, rng)
+    return _tried(kernel, sets, tally)
+
+
+def _tried(kernel: Kernel, sets: Iterator[Any], tally: Tally) -> Witness | Asymmetry | None:
+    """Return what the first of these sets of points that does says against the kernel."""
     refusal: Exception | None = None
-    for points in designs(kernel, demands, _accepted(kernel, demands), trials, rng):
+    for points in sets:
         try:
             K = _gram(kernel, points)
         except Exception as error:  # a user's function may fail in any way on foreign points

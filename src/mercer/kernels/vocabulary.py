@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, NamedTuple
 
-from mercer.kernels import categories, custom, dot, histogram, stationary
+from mercer.kernels import (
+    alignment,
+    categories,
+    custom,
+    dot,
+    histogram,
+    sequence,
+    stationary,
+    words,
+)
 from mercer.kernels.kernel import Compound, Constant, Kernel, Product, Scaled, Sum
 from mercer.kernels.maps import InputMap, Standardize
 from mercer.kernels.printing import snake_case
@@ -15,8 +24,8 @@ from mercer.kernels.tokens import FUNCTIONS_REFUSED, Token, fault, suggestion
 MAX_DEPTH = 50
 
 # The kernels that have a name in the language: all that these modules define.
-MODULES = (categories, custom, dot, histogram, stationary)
-ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
+MODULES = (alignment, categories, custom, dot, histogram, sequence, stationary, words)
+ALIASES = {"rbf": "gaussian", "poly": "polynomial", "subseq": "subsequence"}
 
 # Other ways to give a parameter: a keyword, and the constructor that takes it.
 ALTERNATIVES: dict[type, dict[str, Callable[[Any], Kernel]]] = {

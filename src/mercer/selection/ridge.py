@@ -124,7 +124,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : rows
-            An array, CSR matrix or table; for precomputed kernels the Gram matrix.
+            An array, CSR matrix or table, a list of texts or other sequences; for precomputed
+            kernels the Gram matrix.
         y : array of shape (n,) or (n, targets)
             The targets.
         sample_weight : float or array of shape (n,), optional

@@ -1,0 +1,154 @@
+"""Kernels of sequences that compare pairs of them: common subsequences and edit distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.data.sequences import as_sequences, sequence_rows
+from mercer.data.symbols import Sequences
+from mercer.engine import Expression, Tile
+from mercer.engine.strings import subsequence_diagonal, subsequences
+from mercer.engine.threads import thread_count
+from mercer.kernels import domains
+from mercer.kernels.formula import Array, Rule
+from mercer.kernels.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The map of rows to sequences of symbols, done once for all pairs."""
+
+    def __call__(self, X: Any) -> Sequences:
+        return as_sequences(X)
+
+    def as_latex(self, x: str) -> str:
+        """Return the row itself."""
+        return x
+
+
+@dataclass(frozen=True)
+class CommonSubsequences:
+    """The block of sums over common subsequences, of some lengths, of decaying weights."""
+
+    lengths: tuple[int, ...]
+    decay: float
+
+    def __call__(self, S: Sequences, T: Sequences) -> Array:
+        weights = self._weights(min(S.lengths.max(initial=0), T.lengths.max(initial=0)))
+        if not len(weights):
+            return np.zeros((len(S), len(T)))
+        return subsequences(S, T, weights, self.decay)
+
+    def diagonal(self, S: Sequences) -> Array:
+        """Return the sums of every sequence with itself."""
+        weights = self._weights(S.lengths.max(initial=0))
+        return subsequence_diagonal(S, weights, self.decay) if len(weights) else np.zeros(len(S))
+
+    def as_latex(self, x: str, z: str) -> str:
+        """Return the sum as a formula."""
+        lengths = r",\,".join(str(k) for k in self.lengths)
+        chosen = rf"= {lengths}" if len(self.lengths) == 1 else rf"\in \{{{lengths}\}}"
+        return rf"\sum_{{\lvert u\rvert {chosen}}} \phi_u({x}) \phi_u({z})"
+
+    def _weights(self, longest: int) -> Array:
+        """Return the weight of every length, without those that no sequence has."""
+        there = [k for k in self.lengths if k <= longest]
+        weights = np.zeros(max(there, default=0))
+        weights[np.array(there, dtype=int) - 1] = 1.0
+        return weights
+
+
+@dataclass(frozen=True)
+class Subsequence(Kernel):
+    """Common subsequences with gaps: sum over all u of k symbols of phi_u(x) phi_u(z).
+
+    phi_u(x) is the sum of decay^(i_k - i_1) over all places i_1 < ... < i_k of x at which u
+    stands. So a k-gram without gaps weighs decay^(k - 1), and with decay 0 only k = 1 is not zero.
+    The text kernel of Lodhi and others counts the window one longer, i_k - i_1 + 1: it is this
+    value times decay^2, and the same after ``normalized()``.
+
+    Parameters
+    ----------
+    k : int or tuple of int
+        The number of symbols; the values of several are added, at the cost of the longest.
+    decay : float
+        What each further position costs, from 0 to 1.
+    """
+
+    domain: ClassVar[str] = "sequences"
+
+    k: int | tuple[int, ...] = domains.lengths(3)
+    decay: float = domains.fraction(0.5)
+
+    def lower(self, t: Tile) -> Expression:
+        lengths = self.k if isinstance(self.k, tuple) else (self.k,)
+        fill = CommonSubsequences(lengths, self.decay)
+        return t.after(Symbols()).opaque(fill, fill.diagonal)
+
+    def rule(self) -> Rule:
+        return "inner product of explicit features: decaying counts of subsequences"
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """The map of rows to a list of sequences, each checked to be one."""
+
+    def __call__(self, X: Any) -> list[Any]:
+        rows = sequence_rows(X)
+        as_sequences(rows)
+        return [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
+
+    def as_latex(self, x: str) -> str:
+        """Return the row itself."""
+        return x
+
+
+@dataclass(frozen=True)
+class Levenshtein:
+    """The block of edit distances: insertions, deletions and substitutions of one symbol."""
+
+    def __call__(self, X: Sequence[Any], Z: Sequence[Any]) -> Array:
+        # Imported here because only this kernel needs it.
+        from rapidfuzz.distance import Levenshtein as scorer
+        from rapidfuzz.process import cdist
+
+        if not (len(X) and len(Z)):
+            return np.zeros((len(X), len(Z)))
+        return cdist(X, Z, scorer=scorer.distance, dtype=np.int32, workers=thread_count()).astype(
+            np.float64
+        )
+
+    def diagonal(self, X: Sequence[Any]) -> Array:
+        """Return the distance of every row from itself."""
+        return np.zeros(len(X))
+
+    def as_latex(self, x: str, z: str) -> str:
+        """Return the distance as a formula."""
+        return rf"\operatorname{{levenshtein}}({x}, {z})"
+
+
+@dataclass(frozen=True)
+class EditDistance(Kernel):
+    """Exponential of the edit distance: exp(-levenshtein(x, z) / scale).
+
+    The edit distance is not negative definite, so that this is not positive semi-definite for
+    every scale: ``check`` looks for a witness, and estimators take ``repair=``.
+
+    Parameters
+    ----------
+    scale : float
+        The number of edits at which the value is 1/e.
+    """
+
+    domain: ClassVar[str] = "sequences"
+
+    scale: float = domains.positive(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        fill = Levenshtein()
+        distance = t.after(CheckedRows()).opaque(fill, fill.diagonal)
+        return t.exp(-1.0 / max(self.scale, 1e-300) * distance)

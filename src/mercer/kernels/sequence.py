@@ -1,0 +1,259 @@
+"""Kernels of the k-grams of sequences: text, bytes or lists of tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.data.sequences import as_sequences, sequence_rows
+from mercer.data.symbols import Sequences
+from mercer.engine import Expression, Tile
+from mercer.engine.grams import COLUMNS, distinct_grams, gram_counts
+from mercer.kernels import domains
+from mercer.kernels.formula import Rule
+from mercer.kernels.kernel import Kernel
+
+# Ways to choose the positions of gaps beyond which counting would never end.
+MOST_MASKS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Grams:
+    """The map of a sequence to the counts of its windows, some positions of which are not read.
+
+    Parameters
+    ----------
+    width : int
+        The number of symbols in a window.
+    gaps : int
+        How many of them are not read; every choice of the others is a feature of its own.
+    letters : int, optional
+        How many different symbols the rows may have.
+    """
+
+    width: int
+    gaps: int = 0
+    letters: int | None = None
+
+    def __call__(self, X: Any) -> sp.csr_array:
+        S = as_sequences(X)
+        self._check_letters(S)
+        if self.width > S.lengths.max(initial=0):
+            return sp.csr_array((len(S), COLUMNS))
+        return gram_counts(S, self.width, list(self.masks()))
+
+    def spelled(self, X: Any) -> list[Any]:
+        """Return the features that occur in the rows `X`, in the order of their columns.
+
+        A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
+        """
+        S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
+        if self.width > S.lengths.max(initial=0):
+            return []
+        _, chosen, places, used = distinct_grams(S, self.width, masks)
+        windows = (
+            (rows[row][place : place + self.width], masks[mask])
+            for row, place, mask in zip(chosen, places, used, strict=True)
+        )
+        return [_read(window, mask) for window, mask in windows]
+
+    def masks(self) -> Iterator[tuple[int, ...]]:
+        """Yield the positions that are read, for every choice of the gaps."""
+        return combinations(range(self.width), self.width - self.gaps)
+
+    def as_latex(self, x: str) -> str:
+        """Return the counts as a formula."""
+        gaps = rf",\,{self.gaps}" if self.gaps else ""
+        return rf"\phi_{{{self.width}{gaps}}}({x})"
+
+    def _check_letters(self, S: Sequences) -> None:
+        if self.letters is None:
+            return
+        found = len(np.unique(S.symbols))
+        if found > self.letters:
+            raise ValueError(
+                f"Mismatch(letters={self.letters}) was given rows of {found} different symbols; "
+                f"give letters={found} or more, 20 for proteins"
+            )
+
+
+@dataclass(frozen=True)
+class Spectrum(Kernel):
+    """Common k-grams: sum over all u of k symbols of count_u(x) count_u(z).
+
+    The count is that of the places where u stands in the sequence without gaps. A sequence shorter
+    than k has none. Several lengths are blended, sum_k w_k of the above.
+
+    Parameters
+    ----------
+    k : int or tuple of int
+        The number of symbols, or several.
+    weights : tuple of float, optional
+        w_k, at least zero, one for each k; 1 by default.
+    normalize : bool
+        Whether to divide by the lengths of both feature vectors: the cosine.
+    """
+
+    domain: ClassVar[str] = "sequences"
+
+    k: int | tuple[int, ...] = domains.lengths(3)
+    weights: tuple[float, ...] | None = domains.optional_weights()
+    normalize: bool = domains.truth(False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weights is not None and len(self.weights) != len(self.lengths):
+            raise ValueError(
+                f"Spectrum: weights must have one entry for each of {len(self.lengths)} lengths, "
+                f"got {self.weights!r}"
+            )
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """All k."""
+        return self.k if isinstance(self.k, tuple) else (self.k,)
+
+    @property
+    def grams(self) -> tuple[tuple[float, Grams], ...]:
+        """The features, with the weight of their inner product."""
+        weights = self.weights or (1.0,) * len(self.lengths)
+        return tuple(zip(weights, map(Grams, self.lengths), strict=True))
+
+    def lower(self, t: Tile) -> Expression:
+        terms = [t.after(g).dot() if w == 1.0 else w * t.after(g).dot() for w, g in self.grams]
+        blend = terms[0] if len(terms) == 1 else t.sum(terms)
+        return t.normalize(blend) if self.normalize else blend
+
+    def rule(self) -> Rule:
+        return "inner product of explicit features: counts of k-grams"
+
+
+@dataclass(frozen=True)
+class GappedKmer(Kernel):
+    """Common windows with gaps: sum over masks of m gaps in g positions of common k-mers.
+
+    For each of the C(g, m) choices of the k = g - m positions that are read, it is the inner
+    product of the counts of what is read there, over all windows of g symbols.
+
+    Parameters
+    ----------
+    g : int
+        The number of symbols in a window.
+    m : int
+        The number of gaps, less than g.
+    """
+
+    domain: ClassVar[str] = "sequences"
+
+    g: int = domains.whole(7)
+    m: int = domains.count(3)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.m >= self.g:
+            raise ValueError(f"GappedKmer: m must be less than g = {self.g}, got {self.m!r}")
+        _check_masks("GappedKmer", self.g, self.m)
+
+    @property
+    def grams(self) -> tuple[tuple[float, Grams], ...]:
+        """The features, with the weight of their inner product."""
+        return ((1.0, Grams(self.g, self.m)),)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.after(Grams(self.g, self.m)).dot()
+
+    def rule(self) -> Rule:
+        return "inner product of explicit features: counts of k-mers with gaps"
+
+
+@dataclass(frozen=True)
+class Mismatch(Kernel):
+    """k-grams up to m substitutions: sum over all u of k letters of near_u(x) near_u(z).
+
+    near_u counts the k-grams of a sequence that differ from u in at most m positions. Two k-grams
+    at Hamming distance d have a number of such u in common that depends on d alone, and pairs at
+    each distance are counted by masks: pairs that agree on j positions, for every choice of them.
+
+    Parameters
+    ----------
+    k : int
+        The number of symbols.
+    m : int
+        The number of substitutions, less than k.
+    letters : int
+        The size of the alphabet, 4 for DNA and 20 for proteins. Rows with more are refused.
+    """
+
+    domain: ClassVar[str] = "sequences"
+
+    k: int = domains.whole(5)
+    m: int = domains.count(1)
+    letters: int = domains.whole(4)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.m >= self.k:
+            raise ValueError(f"Mismatch: m must be less than k = {self.k}, got {self.m!r}")
+        _check_masks("Mismatch", self.k, min(2 * self.m, self.k // 2))
+
+    def lower(self, t: Tile) -> Expression:
+        return t.sum(
+            factor * t.after(Grams(self.k, self.k - j, self.letters)).dot()
+            for j, factor in self._factors().items()
+            if factor
+        )
+
+    def rule(self) -> Rule:
+        return "inner product of explicit features: counts of k-mers in a neighbourhood"
+
+    def shared(self, d: int) -> int:
+        """Return the number of words within m substitutions of two at Hamming distance d."""
+        k, m, letters = self.k, self.m, self.letters
+        total = 0
+        # The word equals the first on a of the d positions, the second on b, neither on the rest.
+        for a in range(d + 1):
+            for b in range(d - a + 1):
+                rest = d - a - b
+                ways = math.comb(d, a) * math.comb(d - a, b) * (letters - 2) ** rest if d else 1
+                left = m - max(d - a, d - b)
+                outside = range(min(left, k - d) + 1)
+                total += ways * sum(math.comb(k - d, e) * (letters - 1) ** e for e in outside)
+        return total
+
+    def _factors(self) -> dict[int, float]:
+        """Return the factors v_j of pairs that agree on j positions, for every choice of them.
+
+        The pairs at distance k - e are sum_j (-1)^(j - e) C(j, e) of these numbers of pairs, and
+        none at a distance above 2 m has a word in common.
+        """
+        agreements = range(max(self.k - 2 * self.m, 0), self.k + 1)
+        shared = {e: self.shared(self.k - e) for e in agreements}
+        return {
+            j: float(
+                sum((-1) ** (j - e) * math.comb(j, e) * shared[e] for e in agreements if e <= j)
+            )
+            for j in agreements
+        }
+
+
+def _read(window: Any, mask: tuple[int, ...]) -> Any:
+    if isinstance(window, bytes):
+        window = window.decode("latin-1")
+    if isinstance(window, str):
+        return "".join(c if i in mask else "." for i, c in enumerate(window))
+    return tuple(token if i in mask else None for i, token in enumerate(window))
+
+
+def _check_masks(name: str, width: int, gaps: int) -> None:
+    masks = math.comb(width, gaps)
+    if masks > MOST_MASKS:
+        raise ValueError(
+            f"{name}: {gaps} gaps in {width} positions can be chosen in {masks} ways, more than "
+            f"the {MOST_MASKS} that can be counted; use a shorter window or fewer gaps"
+        )

@@ -1,0 +1,327 @@
+// Gram matrices of sequences on all threads: common subsequences, products of counts, and counting.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "module.hpp"
+#include "release.hpp"
+#include "sequences.hpp"
+
+namespace nb = nanobind;
+
+namespace mercer {
+#if defined(MERCER_X86_LEVELS)
+extern const SequenceLevel sequences_v2, sequences_v3, sequences_v4;
+#else
+extern const SequenceLevel sequences_plain;
+#endif
+}  // namespace mercer
+
+namespace {
+
+using namespace mercer;
+
+template <class T> using List = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
+
+// Rows of one task, or fewer if they are so long that a task would take more than some
+// milliseconds, in which nobody asks for interrupts.
+constexpr Index rows_per_task = 64;
+constexpr Index cells_per_task = Index{1} << 20;
+
+const SequenceLevel& level_named(const std::string& name) {
+    const Level* level = choose_level(name.c_str());
+    if (!level)
+        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
+#if defined(MERCER_X86_LEVELS)
+    return level->name[1] == '4'   ? sequences_v4
+           : level->name[1] == '3' ? sequences_v3
+                                   : sequences_v2;
+#else
+    return sequences_plain;
+#endif
+}
+
+// Sequences in one vector, and the order in which they stand side by side: by length.
+struct Sequences {
+    const long long* symbols;
+    const long long* starts;
+    std::vector<Index> order;
+
+    Sequences(const List<const long long>& all, const List<const long long>& bounds)
+        : symbols(all.data()), starts(bounds.data()), order(bounds.shape(0) - 1) {
+        for (Index i = 0; i < size(); ++i) order[i] = i;
+        std::stable_sort(order.begin(), order.end(),
+                         [this](Index a, Index b) { return length(a) > length(b); });
+    }
+    Index size() const { return static_cast<Index>(order.size()); }
+    Index length(Index row) const { return starts[row + 1] - starts[row]; }
+    const long long* begin(Index row) const { return symbols + starts[row]; }
+    Index longest() const { return size() ? length(order[0]) : 0; }
+
+    // The rows order[first], order[first + 1], ... one to a lane, with `end` behind their ends.
+    Index pack(Index first, Index lanes, long long end, long long* out) const {
+        const Index long_enough = length(order[first]);
+        std::fill(out, out + long_enough * lanes, end);
+        for (Index r = 0; r < std::min(lanes, size() - first); ++r) {
+            const Index row = order[first + r];
+            for (Index j = 0; j < length(row); ++j) out[j * lanes + r] = begin(row)[j];
+        }
+        return long_enough;
+    }
+};
+
+// The value of the kernel from the sums of every length: sum_p weights[p - 1] decay^(2 (p - 1)).
+struct Weights {
+    std::vector<double> factors;
+    bool shorter = false;
+
+    Weights(const List<const double>& weights, double decay) : factors(weights.shape(0)) {
+        for (std::size_t p = 0; p < factors.size(); ++p) {
+            factors[p] = weights.data()[p] * std::pow(decay, 2.0 * static_cast<double>(p));
+            shorter = shorter || (p + 1 < factors.size() && weights.data()[p] != 0.0);
+        }
+    }
+    int longest() const { return static_cast<int>(factors.size()); }
+    double value(const double* sums, Index lanes, Index r) const {
+        double total = 0.0;
+        for (std::size_t p = 0; p < factors.size(); ++p)
+            if (factors[p] != 0.0) total += factors[p] * sums[static_cast<Index>(p) * lanes + r];
+        return total;
+    }
+};
+
+// Scratch memory of a thread, cut into what one alignment needs.
+struct Workspace {
+    Index t, s, sums, bytes;
+
+    Workspace(const SequenceLevel& level, Index t_length, Index s_length, int longest)
+        : t(rounded(level.align_scratch(t_length, longest))),
+          s(t + rounded(t_length * level.lanes)),
+          sums(s + rounded(s_length * level.lanes)),
+          bytes(8 * (sums + rounded(longest * level.lanes))) {}
+    static Index rounded(Index doubles) { return (doubles + 7) / 8 * 8; }
+};
+
+void subsequences(List<const long long> left, List<const long long> left_starts,
+                  List<const long long> right, List<const long long> right_starts,
+                  List<const double> lengths, double decay, Writable out, bool symmetric,
+                  int threads, const std::string& cpu) {
+    const SequenceLevel& level = level_named(cpu);
+    const Index lanes = level.lanes;
+    const Sequences S(left, left_starts), T(right, right_starts);
+    const Weights weights(lengths, decay);
+    const Workspace space(level, T.longest(), 0, weights.longest());
+    const Index groups = (T.size() + lanes - 1) / lanes;
+    const Index cells = std::max<Index>(1, S.longest() * T.longest());
+    const Index rows = std::clamp<Index>(cells_per_task / cells, 1, rows_per_task);
+    const Index parts = (S.size() + rows - 1) / rows;
+    double* const entries = out.data();
+    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+
+    const auto task = [&](Index i, void* memory) {
+        const Index first = i / parts * lanes, begin = i % parts * rows;
+        Index end = std::min(S.size(), begin + rows);
+        // Half of a symmetric matrix: what stands before the group, and the group itself.
+        if (symmetric) end = std::min(end, first + lanes);
+        if (begin >= end) return;
+        double* scratch = static_cast<double*>(memory);
+        auto* t = reinterpret_cast<long long*>(scratch + space.t);
+        double* sums = scratch + space.sums;
+        const Index t_length = T.pack(first, lanes, right_end, t);
+        for (Index a = begin; a < end; ++a) {
+            const Index row = S.order[a];
+            const bool none = std::min(S.length(row), t_length) < 1;
+            if (!none)
+                level.align({S.begin(row), S.length(row), false, t, t_length, weights.longest(),
+                             weights.shorter, decay},
+                            scratch, sums);
+            // Within the group every pair belongs to the task of its first row.
+            const Index start = symmetric ? std::max<Index>(0, a - first) : 0;
+            for (Index r = start; r < std::min(lanes, T.size() - first); ++r) {
+                const Index column = T.order[first + r];
+                const double value = none ? 0.0 : weights.value(sums, lanes, r);
+                entries[row * down + column * across] = value;
+                if (symmetric) entries[column * down + row * across] = value;
+            }
+        }
+    };
+    without_gil([&] { return run_tasks(groups * parts, threads, space.bytes, signals(), task); });
+}
+
+void subsequence_diagonal(List<const long long> symbols, List<const long long> starts,
+                          List<const double> lengths, double decay, List<double> out, int threads,
+                          const std::string& cpu) {
+    const SequenceLevel& level = level_named(cpu);
+    const Index lanes = level.lanes;
+    const Sequences S(symbols, starts);
+    const Weights weights(lengths, decay);
+    const Workspace space(level, S.longest(), S.longest(), weights.longest());
+    const auto task = [&](Index i, void* memory) {
+        const Index first = i * lanes;
+        double* scratch = static_cast<double*>(memory);
+        auto* t = reinterpret_cast<long long*>(scratch + space.t);
+        auto* s = reinterpret_cast<long long*>(scratch + space.s);
+        double* sums = scratch + space.sums;
+        const Index n = S.pack(first, lanes, right_end, t);
+        S.pack(first, lanes, left_end, s);
+        level.align({s, n, true, t, n, weights.longest(), weights.shorter, decay}, scratch, sums);
+        for (Index r = 0; r < std::min(lanes, S.size() - first); ++r)
+            out.data()[S.order[first + r]] = weights.value(sums, lanes, r);
+    };
+    const Index groups = (S.size() + lanes - 1) / lanes;
+    without_gil([&] { return run_tasks(groups, threads, space.bytes, signals(), task); });
+}
+
+void count_products(Table<const short> a, Table<const short> b, Writable out, bool symmetric,
+                    int threads, const std::string& cpu) {
+    const SequenceLevel& level = level_named(cpu);
+    const Index n = static_cast<Index>(a.shape(0)), m = static_cast<Index>(b.shape(0));
+    const Index width = static_cast<Index>(a.shape(1));
+    if (width % count_padding != 0 || b.shape(1) != a.shape(1))
+        throw nb::value_error("rows of counts must be padded to whole vectors");
+    const Index tiles = (m + count_columns - 1) / count_columns;
+    double* const entries = out.data();
+    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+    const Index packed_bytes = width * count_columns * static_cast<Index>(sizeof(short));
+    const auto task = [&](Index tile, void* memory) {
+        const Index left = tile * count_columns, wide = std::min(count_columns, m - left);
+        auto* packed = static_cast<short*>(memory);
+        auto* sums = reinterpret_cast<int*>(static_cast<char*>(memory) + packed_bytes);
+        std::fill(packed, packed + width * count_columns, short{0});
+        for (Index j = 0; j < wide; ++j)
+            for (Index q = 0; q < width; ++q)
+                packed[(q / 2 * count_columns + j) * 2 + q % 2] = b.data()[(left + j) * width + q];
+        // Half of a symmetric matrix: the rows up to the last of these columns.
+        const Index end = symmetric ? left + wide : n;
+        for (Index top = 0; top < end; top += count_rows) {
+            const Index high = std::min(count_rows, end - top);
+            level.products(a.data() + top * width, high, width, packed, sums);
+            for (Index r = 0; r < high; ++r)
+                for (Index c = 0; c < wide; ++c)
+                    entries[(top + r) * down + (left + c) * across] = sums[r * count_columns + c];
+            if (!symmetric) continue;
+            for (Index c = 0; c < wide; ++c)
+                for (Index r = 0; r < high; ++r)
+                    entries[(left + c) * down + (top + r) * across] = sums[r * count_columns + c];
+        }
+    };
+    const Index bytes = packed_bytes + count_rows * count_columns * static_cast<Index>(sizeof(int));
+    without_gil([&] { return run_tasks(tiles, threads, bytes, signals(), task); });
+}
+
+// Sparse rows against sparse columns: every entry of a row meets the rows that share its column.
+struct Sparse {
+    const long long* starts;
+    const long long* places;
+    const double* values;
+};
+
+void sparse_products(List<const long long> row_starts, List<const long long> columns,
+                     List<const double> row_values, List<const long long> column_starts,
+                     List<const long long> rows, List<const double> column_values, Writable out,
+                     bool symmetric, int threads) {
+    // Rows whose sums are written together, since the mirror image has them side by side.
+    constexpr Index group = 8;
+    const Sparse A{row_starts.data(), columns.data(), row_values.data()};
+    const Sparse B{column_starts.data(), rows.data(), column_values.data()};
+    const Index n = static_cast<Index>(out.shape(0)), m = static_cast<Index>(out.shape(1));
+    double* const entries = out.data();
+    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+    const auto task = [&](Index i, void* memory) {
+        const Index top = i * group, high = std::min(group, n - top);
+        // Half of a symmetric matrix: the columns up to the last of these rows.
+        const Index end = symmetric ? top + high : m;
+        auto* sums = static_cast<double*>(memory);
+        std::fill(sums, sums + group * m, 0.0);
+        for (Index r = 0; r < high; ++r)
+            for (Index q = A.starts[top + r]; q < A.starts[top + r + 1]; ++q) {
+                const double value = A.values[q];
+                const Index last = B.starts[A.places[q] + 1];
+                for (Index x = B.starts[A.places[q]]; x < last && B.places[x] < end; ++x)
+                    sums[r * m + B.places[x]] += value * B.values[x];
+            }
+        for (Index r = 0; r < high; ++r)
+            for (Index j = 0; j < end; ++j) entries[(top + r) * down + j * across] = sums[r * m + j];
+        if (!symmetric) return;
+        for (Index j = 0; j < top; ++j)
+            for (Index r = 0; r < high; ++r)
+                entries[j * down + (top + r) * across] = sums[r * m + j];
+    };
+    const Index bytes = group * m * static_cast<Index>(sizeof(double));
+    without_gil([&] {
+        return run_tasks((n + group - 1) / group, threads, bytes, signals(), task);
+    });
+}
+
+// The distinct codes of every row in ascending order, at the beginning of its place, and how often
+// each occurs.
+void run_lengths(List<const long long> codes, List<const long long> starts, List<long long> columns,
+                 List<double> counts, List<long long> distinct, int threads) {
+    const Index n = static_cast<Index>(starts.shape(0)) - 1;
+    const Index parts = (n + rows_per_task - 1) / rows_per_task;
+    const auto task = [&](Index i, void*) {
+        for (Index row = i * rows_per_task; row < std::min(n, (i + 1) * rows_per_task); ++row) {
+            const Index begin = starts.data()[row], end = starts.data()[row + 1];
+            long long* out = columns.data() + begin;
+            std::copy(codes.data() + begin, codes.data() + end, out);
+            std::sort(out, out + (end - begin));
+            Index last = -1;
+            for (Index q = 0; q < end - begin; ++q) {
+                if (last < 0 || out[q] != out[last]) {
+                    out[++last] = out[q];
+                    counts.data()[begin + last] = 0.0;
+                }
+                counts.data()[begin + last] += 1.0;
+            }
+            distinct.data()[row] = last + 1;
+        }
+    };
+    without_gil([&] { return run_tasks(parts, threads, 64, signals(), task); });
+}
+
+// Number the distinct values in the order in which they first occur: values[i] is the number
+// places[i] of them. Returns how many there are.
+Index number_distinct(List<const long long> values, List<long long> distinct,
+                      List<long long> places) {
+    const Index n = static_cast<Index>(values.shape(0));
+    Index count = 0;
+    nb::gil_scoped_release release;
+    // Open addressing in a table that is never more than half full; it holds numbers, from one on.
+    std::vector<Index> table(1 << 12, 0);
+    const auto slot_of = [&](long long value) {
+        std::size_t slot = static_cast<std::size_t>(value) * 0x9E3779B97F4A7C15ULL;
+        slot ^= slot >> 32;
+        for (slot &= table.size() - 1; table[slot] != 0; slot = (slot + 1) & (table.size() - 1))
+            if (distinct.data()[table[slot] - 1] == value) break;
+        return slot;
+    };
+    for (Index i = 0; i < n; ++i) {
+        const std::size_t slot = slot_of(values.data()[i]);
+        if (table[slot] == 0) {
+            distinct.data()[count] = values.data()[i];
+            table[slot] = ++count;
+        }
+        places.data()[i] = table[slot] - 1;
+        if (static_cast<std::size_t>(2 * count) < table.size()) continue;
+        table.assign(2 * table.size(), 0);
+        for (Index q = 0; q < count; ++q) table[slot_of(distinct.data()[q])] = q + 1;
+    }
+    return count;
+}
+
+}  // namespace
+
+void bind_sequences(nb::module_& m) {
+    m.def("subsequences", &subsequences);
+    m.def("subsequence_diagonal", &subsequence_diagonal);
+    m.def("count_products", &count_products);
+    m.def("sparse_products", &sparse_products);
+    m.def("run_lengths", &run_lengths);
+    m.def("number_distinct", &number_distinct);
+}

@@ -1,0 +1,252 @@
+"""Estimators on rows of text: any form, any solver, weights of k-grams."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import strings
+from mercer import KernelRidge, KernelRidgeCV, Spectrum, explain
+from mercer.errors import IndefiniteKernelError
+
+
+@pytest.fixture
+def data(rng):
+    X = strings.words(rng, 120, "ACGT", 30)
+    return X, np.array([x.count("ACG") - 2.0 * x.count("GTT") for x in X])
+
+
+KERNELS = [
+    "spectrum",
+    "spectrum(k=3)",
+    "spectrum(k=[1, 2, 3], normalize=True)",
+    "2.0 * spectrum(k=2).normalized() + 1.0",
+    "gapped_kmer(g=4, m=2)",
+    "mismatch(k=3, m=1)",
+    "subsequence",
+    "words",
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_predictions_are_those_of_the_dual_expansion(kernel, data):
+    X, y = data
+    model = KernelRidge(kernel, alpha=0.1).fit(X[:80], y[:80])
+    values = model.kernel_(X, X[:80]) @ model.dual_coef_ + model.intercept_
+    assert_allclose(model.predict(X), values, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:6])
+def test_the_primal_solver_agrees_with_the_exact_one(kernel, data):
+    X, y = data
+    primal, exact = (
+        KernelRidge(kernel, alpha=0.3, solver=solver).fit(X[:80], y[:80])
+        for solver in ("primal", "cholesky")
+    )
+    assert_allclose(primal.predict(X), exact.predict(X), atol=1e-7)
+    assert primal.certificate_.satisfied
+
+
+def test_conjugate_gradients_multiply_by_the_sparse_features(data):
+    X, y = data
+    iterated = KernelRidge("spectrum(k=3)", alpha=1.0, solver="cg", tol=1e-10).fit(X, y)
+    exact = KernelRidge("spectrum(k=3)", alpha=1.0, solver="cholesky").fit(X, y)
+    assert_allclose(iterated.predict(X), exact.predict(X), atol=1e-7)
+
+
+def test_few_k_grams_are_solved_in_the_primal(data):
+    X, y = data
+    model = KernelRidge("spectrum(k=2)").fit(X, y)
+    assert model.plan(X).solver == "primal"
+    assert model.solution_.solver == "primal"
+    assert model.theta_.shape == model.theta_columns_.shape == (16,)
+
+
+def test_a_model_of_k_grams_predicts_without_its_rows(data):
+    X, y = data
+    model = KernelRidge("spectrum(k=3)", solver="cholesky").fit(X, y)
+    expected = model.predict(X)
+    model.X_fit_ = None
+    assert_allclose(model.predict(X), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        tuple,
+        np.array,
+        lambda X: np.array(X, dtype=object)[:, None],
+        lambda X: pd.Series(X, index=np.arange(len(X))[::-1]),
+        pl.Series,
+        lambda X: [x.encode() for x in X],
+        lambda X: [list(x) for x in X],
+    ],
+    ids=["tuple", "array", "column", "pandas", "polars", "bytes", "tokens"],
+)
+@pytest.mark.parametrize("kernel", ["spectrum(k=2)", "subsequence"])
+def test_every_form_of_rows_gives_the_same_model(kernel, form, data):
+    X, y = data
+    weights = np.arange(len(X)) % 3
+    expected = KernelRidge(kernel).fit(X, y, weights).predict(X[:9])
+    assert_allclose(KernelRidge(kernel).fit(form(X), y, weights).predict(form(X[:9])), expected)
+
+
+def test_tokens_of_equal_length_are_no_matrix():
+    model = KernelRidge("spectrum(k=1)", alpha=1e-6).fit([[1, 2], [2, 3], [3, 3]], [0.0, 1.0, 2.0])
+    assert_allclose(model.predict([[1, 2], [3, 3]]), [0.0, 2.0], atol=1e-4)
+
+
+def test_unseen_symbols_and_empty_rows_get_the_offset(data):
+    X, y = data
+    model = KernelRidge("spectrum(k=3)").fit(X, y)
+    assert_allclose(model.predict(["", "zzzz", "日本語"]), model.intercept_)
+
+
+def test_several_targets_have_weights_each(data):
+    X, y = data
+    Y = np.column_stack([y, -y])
+    model = KernelRidge("spectrum(k=3)").fit(X, Y)
+    assert_allclose(model.predict(X)[:, 0], -model.predict(X)[:, 1], atol=1e-9)
+    assert_allclose(explain(model, target=1).weights, -explain(model, target=0).weights, atol=1e-9)
+
+
+def test_weighted_words_of_a_pipeline_stay_sparse():
+    texts = ["good film", "bad film", "good good plot", "bad plot twist"]
+    y = [1.0, 0.0, 1.0, 0.0]
+    for kernel in ("cosine", "linear"):
+        model = make_pipeline(TfidfVectorizer(), KernelRidge(kernel, alpha=0.01)).fit(texts, y)
+        assert_allclose(model.predict(texts), y, atol=0.1)
+
+
+def test_cross_validation_takes_rows_of_text(data):
+    X, y = data
+    search = GridSearchCV(KernelRidge("spectrum"), {"kernel__k": [1, 3]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"kernel__k": 3}
+    assert cross_val_score(KernelRidge("spectrum(k=3)", alpha=0.1), X, y, cv=3).min() > 0.8
+
+
+def test_the_ridge_is_chosen_on_text(data):
+    X, y = data
+    model = KernelRidgeCV(["spectrum(k=1)", "spectrum(k=3)", "subsequence"]).fit(X, y)
+    assert model.kernel_ == Spectrum(3)
+    assert_allclose(model.predict(X), y, atol=0.5)
+
+
+def test_held_out_predictions_and_intervals_on_text(data):
+    X, y = data
+    model = KernelRidge("spectrum(k=2)", alpha=1.0).fit(X, y)
+    without = KernelRidge("spectrum(k=2)", alpha=1.0).fit(X[1:], y[1:])
+    assert_allclose(model.leave_one_out_predictions_[0], without.predict(X[:1])[0], atol=1e-8)
+    lower, upper = model.predict_interval(X[:5])
+    assert (lower <= upper).all()
+
+
+def test_a_model_on_text_is_pickled(data):
+    X, y = data
+    model = KernelRidge("spectrum(k=3)").fit(X, y)
+    assert_allclose(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("bad", [None, 3.0, float("nan")])
+def test_rows_that_are_no_text_are_refused_with_their_number(bad, data):
+    X, y = data
+    with pytest.raises(ValueError, match="at row 7; text, bytes or a list of tokens is needed"):
+        KernelRidge("spectrum").fit([*X[:7], bad, *X[8:]], y)
+    model = KernelRidge("spectrum").fit(X, y)
+    with pytest.raises(ValueError, match="at row 1; text, bytes or a list of tokens is needed"):
+        model.predict(["a", bad])
+
+
+def test_text_is_refused_by_a_kernel_of_numbers(data):
+    with pytest.raises(ValueError):
+        KernelRidge("gaussian").fit(*data)
+
+
+def test_the_edit_distance_needs_a_repair(rng):
+    X = ["", "b", "aa", "ab", "ba", "bb"]
+    y = rng.normal(size=6)
+    with pytest.raises(IndefiniteKernelError, match="repair="):
+        KernelRidge("edit_distance(scale=5.0)", alpha=1e-6).fit(X, y)
+    model = KernelRidge("edit_distance(scale=5.0)", alpha=1e-6, repair="clip").fit(X, y)
+    assert np.isfinite(model.predict([*X, "abab"])).all()
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_columns_of_a_table_have_kernels_each(library, data, rng):
+    X, y = data
+    numbers = rng.normal(size=len(X))
+    table = library.DataFrame({"mass": numbers, "smiles": X})
+    model = KernelRidge("spectrum(k=3).on(smiles) + linear.on(mass)", alpha=0.1)
+    fitted = model.fit(table, y + numbers)
+    assert_allclose(fitted.predict(table), y + numbers, atol=0.7)
+
+
+# Explaining
+
+
+@pytest.mark.parametrize(
+    "kernel", ["spectrum(k=3)", "0.5 * spectrum(k=[2, 3], weights=[1, 0.3])", "gapped_kmer(4, 2)"]
+)
+def test_weights_of_k_grams_add_up_to_the_prediction(kernel, data):
+    X, y = data
+    model = KernelRidge(kernel, alpha=0.2).fit(X, y)
+    weights = dict(explain(model))
+
+    def found(gram, x):
+        windows = (x[i : i + len(gram)] for i in range(len(x) - len(gram) + 1))
+        return sum(all(g in (c, ".") for g, c in zip(gram, w, strict=True)) for w in windows)
+
+    values = [sum(w * found(gram, x) for gram, w in weights.items()) for x in X[:10]]
+    assert_allclose(np.array(values) + model.intercept_, model.predict(X[:10]), atol=1e-8)
+
+
+def test_normalised_weights_are_those_of_counts_over_the_length(data):
+    X, y = data
+    weights = [
+        dict(explain(KernelRidge(kernel, alpha=0.2).fit(X, y)))
+        for kernel in ("spectrum(k=2, normalize=True)", "spectrum(k=2).normalized()")
+    ]
+    assert weights[0] == pytest.approx(weights[1])
+    model = KernelRidge("spectrum(k=2).normalized()", alpha=0.2).fit(X, y)
+    x = max(X, key=len)
+    counts = {g: sum(x[i : i + 2] == g for i in range(len(x) - 1)) for g in weights[0]}
+    length = np.sqrt(sum(c**2 for c in counts.values()))
+    value = sum(weights[0][g] * c for g, c in counts.items()) / length
+    assert_allclose(value + model.intercept_, model.predict([x])[0], atol=1e-9)
+
+
+def test_the_strongest_k_grams_come_first(data):
+    X, y = data
+    explanation = explain(KernelRidge("spectrum(k=3)", alpha=0.1).fit(X, y))
+    assert explanation.positive[0][0] == "ACG"
+    assert explanation.negative[0][0] == "GTT"
+    strengths = [abs(w) for _, w in explanation]
+    assert strengths == sorted(strengths, reverse=True)
+    assert "'ACG'" in str(explanation).splitlines()[1]
+    assert len(explanation) == len(explanation.grams)
+
+
+def test_k_grams_of_tokens_are_tuples():
+    model = KernelRidge("spectrum(k=2)").fit([["the", "cat", "sat"], ["a", "cat"]], [0.0, 1.0])
+    assert set(dict(explain(model))) == {("the", "cat"), ("cat", "sat"), ("a", "cat")}
+
+
+def test_k_grams_in_a_column_are_explained(data):
+    X, y = data
+    table = pd.DataFrame({"smiles": X, "mass": y})
+    model = KernelRidge("spectrum(k=3).on(smiles) + linear.on(mass)").fit(table, y)
+    assert all(len(gram) == 3 for gram, _ in explain(model))
+
+
+def test_models_without_k_grams_are_not_explained(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"subsequence.* has no k-grams to explain"):
+        explain(KernelRidge("subsequence").fit(X, y))
+    with pytest.raises(ValueError, match="target must be one of 0 to 0, got 1"):
+        explain(KernelRidge("spectrum").fit(X, y), target=1)
