@@ -102,7 +102,7 @@ class Basis:
         r = int(losses.argmin())
         others = np.delete(np.arange(len(self.rows)), r)
         shares = self.inverse[others, r] / self.inverse[r, r]
-        inverse = self.inverse[np.ix_(others, others)]
+        inverse = np.delete(np.delete(self.inverse, r, axis=0), r, axis=1)
         inverse -= np.outer(shares, self.inverse[r, others])
         return (
             Basis(
