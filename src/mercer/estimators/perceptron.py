@@ -18,6 +18,7 @@ from mercer.errors import ConvergenceWarning
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import (
     class_weighted,
+    decided,
     known_classes,
     one_against_rest,
     same_classes,
@@ -247,9 +248,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f, else of the largest f."""
-        scores = self.decision_function(X)
-        best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return decided(self.decision_function(X), self.classes_)
 
     def _steps(self, codes: NDArray[np.intp]) -> Array:
         """Return the size of a step at every row, without eta."""

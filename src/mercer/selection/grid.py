@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
-from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.gram import is_precomputed
+from mercer.kernels import Gaussian, Kernel, Sum, as_kernel
 
 Array = NDArray[np.float64]
 
@@ -34,6 +35,20 @@ def candidates(kernels: Any) -> list[Kernel]:
     if not found:
         raise ValueError(f"kernels must hold at least one kernel, got {kernels!r}")
     return found
+
+
+def reader_of(kernels: list[Kernel]) -> Kernel:
+    """Return a kernel that reads rows as all of these do, which a sum of them does."""
+    return kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
+
+
+def are_precomputed(kernels: Any) -> bool:
+    """Whether some of the kernels that a list, a grid or one kernel means are precomputed."""
+    try:
+        return any(is_precomputed(kernel) for kernel in candidates(kernels))
+    except (TypeError, ValueError):
+        # Kernels that mean nothing are refused by fit, not when an estimator is printed.
+        return False
 
 
 def resolved(kernels: Any, rows: Any) -> list[Kernel]:
