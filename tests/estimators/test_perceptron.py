@@ -282,6 +282,26 @@ def test_an_interrupt_returns_what_was_learned(rings, monkeypatch):
     assert model.score(*rings) > 0.9
 
 
+@pytest.mark.parametrize("budget", [None, 10])
+def test_a_part_of_a_stream_may_have_nothing_that_counts(three, budget):
+    X, y = three
+    model = KernelPerceptron(Gaussian(1.0), budget=budget, class_weight={0: 1.0, 1: 1.0, 2: 0.0})
+    third, others = y == 2, y < 2
+    model.partial_fit(X[third], y[third], classes=[0, 1, 2])
+    assert_array_equal(model.decision_function(X), np.zeros((90, 3)))
+    model.partial_fit(X[others], y[others]).partial_fit(X[third], y[third])
+    assert model.n_seen_ == 90 + third.sum()
+    assert model.score(X[others], y[others]) > 0.95
+
+
+def test_an_interrupted_part_of_a_stream_says_so(rings, monkeypatch):
+    X, y = rings
+    model = KernelPerceptron(Gaussian(0.3)).partial_fit(X[:50], y[:50], np.unique(y))
+    monkeypatch.setattr(room, "sweep", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.warns(ConvergenceWarning, match="some of the rows were not visited"):
+        model.partial_fit(X[50:], y[50:])
+
+
 def test_time_is_limited(rings):
     with pytest.warns(ConvergenceWarning, match=r"the time limit of 1e-09 s was up"):
         model = KernelPerceptron(Gaussian(0.3), time_limit=1e-9).fit(*rings)

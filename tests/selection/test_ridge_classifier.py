@@ -158,6 +158,14 @@ def test_settings_of_the_solver_reach_it(data):
     refuses("needs 0.06 MB but the limit is", small.fit, X, y, error=MemoryLimitError)
 
 
+def test_probabilities_beyond_the_memory_are_refused_with_the_way_out(data):
+    X, y = data
+    model = KernelRidgeClassifier(Linear(), solver="primal", memory="50KB").fit(X, y)
+    assert model.predict(X).shape == (90,)
+    with pytest.raises(MemoryLimitError, match=r"0\.06 MB but the limit.*CalibratedClassifierCV"):
+        model.predict_proba(X)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

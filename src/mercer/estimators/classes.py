@@ -51,6 +51,12 @@ def one_against_rest(codes: NDArray[np.intp], classes: int) -> Array:
     return np.where(codes[:, None] == np.arange(classes), 1.0, -1.0)
 
 
+def decided(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the class of every row: of two by the sign of its score, else of the largest."""
+    best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    return np.asarray(classes[best])
+
+
 def known_classes(classes: Any) -> NDArray[Any]:
     """Return the classes named in the first call of `partial_fit`, in order."""
     if classes is None:

@@ -18,6 +18,7 @@ from mercer.errors import ConvergenceWarning
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import (
     class_weighted,
+    decided,
     known_classes,
     one_against_rest,
     same_classes,
@@ -156,6 +157,11 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         X, codes, self.classes_ = checked_classification(self, kernel, X, y)
         steps = self._steps(codes)
         used = np.flatnonzero(steps > 0.0)
+        if not len(used):
+            raise ValueError(
+                f"class_weight is zero for every row, got {self.class_weight!r}; at least one "
+                "class must count"
+            )
         rows = X if len(used) == len(codes) else training_subset(kernel, X, used)
         signs = one_against_rest(codes[used], len(self.classes_)) * steps[used, None]
 
@@ -220,13 +226,19 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         rows = stack_rows(self.support_vectors_, new) if known else new
         gram = gram_of(self.kernel_, rows, self.memory, share=0.0)
         learner = self._learner(gram, signs, known)
-        Epochs(max_epochs=1).run(learner, len(signs))
+        course = Epochs(max_epochs=1).run(learner, len(signs))
 
         support = self._keep(learner)
         self.margin_ = self.novikoff_bound_ = None
         self.support_vectors_ = take_rows(rows, support)
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
         self.n_seen_, self.n_iter_ = self.n_seen_ + len(codes), 1
+        if course.stopped:
+            warnings.warn(
+                "Ctrl-C ended the pass, and some of the rows were not visited",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -237,21 +249,13 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f, else of the largest f."""
-        scores = self.decision_function(X)
-        best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return decided(self.decision_function(X), self.classes_)
 
     def _steps(self, codes: NDArray[np.intp]) -> Array:
         """Return the size of a step at every row, without eta."""
         if not isinstance(self.eta, Real) or not 0.0 < float(self.eta) < np.inf:
             raise ValueError(f"eta must be a positive number, got {self.eta!r}")
-        steps = class_weighted(np.ones(len(codes)), self.class_weight, codes, self.classes_)
-        if not steps.any():
-            raise ValueError(
-                f"class_weight is zero for every row, got {self.class_weight!r}; at least one "
-                "class must count"
-            )
-        return steps
+        return class_weighted(np.ones(len(codes)), self.class_weight, codes, self.classes_)
 
     def _share(self) -> float:
         """Return the share of the memory for the Gram matrix: none if few entries are needed."""

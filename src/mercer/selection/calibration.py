@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.solvers.closed import less_one
 from mercer.solvers.temperature import smoothed_targets, temperature
@@ -55,7 +56,7 @@ class Calibration:
         return np.asarray(softmax(self.temperature * score_columns(scores), axis=1))
 
     def _held_out_scores(self) -> Array:
-        left_out = self.targets - self.model.leave_one_out_predictions_
+        left_out = self.targets - self._left_out()
         if (self.copies <= 1.0).all():
             return np.asarray(self.targets - left_out)
         shape = (-1, *[1] * (self.targets.ndim - 1))
@@ -64,6 +65,15 @@ class Calibration:
             self.model.alpha * self.model.dual_coef_, w, where=w > 0.0, out=left_out.copy()
         )
         return np.asarray(self.targets - less_one(left_out, fitted, copies))
+
+    def _left_out(self) -> Array:
+        try:
+            return self.model.leave_one_out_predictions_
+        except MemoryLimitError as error:
+            raise MemoryLimitError(
+                f"probabilities come from rows left out, by an inverse: {error}; or use "
+                "CalibratedClassifierCV of scikit-learn, which fits to parts of the rows"
+            ) from None
 
 
 def score_columns(scores: Array) -> Array:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
-from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.gram import is_precomputed
+from mercer.kernels import Gaussian, Kernel, Sum, as_kernel
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,20 @@ def around(kernel: Kernel) -> list[Kernel]:
     """Return the kernel of one length scale with all default ones, in units of it."""
     ((name, median),) = [(n, v) for n, v in kernel.get_params().items() if n.endswith(LENGTH)]
     return [kernel.with_params(**{name: float(factor * median)}) for factor in LENGTH_SCALES]
+
+
+def reader_of(kernels: list[Kernel]) -> Kernel:
+    """Return a kernel that reads rows as all of these do, which a sum of them does."""
+    return kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
+
+
+def are_precomputed(kernels: Any) -> bool:
+    """Whether some of the kernels that a list, a grid or one kernel means are precomputed."""
+    try:
+        return any(is_precomputed(kernel) for kernel in candidates(kernels))
+    except (TypeError, ValueError):
+        # Kernels that mean nothing are refused by fit, not when an estimator is printed.
+        return False
 
 
 def _from_grid(grid: Mapping[str, Any]) -> Iterable[Kernel]:

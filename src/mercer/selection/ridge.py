@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
 from mercer.estimators.rows import checked_training, checked_weights, kernel_for
-from mercer.gram import is_precomputed
-from mercer.kernels import Kernel, Sum
-from mercer.selection.grid import around, candidates, ridges
+from mercer.kernels import Kernel
+from mercer.selection.grid import are_precomputed, around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
@@ -165,18 +164,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        try:
-            tags.input_tags.pairwise = any(is_precomputed(k) for k in candidates(self.kernels))
-        except (TypeError, ValueError):
-            # Kernels that mean nothing are refused by fit, not when an estimator is printed.
-            tags.input_tags.pairwise = False
+        tags.input_tags.pairwise = are_precomputed(self.kernels)
         return tags
 
     def _search(
         self, kernels: list[Kernel], X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> Search:
-        # A sum reads rows as all its terms do.
-        reader = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
+        reader = reader_of(kernels)
         rows, targets = checked_training(self, reader, X, y)
         n = len(targets)
         weights = checked_weights(sample_weight, n)

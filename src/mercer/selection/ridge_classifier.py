@@ -12,12 +12,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelEstimator, KernelRidge
-from mercer.estimators.classes import class_weighted, one_against_rest
+from mercer.estimators.classes import class_weighted, decided, one_against_rest
 from mercer.estimators.rows import checked_classification, checked_rows, checked_weights, kernel_for
-from mercer.gram import is_precomputed
-from mercer.kernels import Sum
 from mercer.selection.calibration import Calibration
-from mercer.selection.grid import candidates
+from mercer.selection.grid import are_precomputed, candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
 
 Array = NDArray[np.float64]
@@ -118,9 +116,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
             w; a whole weight counts as that many equal rows, zero as none. Where something is
             chosen, a row is left out with all its weight.
         """
-        kernels = [kernel_for(kernel, X) for kernel in candidates(self.kernel)]
-        # A sum reads rows as all its terms do.
-        reader = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
+        reader = reader_of([kernel_for(kernel, X) for kernel in candidates(self.kernel)])
         rows, codes, self.classes_ = checked_classification(self, reader, X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, self.classes_)
@@ -155,7 +151,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f + b, else of the largest."""
-        return self._classes_of(self.decision_function(X))
+        return decided(self.decision_function(X), self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
@@ -171,20 +167,12 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
     @property
     def leave_one_out_predictions_(self) -> NDArray[Any]:
         """The class of every training row that the fit without it predicts."""
-        return self._classes_of(self.leave_one_out_scores_)
+        return decided(self.leave_one_out_scores_, self.classes_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        try:
-            tags.input_tags.pairwise = any(is_precomputed(k) for k in candidates(self.kernel))
-        except (TypeError, ValueError):
-            # Kernels that mean nothing are refused by fit, not when an estimator is printed.
-            tags.input_tags.pairwise = False
+        tags.input_tags.pairwise = are_precomputed(self.kernel)
         return tags
-
-    def _classes_of(self, scores: Array) -> NDArray[Any]:
-        best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
 
     def _choice(self, X: Any, targets: Array, weights: Array) -> tuple[Any, Any]:
         """Return the kernel and the ridge: as given, or the best of those given."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mercer.gram import Gram
 
@@ -102,7 +103,7 @@ class Basis:
         r = int(losses.argmin())
         others = np.delete(np.arange(len(self.rows)), r)
         shares = self.inverse[others, r] / self.inverse[r, r]
-        inverse = self.inverse[np.ix_(others, others)]
+        inverse = np.delete(np.delete(self.inverse, r, axis=0), r, axis=1)
         inverse -= np.outer(shares, self.inverse[r, others])
         return (
             Basis(
@@ -195,7 +196,9 @@ class BudgetedPerceptron:
         """Compute the inverse afresh, lest the rounding errors of its updates add up."""
         b = self.basis
         K = np.asarray(self.gram.between(b.rows, b.rows), np.float64)
-        inverse = np.linalg.inv(K)
+        # So small a matrix is not worth the threads of the BLAS, which wait for each other.
+        with threadpool_limits(1, "blas"):
+            inverse = np.linalg.inv(K)
         self.basis = Basis(b.rows, (inverse + inverse.T) / 2.0, b.last, b.late, b.steps)
         self._updates = 0
 
