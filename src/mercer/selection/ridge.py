@@ -15,6 +15,7 @@ from mercer.estimators import KernelRidge
 from mercer.estimators.rows import checked_training, checked_weights
 from mercer.gram import is_precomputed
 from mercer.kernels import Sum
+from mercer.selection.costs import entry_work
 from mercer.selection.grid import candidates, resolved, ridges
 from mercer.selection.results import Round, table
 from mercer.selection.scoring import Scores
@@ -92,9 +93,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     -----
     A rule such as ``"median"`` is resolved once, on all training rows.
 
-    Beyond 4000 rows of positive weight several kernels are tried on a random sample of 3000 of
-    them, with alpha over the sum of the weights kept. The best kernel then has all its alphas
-    tried on all rows: one reduction, which costs no more than three Cholesky inverses.
+    A kernel with few explicit features, such as `Linear`, takes memory for those alone, and one on
+    points of a line, such as `Exponential` of one column, for a few numbers per row.
+
+    With other kernels among them, beyond 4000 rows of positive weight several are tried on a random
+    sample of 3000 of them, with alpha over the sum of the weights kept. The best kernel then has
+    all its alphas tried on all rows: one reduction, which costs no more than three Cholesky
+    inverses.
     """
 
     def __init__(
@@ -216,7 +221,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return what was tried: all on all rows, or kernels on a sample first."""
         kernels = resolved(self.kernels, search.X)
         alphas = [ridges(self.alphas, k.diagonal(search.X), search.weights) for k in kernels]
-        if len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1:
+        # What is tried on all rows takes no longer than the largest matrix that is.
+        work, _ = entry_work(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
+        is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
+        if is_small or search.is_quick(kernels, alphas, work):
             return [Round(kernels, alphas, search.scored(kernels, alphas), len(search))]
         random = check_random_state(self.random_state)
         rows = np.sort(random.choice(len(search), SAMPLE, replace=False))

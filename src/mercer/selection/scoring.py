@@ -67,8 +67,7 @@ class Scores:
         The shape is (alphas, targets) with a score per target, else (alphas, 1).
         """
         if self.scorer is None:
-            shares = weights / weights.sum()
-            return self.of_losses(np.einsum("mit,mit,i->mt", errors, errors, shares))
+            raise ValueError("errors are scored by a scorer, and losses without one")
         options = {"sample_weight": weights} if self._passes_weights else {}
         targets = np.arange(y.shape[1])
         together = targets[:, None] if self.per_target else targets[None]

@@ -3,10 +3,12 @@
 from mercer.solvers.banded import Banded, ChainSolution
 from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
+from mercer.solvers.chain_path import ChainPath
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.choose import as_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.feature_path import FeaturePath
 from mercer.solvers.path import Fits, RidgePath
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.primal import Primal
@@ -18,10 +20,12 @@ __all__ = [
     "Banded",
     "Bordered",
     "Certificate",
+    "ChainPath",
     "ChainSolution",
     "Cholesky",
     "ConjugateGradient",
     "Eigen",
+    "FeaturePath",
     "Fits",
     "NegativeForm",
     "Pivots",
