@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import FromFunction, Linear
 from mercer.selection import KernelRidgeCV
 
 N = 50
@@ -58,9 +58,8 @@ def test_weights_that_are_all_zero_are_refused(X, y):
 
 
 def test_a_singular_candidate_is_refused_with_the_reason(X, y):
-    X = np.vstack([X[:-1], X[:1]])
     with pytest.raises(ValueError, match=r"needs an invertible|singular to working"):
-        KernelRidgeCV(Gaussian(1.0), [1.0, 0.0]).fit(X, y)
+        KernelRidgeCV(FromFunction(lambda A, B: A @ B.T), [1.0, 0.0]).fit(X, y)
 
 
 def test_least_squares_in_features_of_low_rank_is_refused_with_the_rank(X, y):

@@ -132,7 +132,7 @@ class FeatureFits:
         theta = self._lifted(path.V, path.s / (path.s**2 + ridges))
         side_by_side = theta.transpose(1, 0, 2).reshape(theta.shape[1], -1)
         values = F @ side_by_side + path.design.offset(np.tile(means, len(theta)), side_by_side)
-        return np.asarray(values.reshape(-1, len(theta), targets).transpose(1, 0, 2))
+        return np.asarray(values.reshape(F.shape[0], len(theta), targets).transpose(1, 0, 2))
 
     def leave_one_out(self) -> Array:
         """Return what the fit without row i misses there, of shape (alphas, n, targets).
