@@ -40,6 +40,12 @@ def test_a_fold_without_training_rows_is_refused(X, y):
         (dict(alphas=[np.nan]), "alphas must be finite and not negative, got nan"),
         (dict(alphas="many"), "alphas must be a number or a list of numbers, got 'many'"),
         (dict(kernels=[]), "kernels must hold at least one kernel"),
+        (dict(kernels=iter(["linear"])), "kernels must be a list, which can be read twice, got <"),
+        (
+            dict(kernels=["linear", "precomputed"]),
+            r"kernels must read .* precomputed\(\) reads a f",
+        ),
+        (dict(scoring=["r2"]), r"scoring must be one scorer, .* got \['r2'\]"),
         (dict(kernels="no such kernel"), "no kernel has this name"),
         (dict(kernels={"lenght_scale": [1.0]}), "did you mean 'length_scale'"),
         (dict(scoring="no such score"), "no such score"),

@@ -41,10 +41,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernels : list, dict, Kernel or str, optional
-        The kernels to choose from: a list of kernels, expressions, names or functions; one of
-        them; or a grid of parameters such as ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian,
-        or of the kernel under the key ``"kernel"``. By default Gaussians of 8 length scales, from
-        1/4 to 4 times the median distance.
+        The kernels to choose from: a list of kernels, expressions, names or functions, and not a
+        generator, which one fit would use up; one of them; or a grid of parameters such as
+        ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian, or of the kernel under the key
+        ``"kernel"``. By default Gaussians of 8 length scales, from 1/4 to 4 times the median
+        distance.
     alphas : list of float, optional
         The ridges to choose from. By default 30, from 1e-6 to 1e2 times the weighted mean of
         k(x, x) over the training rows.

@@ -58,6 +58,10 @@ class Scores:
     @classmethod
     def of(cls, scoring: Any, per_target: bool, is_weighted: bool, is_single: bool) -> Scores:
         """Return the scores that a name or a function means."""
+        if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+            raise ValueError(
+                f"scoring must be one scorer, by its name or as a function, got {scoring!r}"
+            )
         scorer = None if scoring is None else check_scoring(HeldOut(), scoring=scoring)
         return cls(scorer, per_target, is_weighted, is_single)
 
