@@ -181,10 +181,35 @@ struct Sink {
     int used;
     Lanes sum{};
 
-    void take(Index row, double weight, const Lanes& e) {
+    void take(Index row, double weight, const Lanes&, const Lanes& missed, const Lanes& free,
+              const Lanes&) {
+        const Lanes e = missed / free;
         sum = sum + weight * e * e;
         if (residuals)
             for (int k = 0; k < used; ++k) residuals[k * stride + row] = e.get(k);
+    }
+
+    Sink empty() const { return {residuals, stride, used}; }
+    void add(const Sink& part) { sum = sum + part.sum; }
+};
+
+// The sums of a^2 / w and of B_ii / w, times the square of a unit and the unit.
+struct Criterion {
+    Lanes unit;  // 1, or alpha where that is larger, so that no square underflows
+    Lanes squares{}, trace{};
+
+    void take(Index, double weight, const Lanes& own, const Lanes& missed, const Lanes& free,
+              const Lanes& total) {
+        const Lanes share = own * unit / total;
+        const Lanes a = share * missed;
+        squares = squares + a * a / weight;
+        trace = trace + share * free / weight;
+    }
+
+    Criterion empty() const { return {unit}; }
+    void add(const Criterion& part) {
+        squares = squares + part.squares;
+        trace = trace + part.trace;
     }
 };
 
@@ -192,7 +217,9 @@ struct Sink {
 // restores it block by block, so that nothing of the size of knots x ridges is stored.
 constexpr Index block = 128;
 
-template <bool bordered>
+// Row i misses its target by missed / free when it is left out, and own / total of the first and of
+// the second are a_i and B_ii.
+template <bool bordered, typename Sink>
 void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& sink) {
     std::vector<Side<Lanes>> starts;
     starts.reserve(static_cast<std::size_t>(c.n / block + 1));
@@ -230,8 +257,7 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
             lefts[i - start] = {left.link, left.ground, left.drop};
             if (i + 1 < end) left = pass(i, i + 1, left);
         }
-        Sink part = sink;
-        part.sum = Lanes{};
+        Sink part = sink.empty();
         for (Index i = end - 1; i >= start; --i) {
             const auto& l = lefts[i - start];
             const double h = c.ground[i];
@@ -244,18 +270,36 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
                 leaving = ground * ground / (total * S);
             }
             if (!rows.starts) {
-                part.take(i, c.weights[i], drop / (beside - w * leaving));
+                part.take(i, c.weights[i], w, drop, beside - w * leaving, total);
             } else {
                 for (Index j = rows.starts[i]; j < rows.starts[i + 1]; ++j) {
                     const Lanes own = capped(rows.weights[j] * per_alpha);
                     const Lanes others = capped((c.weights[i] - rows.weights[j]) * per_alpha);
-                    const Lanes e = rows.steps[j] * total + drop;
-                    part.take(j, rows.weights[j], e / ((others + beside) - own * leaving));
+                    part.take(j, rows.weights[j], own, rows.steps[j] * total + drop,
+                              (others + beside) - own * leaving, total);
                 }
             }
             if (i > 0) right = pass(i, i - 1, right);
         }
-        sink.sum = sink.sum + part.sum;
+        sink.add(part);
+    }
+}
+
+template <typename Sink>
+void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& sink) {
+    if (c.has_offset()) held_out<true>(c, per_alpha, rows, sink);
+    else held_out<false>(c, per_alpha, rows, sink);
+}
+
+// Calls run(first, used, ridges) for as many ridges at a time as there are lanes.
+template <typename Run>
+void in_lanes(const Numbers& per_alpha, const Run& run) {
+    const Index count = static_cast<Index>(per_alpha.size());
+    for (Index k = 0; k < count; k += n_lanes) {
+        const int used = static_cast<int>(std::min<Index>(n_lanes, count - k));
+        Lanes ridges;
+        for (int j = 0; j < n_lanes; ++j) ridges.set(j, per_alpha(k + std::min(j, used - 1)));
+        run(k, used, ridges);
     }
 }
 
@@ -286,19 +330,35 @@ void bind_chain(nb::module_& m) {
             const Network c = network(links, ground, weights, y, earth);
             const Rows rows{starts ? starts->data() : nullptr, row_weights.data(),
                             row_steps.data()};
-            const Index count = static_cast<Index>(per_alpha.size());
             const Index stride = residuals ? static_cast<Index>(residuals->shape(1)) : 0;
-            for (Index k = 0; k < count; k += n_lanes) {
-                const int used = static_cast<int>(std::min<Index>(n_lanes, count - k));
-                Lanes ridges;
-                for (int j = 0; j < n_lanes; ++j)
-                    ridges.set(j, per_alpha(k + std::min(j, used - 1)));
+            in_lanes(per_alpha, [&](Index k, int used, const Lanes& ridges) {
                 Sink sink{residuals ? residuals->data() + k * stride : nullptr, stride, used};
-                if (c.has_offset()) held_out<true>(c, ridges, rows, sink);
-                else held_out<false>(c, ridges, rows, sink);
+                held_out(c, ridges, rows, sink);
                 for (int j = 0; j < used; ++j) sums(k + j) = sink.sum.get(j);
-            }
+            });
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
+    m.def(
+        "chain_generalised",
+        [](const Numbers& links, const Numbers& ground, const Numbers& weights, const Numbers& y,
+           const Numbers& per_alpha, double earth,
+           const std::optional<Vector<const std::int64_t>>& starts, const Numbers& row_weights,
+           const Numbers& row_steps, const Vector<double>& squares, const Vector<double>& traces) {
+            const Network c = network(links, ground, weights, y, earth);
+            const Rows rows{starts ? starts->data() : nullptr, row_weights.data(),
+                            row_steps.data()};
+            in_lanes(per_alpha, [&](Index k, int used, const Lanes& ridges) {
+                Criterion sink;
+                for (int j = 0; j < n_lanes; ++j)
+                    sink.unit.set(j, 1.0 / std::min(ridges.get(j), 1.0));
+                held_out(c, ridges, rows, sink);
+                for (int j = 0; j < used; ++j) {
+                    squares(k + j) = sink.squares.get(j);
+                    traces(k + j) = sink.trace.get(j);
+                }
+            });
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), Release());
 }

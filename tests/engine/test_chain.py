@@ -73,6 +73,28 @@ def test_native_leave_one_out_residuals_of_rows_that_share_knots_equal_the_twins
         assert_allclose(mine, twins, rtol=1e-10)
 
 
+@pytest.mark.parametrize("earth", [0.0, 0.7, np.inf])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_native_sums_of_generalised_cross_validation_equal_the_twins(rng, earth, shared):
+    counts = rng.integers(1, 4, size=300) if shared else np.ones(300, np.int64)
+    starts = np.append(0, np.cumsum(counts)).astype(np.int64)
+    weights, steps = rng.uniform(0.2, 3.0, size=starts[-1]), rng.normal(size=starts[-1])
+    links, ground, _, y = network_of(rng, 300)
+    network = links, ground, np.add.reduceat(weights, starts[:-1]), y
+    # Rows that share a knot have coefficients of the size of 1 / alpha.
+    per_alpha = 10.0 ** np.arange(-250.0, 100.0 if shared else 250.0, 50.0)
+    if not shared:
+        per_alpha[-1] = np.inf
+    rest = (starts, weights, steps) if shared else (None, weights, np.empty(0))
+    found = []
+    for core in (native, chain_twin):
+        squares, traces = np.empty(len(per_alpha)), np.empty(len(per_alpha))
+        core.chain_generalised(*network, per_alpha, earth, *rest, squares, traces)
+        found.append((squares, traces))
+    assert_allclose(found[0], found[1], rtol=1e-9)
+    assert np.isfinite(found[0]).all()
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 50, 51])
 @pytest.mark.parametrize("targets", [1, 3])
 def test_native_products_equal_the_twins(rng, n, targets):

@@ -50,6 +50,19 @@ def chain_held_out(
     sums: NDArray[Any],
     residuals: NDArray[Any] | None,
 ) -> None: ...
+def chain_generalised(
+    links: NDArray[Any],
+    ground: NDArray[Any],
+    weights: NDArray[Any],
+    y: NDArray[Any],
+    per_alpha: NDArray[Any],
+    earth: float,
+    starts: NDArray[Any] | None,
+    row_weights: NDArray[Any],
+    row_steps: NDArray[Any],
+    squares: NDArray[Any],
+    traces: NDArray[Any],
+) -> None: ...
 def chain_multiply_decays(decays: NDArray[Any], V: NDArray[Any], out: NDArray[Any]) -> None: ...
 def chain_multiply_lengths(lengths: NDArray[Any], V: NDArray[Any], out: NDArray[Any]) -> None: ...
 def chain_interpolate(

@@ -115,8 +115,33 @@ class Network:
                 None if residuals is None else residuals[group],
             )
 
-        in_threads(run, [slice(k, k + LANES) for k in range(0, len(per_alpha), LANES)])
+        in_threads(run, _groups(len(per_alpha)))
         return sums
+
+    def generalised(self, y: Array, steps: Array, rows: Rows, per_alpha: Array) -> Array:
+        """Return sum_j a_j^2 / w_j over the square of sum_j B_jj / w_j, for every ridge.
+
+        The parameters are those of `held_out`.
+        """
+        squares, traces = np.empty(len(per_alpha)), np.empty(len(per_alpha))
+
+        def run(group: slice) -> None:
+            _core().chain_generalised(
+                self.links,
+                self.ground,
+                self.weights,
+                y,
+                per_alpha[group],
+                self.earth,
+                rows.starts,
+                rows.weights,
+                steps,
+                squares[group],
+                traces[group],
+            )
+
+        in_threads(run, _groups(len(per_alpha)))
+        return squares / traces**2
 
 
 def multiply_decays(decays: Array, V: Array) -> Array:
@@ -166,6 +191,10 @@ def interpolate(knots: Array, values: Array, length_scale: float, root: float, x
     sorted_back = np.empty_like(out)
     sorted_back[order] = out
     return sorted_back
+
+
+def _groups(ridges: int) -> list[slice]:
+    return [slice(k, k + LANES) for k in range(0, ridges, LANES)]
 
 
 def _core() -> Any:

@@ -61,25 +61,66 @@ def chain_held_out(
     residuals: Array | None,
 ) -> None:
     """Write sum_j w_j e_j^2 of the leave-one-out residuals e, and e itself if asked for."""
+    network = (links, ground, weights, y, per_alpha, earth)
+    missed, free, _, _ = _left_out(network, starts, row_weights, row_steps)
+    e = missed / free
+    sums[:] = row_weights @ e**2
+    if residuals is not None:
+        residuals[:] = e.T
+
+
+@np.errstate(all="ignore")
+def chain_generalised(
+    links: Array,
+    ground: Array,
+    weights: Array,
+    y: Array,
+    per_alpha: Array,
+    earth: float,
+    starts: NDArray[np.int64] | None,
+    row_weights: Array,
+    row_steps: Array,
+    squares: Array,
+    traces: Array,
+) -> None:
+    """Write sum_j a_j^2 / w_j and sum_j B_jj / w_j, times the square of a unit and the unit.
+
+    The unit is 1, or alpha where that is larger, so that no square underflows.
+    """
+    network = (links, ground, weights, y, per_alpha, earth)
+    missed, free, own, total = _left_out(network, starts, row_weights, row_steps)
+    share = own * (1.0 / np.minimum(per_alpha, 1.0)) / total
+    squares[:] = ((share * missed) ** 2 / row_weights[:, None]).sum(axis=0)
+    traces[:] = (share * free / row_weights[:, None]).sum(axis=0)
+
+
+def _left_out(
+    network: tuple[Array, Array, Array, Array, Array, float],
+    starts: NDArray[np.int64] | None,
+    row_weights: Array,
+    row_steps: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """Return missed, free, own and total of every row, of shape (n, ridges).
+
+    A row misses its target by missed / free when it is left out, and own / total of the first and
+    of the second are a_i and B_ii.
+    """
+    links, ground, weights, y, per_alpha, earth = network
     w = _conductances(weights, per_alpha)
     sides = _sides(links, ground, w, y)
     h, t = ground[:, None], y[:, None]
     total = w + h + sides.data + sides.ground
     b, S = _offset(w, (h + sides.ground) / total, t, earth)
-    numerator = h * t + sides.drop - b * (h + sides.ground)
+    missed = h * t + sides.drop - b * (h + sides.ground)
     beside = h + sides.data + sides.ground
     leaving = (h + sides.ground) / total * ((h + sides.ground) / S)
     if starts is None:
-        others, own, step = np.zeros_like(w), w, np.zeros((len(y), 1))
-    else:
-        knot = np.repeat(np.arange(len(y)), np.diff(starts))
-        own, step = _conductances(row_weights, per_alpha), row_steps[:, None]
-        others = _conductances(weights[knot] - row_weights, per_alpha)
-        numerator, beside, total, leaving = (v[knot] for v in (numerator, beside, total, leaving))
-    e = (step * total + numerator) / (others + beside - own * leaving)
-    sums[:] = row_weights @ e**2
-    if residuals is not None:
-        residuals[:] = e.T
+        return missed, beside - w * leaving, w, total
+    knot = np.repeat(np.arange(len(y)), np.diff(starts))
+    own = _conductances(row_weights, per_alpha)
+    others = _conductances(weights[knot] - row_weights, per_alpha)
+    missed, beside, total, leaving = (v[knot] for v in (missed, beside, total, leaving))
+    return row_steps[:, None] * total + missed, others + beside - own * leaving, own, total
 
 
 def chain_multiply_decays(decays: Array, V: Array, out: Array) -> None:

@@ -100,8 +100,7 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
     to be faster than the factor stand in for it, and go on until they are about as exact.
     """
     n = len(gram)
-    p = kernel.n_features(rows)
-    if p is not None and p <= FEW_FEATURES * n and FEATURE_BYTES * n * p <= gram.memory:
+    if few_features(kernel, rows, n, gram.memory) is not None:
         return "primal"
     if isinstance(gram, ChainGram):
         return "banded"
@@ -114,6 +113,14 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
         return "cholesky"
     # The same pivots every time, as a factor gives the same answer every time.
     return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR, random_state=0)
+
+
+def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
+    """Return the number of a kernel's explicit features if `n` rows are better solved in them."""
+    p = kernel.n_features(rows)
+    if p is None or p > FEW_FEATURES * n or FEATURE_BYTES * n * p > memory:
+        return None
+    return p
 
 
 def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]:

@@ -12,9 +12,17 @@ from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.rows import checked_rows, training_subset
-from mercer.gram import Gram, Interpolant, cross_gram, feature_product, unheld_gram_of
+from mercer.gram import (
+    Gram,
+    Interpolant,
+    cross_gram,
+    feature_product,
+    features_of,
+    unheld_gram_of,
+)
 from mercer.solvers import RidgeProblem
-from mercer.solvers.closed import Smoother, jackknife_plus, leave_one_out
+from mercer.solvers.closed import Smoother, jackknife_plus, leave_one_out, smoothers
+from mercer.solvers.feature_path import FeatureSmoother
 
 Array = NDArray[np.float64]
 
@@ -28,8 +36,9 @@ CACHES = ("_residual_cache", "_smoother_cache")
 class RidgePosterior(KernelEstimator):
     """Held-out predictions, intervals and standard deviations of a fitted kernel ridge.
 
-    They come in closed form from one more factorisation of the training Gram matrix, which is
-    not repeated for further calls and not part of a saved model.
+    They come in closed form from one more factorisation of the training Gram matrix, or of the
+    explicit features if there the fit was found, which is not repeated for further calls and not
+    part of a saved model.
     """
 
     memory: Any
@@ -45,7 +54,7 @@ class RidgePosterior(KernelEstimator):
     _interpolant_: Interpolant | None
     _is_repaired_: bool
     _residual_cache: Array
-    _smoother_cache: list[Smoother]
+    _smoother_cache: list[Smoother | FeatureSmoother]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -55,7 +64,8 @@ class RidgePosterior(KernelEstimator):
     def leave_one_out_predictions_(self) -> Array:
         """The prediction at every training row by the fit without it; shape of `y`.
 
-        A row of zero weight was not used, so its prediction is the plain one.
+        A row of zero weight was not used, so its prediction is the plain one. It is infinite where
+        the other rows determine none, as with alpha = 0 at the one row that has some feature.
         """
         check_is_fitted(self)
         problem = self._problem_
@@ -87,8 +97,8 @@ class RidgePosterior(KernelEstimator):
         lower, upper = np.empty_like(predicted), np.empty_like(predicted)
         residuals = self._loo_residuals()
         for smoother in self._smoothers():
-            for rows, K in self._blocks(X):
-                h = smoother.weights(K)
+            for rows, k in self._blocks(X, smoother):
+                h = smoother.weights(k)
                 for t in smoother.targets:
                     ends = jackknife_plus(predicted[rows, t], h, residuals[:, t], coverage)
                     lower[rows, t], upper[rows, t] = ends
@@ -100,8 +110,8 @@ class RidgePosterior(KernelEstimator):
         deviation = np.empty((n_rows(X), self._problem_.y.shape[1]))
         prior = self.kernel_.diagonal(X)
         for smoother in self._smoothers():
-            for rows, K in self._blocks(X):
-                variance = smoother.variance(K, prior[rows])
+            for rows, k in self._blocks(X, smoother):
+                variance = smoother.variance(k, prior[rows])
                 deviation[rows, smoother.targets] = np.sqrt(variance)[:, None]
         return deviation
 
@@ -123,7 +133,8 @@ class RidgePosterior(KernelEstimator):
                 "closed form; use cross-validation"
             )
         rows = training_subset(self.kernel_, self.X_fit_, np.flatnonzero(self._used_))
-        return unheld_gram_of(self.kernel_, rows, self.memory)
+        features = None if self.theta_ is None else features_of(self.kernel_, rows, self.memory)
+        return unheld_gram_of(self.kernel_, rows, self.memory) if features is None else features
 
     def _loo_residuals(self) -> Array:
         if not hasattr(self, "_residual_cache"):
@@ -134,14 +145,18 @@ class RidgePosterior(KernelEstimator):
         """Return the smoothers; kept where there is one only, since each needs its own factor."""
         if hasattr(self, "_smoother_cache"):
             return self._smoother_cache
-        smoothers = Smoother.of(self._gram(), self._problem_)
+        found = smoothers(self._gram(), self._problem_)
         if len(np.unique(self._problem_.alpha)) == 1:
-            self._smoother_cache = list(smoothers)
+            self._smoother_cache = list(found)
             return self._smoother_cache
-        return smoothers
+        return found
 
-    def _blocks(self, X: Any) -> Any:
-        """Yield the columns k_x between the training rows used and some of the rows `X`."""
+    def _blocks(self, X: Any, smoother: Smoother | FeatureSmoother) -> Any:
+        """Yield what a smoother takes for some of the rows `X`: features, or the columns k_x."""
         for rows in row_blocks((n_rows(X), len(self._problem_.y)), ENTRIES_AT_A_TIME):
-            K = cross_gram(self.kernel_, take_rows(X, rows), self.X_fit_).dense()
-            yield rows, np.asarray(K[:, self._used_].T, np.float64)
+            some = take_rows(X, rows)
+            if isinstance(smoother, FeatureSmoother):
+                yield rows, self.kernel_.feature_map(some)
+            else:
+                K = cross_gram(self.kernel_, some, self.X_fit_).dense()
+                yield rows, np.asarray(K[:, self._used_].T, np.float64)

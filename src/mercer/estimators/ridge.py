@@ -19,6 +19,7 @@ from mercer.estimators.plan import Plan, plan_ridge
 from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.routes import carried, interpolant_of, named, route
 from mercer.estimators.rows import (
+    checked_ridges,
     checked_rows,
     checked_training,
     checked_weights,
@@ -253,18 +254,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
 
 def checked_alpha(alpha: Any, targets: int) -> Array:
     """Return the ridge of every target, of shape (targets,)."""
-    ridges = np.asarray(alpha)
-    if ridges.dtype.kind not in "fiu":
-        raise ValueError(f"alpha must be a number or one number per target, got {alpha!r}")
+    ridges = checked_ridges(alpha, "alpha", "a number or one number per target")
     if ridges.shape not in ((), (1,), (targets,)):
         raise ValueError(
             f"alpha must be a number or have one entry for each of {targets} targets, "
             f"got shape {ridges.shape}"
         )
-    bad = ~np.isfinite(ridges) | (ridges < 0)
-    if bad.any():
-        raise ValueError(
-            f"alpha must be finite and not negative, got {ridges[bad].flat[0]:g}; "
-            "alpha = 0 is the least there is"
-        )
-    return np.broadcast_to(ridges.astype(np.float64), (targets,))
+    return np.broadcast_to(ridges, (targets,))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
+from mercer.data.columns import take_rows
 from mercer.engine import chain
 from mercer.gram.knots import Knots
 from mercer.gram.line import Line, line_of
@@ -124,6 +125,18 @@ class ChainGram(StreamedGram):
         if self.is_rooted:
             return chain.multiply_lengths(np.append(self.root, self.knots.gaps), Z)
         return chain.multiply_decays(self._bends[0], Z)
+
+    def at(self, rows: NDArray[np.intp]) -> Any:
+        """Return some of the rows, as an `Interpolant` takes them."""
+        return take_rows(self.X, rows)
+
+    def on(self, rows: NDArray[np.intp]) -> ChainGram:
+        """Return the Gram matrix of some of the rows."""
+        X = self.at(rows)
+        column = self.line.column(X)
+        if column is None:
+            raise ValueError("the kernel reads one column, and these rows have several")
+        return ChainGram(self.kernel, self.line, X, column, self.memory)
 
     def interpolant(self, f: Vector, level: Any = 0.0) -> Interpolant:
         """Return the function of the kernel's space that is f + level at the knots.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
+from mercer.estimators.rows import checked_ridges
 from mercer.gram import is_precomputed
 from mercer.kernels import Gaussian, Kernel, Sum, as_kernel
 
@@ -27,6 +28,9 @@ def candidates(kernels: Any) -> list[Kernel]:
     """
     if kernels is None:
         return [Gaussian("median")]
+    if isinstance(kernels, Iterator):
+        # A copy of the estimator, and another fit, would find it used up.
+        raise ValueError(f"kernels must be a list, which can be read twice, got {kernels!r}")
     if isinstance(kernels, Mapping):
         found = list(_from_grid(kernels))
     elif isinstance(kernels, Iterable) and not isinstance(kernels, str):
@@ -35,6 +39,12 @@ def candidates(kernels: Any) -> list[Kernel]:
         found = [as_kernel(kernels)]
     if not found:
         raise ValueError(f"kernels must hold at least one kernel, got {kernels!r}")
+    finished = [is_precomputed(kernel) for kernel in found]
+    if any(finished) and not all(finished):
+        raise ValueError(
+            f"kernels must read the same rows, but {found[finished.index(True)]} reads a finished "
+            f"Gram matrix and {found[finished.index(False)]} does not; choose among one sort"
+        )
     return found
 
 
@@ -75,11 +85,7 @@ def ridges(alphas: Any, diagonal: Array, weights: Array) -> Array:
     if alphas is None:
         unit = float(np.average(diagonal, weights=weights))
         return ALPHAS * (unit if unit > 0.0 else 1.0)
-    values = np.asarray(alphas)
-    if values.dtype.kind not in "fiu" or values.ndim > 1 or values.size == 0:
+    values = checked_ridges(alphas, "alphas", "a number or a list of numbers")
+    if values.ndim > 1 or values.size == 0:
         raise ValueError(f"alphas must be a number or a list of numbers, got {alphas!r}")
-    values = np.atleast_1d(values).astype(np.float64)
-    bad = ~np.isfinite(values) | (values < 0.0)
-    if bad.any():
-        raise ValueError(f"alphas must be finite and not negative, got {values[bad][0]:g}")
-    return values
+    return np.atleast_1d(values)

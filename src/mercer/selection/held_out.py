@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.selection.sources import Held
 from mercer.selection.splits import Splits
-from mercer.solvers import RidgePath
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 
 def held_out_errors(
-    K: Array, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
+    held: Held, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
 ) -> Array:
     """Return y minus the prediction of the fit without the fold, at every test row.
 
     Parameters
     ----------
-    K : array of shape (n, n)
-        The Gram matrix; it is overwritten.
+    held : Held
+        What fits are made from; it may be overwritten.
     y : array of shape (n, targets)
         The targets.
     weights : array of shape (n,)
@@ -36,36 +39,47 @@ def held_out_errors(
     array of shape (alphas, test rows, targets)
         In the order of ``splits.tested``.
     """
-    if not by_identity(splits, len(alphas)):
-        return _by_training_sets(K, y, weights, alphas, fit_intercept, splits)
-    fits = RidgePath(K, weights, fit_intercept).at(y, alphas)
     if splits.are_single:
-        return fits.leave_one_out()[:, splits.tested]
-    return np.concatenate([fits.leave_out(test) for _, test in splits.pairs or ()], axis=1)
+        errors = held.path(weights, fit_intercept).at(y, alphas).leave_one_out()
+        return errors if splits.pairs is None else errors[:, splits.tested]
+    folds = _by_folds(held, y, weights, alphas, fit_intercept, splits)
+    return np.concatenate([errors for _, errors in folds], axis=1)
 
 
-def by_identity(splits: Splits, alphas: int) -> bool:
-    """Whether the identity e_S = B_SS^-1 a_S serves, and costs less than a path for each fold.
-
-    The identity needs the reduction of all rows with Q, 8/3 n^3, and for every alpha the blocks
-    B_SS; a path of its own needs no Q, 4/3 n^3 of the training rows.
-    """
-    if not splits.are_complements:
-        return False
-    if splits.are_single:
-        return True
-    sizes = splits.sizes.astype(np.float64)
-    blocks = 8 / 3 * splits.n**3 + alphas * (splits.n * sizes**2 + sizes**3 / 3).sum()
-    paths = 4 / 3 * ((splits.n - sizes) ** 3).sum()
-    return bool(blocks <= paths)
-
-
-def _by_training_sets(
-    K: Array, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
+def held_out_losses(
+    held: Held, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
 ) -> Array:
-    errors = []
-    for train, test in splits.pairs or ():
-        path = RidgePath(K[np.ix_(train, train)], weights[train], fit_intercept)
-        a, b = path.at(y[train], alphas).coefficients()
-        errors.append(y[test] - K[np.ix_(test, train)] @ a - b[:, None])
-    return np.concatenate(errors, axis=1)
+    """Return the weighted mean of the squared errors of all test rows, of shape (alphas, targets).
+
+    The parameters are those of `held_out_errors`, whose result is never there as a whole where
+    structure spares it.
+    """
+    if splits.pairs is None:
+        return held.path(weights, fit_intercept).at(y, alphas).losses()
+    if splits.are_single:
+        errors = held_out_errors(held, y, weights, alphas, fit_intercept, splits)
+        return _squares(errors, weights[splits.tested]) / weights[splits.tested].sum()
+    total = np.zeros((len(alphas), y.shape[1]))
+    for test, errors in _by_folds(held, y, weights, alphas, fit_intercept, splits):
+        total += _squares(errors, weights[test])
+    return total / weights[splits.tested].sum()
+
+
+def _by_folds(
+    held: Held, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
+) -> Iterator[tuple[Rows, Array]]:
+    """Yield the test rows of every fold with their errors."""
+    pairs = splits.pairs or ()
+    if held.by_identity(splits, len(alphas)):
+        fits = held.path(weights, fit_intercept).at(y, alphas)
+        for _, test in pairs:
+            yield test, fits.leave_out(test)
+        return
+    for train, test in pairs:
+        part, others = held.split(train, test)
+        fits = part.path(weights[train], fit_intercept).at(y[train], alphas)
+        yield test, y[test] - fits.predicted(others)
+
+
+def _squares(errors: Array, weights: Array) -> Array:
+    return np.asarray(np.einsum("mit,mit,i->mt", errors, errors, weights))

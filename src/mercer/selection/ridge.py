@@ -14,6 +14,7 @@ from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
 from mercer.estimators.rows import checked_training, checked_weights, kernel_for
 from mercer.kernels import Kernel
+from mercer.selection.costs import entry_work
 from mercer.selection.grid import are_precomputed, around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table
 from mercer.selection.scoring import Scores
@@ -39,10 +40,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernels : list, dict, Kernel or str, optional
-        The kernels to choose from: a list of kernels, expressions, names or functions; one of
-        them; or a grid of parameters such as ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian,
-        or of the kernel under the key ``"kernel"``. By default Gaussians of 8 length scales, from
-        1/4 to 4 times the median distance.
+        The kernels to choose from: a list of kernels, expressions, names or functions, and not a
+        generator, which one fit would use up; one of them; or a grid of parameters such as
+        ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian, or of the kernel under the key
+        ``"kernel"``. By default Gaussians of 8 length scales, from 1/4 to 4 times the median
+        distance.
     alphas : list of float, optional
         The ridges to choose from. By default 30, from 1e-6 to 1e2 times the weighted mean of
         k(x, x) over the training rows.
@@ -91,9 +93,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     -----
     A rule such as ``"median"`` is resolved once, on all training rows.
 
-    Beyond 4000 rows of positive weight several kernels are tried on a random sample of 3000 of
-    them, with alpha over the sum of the weights kept. The best kernel then has all its alphas
-    tried on all rows: one reduction, which costs no more than three Cholesky inverses.
+    A kernel with few explicit features, such as `Linear`, takes memory for those alone, and one on
+    points of a line, such as `Exponential` of one column, for a few numbers per row.
+
+    With other kernels among them, beyond 4000 rows of positive weight several are tried on a random
+    sample of 3000 of them, with alpha over the sum of the weights kept. The best kernel then has
+    all its alphas tried on all rows: one reduction, which costs no more than three Cholesky
+    inverses.
     """
 
     def __init__(
@@ -219,7 +225,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.kernels is None:
             kernels = around(kernels[0])
         alphas = [ridges(self.alphas, k.diagonal(search.X), search.weights) for k in kernels]
-        if len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1:
+        # What is tried on all rows takes no longer than the largest matrix that is.
+        work, _ = entry_work(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
+        is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
+        if is_small or search.is_quick(kernels, alphas, work):
             return [Round(kernels, alphas, search.scored(kernels, alphas), len(search))]
         random = check_random_state(self.random_state)
         rows = np.sort(random.choice(len(search), SAMPLE, replace=False))

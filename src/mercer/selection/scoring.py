@@ -58,6 +58,10 @@ class Scores:
     @classmethod
     def of(cls, scoring: Any, per_target: bool, is_weighted: bool, is_single: bool) -> Scores:
         """Return the scores that a name or a function means."""
+        if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+            raise ValueError(
+                f"scoring must be one scorer, by its name or as a function, got {scoring!r}"
+            )
         scorer = None if scoring is None else check_scoring(HeldOut(), scoring=scoring)
         return cls(scorer, per_target, is_weighted, is_single)
 
@@ -67,8 +71,7 @@ class Scores:
         The shape is (alphas, targets) with a score per target, else (alphas, 1).
         """
         if self.scorer is None:
-            shares = weights / weights.sum()
-            return self.of_losses(np.einsum("mit,mit,i->mt", errors, errors, shares))
+            raise ValueError("errors are scored by a scorer, and losses without one")
         options = {"sample_weight": weights} if self._passes_weights else {}
         targets = np.arange(y.shape[1])
         together = targets[:, None] if self.per_target else targets[None]

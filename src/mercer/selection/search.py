@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,17 +17,24 @@ from mercer.engine.threads import thread_count
 from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.estimators.rows import training_subset
-from mercer.gram import Gram, shared_grams
+from mercer.gram import shared_grams
 from mercer.kernels import Kernel
-from mercer.selection.held_out import held_out_errors
+from mercer.selection.held_out import held_out_errors, held_out_losses
+from mercer.selection.pool import in_pool
 from mercer.selection.scoring import Scores
+from mercer.selection.sources import (
+    Chain,
+    EntrySource,
+    FeatureSource,
+    Source,
+    entry_bytes,
+    structured_source,
+)
 from mercer.selection.splits import Splits
-from mercer.solvers import RidgePath
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-ENTRY_BYTES = 8
 # Rows below which one kernel is not worth the threads of the BLAS.
 ROWS_FOR_THREADS = 1000
 
@@ -81,35 +87,49 @@ class Search:
 
     def scored(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Array]:
         """Return the scores of every kernel with its alphas, of shape (alphas, columns) each."""
-        at_once = min(thread_count(), len(kernels), self._room)
-        spare = self.memory - at_once * self._bytes
-        grams = shared_grams(kernels, self.X, self.memory, spare)
+        sources = self._sources(kernels, alphas)
+        at_once = min(thread_count(), len(kernels), self._room(sources))
         # Several kernels side by side keep the processors busy without waiting for each other, as
         # the threads of the BLAS do in every product, the longer the smaller it is.
         is_coarse = len(kernels) > 1 or len(self) < ROWS_FOR_THREADS
         limit = threadpool_limits(1, "blas") if is_coarse else nullcontext()
-        with limit, ThreadPoolExecutor(at_once) as pool:
-            jobs = [
-                pool.submit(self._scored, gram, kernel, ridges)
-                for gram, kernel, ridges in zip(grams, kernels, alphas, strict=True)
-            ]
-            try:
-                return [job.result() for job in jobs]
-            finally:
-                pool.shutdown(cancel_futures=True)
+        jobs = list(zip(sources, kernels, alphas, strict=True))
+        with limit:
+            return in_pool(lambda job: self._scored(*job), jobs, at_once)
 
-    def _scored(self, gram: Gram, kernel: Kernel, alphas: Array) -> Array:
+    def is_quick(self, kernels: Sequence[Kernel], alphas: Sequence[Array], work: float) -> bool:
+        """Whether structure spares every kernel its matrix and more than so many steps."""
+        return all(
+            source is not None and source.work <= work
+            for source in map(self._structured, kernels, alphas)
+        )
+
+    def _structured(self, kernel: Kernel, alphas: Array) -> FeatureSource | Chain | None:
+        return structured_source(kernel, self.X, self.y, self.splits, len(alphas), self.memory)
+
+    def _sources(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Source]:
+        """Return where the fits of every kernel come from, entries shared where they are needed."""
+        structured = [self._structured(k, a) for k, a in zip(kernels, alphas, strict=True)]
+        others = [k for k, source in zip(kernels, structured, strict=True) if source is None]
+        needed = entry_bytes(len(self), self.splits)
+        spare = self.memory - min(thread_count(), len(others)) * needed
+        grams = iter(shared_grams(others, self.X, self.memory, spare) if others else ())
+        return [EntrySource(next(grams), needed) if s is None else s for s in structured]
+
+    def _scored(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
         try:
+            held = source.held()
             if self.splits is None:
-                path = RidgePath(gram.fresh(), self.weights, self.fit_intercept)
-                return self.scores.of_losses(path.at(self.y, alphas).generalised())
-            errors = held_out_errors(
-                gram.fresh(), self.y, self.weights, alphas, self.fit_intercept, self.splits
-            )
+                fits = held.path(self.weights, self.fit_intercept).at(self.y, alphas)
+                return self.scores.of_losses(fits.generalised())
+            rows = (held, self.y, self.weights, alphas, self.fit_intercept, self.splits)
+            if self.scores.scorer is None:
+                return self.scores.of_losses(held_out_losses(*rows))
+            errors = held_out_errors(*rows)
         except NotPositiveError as failure:
             raise self._reason(kernel, float(alphas[failure.position])) from None
         tested = self.splits.tested
-        X = None if self.scores.scorer is None else training_subset(self.reader, self.X, tested)
+        X = training_subset(self.reader, self.X, tested)
         return self.scores(errors, X, self.y[tested], self.weights[tested])
 
     def _reason(self, kernel: Kernel, alpha: float) -> Exception:
@@ -124,18 +144,13 @@ class Search:
             "out; raise the smallest of alphas"
         )
 
-    @property
-    def _bytes(self) -> int:
-        """The memory for one kernel: its Gram matrix, and beside it Q or the rows of a fold."""
-        return (1 if self.splits is None else 2) * ENTRY_BYTES * len(self) ** 2
-
-    @property
-    def _room(self) -> int:
-        """The number of kernels for which there is memory at the same time, at least one."""
-        if self._bytes > self.memory:
+    def _room(self, sources: Sequence[Source]) -> int:
+        """Return for how many kernels there is memory at the same time, at least one."""
+        needed = max(source.bytes for source in sources)
+        if needed > self.memory:
             hint = "" if self.splits is None else ", or use cv='gcv', which needs half as much"
             raise MemoryLimitError(
-                f"choosing on {len(self)} rows needs {gigabytes(self._bytes)} but the limit is "
+                f"choosing on {len(self)} rows needs {gigabytes(needed)} but the limit is "
                 f"{gigabytes(self.memory)}; raise memory= or use fewer rows{hint}"
             )
-        return self.memory // self._bytes
+        return self.memory // needed

@@ -61,7 +61,7 @@ class Splits:
     @property
     def are_single(self) -> bool:
         """Whether every pair tests one row by all others."""
-        return self.pairs is None or (self.are_complements and bool((self.sizes == 1).all()))
+        return self.pairs is None or (bool((self.sizes == 1).all()) and self.are_complements)
 
     def on(self, rows: Rows) -> Splits:
         """Return the splits of some of the rows, numbered anew."""

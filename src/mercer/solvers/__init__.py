@@ -3,11 +3,13 @@
 from mercer.solvers.banded import Banded, ChainSolution
 from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
+from mercer.solvers.chain_path import ChainPath
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.choose import as_solver
 from mercer.solvers.components import Components, component_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.feature_path import FeaturePath
 from mercer.solvers.path import Fits, RidgePath
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.primal import Primal
@@ -19,11 +21,13 @@ __all__ = [
     "Banded",
     "Bordered",
     "Certificate",
+    "ChainPath",
     "ChainSolution",
     "Cholesky",
     "Components",
     "ConjugateGradient",
     "Eigen",
+    "FeaturePath",
     "Fits",
     "NegativeForm",
     "Pivots",

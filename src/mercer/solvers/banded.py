@@ -170,11 +170,12 @@ class ChainSystem:
 
     def solve(self) -> tuple[Array, Array, Array, Array]:
         """Return a of the rows, f of the knots, offsets and levels, for all targets."""
-        a, f, b, level = zip(*in_threads(self._solve, range(len(self.y))), strict=True)
+        jobs = list(enumerate(self.problem.alpha))
+        a, f, b, level = zip(*in_threads(lambda job: self.solved(*job), jobs), strict=True)
         return _side_by_side(a), _side_by_side(f), np.array(b), np.array(level)
 
-    def _solve(self, k: int) -> tuple[Array, Array, float, float]:
-        alpha = self.problem.alpha[k]
+    def solved(self, k: int, alpha: float) -> tuple[Array, Array, float, float]:
+        """Return a of the rows, f of the knots, offset and level of one target at this ridge."""
         f, a, b = self.network.solve(self.y[k], float(self._per_alpha(alpha)))
         if self.gram.factor != 1.0:
             a /= self.gram.factor
@@ -192,6 +193,12 @@ class ChainSystem:
         """Return sum_i w_i e_i^2 for every ridge; write e, in ascending order, if asked to."""
         per_alpha = self._per_alpha(alphas)
         return self.network.held_out(self.y[k], self.steps[k], self.rows, per_alpha, residuals)
+
+    def generalised(self, k: int, alphas: Any) -> Array:
+        """Return the criterion of generalised cross-validation for every ridge."""
+        per_alpha = self._per_alpha(alphas)
+        ratios = self.network.generalised(self.y[k], self.steps[k], self.rows, per_alpha)
+        return np.asarray(len(self.problem.y) ** 2 / self.problem.weights.sum() * ratios)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def proved(self, a: Array, b: Array) -> tuple[Array, Array]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import ChainGram, Gram
-from mercer.solvers.banded import Banded
+from mercer.gram import ChainGram, Gram, LowRankGram
 from mercer.solvers.bordered import Bordered, RidgeProblem
+from mercer.solvers.chain_path import ChainPath
 from mercer.solvers.cholesky import factored
+from mercer.solvers.feature_path import FeaturePath, FeatureSmoother
 from mercer.solvers.triangles import TwoTriangles
 
 Array = NDArray[np.float64]
@@ -22,10 +24,13 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     """Return e_i = y_i minus the prediction at x_i of the fit without row i, (n, targets).
 
     It is a_i / B_ii, with the diagonal of B = A^-1 - U S^-1 U' from one inverse for every
-    distinct alpha, or from the recurrences of a chain; no fit is repeated.
+    distinct alpha, from the recurrences of a chain, or from the singular values of features that
+    are fewer than the rows; no fit is repeated.
     """
     if isinstance(gram, ChainGram):
-        return _on_a_chain(gram, problem)
+        return _on_path(ChainPath(gram, problem.weights, problem.fit_intercept), problem)
+    if has_few_features(gram):
+        return _on_path(_feature_path(gram, problem), problem)
     matrix = TwoTriangles(gram.fresh())
     residuals = np.empty_like(problem.y)
     for alpha, targets in problem.by_alpha():
@@ -36,11 +41,30 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     return residuals
 
 
-def _on_a_chain(gram: ChainGram, problem: RidgeProblem) -> Array:
+def smoothers(gram: Gram, problem: RidgeProblem) -> Iterator[Smoother | FeatureSmoother]:
+    """Yield the fit as a linear map of the targets, for every distinct alpha."""
+    if not has_few_features(gram):
+        yield from Smoother.of(gram, problem)
+        return
+    path = _feature_path(gram, problem)
+    for alpha, targets in problem.by_alpha():
+        yield FeatureSmoother(path, alpha, targets)
+
+
+def has_few_features(gram: Gram) -> TypeGuard[LowRankGram]:
+    """Whether a Gram matrix has features, fewer than rows: else its entries take no more room."""
+    return isinstance(gram, LowRankGram) and gram.F.shape[1] < len(gram)
+
+
+def _feature_path(gram: LowRankGram, problem: RidgeProblem) -> FeaturePath:
+    return FeaturePath(gram.F, problem.weights, problem.fit_intercept, gram.memory)
+
+
+def _on_path(path: ChainPath | FeaturePath, problem: RidgeProblem) -> Array:
     residuals = np.empty_like(problem.y)
     for alpha, targets in problem.by_alpha():
-        some = replace(problem, y=problem.y[:, targets], alpha=problem.alpha[targets])
-        residuals[:, targets] = Banded().leave_one_out(gram, some, [alpha])[0]
+        fits = path.at(problem.y[:, targets], np.array([alpha]))
+        residuals[:, targets] = fits.leave_one_out()[0]
     return residuals
 
 
@@ -134,7 +158,9 @@ def jackknife_plus(
         The share of new targets to cover.
     """
     n = len(residuals)
-    without = predicted - weights * residuals[:, None]
+    # A row without which nothing is determined widens both ends, wherever it would move them.
+    steps = np.where(np.isfinite(residuals), residuals, 0.0)
+    without = predicted - weights * steps[:, None]
     spread = np.abs(residuals)[:, None]
     low = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))
     high = int(np.ceil(coverage * (n + 1) - 1e-9))

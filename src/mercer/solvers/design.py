@@ -80,6 +80,10 @@ class Design:
         """Return b = mean(y) - m'theta."""
         return np.asarray(means - self._means @ theta)
 
+    def moved(self, F: Any) -> Array:
+        """Return the features of other rows minus the means m, dense, of shape (rows, p)."""
+        return _dense(F) - self._means
+
     def centred(self, V: Array) -> Array:
         """Return vectors on the weighted rows without their part along W^(1/2) 1, the offset's."""
         if self._unit is None:

@@ -105,6 +105,17 @@ class Fits:
             offset = offset - fitted * (self.path.unit / np.linalg.norm(self.path.roots))
         return self.path.roots[:, None] * self._coefficients, offset
 
+    def predicted(self, K: Array) -> Array:
+        """Return f(x) + b for the rows k_x of `K`, of shape (alphas, rows, targets)."""
+        a, b = self.coefficients()
+        return np.asarray(K @ a + b[:, None])
+
+    def losses(self) -> Array:
+        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
+        errors = self.leave_one_out()
+        shares = self.path.roots**2 / (self.path.roots**2).sum()
+        return np.asarray(np.einsum("mit,mit,i->mt", errors, errors, shares))
+
     def leave_one_out(self) -> Array:
         """Return e_i = a_i / B_ii, what the fit without row i misses there, (alphas, n, targets).
 

@@ -59,7 +59,7 @@ class Primal:
                 "use the solver 'cholesky' or 'eigen'"
             )
         design = design_of(gram.F, problem.weights, problem.fit_intercept)
-        _check_norms(design)
+        check_norms(design)
         factors = _Factors(design, gram.memory)
         y, means = design.targets(problem.y)
         theta = np.empty((design.shape[1], y.shape[1]))
@@ -117,11 +117,7 @@ class _Factors:
         scale = np.where(self.design.norms > 0.0, self.design.norms, 1.0) if p <= n else np.ones(p)
         singular = SingularValues.of(self.design, scale, self.memory)
         if len(singular.s) < self.design.rank_at_most:
-            raise ValueError(
-                "alpha = 0 is least squares, which needs features of full rank, but these "
-                f"{n} x {p} have the numerical rank {len(singular.s)} of "
-                f"{self.design.rank_at_most}; use alpha > 0 or drop what is repeated"
-            )
+            raise deficient(self.design, len(singular.s))
         return singular.fit(alpha, y)
 
     @cached_property
@@ -231,6 +227,17 @@ class SingularValues(NamedTuple):
             return Fit(theta, U @ (c / (s * s + alpha)) + rest / alpha, gap, 0)
 
 
-def _check_norms(design: Design) -> None:
+def deficient(design: Design, rank: int) -> ValueError:
+    """Return the refusal of least squares in features of too low a rank."""
+    n, p = design.shape
+    return ValueError(
+        "alpha = 0 is least squares, which needs features of full rank, but these "
+        f"{n} x {p} have the numerical rank {rank} of {design.rank_at_most}; use alpha > 0 or "
+        "drop what is repeated"
+    )
+
+
+def check_norms(design: Design) -> None:
+    """Refuse features whose squares are no numbers."""
     if not np.isfinite(design.norms @ design.norms):
         raise ValueError("the squares of the features overflow; scale the columns")

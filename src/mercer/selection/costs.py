@@ -1,0 +1,54 @@
+"""What held-out errors cost by each way to them, in multiplications of a matrix product."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.selection.splits import Splits
+
+# What a singular value decomposition takes for every entry of the features and every feature.
+DECOMPOSITION = 6.0
+# What the recurrences on a chain take for every knot and ridge, several ridges at once or one at a
+# time, and what it takes to start them.
+KNOT_AT_ONCE, KNOT, START = 100.0, 500.0, 3e6
+
+
+def entry_work(n: int, splits: Splits | None, alphas: int) -> tuple[float, float]:
+    """Return the work with all entries by one path, and by a path for each fold.
+
+    One path serves by the identity e_S = B_SS^-1 a_S, if it does, and needs the reduction of all
+    rows with Q, 8/3 n^3, and for every alpha the blocks B_SS; a path of its own needs no Q, 4/3 n^3
+    of the training rows, as generalised cross-validation does.
+    """
+    if splits is None:
+        return 4 / 3 * n**3, np.inf
+    if splits.are_single:
+        return 8 / 3 * n**3, np.inf
+    sizes = splits.sizes.astype(np.float64)
+    trained = np.array([len(train) for train, _ in splits.pairs or ()], np.float64)
+    parts = float(4 / 3 * (trained**3).sum())
+    if not splits.are_complements:
+        return np.inf, parts
+    return 8 / 3 * n**3 + alphas * float((n * sizes**2 + sizes**3 / 3).sum()), parts
+
+
+def feature_work(shape: tuple[int, int], splits: Splits | None, alphas: int) -> tuple[float, float]:
+    """Return the work with (n, p) features by one path, and by a path for each fold."""
+    n, p = shape
+    whole = DECOMPOSITION * n * p**2
+    if splits is None or splits.are_single:
+        return whole, np.inf
+    sizes = splits.sizes.astype(np.float64)
+    trained = sum(len(train) for train, _ in splits.pairs or ())
+    parts = DECOMPOSITION * trained * p**2
+    if not splits.are_complements:
+        return np.inf, parts
+    return whole + alphas * float((p * sizes**2 + sizes**3 / 3).sum()), parts
+
+
+def chain_work(shape: tuple[int, int], splits: Splits | None, alphas: int) -> float:
+    """Return the work on a chain for targets of shape (n, targets)."""
+    n, targets = shape
+    if splits is None or splits.are_single:
+        return START + targets * alphas * KNOT_AT_ONCE * n
+    return len(splits.sizes) * (START + targets * alphas * (KNOT * n + START / 10))

@@ -1,0 +1,37 @@
+"""Jobs on several threads that Ctrl-C ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+# Seconds between two looks at whether Ctrl-C was pressed.
+LOOK = 0.2
+
+
+def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> list[Result]:
+    """Return what `run` makes of every job, in their order.
+
+    The first error drops the jobs that have not begun and is raised when the others are done.
+    Ctrl-C is answered at once: a job that runs then goes on unseen to its end, since nothing can
+    stop it from outside.
+    """
+    pool = ThreadPoolExecutor(threads)
+    try:
+        futures = [pool.submit(run, job) for job in jobs]
+        waiting, failure = set(futures), None
+        while waiting and failure is None:
+            # With a timeout, since a plain wait does not hear Ctrl-C on every system.
+            done, waiting = wait(waiting, LOOK, FIRST_EXCEPTION)
+            failure = next((f.exception() for f in futures if f in done and f.exception()), None)
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown(cancel_futures=True)
+    if failure is not None:
+        raise failure
+    return [future.result() for future in futures]

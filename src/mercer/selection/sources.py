@@ -1,0 +1,195 @@
+"""Where the fits of a kernel come from: all entries, few features, or a chain of knots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.estimators.plan import FEATURE_BYTES, few_features
+from mercer.gram import ChainGram, FeatureGram, Gram, chain_of, is_precomputed
+from mercer.kernels import Kernel
+from mercer.selection.costs import chain_work, entry_work, feature_work
+from mercer.selection.splits import Splits
+from mercer.solvers import ChainPath, FeaturePath, RidgePath
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+ENTRY_BYTES = 8
+# Arrays of n numbers that a chain takes, and each of its targets.
+CHAIN_ARRAYS, TARGET_ARRAYS = 10, 4
+
+
+class Fits(Protocol):
+    """Ridge fits for every alpha, with what they miss of rows held out."""
+
+    def predicted(self, others: Any) -> Array:
+        """Return the predictions at other rows, of shape (alphas, rows, targets)."""
+
+    def leave_one_out(self) -> Array:
+        """Return the errors of every row held out, of shape (alphas, n, targets)."""
+
+    def losses(self) -> Array:
+        """Return the weighted mean of their squares, of shape (alphas, targets)."""
+
+    def leave_out(self, rows: Rows) -> Array:
+        """Return the errors of the rows held out together, of shape (alphas, rows, targets)."""
+
+    def generalised(self) -> Array:
+        """Return the criterion of generalised cross-validation, of shape (alphas, targets)."""
+
+
+class Path(Protocol):
+    """Ridge problems on the same rows that differ in alpha and targets only."""
+
+    def at(self, y: Array, alphas: Array) -> Fits:
+        """Return the fits to targets of shape (n, targets) for every alpha."""
+
+
+class Held(Protocol):
+    """What fits to the rows, and to parts of them, are made from."""
+
+    def path(self, weights: Array, fit_intercept: bool) -> Path:
+        """Return the path of all rows; what is held may be overwritten."""
+
+    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+        """Return what is held of some rows, and what `Fits.predicted` takes for others."""
+
+    def by_identity(self, splits: Splits, alphas: int) -> bool:
+        """Whether the errors of folds come from one path, which costs less than one for each."""
+
+
+class Source(Protocol):
+    """A kernel on rows before anything of their size is computed."""
+
+    @property
+    def bytes(self) -> int:
+        """The memory it will take."""
+
+    def held(self) -> Held:
+        """Return what fits are made from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """The entries of the Gram matrix K, of shape (n, n)."""
+
+    K: Array
+
+    def path(self, weights: Array, fit_intercept: bool) -> Path:
+        return RidgePath(self.K, weights, fit_intercept)
+
+    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+        return Entries(self.K[np.ix_(train, train)]), self.K[np.ix_(test, train)]
+
+    def by_identity(self, splits: Splits, alphas: int) -> bool:
+        whole, parts = entry_work(len(self.K), splits, alphas)
+        return whole <= parts
+
+
+@dataclass(frozen=True, eq=False)
+class EntrySource:
+    """A Gram matrix whose n x n entries are reduced."""
+
+    gram: Gram
+    bytes: int
+
+    def held(self) -> Held:
+        return Entries(self.gram.fresh())
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The explicit features F, of shape (n, p), and the limit in bytes for their decomposition."""
+
+    F: Any
+    memory: int
+
+    def path(self, weights: Array, fit_intercept: bool) -> Path:
+        return FeaturePath(self.F, weights, fit_intercept, self.memory)
+
+    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+        return Features(self.F[train], self.memory), self.F[test]
+
+    def by_identity(self, splits: Splits, alphas: int) -> bool:
+        whole, parts = feature_work(self.F.shape, splits, alphas)
+        return whole <= parts
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSource:
+    """A kernel with few explicit features, whose singular values serve every alpha."""
+
+    kernel: Kernel
+    X: Any
+    memory: int
+    bytes: int
+    work: float
+
+    def held(self) -> Held:
+        return Features(FeatureGram(self.kernel, self.X, self.memory).F, self.memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Points on a line, whose fits take O(n) for every alpha; source and held in one."""
+
+    gram: ChainGram
+    bytes: int
+    work: float
+
+    def held(self) -> Held:
+        return self
+
+    def path(self, weights: Array, fit_intercept: bool) -> Path:
+        return ChainPath(self.gram, weights, fit_intercept)
+
+    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+        return replace(self, gram=self.gram.on(train)), self.gram.at(test)
+
+    def by_identity(self, splits: Splits, alphas: int) -> bool:
+        return splits.are_complements
+
+
+def structured_source(
+    kernel: Kernel, X: Any, y: Array, splits: Splits | None, alphas: int, memory: int
+) -> FeatureSource | Chain | None:
+    """Return a source that needs no n x n entries and costs less, or None if there is none.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, with numbers for parameters.
+    X : rows
+        An array, CSR matrix or table.
+    y : array of shape (n, targets)
+        The targets.
+    splits : Splits, optional
+        The folds; None is generalised cross-validation.
+    alphas : int
+        The number of ridges.
+    memory : int
+        The limit in bytes.
+    """
+    if is_precomputed(kernel):
+        return None
+    n, targets = y.shape
+    p = few_features(kernel, X, n, memory)
+    if p is not None:
+        work = min(feature_work((n, p), splits, alphas))
+        return FeatureSource(kernel, X, memory, FEATURE_BYTES * n * p, work)
+    work = chain_work(y.shape, splits, alphas)
+    if work > min(entry_work(n, splits, alphas)) and entry_bytes(n, splits) <= memory:
+        return None
+    chain = chain_of(kernel, X, memory)
+    if chain is None:
+        return None
+    return Chain(chain, ENTRY_BYTES * n * (CHAIN_ARRAYS + TARGET_ARRAYS * targets), work)
+
+
+def entry_bytes(n: int, splits: Splits | None) -> int:
+    """Return the memory for a Gram matrix, and beside it Q or the rows of a fold."""
+    return (1 if splits is None else 2) * ENTRY_BYTES * n**2

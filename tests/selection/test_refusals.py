@@ -1,0 +1,89 @@
+"""What KernelRidgeCV cannot choose from is refused in a line that says why."""
+
+import numpy as np
+import pytest
+
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.kernels import FromFunction, Linear
+from mercer.selection import KernelRidgeCV
+
+N = 50
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv"])
+def test_one_row_is_refused(cv):
+    with pytest.raises(ValueError, match=r"n_samples = 1 .* give at least 2"):
+        KernelRidgeCV(cv=cv).fit([[0.0]], [1.0])
+    with pytest.raises(ValueError, match=r"n_samples = 1 .* give at least 2"):
+        KernelRidgeCV(cv=cv).fit([[0.0], [1.0]], [1.0, 2.0], [1.0, 0.0])
+
+
+def test_fewer_rows_than_folds_are_refused(X, y):
+    with pytest.raises(ValueError, match=r"n_splits=5 greater than the number of samples"):
+        KernelRidgeCV(cv=5).fit(X[:4], y[:4])
+
+
+def test_a_fold_without_training_rows_is_refused(X, y):
+    with pytest.raises(ValueError, match="leaves no row of positive weight to train on"):
+        KernelRidgeCV(cv=[([0, 1], [2, 3])]).fit(X, y, (np.arange(N) > 1).astype(float))
+    with pytest.raises(ValueError, match="holds out no row of positive weight"):
+        KernelRidgeCV(cv=[([2, 3], [0, 1])]).fit(X, y, (np.arange(N) > 1).astype(float))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (dict(cv="jackknife"), r"cv must be 'loo', 'gcv', .* got 'jackknife'"),
+        (dict(cv="gcv", scoring="r2"), "cv='gcv' predicts no held-out rows"),
+        (dict(alphas=[]), r"alphas must be a number or a list of numbers, got \[\]"),
+        (dict(alphas=[1.0, -2.0]), "alphas must be finite and not negative, got -2"),
+        (dict(alphas=[np.nan]), "alphas must be finite and not negative, got nan"),
+        (dict(alphas="many"), "alphas must be a number or a list of numbers, got 'many'"),
+        (dict(kernels=[]), "kernels must hold at least one kernel"),
+        (dict(kernels=iter(["linear"])), "kernels must be a list, which can be read twice, got <"),
+        (
+            dict(kernels=["linear", "precomputed"]),
+            r"kernels must read .* precomputed\(\) reads a f",
+        ),
+        (dict(scoring=["r2"]), r"scoring must be one scorer, .* got \['r2'\]"),
+        (dict(kernels="no such kernel"), "no kernel has this name"),
+        (dict(kernels={"lenght_scale": [1.0]}), "did you mean 'length_scale'"),
+        (dict(scoring="no such score"), "no such score"),
+        (dict(memory="much"), "memory must be"),
+    ],
+    ids=str,
+)
+def test_settings_that_mean_nothing_are_refused(X, y, settings, said):
+    with pytest.raises(ValueError, match=said):
+        KernelRidgeCV(**settings).fit(X, y)
+
+
+def test_weights_that_are_all_zero_are_refused(X, y):
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        KernelRidgeCV().fit(X, y, np.zeros(N))
+
+
+def test_a_singular_candidate_is_refused_with_the_reason(X, y):
+    with pytest.raises(ValueError, match=r"needs an invertible|singular to working"):
+        KernelRidgeCV(FromFunction(lambda A, B: A @ B.T), [1.0, 0.0]).fit(X, y)
+
+
+def test_least_squares_in_features_of_low_rank_is_refused_with_the_rank(X, y):
+    with pytest.raises(ValueError, match=r"alpha = 0 .* 50 x 4 have the numerical rank 2 of 4"):
+        KernelRidgeCV(Linear(), [1.0, 0.0]).fit(np.hstack([X, X]), y)
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 5])
+def test_an_indefinite_matrix_is_refused_with_its_witness(cv):
+    K = np.eye(20)
+    K[0, 1] = K[1, 0] = 2.0
+    with pytest.raises(IndefiniteKernelError) as refusal:
+        KernelRidgeCV("precomputed", [10.0, 0.01], cv=cv).fit(K, np.arange(20.0))
+    witness = refusal.value.witness
+    assert witness.coefficients @ witness.points @ witness.coefficients < 0.0
+
+
+@pytest.mark.parametrize(("cv", "needed"), [("loo", "0.04 MB"), ("gcv", "0.02 MB")])
+def test_more_memory_than_allowed_is_refused(X, y, cv, needed):
+    with pytest.raises(MemoryLimitError, match=rf"needs {needed} but the limit is 0\.01 MB"):
+        KernelRidgeCV(cv=cv, memory="10KB").fit(X, y)
