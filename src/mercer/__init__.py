@@ -21,6 +21,7 @@ _HOMES = {
     "Gaussian": "mercer.kernels",
     "InverseMultiquadric": "mercer.kernels",
     "Kernel": "mercer.kernels",
+    "KernelLogisticRegression": "mercer.estimators",
     "KernelRidge": "mercer.estimators",
     "KernelRidgeCV": "mercer.selection",
     "Laplacian": "mercer.kernels",

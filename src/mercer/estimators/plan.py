@@ -93,12 +93,17 @@ def chosen_name(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) ->
     where it fits, conjugate gradients on a streamed Gram matrix.
     """
     n = len(gram)
-    p = kernel.n_features(rows)
-    if p is not None and p <= FEW_FEATURES * n and FEATURE_BYTES * n * p <= gram.memory:
+    if has_few_features(kernel, rows, gram):
         return "primal"
     if isinstance(gram, ChainGram):
         return "banded"
     return "cholesky" if 8 * n**2 <= gram.memory else "cg"
+
+
+def has_few_features(kernel: Kernel, rows: Any, gram: Gram) -> bool:
+    """Whether the kernel has explicit features, few beside the rows, that fit into the memory."""
+    n, p = len(gram), kernel.n_features(rows)
+    return p is not None and p <= FEW_FEATURES * n and FEATURE_BYTES * n * p <= gram.memory
 
 
 def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]:

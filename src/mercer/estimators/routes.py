@@ -1,4 +1,4 @@
-"""From a ridge problem to what solves it: the solver, the Gram matrix in its form, the way back."""
+"""From a problem to what solves it: the solver, the Gram matrix in its form, the way back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.estimators.plan import chosen_name
+from mercer.estimators.plan import chosen_name, has_few_features
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
     ChainGram,
@@ -19,8 +19,21 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.kernels import Kernel
-from mercer.solvers import ChainSolution, Primal, RidgeProblem, Solution, as_solver
+from mercer.solvers import (
+    ChainSolution,
+    LogisticProblem,
+    Newton,
+    NewtonCG,
+    Primal,
+    RidgeProblem,
+    Solution,
+    as_logistic_solver,
+    as_solver,
+)
 from mercer.solvers.choose import Solver
+
+# Rows times columns of scores up to which factors take no longer than to set up an iteration.
+FEW_SCORES = 500
 
 
 def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> tuple[Solver, Gram]:
@@ -49,8 +62,7 @@ def named(estimator: Any, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeP
 def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     """Return the Gram matrix in the form that a solver takes."""
     if solver.iterates and not kernel.program.is_arithmetic:
-        # Entries that Python computes are held; the other half is for the preconditioner.
-        return gram_of(kernel, rows, gram.memory, share=0.5)
+        return _held_entries(kernel, rows, gram)
     if not isinstance(solver, Primal):
         return gram
     features = features_of(kernel, rows, gram.memory)
@@ -60,6 +72,39 @@ def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
             "known to have them; use solver='cholesky' or solver='eigen'"
         )
     return features
+
+
+def logistic_route(
+    estimator: Any, kernel: Kernel, rows: Any, problem: LogisticProblem
+) -> tuple[Newton, Gram]:
+    """Return the solver of a logistic problem that an estimator names, and its Gram matrix."""
+    gram = unheld_gram_of(kernel, rows, estimator.memory)
+    name = estimator.solver
+    if isinstance(name, str) and name == "auto":
+        is_small = len(gram) * problem.columns <= FEW_SCORES
+        # A repair works on the eigenvalues of the whole matrix.
+        name = "newton" if is_small or estimator.repair is not None else "cg"
+    solver = as_logistic_solver(
+        name,
+        estimator.tol,
+        estimator.max_iter,
+        estimator.time_limit,
+        checked_seed(estimator.random_state),
+    )
+    if not isinstance(solver, NewtonCG):
+        return solver, gram
+    features = (
+        features_of(kernel, rows, gram.memory) if has_few_features(kernel, rows, gram) else None
+    )
+    if features is not None:
+        return solver, features
+    return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
+
+
+def _held_entries(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return the Gram matrix with entries that Python computes held, in half of the memory."""
+    # The other half is for the preconditioner.
+    return gram_of(kernel, rows, gram.memory, share=0.5)
 
 
 def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:

@@ -4,9 +4,11 @@ from mercer.solvers.banded import Banded, ChainSolution
 from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.choose import as_solver
+from mercer.solvers.choose import as_logistic_solver, as_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.likelihood import LogisticProblem
+from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.path import Fits, RidgePath
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.primal import Primal
@@ -23,11 +25,16 @@ __all__ = [
     "ConjugateGradient",
     "Eigen",
     "Fits",
+    "LogisticProblem",
     "NegativeForm",
+    "Newton",
+    "NewtonCG",
+    "NewtonCholesky",
     "Pivots",
     "Primal",
     "RidgePath",
     "RidgeProblem",
     "Solution",
+    "as_logistic_solver",
     "as_solver",
 ]

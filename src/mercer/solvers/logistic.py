@@ -1,0 +1,394 @@
+"""Newton's method for kernel logistic regression, stopped by the duality gap."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import ChainGram, Gram, LowRankGram
+from mercer.gram.dense import HeldGram
+from mercer.solvers.curvature import Curvature, FactoredCurvature, LowRankCurvature, SingleCopy
+from mercer.solvers.iterated import Progress
+from mercer.solvers.likelihood import LogisticProblem
+from mercer.solvers.projected import NegativeCurvatureError, ProjectedCG
+from mercer.solvers.refusals import indefinite_along, not_finite
+from mercer.solvers.solution import Solution
+
+Array = NDArray[np.float64]
+
+STEPS = 100
+# A step ends once it leaves this share of the gap, or of the tolerance.
+SHARE, MARGIN = 0.05, 0.25
+# The decrease that a step must keep of what its slope promises, and halvings allowed.
+ARMIJO = 1e-4
+HALVINGS = 50
+# C times w k(x, x) up to which a start from nothing is close enough, and by how much C may grow
+# from one problem to the next that starts from its solution.
+NEAR, GROWTH = 100.0, 30.0
+# The gap to which problems on the way to another C are solved.
+ON_THE_WAY = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Coefficients with the best offset, and how far they are from the optimum.
+
+    With A the coefficients, the residual w (T - P) of their scores gives the feasible dual point
+    A' = C w (T - P), and the duality gap of the two is 1/2 ||f_A - f_A'||^2 = 1/2 sum D'K D with
+    D = A - A': what vanishes at the optimum, squared, so that nothing cancels.
+
+    Parameters
+    ----------
+    A, b : arrays of shape (n, columns) and (columns,)
+        Coefficients and offsets.
+    G : array of shape (n, columns)
+        K A.
+    D, KD : arrays of shape (n, columns)
+        A - A' and its product with K.
+    primal : float
+        C sum_i w_i loss_i + 1/2 ||f||^2.
+    """
+
+    A: Array
+    b: Array
+    G: Array
+    D: Array
+    KD: Array
+    primal: float
+
+    @classmethod
+    def of(
+        cls,
+        problem: LogisticProblem,
+        A: Array,
+        G: Array,
+        b: Array,
+        product: Callable[[Array], Array],
+    ) -> Point:
+        """Return the point of some coefficients, with one product for its gap."""
+        b = problem.best_offset(G, b)
+        D = A - problem.C * problem.residual(G + b)
+        primal = problem.loss(G + b) + 0.5 * float((A * G).sum())
+        return cls(A, b, G, D, product(D), primal)
+
+    @property
+    def gap(self) -> float:
+        """The duality gap."""
+        return 0.5 * max(float((self.D * self.KD).sum()), 0.0)
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap beside the larger of the primal and the dual value."""
+        return self.gap / max(abs(self.primal), abs(self.primal - self.gap))
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 by damped Newton steps.
+
+    With R R' the curvature of the losses and lam = 1 / C a step solves
+    (R'K R + lam I) U + R'1 c = R'K D, 1'R U = 0 and moves to A' + R U (see `Point`), or as far
+    towards it as lowers the objective enough. Nothing is divided by a curvature, so that rows
+    whose probability is zero or one to working precision do no harm. A C that is large beside
+    1 / k(x, x) is approached from smaller ones.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int, optional
+        Newton steps allowed, 100 by default.
+    time_limit : float, optional
+        Seconds to be done in.
+    """
+
+    iterates: ClassVar[bool] = True
+    name: ClassVar[str]
+
+    tol: float = 1e-5
+    max_iter: int | None = None
+    time_limit: float | None = None
+
+    def solve(
+        self,
+        gram: Gram,
+        problem: LogisticProblem,
+        progress: Progress | None = None,
+        start: Solution | None = None,
+    ) -> Solution:
+        """Return the solution, whose residual is the relative duality gap measured in float64.
+
+        ``progress(iteration, gap)`` is called after every Newton step and stops it by True.
+        """
+        return next(self.path(gram, problem, [problem.C], progress, start))
+
+    def path(
+        self,
+        gram: Gram,
+        problem: LogisticProblem,
+        Cs: Sequence[float],
+        progress: Progress | None = None,
+        start: Solution | None = None,
+    ) -> Iterator[Solution]:
+        """Yield the solution for every C in turn, each started from the one before."""
+        curvature = self._curvature(gram, problem.at(max(Cs)))
+        run = Run(self, gram, problem, curvature, progress)
+        if start is not None:
+            run.begin(start)
+        for C in Cs:
+            yield run.to(C)
+
+    @property
+    def steps(self) -> int:
+        """The Newton steps allowed."""
+        return STEPS if self.max_iter is None else self.max_iter
+
+    @abstractmethod
+    def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
+        """Return what the Newton systems are solved by."""
+
+
+@dataclass(frozen=True)
+class NewtonCholesky(Newton):
+    """Newton's method with a Cholesky factor of K + lam W^-1 in every step.
+
+    It takes n^3 / 3 multiplications and an n x n array for every column of scores.
+    """
+
+    name: ClassVar[str] = "newton"
+
+    def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
+        return FactoredCurvature(gram, problem.columns)
+
+
+@dataclass(frozen=True)
+class NewtonCG(Newton):
+    """Newton's method with conjugate gradients in every step, by products with K alone.
+
+    The preconditioner is randomly pivoted Cholesky, one copy of K for all steps. Where it fits
+    into the memory, and where rounding lets it, steps read K in float32; the gap that ends the
+    iteration is measured in float64.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Rank of the preconditioner; by default it grows where steps are many.
+    random_state : None, int or numpy.random.Generator
+        Where the random pivots come from.
+    """
+
+    name: ClassVar[str] = "cg"
+
+    rank: int | None = None
+    random_state: Any = None
+
+    def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
+        copy = None
+        n = len(gram)
+        # Products with explicit features or along a chain are cheaper than reading a matrix.
+        if not isinstance(gram, ChainGram | LowRankGram):
+            room = gram.memory - gram.held_bytes
+            if 6 * n**2 <= room:
+                copy = SingleCopy(gram)
+                if not copy.serves(0.25 * problem.C * float(problem.weights.max())):
+                    copy = None
+            if copy is None and gram.held_bytes == 0 and 10 * n**2 <= room:
+                gram = HeldGram(gram.dense(), gram.memory)
+        return LowRankCurvature(gram, copy, self.rank, self.random_state)
+
+
+class Run:
+    """One run of Newton's method through problems that differ in C.
+
+    Parameters
+    ----------
+    settings : Newton
+        Tolerance and limits.
+    gram : Gram
+        K.
+    problem : LogisticProblem
+        The problem, for any C.
+    curvature : Curvature
+        What Newton systems are solved by.
+    progress : callable, optional
+        progress(iteration, gap), called after every step; True stops.
+    """
+
+    def __init__(
+        self,
+        settings: Newton,
+        gram: Gram,
+        problem: LogisticProblem,
+        curvature: Curvature,
+        progress: Progress | None,
+    ) -> None:
+        self._settings = settings
+        self._gram = gram
+        self._problem = problem
+        self._curvature = curvature
+        self._progress = progress
+        shape = (len(gram), problem.columns)
+        self._A, self._G, self._b = np.zeros(shape), np.zeros(shape), np.zeros(problem.columns)
+        self._C = 0.0
+        self._stopped = ""
+        self._steps = 0
+
+    def begin(self, start: Solution) -> None:
+        """Start from earlier coefficients."""
+        self._A, self._b = start.coefficients, start.intercept
+        self._G = self._curvature.exact_product(self._A)
+        largest = float(np.abs(self._A).max(axis=1) @ self._problem.weights)
+        self._C = 2.0 * largest / float(self._problem.weights @ self._problem.weights)
+
+    def to(self, C: float) -> Solution:
+        """Return the solution for a C, on the way from the last one."""
+        began = perf_counter()
+        self._steps = 0
+        limit = self._settings.time_limit
+        self._deadline = np.inf if limit is None else began + limit
+        self._stopped = ""
+        for problem in self._on_the_way(C):
+            self._descend(problem, max(ON_THE_WAY, self._settings.tol), False)
+        problem = self._problem.at(C)
+        point = self._descend(problem, self._settings.tol, True)
+        self._C = C
+        return Solution(
+            point.A,
+            point.b,
+            np.full(problem.columns, point.relative_gap),
+            np.full(problem.columns, np.sqrt(2.0 * point.gap)),
+            self._settings.tol,
+            self._steps,
+            perf_counter() - began,
+            self._settings.name,
+            self._advice(point),
+            self._gram.F.T @ point.A if isinstance(self._gram, LowRankGram) else None,
+        )
+
+    def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
+        """Yield the problems with smaller C to be solved first."""
+        w, diagonal = self._problem.weights, np.abs(self._gram.diagonal())
+        size = float((w * diagonal).sum() / w.sum()) * float(w.max())
+        near = NEAR / size if size > 0.0 else np.inf
+        last = max(self._C * GROWTH, near)
+        while last < C:
+            yield self._problem.at(last)
+            last *= GROWTH
+
+    def _descend(self, problem: LogisticProblem, tol: float, is_last: bool) -> Point:
+        """Return the point after as many steps as the tolerance and the limits ask for."""
+        product = self._curvature.product
+        point = Point.of(problem, self._A, self._G, self._b, product)
+        is_measured = False
+        while True:
+            if point.relative_gap <= tol and not is_measured and is_last:
+                point = self._measured(problem, point)
+                is_measured = True
+            if point.relative_gap <= tol or self._is_over():
+                break
+            try:
+                moved = self._moved(problem, point, tol)
+            except KeyboardInterrupt:
+                if self._steps == 0:
+                    raise
+                self._stopped = "interrupt"
+                break
+            if moved is None:
+                # Where float32 is not enough to go on, float64 may be.
+                if not self._curvature.sharpen():
+                    break
+                point, is_measured = self._measured(problem, point), True
+                continue
+            self._steps += 1
+            point, is_measured = moved, False
+            if self._progress is not None and self._progress(self._steps, point.relative_gap):
+                self._stopped = "progress"
+        if is_last and not is_measured:
+            point = self._measured(problem, point)
+        self._A, self._G, self._b = point.A, point.G, point.b
+        return point
+
+    def _measured(self, problem: LogisticProblem, point: Point) -> Point:
+        """Return the point with its scores and its gap computed anew, in float64."""
+        product = self._curvature.exact_product
+        G = product(point.A)
+        point = Point.of(problem, point.A, G, point.b, product)
+        if not np.isfinite(point.primal):
+            raise not_finite()
+        forms = (point.D * point.KD).sum(axis=0)
+        worst = int(forms.argmin())
+        if forms[worst] < 0.0:
+            refusal = indefinite_along(self._gram, point.D[:, worst])
+            if refusal is not None:
+                raise refusal
+        return point
+
+    def _is_over(self) -> bool:
+        if perf_counter() > self._deadline and self._steps > 0:
+            self._stopped = "time"
+        return bool(self._stopped) or self._steps >= self._settings.steps
+
+    def _moved(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
+        """Return the point after a Newton step, or None if no step is downhill."""
+        root = problem.curvature(point.G + point.b)
+        ridge = 1.0 / problem.C
+        self._curvature.prepare(root, ridge)
+        inner = ProjectedCG(self._curvature, root, ridge, point.KD, problem.fit_intercept)
+        # What a residual r of the step leaves is a gap of C^2 / 2 r'R'K R r.
+        goal = max(SHARE * point.gap, MARGIN * tol * abs(point.primal))
+        try:
+            inner.run(2.0 * ridge**2 * goal, self._time_is_up)
+        except NegativeCurvatureError as error:
+            self._refuse(error.direction)
+        except FloatingPointError:
+            raise not_finite() from None
+        self._curvature.improve(inner.steps)
+        step = root.forward(inner.U) - point.D
+        return self._shortened(problem, point, step, inner.KRU - point.KD)
+
+    def _shortened(
+        self, problem: LogisticProblem, point: Point, step: Array, K_step: Array
+    ) -> Point | None:
+        """Return the point as far along a step as lowers the objective enough."""
+        slope = float((step * point.KD).sum())
+        cross, square = float((step * point.G).sum()), float((step * K_step).sum())
+        norm = float((point.A * point.G).sum())
+        b, length = point.b, 1.0
+        for _ in range(HALVINGS):
+            G = point.G + length * K_step
+            b = problem.best_offset(G, b)
+            value = problem.loss(G + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
+            if value < point.primal and value <= point.primal + ARMIJO * length * slope:
+                A = point.A + length * step
+                return Point.of(problem, A, G, b, self._curvature.product)
+            length *= 0.5
+        return None
+
+    def _refuse(self, direction: Array) -> None:
+        for c in direction.T:
+            if c.any() and (refusal := indefinite_along(self._gram, c)) is not None:
+                raise refusal
+
+    def _time_is_up(self) -> bool:
+        return perf_counter() > self._deadline
+
+    def _advice(self, point: Point) -> str:
+        if point.relative_gap <= self._settings.tol and not self._stopped:
+            return ""
+        after = f"after {self._steps} Newton steps "
+        if self._stopped == "time":
+            limit = self._settings.time_limit
+            return after + f"the time limit of {limit:g} s was up; raise time_limit"
+        if self._stopped == "interrupt":
+            return after + "Ctrl-C ended the iteration; fit again without it"
+        if self._stopped == "progress":
+            return after + "a callback ended the iteration"
+        if self._steps >= self._settings.steps:
+            return after + f"raise max_iter (now {self._settings.steps}) or lower C"
+        return after + "rounding allows no further one; lower C, or raise tol if that is enough"
