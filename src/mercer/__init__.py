@@ -22,6 +22,7 @@ _HOMES = {
     "InverseMultiquadric": "mercer.kernels",
     "Kernel": "mercer.kernels",
     "KernelLogisticRegression": "mercer.estimators",
+    "KernelLogisticRegressionCV": "mercer.selection",
     "KernelRidge": "mercer.estimators",
     "KernelRidgeCV": "mercer.selection",
     "Laplacian": "mercer.kernels",

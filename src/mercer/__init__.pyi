@@ -38,6 +38,10 @@ from mercer.kernels import (
     Sobolev as Sobolev,
     kernel as kernel,
 )
-from mercer.selection import KernelRidgeCV as KernelRidgeCV, SelectionDisplay as SelectionDisplay
+from mercer.selection import (
+    KernelLogisticRegressionCV as KernelLogisticRegressionCV,
+    KernelRidgeCV as KernelRidgeCV,
+    SelectionDisplay as SelectionDisplay,
+)
 
 __version__: str

@@ -11,6 +11,7 @@ from mercer.estimators.plan import chosen_name, has_few_features
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
     ChainGram,
+    FeatureGram,
     Gram,
     Interpolant,
     Repair,
@@ -32,8 +33,11 @@ from mercer.solvers import (
 )
 from mercer.solvers.choose import Solver
 
-# Rows times columns of scores up to which factors take no longer than to set up an iteration.
-FEW_SCORES = 500
+# Rows times columns of scores up to which factors take no longer than to set up an iteration, and
+# up to which they are taken for several classes where C w k(x, x) is so large that the
+# preconditioner, which treats classes one by one, is poor.
+FEW_SCORES, MANY_SCORES = 500, 10_000
+STIFF = 1e4
 
 
 def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> tuple[Solver, Gram]:
@@ -81,9 +85,8 @@ def logistic_route(
     gram = unheld_gram_of(kernel, rows, estimator.memory)
     name = estimator.solver
     if isinstance(name, str) and name == "auto":
-        is_small = len(gram) * problem.columns <= FEW_SCORES
         # A repair works on the eigenvalues of the whole matrix.
-        name = "newton" if is_small or estimator.repair is not None else "cg"
+        name = "newton" if _wants_factor(gram, problem) or estimator.repair is not None else "cg"
     solver = as_logistic_solver(
         name,
         estimator.tol,
@@ -93,12 +96,19 @@ def logistic_route(
     )
     if not isinstance(solver, NewtonCG):
         return solver, gram
-    features = (
-        features_of(kernel, rows, gram.memory) if has_few_features(kernel, rows, gram) else None
-    )
-    if features is not None:
-        return solver, features
+    if has_few_features(kernel, rows, gram):
+        return solver, FeatureGram(kernel, rows, gram.memory)
     return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
+
+
+def _wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
+    """Whether Cholesky factors serve a logistic problem better than conjugate gradients."""
+    scores = len(gram) * problem.columns
+    if scores <= FEW_SCORES:
+        return True
+    stiffness = problem.C * float((problem.weights * np.abs(gram.diagonal())).max())
+    fits = 8 * (problem.columns + 2) * len(gram) ** 2 <= gram.memory
+    return problem.columns > 1 and stiffness > STIFF and scores <= MANY_SCORES and fits
 
 
 def _held_entries(kernel: Kernel, rows: Any, gram: Gram) -> Gram:

@@ -6,15 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
 from mercer.estimators.rows import checked_training, checked_weights
-from mercer.gram import is_precomputed
 from mercer.kernels import Sum
+from mercer.selection.chosen import Chosen
 from mercer.selection.grid import candidates, resolved, ridges
 from mercer.selection.results import Round, table
 from mercer.selection.scoring import Scores
@@ -29,7 +29,7 @@ ROWS_FOR_KERNELS = 4000
 SAMPLE = 3000
 
 
-class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     """Kernel ridge regression with the kernel and the ridge that predict held-out rows best.
 
     With B = A^-1 - A^-1 1 1'A^-1 / 1'A^-1 1 and A = K + alpha W^-1 the fit is a = B y, and what the
@@ -149,22 +149,6 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""
         check_is_fitted(self)
         return self.estimator_.predict(X, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        model = self.__dict__.get("estimator_")
-        if model is None or name.startswith("__"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(model, name)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        try:
-            tags.input_tags.pairwise = any(is_precomputed(k) for k in candidates(self.kernels))
-        except (TypeError, ValueError):
-            # Kernels that mean nothing are refused by fit, not when an estimator is printed.
-            tags.input_tags.pairwise = False
-        return tags
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Search:
         kernels = candidates(self.kernels)

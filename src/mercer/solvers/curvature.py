@@ -132,10 +132,12 @@ class LowRankCurvature:
 
 
 class FactoredCurvature:
-    """R'K R + lam I with a Cholesky factor of K + lam W^-1 for every column of scores.
+    """R'K R + lam I with Cholesky factors of K + lam W^-1, one for every column of scores.
 
-    For two classes the factor is exact, up to curvatures that are next to nothing. K lies in one
-    triangle of an n x n array and the factor in the other.
+    It is solved exactly, up to curvatures that are next to nothing. K lies in one triangle of an
+    n x n array and a factor in the other. For several classes R is S (I - u u') with S diagonal,
+    and with B = S K S + lam I, class by class, the solution is B^-1 (V + u m), where m makes it
+    orthogonal to u in every row: (u'B^-1 u) m = -u'B^-1 V, with one more factor.
 
     Parameters
     ----------
@@ -146,8 +148,11 @@ class FactoredCurvature:
     """
 
     def __init__(self, gram: Gram, columns: int) -> None:
-        check_fits(gram.shape, np.float64, gram.memory // columns)
         self._gram = gram
+        # Several classes need an array for u'B^-1 u, and one to work in.
+        check_fits(
+            gram.shape, np.float64, gram.memory // (columns if columns == 1 else columns + 2)
+        )
         self._factors = [TwoTriangles(gram.fresh()) for _ in range(columns)]
         if not self._factors[0].is_finite():
             raise not_finite()
@@ -164,6 +169,8 @@ class FactoredCurvature:
             scale = np.maximum(scale, np.sqrt(FLOOR) * root.scale.max())
             self._scales.append(scale)
             self._factor(matrix, ridge / scale**2)
+        if root.unit.any():
+            self._couple(root.unit)
 
     def _factor(self, matrix: TwoTriangles, shift: Array) -> None:
         least = EPS * len(shift) * float(np.abs(matrix.diagonal).max())
@@ -174,12 +181,36 @@ class FactoredCurvature:
             # Rounding hides the ridge; with more of it the factor is still a preconditioner.
             shift, least = shift + least, 10.0 * least
 
+    def _couple(self, unit: Array) -> None:
+        """Factor u'B^-1 u."""
+        total = np.zeros((len(unit), len(unit)))
+        for matrix, scale, u in zip(self._factors, self._scales, unit.T, strict=True):
+            part = u / scale
+            total += part[:, None] * matrix.solve(np.diag(part))
+        self._coupling = TwoTriangles(total)
+        self._factor_any(self._coupling)
+
+    def _factor_any(self, matrix: TwoTriangles) -> None:
+        least = EPS * len(matrix) * float(matrix.diagonal.max())
+        shift = np.zeros(len(matrix))
+        while matrix.factor(shift):
+            shift, least = shift + least, 10.0 * least
+
     def solve(self, U: Array) -> Array:
+        V = self._by_classes(U)
+        if self._root.unit.any():
+            unit = self._root.unit
+            along = (unit * V).sum(axis=1, keepdims=True)
+            V = V - self._by_classes(unit * self._coupling.solve(along))
+        return self._root.project(V)
+
+    def _by_classes(self, U: Array) -> Array:
+        """Return B^-1 U."""
         columns = [
             matrix.solve((u / scale)[:, None])[:, 0] / scale
             for matrix, scale, u in zip(self._factors, self._scales, U.T, strict=True)
         ]
-        return self._root.project(np.column_stack(columns))
+        return np.column_stack(columns)
 
     def energy(self, U: Array) -> float:
         V = self._root.forward(U)

@@ -110,7 +110,7 @@ class LogisticProblem:
         # A number added to all offsets changes nothing: the shortest of all solutions is taken.
         step = np.linalg.lstsq(H, at.gradient, rcond=len(H) * 1e-13)[0]
         size = float(np.abs(step).max())
-        if size == 0.0:
+        if not 0.0 < size < np.inf:
             # The curvature has underflown; the loss is linear there.
             step, size = at.gradient, at.size
         step = step * min(1.0, LONGEST / size)

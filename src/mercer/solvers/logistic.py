@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mercer.gram import ChainGram, Gram, LowRankGram
 from mercer.gram.dense import HeldGram
@@ -23,6 +25,8 @@ from mercer.solvers.solution import Solution
 Array = NDArray[np.float64]
 
 STEPS = 100
+# Rows below which the threads of the BLAS are not worth it.
+ROWS_FOR_THREADS = 1000
 # A step ends once it leaves this share of the gap, or of the tolerance.
 SHARE, MARGIN = 0.05, 0.25
 # The decrease that a step must keep of what its slope promises, and halvings allowed.
@@ -248,6 +252,12 @@ class Run:
 
     def to(self, C: float) -> Solution:
         """Return the solution for a C, on the way from the last one."""
+        # Threads of the BLAS wait for each other longer than small products take.
+        is_small = len(self._gram) < ROWS_FOR_THREADS
+        with threadpool_limits(1, "blas") if is_small else nullcontext():
+            return self._solved(C)
+
+    def _solved(self, C: float) -> Solution:
         began = perf_counter()
         self._steps = 0
         limit = self._settings.time_limit
