@@ -1,4 +1,4 @@
-"""Weights of classes."""
+"""Weights of classes, and the classes that have any."""
 
 from __future__ import annotations
 
@@ -39,3 +39,20 @@ def class_weighted(
     if not (np.isfinite(factors) & (factors >= 0)).all():
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
     return weights * factors[codes]
+
+
+def present_classes(
+    estimator: Any, weights: Array, codes: NDArray[np.intp], classes: NDArray[Any]
+) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[Any]]:
+    """Return which rows count, the class of each of these by its number, and their classes.
+
+    A row of zero weight is as good as absent, and so is a class that has no others.
+    """
+    used = weights > 0.0
+    present, numbers = np.unique(codes[used], return_inverse=True)
+    if len(present) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes of positive weight, got "
+            f"{classes[present].tolist()!r}; check sample_weight and class_weight"
+        )
+    return used, numbers, classes[present]

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.columns import take_rows
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.classes import class_weighted
+from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelEstimator, with_points
 from mercer.estimators.routes import carried, logistic_route
 from mercer.estimators.rows import (
@@ -244,7 +244,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`, the first of equals."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
 
     @property
     def leave_one_out_decision_(self) -> Array:
@@ -267,20 +268,15 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         X, codes, classes = checked_classification(self, kernel, X, y)
         weights = checked_weights(sample_weight, len(codes))
         weights = class_weighted(weights, self.class_weight, codes, classes)
-        used, rows = weights > 0.0, X
-        present, numbers = np.unique(codes[used], return_inverse=True)
-        if len(present) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes of positive weight, got "
-                f"{[classes[c] for c in present]!r}; check sample_weight and class_weight"
-            )
+        used, numbers, classes = present_classes(self, weights, codes, classes)
+        rows = X
         if not used.all():
             rows = training_subset(kernel, X, np.flatnonzero(used))
         kernel = kernel.resolved(rows)
-        problem = LogisticProblem(numbers, len(present), C, weights[used], self.fit_intercept)
+        problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
         solver, gram = logistic_route(self, kernel, rows, problem)
         repair = repair_of(gram, self.repair)
-        return Training(X, used, classes[present], kernel, rows, problem, solver, repair)
+        return Training(X, used, classes, kernel, rows, problem, solver, repair)
 
     def _start(self, training: Training) -> Solution | None:
         """Return the last solution if it can be started from."""

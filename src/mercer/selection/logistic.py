@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.classes import class_weighted
+from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import with_points
 from mercer.estimators.rows import checked_classification, checked_weights, training_subset
 from mercer.gram import Gram, PrecomputedGram, shared_grams
@@ -24,8 +27,10 @@ from mercer.selection.chosen import Chosen
 from mercer.selection.classes import ClassScores
 from mercer.selection.grid import candidates, penalties, resolved
 from mercer.selection.results import Round, table
-from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky
+from mercer.selection.splits import Splits
+from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Solution
 from mercer.solvers.cavity import leave_one_out_scores
+from mercer.solvers.logistic import ROWS_FOR_THREADS
 
 Array = NDArray[np.float64]
 
@@ -50,6 +55,8 @@ class LogisticSearch:
         The problem of these rows, for any C.
     reader : Kernel
         A kernel that reads the rows as all candidates do.
+    splits : Splits
+        What is held out.
     scores : ClassScores
         What is made of held-out scores.
     memory : int
@@ -61,6 +68,7 @@ class LogisticSearch:
     X: Any
     problem: LogisticProblem
     reader: Kernel
+    splits: Splits
     scores: ClassScores
     memory: int
     seed: int
@@ -70,34 +78,69 @@ class LogisticSearch:
 
     def on(self, rows: NDArray[np.intp]) -> LogisticSearch:
         """Return the search on some of the rows."""
-        problem = replace(
-            self.problem, codes=self.problem.codes[rows], weights=self.problem.weights[rows]
+        return replace(
+            self,
+            X=training_subset(self.reader, self.X, rows),
+            problem=_trained_on(self.problem, rows),
+            splits=self.splits.on(rows),
         )
-        return replace(self, X=training_subset(self.reader, self.X, rows), problem=problem)
+
+    def sample(self) -> LogisticSearch:
+        """Return the search on a random sample of the rows, in which every class occurs."""
+        order = np.random.default_rng(self.seed).permutation(len(self))
+        _, first = np.unique(self.problem.codes[order], return_index=True)
+        rest = np.delete(order, first)[: max(SAMPLE - len(first), 0)]
+        return self.on(np.sort(np.concatenate([order[first], rest])))
 
     def scored(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> list[Array]:
         """Return the scores of every kernel with its Cs, of shape (Cs, 1) each."""
         spare = self.memory - self._check_room()
         grams = shared_grams(kernels, self.X, self.memory, spare)
-        return [self._scored(*candidate) for candidate in zip(grams, kernels, Cs, strict=True)]
+        # Threads of the BLAS wait for each other longer than small products take.
+        is_small = len(self) < ROWS_FOR_THREADS
+        with threadpool_limits(1, "blas") if is_small else nullcontext():
+            return [self._scored(*each) for each in zip(grams, kernels, Cs, strict=True)]
 
     def _scored(self, gram: Gram, kernel: Kernel, Cs: Array) -> Array:
-        held = PrecomputedGram(gram.dense(), self.memory)
-        solver = (
-            NewtonCholesky(GAP) if len(self) <= FEW_ROWS else NewtonCG(GAP, random_state=self.seed)
-        )
-        order = np.argsort(Cs)
-        scores = np.empty((len(Cs), 1))
+        K = PrecomputedGram(gram.dense(), self.memory)
         try:
-            for i, solution in zip(
-                order, solver.path(held, self.problem, Cs[order].tolist()), strict=True
-            ):
-                problem = self.problem.at(float(Cs[i]))
-                F = leave_one_out_scores(held, problem, solution.coefficients, solution.intercept)
-                scores[i] = self.scores(F, self.X, problem.codes, problem.weights)
+            F = self._left_out(K, Cs) if self.splits.pairs is None else self._by_folds(K, Cs)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, self.X) from None
-        return scores
+        tested = self.splits.tested
+        X = None if self.scores.scorer is None else training_subset(self.reader, self.X, tested)
+        codes, weights = self.problem.codes[tested], self.problem.weights[tested]
+        return np.array([[self.scores(scores, X, codes, weights)] for scores in F])
+
+    def _left_out(self, K: PrecomputedGram, Cs: Array) -> Array:
+        """Return about the scores of every row by the fits without it, (Cs, n, columns)."""
+        F = np.empty((len(Cs), len(self), self.problem.columns))
+        for i, problem, s in self._fits(K, self.problem, Cs):
+            F[i] = leave_one_out_scores(K, problem, s.coefficients, s.intercept)
+        return F
+
+    def _by_folds(self, K: PrecomputedGram, Cs: Array) -> Array:
+        """Return the scores of every test row by the fits to its training rows."""
+        whole = K.dense()
+        folds = []
+        for train, test in self.splits.pairs or ():
+            part = PrecomputedGram(whole[np.ix_(train, train)], self.memory)
+            across = whole[np.ix_(test, train)]
+            F = np.empty((len(Cs), len(test), self.problem.columns))
+            for i, _, s in self._fits(part, _trained_on(self.problem, train), Cs):
+                F[i] = across @ s.coefficients + s.intercept
+            folds.append(F)
+        return np.concatenate(folds, axis=1)
+
+    def _fits(
+        self, gram: Gram, problem: LogisticProblem, Cs: Array
+    ) -> Iterator[tuple[int, LogisticProblem, Solution]]:
+        """Yield the position of every C, its problem and its solution, from small to large."""
+        is_small = len(gram) <= FEW_ROWS
+        solver = NewtonCholesky(GAP) if is_small else NewtonCG(GAP, random_state=self.seed)
+        order = np.argsort(Cs)
+        for i, solution in zip(order, solver.path(gram, problem, Cs[order].tolist()), strict=True):
+            yield int(i), problem.at(float(Cs[i])), solution
 
     def _check_room(self) -> int:
         """Return the bytes that one kernel takes, or refuse more than the limit."""
@@ -111,6 +154,17 @@ class LogisticSearch:
                 f"{gigabytes(self.memory)}; raise memory= or use fewer rows"
             )
         return needed
+
+
+def _trained_on(problem: LogisticProblem, rows: NDArray[np.intp]) -> LogisticProblem:
+    """Return the problem of some rows, which must have all classes."""
+    some = replace(problem, codes=problem.codes[rows], weights=problem.weights[rows])
+    if len(np.unique(some.codes)) < problem.classes:
+        raise ValueError(
+            f"cv has a fold whose training rows lack one of the {problem.classes} classes; use "
+            "stratified folds or fewer of them"
+        )
+    return some
 
 
 class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
@@ -129,6 +183,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         1/4 to 4 times the median distance.
     Cs : list of float, optional
         The Cs to choose from. By default 10, from 1e-2 to 1e4 over the weighted mean of k(x, x).
+    cv : {"loo"}, int, splitter or list of (train, test)
+        What is held out: every row by itself, approximately; that many stratified folds, or what
+        a splitter of scikit-learn says, each fitted anew.
     scoring : str or callable, optional
         A scorer of scikit-learn, called once with the left-out predictions of all rows, and with
         their weights if it takes them. By default minus the weighted mean of the log loss.
@@ -180,6 +237,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         kernels: Any = None,
         Cs: Any = None,
         *,
+        cv: Any = "loo",
         scoring: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -188,13 +246,14 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     ) -> None:
         self.kernels = kernels
         self.Cs = Cs
+        self.cv = cv
         self.scoring = scoring
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and C on the rows `X` with classes `y`, and fit them to all rows.
 
         Parameters
@@ -205,8 +264,10 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
             The classes.
         sample_weight : float or array of shape (n,), optional
             w; rows of zero weight are neither trained on nor tested.
+        groups : array of shape (n,), optional
+            Groups of rows for a splitter that keeps them together.
         """
-        self._keep(self._rounds(self._search(X, y, sample_weight)))
+        self._keep(self._rounds(self._search(X, y, sample_weight, groups)))
         model = KernelLogisticRegression(
             self.kernel_,
             self.C_,
@@ -239,26 +300,35 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> LogisticSearch:
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> LogisticSearch:
         kernels = candidates(self.kernels)
         # A sum reads rows as all its terms do.
         reader = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
         rows, codes, classes = checked_classification(self, reader, X, y)
         weights = checked_weights(sample_weight, len(codes))
         weights = class_weighted(weights, self.class_weight, codes, classes)
-        used = np.flatnonzero(weights > 0.0)
-        present, numbers = np.unique(codes[used], return_inverse=True)
-        if len(present) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes of positive weight, got "
-                f"{[classes[c] for c in present]!r}; check sample_weight and class_weight"
-            )
-        if len(used) < len(codes):
-            rows = training_subset(reader, rows, used)
-        scores = ClassScores.of(self.scoring, sample_weight is not None, classes[present])
-        problem = LogisticProblem(numbers, len(present), 1.0, weights[used], self.fit_intercept)
+        splits = self._splits(rows, codes, groups)
+        used, numbers, classes = present_classes(self, weights, codes, classes)
+        if not used.all():
+            index = np.flatnonzero(used)
+            rows, splits = training_subset(reader, rows, index), splits.on(index)
+        scores = ClassScores.of(self.scoring, sample_weight is not None, classes)
+        problem = LogisticProblem(numbers, len(classes), 1.0, weights[used], self.fit_intercept)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        return LogisticSearch(rows, problem, reader, scores, memory_limit(self.memory), seed)
+        limit = memory_limit(self.memory)
+        return LogisticSearch(rows, problem, reader, splits, scores, limit, seed)
+
+    def _splits(self, X: Any, codes: NDArray[np.intp], groups: Any) -> Splits:
+        if not isinstance(self.cv, str):
+            return Splits.of(
+                check_cv(self.cv, codes, classifier=True), X, codes, groups, len(codes)
+            )
+        if self.cv != "loo":
+            raise ValueError(
+                f"cv must be 'loo', a number of folds, a splitter or a list of (train, test), "
+                f"got {self.cv!r}"
+            )
+        return Splits(len(codes))
 
     def _rounds(self, search: LogisticSearch) -> list[Round]:
         """Return what was tried: all on all rows, or kernels on a sample first."""
@@ -267,10 +337,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         Cs = [penalties(self.Cs, k.diagonal(search.X), weights) for k in kernels]
         if len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1:
             return [Round(kernels, Cs, search.scored(kernels, Cs), len(search))]
-        random = np.random.default_rng(search.seed)
-        sample = search.on(np.sort(random.choice(len(search), SAMPLE, replace=False)))
+        sample = search.sample()
         share = sample.problem.weights.sum() / weights.sum()
-        first = Round(kernels, Cs, sample.scored(kernels, [C / share for C in Cs]), SAMPLE)
+        first = Round(kernels, Cs, sample.scored(kernels, [C / share for C in Cs]), len(sample))
         best = first.best_kernel
         kernels, Cs = kernels[best : best + 1], Cs[best : best + 1]
         return [first, Round(kernels, Cs, search.scored(kernels, Cs), len(search))]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -126,8 +126,7 @@ class LogisticProblem:
         """Return the logarithm of the probability of the own class of every row."""
         if self.columns == 1:
             return -np.logaddexp(0.0, -self._signs * F[:, 0])
-        own = F[np.arange(len(F)), self.codes]
-        return np.asarray(own - logsumexp(F, axis=1))
+        return np.asarray(log_probabilities(F)[np.arange(len(F)), self.codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,4 +201,5 @@ def log_probabilities(F: Array) -> Array:
     """Return the logarithms of the probabilities, accurate however small those are."""
     if F.shape[1] == 1:
         return -np.logaddexp(0.0, np.hstack([F, -F]))
-    return np.asarray(F - logsumexp(F, axis=1, keepdims=True))
+    F = F - F.max(axis=1, keepdims=True)
+    return np.asarray(F - np.log(np.exp(F).sum(axis=1, keepdims=True)))
