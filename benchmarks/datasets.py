@@ -19,3 +19,11 @@ def regression(name: str) -> tuple[Array, Array]:
     table = np.loadtxt(FOLDER / "uci" / f"{name}.csv.gz", delimiter=",", skiprows=1)
     X, y = table[:, :-1], table[:, -1]
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def classification(name: str) -> tuple[Array, Array]:
+    """Return the standardised columns and the labels, as text, of a classification data set."""
+    (file,) = FOLDER.glob(f"*/{name}.csv.gz")
+    table = np.loadtxt(file, dtype=str, delimiter=",", skiprows=1)
+    X = table[:, :-1].astype(float)
+    return (X - X.mean(axis=0)) / X.std(axis=0), table[:, -1]

@@ -233,7 +233,7 @@ def test_curvatures_that_underflow_do_no_harm(X, C):
 
 
 def test_one_class_is_refused(X):
-    refuses("needs at least two classes, got 1 class: 'a'", model_of().fit, X, ["a"] * N)
+    refuses("needs at least two classes, got 1 class", model_of().fit, X, ["a"] * N)
 
 
 @pytest.mark.parametrize("C", [0.0, -1.0, np.inf, np.nan, "1", True])
@@ -293,7 +293,7 @@ def test_ctrl_c_returns_the_best_model_and_warns(rng, monkeypatch):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.warns(ConvergenceWarning, match="Ctrl-C ended the iteration"):
-            model = model_of(Gaussian(0.5), 100.0, solver="cg", memory="1MB").fit(X, y)
+            model = model_of(Gaussian(2.0), solver="cg", memory="1MB").fit(X, y)
     finally:
         signal.signal(signal.SIGINT, before)
     assert 1 <= model.n_iter_ < 6
