@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 FIRST_RANK = 4.0
 LARGEST_SHARE = 0.5
 # Steps of conjugate gradients beyond which a larger rank is tried.
-MANY_STEPS = 8
+MANY_STEPS = 20
 # A copy of K whose trace error is this share of the ridge leaves a condition number of 1.25.
 ENOUGH = 1.0
 # Curvatures beneath this share of the largest are taken for it by a factor of K + lam W^-1, which
