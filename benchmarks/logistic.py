@@ -120,16 +120,10 @@ PROCESS, MACHINE = "GaussianProcessClassifier", "CalibratedClassifierCV(SVC)"
 
 def main() -> None:
     """Print all figures of kernel logistic regression."""
-    some = [
-        figure
-        for name in SETS
-        for figure in figures(name, SOME_ROWS, C_GAUSSIAN_PROCESS, gaussian_process, PROCESS, 20.0)
-    ]
-    show("Logistic regression on some rows, the same fixed kernel", some)
-    every = [
-        figure for name in SETS for figure in figures(name, None, C_SVM, calibrated, MACHINE, 1.5)
-    ]
-    show("Logistic regression on all training rows, the same kernel and C", every)
+    for name in SETS:
+        some = figures(name, SOME_ROWS, C_GAUSSIAN_PROCESS, gaussian_process, PROCESS, 20.0)
+        every = figures(name, None, C_SVM, calibrated, MACHINE, 1.5)
+        show(f"Logistic regression on {name}, the same kernel and C", some + every)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer.gram import DenseGram, LowRankGram, PrecomputedGram
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky
-from mercer.solvers.curvature import FactoredCurvature, LowRankCurvature, SingleCopy
+from mercer.solvers.curvature import FactoredCurvature, LowRankCurvature, SingleCopy, single_serves
 from mercer.solvers.likelihood import probabilities
 from mercer.solvers.projected import ProjectedCG
 
@@ -98,10 +98,9 @@ def test_the_step_solves_the_bordered_system(problem, F, gram, rng, which, with_
     assert_allclose(inner.KRU, gram @ root.forward(inner.U), atol=1e-5)
 
 
-def test_a_copy_in_float32_refuses_a_ridge_that_rounding_hides(gram):
-    copy = SingleCopy(gram)
-    assert copy.serves(1e2)
-    assert not copy.serves(1e8)
+def test_float32_does_not_serve_a_ridge_that_its_rounding_hides(gram):
+    assert single_serves(gram, 1e2)
+    assert not single_serves(gram, 1e8)
 
 
 @pytest.mark.parametrize("solver", [NewtonCholesky(1e-12), NewtonCG(1e-12, random_state=0)])

@@ -51,20 +51,13 @@ def _of_two_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) ->
     K *= root[:, None]
     ridge = 1.0 / problem.C
     matrix = TwoTriangles(K)
-    _factor(matrix, ridge)
+    matrix.factor_near(np.full(len(K), ridge))
     ones = root[:, None][:, : int(problem.fit_intercept)]
     # diag(B) = W q, and the diagonal of the covariance is (1 - lam q) / W.
     offset = Bordered.solve(matrix, ones, F).offset_diagonal()
     q = matrix.inverse_diagonal() - offset
     missed = np.maximum(1.0 - ridge * q, 0.0) / (root**2 * ridge * q)
     return np.asarray(F - problem.residual(F) * missed[:, None])
-
-
-def _factor(matrix: TwoTriangles, ridge: float) -> None:
-    """Factor S K S + lam I, with more on the diagonal where rounding hides lam."""
-    shift = np.full(len(matrix), ridge)
-    while matrix.factor(shift):
-        shift = np.maximum(10.0 * shift, len(shift) * 1e-16 * matrix.diagonal.max())
 
 
 def _of_many_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) -> Array:
@@ -134,6 +127,6 @@ class Covariance:
 def _covariance(K: Array, scale: Array, ridge: float) -> Array:
     """Return (K^-1 / C + S^2)^-1 = (K - K S (S K S + lam)^-1 S K) / lam, of shape (n, n)."""
     matrix = TwoTriangles(scale[:, None] * K * scale)
-    _factor(matrix, ridge)
+    matrix.factor_near(np.full(len(K), ridge))
     right = scale[:, None] * K
     return np.asarray((K - right.T @ matrix.solve(right)) / ridge)

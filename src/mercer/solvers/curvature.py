@@ -13,7 +13,7 @@ from mercer.gram.operator import check_fits
 from mercer.solvers.likelihood import Root
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.preconditioner import LowRankInverse
-from mercer.solvers.refusals import EPS, indefinite_along, not_finite
+from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.triangles import TwoTriangles
 
 Array = NDArray[np.float64]
@@ -107,7 +107,7 @@ class LowRankCurvature:
     def prepare(self, root: Root, ridge: float) -> None:
         curvature = root.scale.max() ** 2
         self._pivots.grow(self._wanted, ENOUGH * ridge / max(curvature, np.finfo(float).tiny))
-        self._uses_copy = self._copy is not None and self._copy.serves(curvature / ridge)
+        self._uses_copy = self._copy is not None and single_serves(self._gram, curvature / ridge)
         self._root = root
         self._inverses = [LowRankInverse(self._pivots.F * scale) for scale in root.scale.T]
         for inverse in self._inverses:
@@ -173,13 +173,14 @@ class FactoredCurvature:
             self._couple(root.unit)
 
     def _factor(self, matrix: TwoTriangles, shift: Array) -> None:
-        least = EPS * len(shift) * float(np.abs(matrix.diagonal).max())
-        while order := matrix.factor(shift):
-            refusal = indefinite_along(self._gram, matrix.negative_direction(order))
-            if refusal is not None:
-                raise refusal
-            # Rounding hides the ridge; with more of it the factor is still a preconditioner.
-            shift, least = shift + least, 10.0 * least
+        order = matrix.factor(shift)
+        if order == 0:
+            return
+        refusal = indefinite_along(self._gram, matrix.negative_direction(order))
+        if refusal is not None:
+            raise refusal
+        # Rounding hides the ridge; with more of it the factor is still a preconditioner.
+        matrix.factor_near(shift)
 
     def _couple(self, unit: Array) -> None:
         """Factor u'B^-1 u."""
@@ -188,13 +189,7 @@ class FactoredCurvature:
             part = u / scale
             total += part[:, None] * matrix.solve(np.diag(part))
         self._coupling = TwoTriangles(total)
-        self._factor_any(self._coupling)
-
-    def _factor_any(self, matrix: TwoTriangles) -> None:
-        least = EPS * len(matrix) * float(matrix.diagonal.max())
-        shift = np.zeros(len(matrix))
-        while matrix.factor(shift):
-            shift, least = shift + least, 10.0 * least
+        self._coupling.factor_near(np.zeros(len(unit)))
 
     def solve(self, U: Array) -> Array:
         V = self._by_classes(U)
@@ -223,6 +218,15 @@ class FactoredCurvature:
         return False
 
 
+def single_serves(gram: Gram, curvature: float) -> bool:
+    """Whether rounding to float32 moves K by little beside lam W^-1, given the largest W / lam.
+
+    The entries are rounded by half a unit each, which moves K by about eps32 sqrt(n) max k.
+    """
+    moved = EPS32 * len(gram) ** 0.5 * float(np.abs(gram.diagonal()).max())
+    return moved * curvature <= ROUNDING
+
+
 class SingleCopy:
     """K in float32, of which one triangle is read, for products in half the time and memory.
 
@@ -235,19 +239,11 @@ class SingleCopy:
     def __init__(self, gram: Gram) -> None:
         # LAPACK counts along columns: the lower triangle of rows is its upper one.
         self._upper = gram.lower(np.float32).T
-        self._largest = float(np.abs(gram.diagonal()).max())
 
     @property
     def nbytes(self) -> int:
         """The memory that it takes."""
         return int(self._upper.nbytes)
-
-    def serves(self, curvature: float) -> bool:
-        """Whether rounding moves K by little beside lam W^-1, whose largest entry has this inverse.
-
-        The entries are rounded by half a unit each, which moves K by about eps32 sqrt(n) max k.
-        """
-        return EPS32 * len(self._upper) ** 0.5 * self._largest * curvature <= ROUNDING
 
     def product(self, V: Array) -> Array:
         """Return K V, of shape (n, p)."""

@@ -15,7 +15,13 @@ from threadpoolctl import threadpool_limits
 
 from mercer.gram import ChainGram, Gram, LowRankGram
 from mercer.gram.dense import HeldGram
-from mercer.solvers.curvature import Curvature, FactoredCurvature, LowRankCurvature, SingleCopy
+from mercer.solvers.curvature import (
+    Curvature,
+    FactoredCurvature,
+    LowRankCurvature,
+    SingleCopy,
+    single_serves,
+)
 from mercer.solvers.iterated import Progress
 from mercer.solvers.likelihood import LogisticProblem
 from mercer.solvers.projected import NegativeCurvatureError, ProjectedCG
@@ -198,10 +204,9 @@ class NewtonCG(Newton):
         # Products with explicit features or along a chain are cheaper than reading a matrix.
         if not isinstance(gram, ChainGram | LowRankGram):
             room = gram.memory - gram.held_bytes
-            if 6 * n**2 <= room:
+            stiffest = 0.25 * problem.C * float(problem.weights.max())
+            if 6 * n**2 <= room and single_serves(gram, stiffest):
                 copy = SingleCopy(gram)
-                if not copy.serves(0.25 * problem.C * float(problem.weights.max())):
-                    copy = None
             if copy is None and gram.held_bytes == 0 and 10 * n**2 <= room:
                 gram = HeldGram(gram.dense(), gram.memory)
         return LowRankCurvature(gram, copy, self.rank, self.random_state)
@@ -247,8 +252,8 @@ class Run:
         """Start from earlier coefficients."""
         self._A, self._b = start.coefficients, start.intercept
         self._G = self._curvature.exact_product(self._A)
-        largest = float(np.abs(self._A).max(axis=1) @ self._problem.weights)
-        self._C = 2.0 * largest / float(self._problem.weights @ self._problem.weights)
+        # Coefficients are C w times a difference of probabilities, which somewhere is large.
+        self._C = float((np.abs(self._A).max(axis=1) / self._problem.weights).max())
 
     def to(self, C: float) -> Solution:
         """Return the solution for a C, on the way from the last one."""
@@ -326,6 +331,16 @@ class Run:
 
     def _measured(self, problem: LogisticProblem, point: Point) -> Point:
         """Return the point with its scores and its gap computed anew, in float64."""
+        try:
+            return self._measured_once(problem, point)
+        except KeyboardInterrupt:
+            # There is a model to return; a second Ctrl-C, while it is measured, raises.
+            if self._stopped or self._steps == 0:
+                raise
+            self._stopped = "interrupt"
+            return self._measured_once(problem, point)
+
+    def _measured_once(self, problem: LogisticProblem, point: Point) -> Point:
         product = self._curvature.exact_product
         G = product(point.A)
         point = Point.of(problem, point.A, G, point.b, product)
