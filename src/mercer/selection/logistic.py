@@ -30,7 +30,7 @@ from mercer.selection.results import Round, table
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Solution
 from mercer.solvers.cavity import leave_one_out_scores
-from mercer.solvers.logistic import ROWS_FOR_THREADS
+from mercer.solvers.descent import ROWS_FOR_THREADS
 
 Array = NDArray[np.float64]
 
