@@ -28,7 +28,7 @@ def classification(name: str) -> tuple[Array, Array]:
 
     Columns that do not vary are left out, and so is the one that says which rows are for testing.
     """
-    path = FOLDER / "classification" / f"{name}.csv.gz"
+    (path,) = FOLDER.glob(f"*/{name}.csv.gz")
     table = np.loadtxt(path, delimiter=",", skiprows=1, dtype=str)
     with_split = table[0, 0] in ("train", "test")
     X, y = table[:, int(with_split) : -1].astype(np.float64), table[:, -1]

@@ -12,6 +12,7 @@ ROOMS = (
     "banded",
     "large",
     "classifiers",
+    "logistic",
     "sequences",
     "solubility",
     "geometry",

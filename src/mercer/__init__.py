@@ -27,6 +27,8 @@ _HOMES = {
     "Kernel": "mercer.kernels",
     "KernelPCA": "mercer.estimators",
     "KernelPerceptron": "mercer.estimators",
+    "KernelLogisticRegression": "mercer.estimators",
+    "KernelLogisticRegressionCV": "mercer.selection",
     "KernelRidge": "mercer.estimators",
     "KernelRidgeCV": "mercer.selection",
     "KernelRidgeClassifier": "mercer.selection",

@@ -10,6 +10,7 @@ from mercer import (
     testing as testing,
 )
 from mercer.estimators import (
+    KernelLogisticRegression as KernelLogisticRegression,
     KernelPCA as KernelPCA,
     KernelPerceptron as KernelPerceptron,
     KernelRidge as KernelRidge,
@@ -54,6 +55,7 @@ from mercer.kernels import (
 from mercer.selection import (
     DecisionDisplay as DecisionDisplay,
     GammaSweepDisplay as GammaSweepDisplay,
+    KernelLogisticRegressionCV as KernelLogisticRegressionCV,
     KernelRidgeClassifier as KernelRidgeClassifier,
     KernelRidgeCV as KernelRidgeCV,
     SelectionDisplay as SelectionDisplay,

@@ -2,6 +2,7 @@
 
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.explain import GramWeights, explain
+from mercer.estimators.logistic import KernelLogisticRegression
 from mercer.estimators.maps import MercerMap, Monomials
 from mercer.estimators.pca import KernelPCA
 from mercer.estimators.perceptron import KernelPerceptron
@@ -10,6 +11,7 @@ from mercer.estimators.ridge import KernelRidge
 __all__ = [
     "GramWeights",
     "KernelEstimator",
+    "KernelLogisticRegression",
     "KernelPCA",
     "KernelPerceptron",
     "KernelRidge",

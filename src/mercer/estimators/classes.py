@@ -1,4 +1,4 @@
-"""Classes as numbers: their signs and their weights."""
+"""Classes as numbers: their signs, their weights, and those that have any."""
 
 from __future__ import annotations
 
@@ -77,3 +77,20 @@ def same_classes(classes: Any, known: NDArray[Any]) -> NDArray[Any]:
             f"got {np.unique(classes).tolist()}"
         )
     return known
+
+
+def present_classes(
+    estimator: Any, weights: Array, codes: NDArray[np.intp], classes: NDArray[Any]
+) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[Any]]:
+    """Return which rows count, the class of each of these by its number, and their classes.
+
+    A row of zero weight is as good as absent, and so is a class that has no others.
+    """
+    used = weights > 0.0
+    present, numbers = np.unique(codes[used], return_inverse=True)
+    if len(present) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes of positive weight, got "
+            f"{classes[present].tolist()!r}; check sample_weight and class_weight"
+        )
+    return used, numbers, classes[present]

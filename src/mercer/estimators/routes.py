@@ -1,4 +1,4 @@
-"""From a ridge problem to what solves it: the solver, the Gram matrix in its form, the way back."""
+"""From a problem to what solves it: the solver, the Gram matrix in its form, the way back."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.estimators.plan import chosen
+from mercer.estimators.plan import chosen, few_features
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
     ChainGram,
+    FeatureGram,
     Gram,
     Interpolant,
     Repair,
@@ -20,8 +21,24 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.kernels import Kernel
-from mercer.solvers import ChainSolution, Primal, RidgeProblem, Solution, as_solver
+from mercer.solvers import (
+    ChainSolution,
+    LogisticProblem,
+    Newton,
+    NewtonCG,
+    Primal,
+    RidgeProblem,
+    Solution,
+    as_logistic_solver,
+    as_solver,
+)
 from mercer.solvers.choose import Solver
+
+# Rows times columns of scores up to which factors take no longer than to set up an iteration, and
+# up to which they are taken for several classes where C w k(x, x) is so large that the
+# preconditioner, which treats classes one by one, is poor.
+FEW_SCORES, MANY_SCORES = 500, 10_000
+STIFF = 1e4
 
 
 def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> tuple[Solver, Gram]:
@@ -53,8 +70,7 @@ def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     if sparse is not None:
         return sparse
     if solver.iterates and not kernel.program.is_arithmetic:
-        # Entries that Python computes are held; the other half is for the preconditioner.
-        return gram_of(kernel, rows, gram.memory, share=0.5)
+        return _held_entries(kernel, rows, gram)
     if not isinstance(solver, Primal):
         return gram
     features = features_of(kernel, rows, gram.memory)
@@ -64,6 +80,45 @@ def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
             "known to have them; use solver='cholesky' or solver='eigen'"
         )
     return features
+
+
+def logistic_route(
+    estimator: Any, kernel: Kernel, rows: Any, problem: LogisticProblem
+) -> tuple[Newton, Gram]:
+    """Return the solver of a logistic problem that an estimator names, and its Gram matrix."""
+    gram = unheld_gram_of(kernel, rows, estimator.memory)
+    name = estimator.solver
+    if isinstance(name, str) and name == "auto":
+        # A repair works on the eigenvalues of the whole matrix.
+        name = "newton" if _wants_factor(gram, problem) or estimator.repair is not None else "cg"
+    solver = as_logistic_solver(
+        name,
+        estimator.tol,
+        estimator.max_iter,
+        estimator.time_limit,
+        checked_seed(estimator.random_state),
+    )
+    if not isinstance(solver, NewtonCG):
+        return solver, gram
+    if few_features(kernel, rows, len(gram), gram.memory) is not None:
+        return solver, FeatureGram(kernel, rows, gram.memory)
+    return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
+
+
+def _wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
+    """Whether Cholesky factors serve a logistic problem better than conjugate gradients."""
+    scores = len(gram) * problem.columns
+    if scores <= FEW_SCORES:
+        return True
+    stiffness = problem.C * float((problem.weights * np.abs(gram.diagonal())).max())
+    fits = 8 * (problem.columns + 2) * len(gram) ** 2 <= gram.memory
+    return problem.columns > 1 and stiffness > STIFF and scores <= MANY_SCORES and fits
+
+
+def _held_entries(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return the Gram matrix with entries that Python computes held, in half of the memory."""
+    # The other half is for the preconditioner.
+    return gram_of(kernel, rows, gram.memory, share=0.5)
 
 
 def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:

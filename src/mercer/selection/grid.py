@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 LENGTH_SCALES = np.geomspace(0.25, 4.0, 8)
 ALPHAS = np.geomspace(1e-6, 1e2, 30)
 LENGTH = "length_scale"
+# The default Cs in units of 1 / k(x, x).
+CS = np.geomspace(1e-2, 1e4, 10)
 
 
 def candidates(kernels: Any) -> list[Kernel]:
@@ -83,9 +85,27 @@ def _from_grid(grid: Mapping[str, Any]) -> Iterable[Kernel]:
 def ridges(alphas: Any, diagonal: Array, weights: Array) -> Array:
     """Return the ridges to try, by default in units of the weighted mean of k(x, x)."""
     if alphas is None:
-        unit = float(np.average(diagonal, weights=weights))
-        return ALPHAS * (unit if unit > 0.0 else 1.0)
+        return ALPHAS * _unit(diagonal, weights)
     values = checked_ridges(alphas, "alphas", "a number or a list of numbers")
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"alphas must be a number or a list of numbers, got {alphas!r}")
     return np.atleast_1d(values)
+
+
+def penalties(Cs: Any, diagonal: Array, weights: Array) -> Array:
+    """Return the Cs to try, by default in units of one over the weighted mean of k(x, x)."""
+    if Cs is None:
+        return CS / _unit(diagonal, weights)
+    values = np.asarray(Cs)
+    if values.dtype.kind not in "fiu" or values.ndim > 1 or values.size == 0:
+        raise ValueError(f"Cs must be a number or a list of numbers, got {Cs!r}")
+    values = np.atleast_1d(values).astype(np.float64)
+    bad = ~np.isfinite(values) | (values <= 0.0)
+    if bad.any():
+        raise ValueError(f"Cs must be finite and positive, got {values[bad][0]:g}")
+    return values
+
+
+def _unit(diagonal: Array, weights: Array) -> float:
+    unit = float(np.average(diagonal, weights=weights))
+    return unit if unit > 0.0 else 1.0

@@ -24,7 +24,7 @@ class Round:
     kernels : sequence of Kernel
         The kernels.
     alphas : sequence of arrays of shape (alphas,)
-        The ridges of each kernel.
+        The ridges of each kernel, or what takes their place.
     scores : sequence of arrays of shape (alphas, columns)
         The scores: one column, or one for every target.
     n_rows : int
@@ -55,19 +55,24 @@ def _comparable(scores: Array) -> Array:
     return np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
-def table(rounds: Sequence[Round]) -> dict[str, Any]:
-    """Return the candidates of all rounds as columns, those of the last round ranked first."""
+def table(rounds: Sequence[Round], parameter: str = "alpha") -> dict[str, Any]:
+    """Return the candidates of all rounds as columns, those of the last round ranked first.
+
+    The alphas go by the name of the estimator's parameter that they are values of.
+    """
     pairs = [pair for r in rounds for pair in zip(r.kernels, r.alphas, strict=True)]
     kernels = _objects([kernel for kernel, ridges in pairs for _ in ridges])
     alphas = np.concatenate([ridges for _, ridges in pairs])
     scores = np.concatenate([s for r in rounds for s in r.scores])
     order = np.concatenate([np.full(len(r), i) for i, r in enumerate(rounds)])
     columns = {
-        "params": [{"kernel": k, "alpha": float(a)} for k, a in zip(kernels, alphas, strict=True)],
+        "params": [
+            {"kernel": k, parameter: float(a)} for k, a in zip(kernels, alphas, strict=True)
+        ],
         "param_kernel": kernels,
-        "param_alpha": alphas,
+        f"param_{parameter}": alphas,
         "kernel": kernels,
-        "alpha": alphas,
+        parameter: alphas,
         "iter": order,
         "n_resources": np.concatenate([np.full(len(r), r.n_rows) for r in rounds]),
         "mean_test_score": scores.mean(axis=1),

@@ -6,16 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
 from mercer.estimators.rows import checked_training, checked_weights, kernel_for
 from mercer.kernels import Kernel
+from mercer.selection.chosen import Chosen
 from mercer.selection.costs import entry_work
-from mercer.selection.grid import are_precomputed, around, candidates, reader_of, ridges
+from mercer.selection.grid import around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
@@ -29,7 +30,7 @@ ROWS_FOR_KERNELS = 4000
 SAMPLE = 3000
 
 
-class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     """Kernel ridge regression with the kernel and the ridge that predict held-out rows best.
 
     With B = A^-1 - A^-1 1 1'A^-1 / 1'A^-1 1 and A = K + alpha W^-1 the fit is a = B y, and what the
@@ -160,18 +161,6 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""
         check_is_fitted(self)
         return self.estimator_.predict(X, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        model = self.__dict__.get("estimator_")
-        if model is None or name.startswith("__"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(model, name)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = are_precomputed(self.kernels)
-        return tags
 
     def _search(
         self, kernels: list[Kernel], X: Any, y: Any, sample_weight: Any, groups: Any

@@ -72,7 +72,8 @@ class Scores:
         """
         if self.scorer is None:
             raise ValueError("errors are scored by a scorer, and losses without one")
-        options = {"sample_weight": weights} if self._passes_weights else {}
+        passes = self.is_weighted and takes_weights(self.scorer)
+        options = {"sample_weight": weights} if passes else {}
         targets = np.arange(y.shape[1])
         together = targets[:, None] if self.per_target else targets[None]
         scores = np.empty((len(errors), len(together)))
@@ -87,11 +88,12 @@ class Scores:
         """Return the scores of losses of shape (alphas, targets), lower of which is better."""
         return -losses if self.per_target else -losses.mean(axis=1, keepdims=True)
 
-    @property
-    def _passes_weights(self) -> bool:
-        # A scorer of scikit-learn passes everything on to its metric.
-        metric: Any = getattr(self.scorer, "_score_func", self.scorer)
-        try:
-            return self.is_weighted and "sample_weight" in inspect.signature(metric).parameters
-        except (TypeError, ValueError):
-            return False
+
+def takes_weights(scorer: Any) -> bool:
+    """Whether a scorer takes the weights of rows."""
+    # A scorer of scikit-learn passes everything on to its metric.
+    metric: Any = getattr(scorer, "_score_func", scorer)
+    try:
+        return "sample_weight" in inspect.signature(metric).parameters
+    except (TypeError, ValueError):
+        return False

@@ -5,11 +5,13 @@ from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.chain_path import ChainPath
 from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.choose import as_solver
+from mercer.solvers.choose import as_logistic_solver, as_solver
 from mercer.solvers.components import Components, component_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.feature_path import FeaturePath
+from mercer.solvers.likelihood import LogisticProblem
+from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.path import Fits, RidgePath
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.primal import Primal
@@ -29,12 +31,17 @@ __all__ = [
     "Eigen",
     "FeaturePath",
     "Fits",
+    "LogisticProblem",
     "NegativeForm",
+    "Newton",
+    "NewtonCG",
+    "NewtonCholesky",
     "Pivots",
     "Primal",
     "RidgePath",
     "RidgeProblem",
     "Solution",
+    "as_logistic_solver",
     "as_solver",
     "component_solver",
 ]

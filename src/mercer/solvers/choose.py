@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from mercer.solvers.banded import Banded
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.primal import Primal
 
 Solver = Banded | Cholesky | ConjugateGradient | Eigen | Primal
@@ -23,6 +25,10 @@ SOLVERS: dict[str, type[Solver]] = {
     "primal": Primal,
 }
 
+LOGISTIC_SOLVERS: dict[str, type[Newton]] = {"cg": NewtonCG, "newton": NewtonCholesky}
+
+Known = TypeVar("Known", bound=Solver | Newton)
+
 
 def as_solver(
     solver: Any,
@@ -32,13 +38,35 @@ def as_solver(
     random_state: Any = None,
 ) -> Solver:
     """Return a solver given by name or as an object, with those settings given that it has."""
-    chosen: Solver
-    if isinstance(solver, Solver):
+    return _configured(solver, SOLVERS, tol, max_iter, time_limit, random_state)
+
+
+def as_logistic_solver(
+    solver: Any,
+    tol: Any = None,
+    max_iter: Any = None,
+    time_limit: Any = None,
+    random_state: Any = None,
+) -> Newton:
+    """Return a solver of logistic problems, as `as_solver` returns one of ridge problems."""
+    return _configured(solver, LOGISTIC_SOLVERS, tol, max_iter, time_limit, random_state)
+
+
+def _configured(
+    solver: Any,
+    known: Mapping[str, type[Known]],
+    tol: Any,
+    max_iter: Any,
+    time_limit: Any,
+    random_state: Any,
+) -> Known:
+    chosen: Known
+    if type(solver) in known.values():
         chosen = solver
-    elif isinstance(solver, str) and solver in SOLVERS:
-        chosen = SOLVERS[solver]()
+    elif isinstance(solver, str) and solver in known:
+        chosen = known[solver]()
     else:
-        names = ", ".join(repr(name) for name in ("auto", *SOLVERS))
+        names = ", ".join(repr(name) for name in ("auto", *known))
         raise ValueError(f"solver must be one of {names} or a solver object, got {solver!r}")
     given = {
         "tol": _positive("tol", tol),
@@ -46,8 +74,8 @@ def as_solver(
         "time_limit": _positive("time_limit", time_limit),
         "random_state": random_state,
     }
-    known = {field.name for field in fields(chosen)}
-    return replace(chosen, **{k: v for k, v in given.items() if v is not None and k in known})
+    has = {field.name for field in fields(chosen)}
+    return replace(chosen, **{k: v for k, v in given.items() if v is not None and k in has})
 
 
 def name_of(solver: Any) -> str:

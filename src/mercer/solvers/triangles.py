@@ -11,6 +11,7 @@ from mercer.data.blocks import half_blocks, row_blocks
 
 Array = NDArray[np.float64]
 
+EPS = float(np.finfo(np.float64).eps)
 # Entries moved at a time: 8 MB.
 ENTRIES_AT_A_TIME = 1 << 20
 
@@ -47,6 +48,15 @@ class TwoTriangles:
         # clean=False leaves the upper triangle alone.
         _, order = dpotrf(self._square, lower=True, clean=False, overwrite_a=True)
         return int(order)
+
+    def factor_near(self, d: Array) -> None:
+        """Factor K + diag(d), with as much more on the diagonal as rounding asks for.
+
+        It is for a K that is positive semi-definite up to rounding.
+        """
+        more = len(self) * EPS * float(np.abs(self.diagonal).max())
+        while self.factor(d):
+            d, more = d + more, 10.0 * more
 
     def solve(self, V: Array) -> Array:
         """Return the solution of A X = V, of shape (n, p)."""

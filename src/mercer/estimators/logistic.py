@@ -1,0 +1,364 @@
+"""Kernel logistic regression."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.data.columns import take_rows
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError
+from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
+from mercer.estimators.classes import class_weighted, present_classes
+from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.routes import carried, logistic_route
+from mercer.estimators.rows import (
+    checked_classification,
+    checked_rows,
+    checked_weights,
+    kernel_for,
+    training_subset,
+)
+from mercer.gram import Repair, cross_gram, feature_product, repair_of, unheld_gram_of
+from mercer.kernels import Kernel
+from mercer.solvers import Certificate, LogisticProblem, Newton, Solution
+from mercer.solvers.cavity import leave_one_out_scores
+from mercer.solvers.likelihood import log_probabilities, probabilities
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a fit works on: checked rows, the classes that count, the problem and its solver.
+
+    Parameters
+    ----------
+    X : rows
+        All training rows.
+    used : array of bool
+        The rows of positive weight.
+    classes : array
+        The classes that these have.
+    kernel : Kernel
+        k with numbers for parameters.
+    rows : rows
+        The rows that are used.
+    problem : LogisticProblem
+        Their problem.
+    solver : Newton
+        What solves it.
+    repair : Repair
+        The Gram matrix after its repair.
+    """
+
+    X: Any
+    used: NDArray[np.bool_]
+    classes: NDArray[Any]
+    kernel: Kernel
+    rows: Any
+    problem: LogisticProblem
+    solver: Newton
+    repair: Repair
+
+
+class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
+    """Probabilities of classes: f minimises C sum_i w_i loss_i + 1/2 ||f||^2.
+
+    Two classes have one function f and the loss log(1 + exp(-y_i (f(x_i) + b))), y_i = -1 or 1;
+    the second class has the probability 1 / (1 + exp(-f(x) - b)). More classes have a function
+    each, the loss is that of the softmax, -log p_y(x_i), and the penalty the sum of all
+    ||f_c||^2. The offset b is not penalised.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
+        scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
+        ``"gaussian"`` takes the median distance of the training rows as length scale.
+    C : float
+        What the losses count beside the penalty, positive.
+    class_weight : None, dict or "balanced"
+        Factors of the weights of the classes; ``"balanced"`` is sum(w) / (classes * w of the
+        class).
+    fit_intercept : bool
+        Whether there is an offset b.
+    solver : {"auto", "newton", "cg"} or solver
+        ``"newton"`` factors a matrix of n rows in every Newton step; ``"cg"`` solves it by
+        conjugate gradients with a preconditioner, which stores no Gram matrix where that does not
+        fit. ``"auto"`` factors up to a few hundred rows.
+    tol : float, optional
+        The relative duality gap that `certificate_` has to reach, 1e-5 by default: Newton's last
+        step is cheap.
+    max_iter : int, optional
+        Newton steps allowed, 100 by default.
+    time_limit : float, optional
+        Seconds after which the best model so far is kept, with a warning. So does the first
+        Ctrl-C.
+    random_state : int, RandomState or None
+        Where the random pivots of ``"cg"`` come from.
+    memory : int or str, optional
+        The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
+        memory by default.
+    warm_start : bool
+        Whether `fit` starts from the coefficients of the last fit, if that had as many rows of
+        positive weight and the same classes.
+    repair : {None, "clip", "flip", "shift"}
+        What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
+        value, or as much more on the whole diagonal. None refuses such a kernel where it is met.
+
+    Attributes
+    ----------
+    classes_ : array of shape (m,)
+        The classes of the rows of positive weight, in order.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    X_fit_ : rows
+        The training rows, or the training Gram matrix of ``kernel="precomputed"``.
+    dual_coef_ : array of shape (n,) or (n, m)
+        a in f(x) = sum_i a_i k(x_i, x), for two classes or for each of more, which then sum to
+        zero; zero for rows of zero weight.
+    intercept_ : float or array of shape (m,)
+        b; several sum to zero, since a number added to all changes no probability.
+    theta_ : array of shape (p,) or (p, m), or None
+        The coefficients of explicit features where the kernel has few, f(x) = theta'phi(x).
+    certificate_ : Certificate
+        The relative duality gap in float64, and the bound sqrt(2 gap k(x, x)) on |f - f*|(x).
+    solution_ : Solution
+        What the solver returned, with its time.
+    solver_ : solver
+        What ran.
+    n_iter_ : int
+        Its Newton steps.
+    n_features_in_, feature_names_in_
+        The columns seen in `fit`.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        C: float = 1.0,
+        *,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        memory: Any = None,
+        warm_start: bool = False,
+        repair: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.memory = memory
+        self.warm_start = warm_start
+        self.repair = repair
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the probabilities of the classes `y` at the rows `X`.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix or table; for a precomputed kernel the Gram matrix.
+        y : array of shape (n,)
+            The classes, as numbers or strings.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, zero as none.
+        """
+        training = self._training(X, y, sample_weight, checked_C(self.C))
+        start = self._start(training) if self.warm_start else None
+        run = partial(training.solver.solve, training.repair.gram, training.problem, start=start)
+        try:
+            solution = run_as_task(self, run, training.X, y, True)
+        except IndefiniteKernelError as error:
+            raise with_points(error, training.kernel, training.rows) from None
+        self._keep(training, solution)
+        return self
+
+    def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
+        """Return a fitted model for every C, in the order given.
+
+        They share the Gram matrix and are solved from the smallest C to the largest, each from
+        the solution before. Parameters other than `C` are those of this estimator, which itself
+        stays as it is. A time limit holds for every C by itself.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        Cs : sequence of float
+            The Cs.
+        """
+        values = [checked_C(C) for C in Cs]
+        if not values:
+            raise ValueError(f"Cs must hold at least one C, got {Cs!r}")
+        base = clone(self)
+        training = base._training(X, y, sample_weight, max(values))
+        ordered = sorted(set(values))
+        models = {}
+        try:
+            path = training.solver.path(training.repair.gram, training.problem, ordered)
+            for C, solution in zip(ordered, path, strict=True):
+                models[C] = copy(base)
+                models[C].C = C
+                models[C]._keep(training, solution)
+        except IndefiniteKernelError as error:
+            raise with_points(error, training.kernel, training.rows) from None
+        return [models[C] for C in values]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores f(x) + b at the rows `X`: (n,) for two classes, else (n, m).
+
+        The score of two classes is the log-odds of the second one.
+        """
+        check_is_fitted(self)
+        return self._in_shape(self._scores(checked_rows(self, self.kernel_, X)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes at the rows `X`, of shape (n, m)."""
+        check_is_fitted(self)
+        return probabilities(self._scores(checked_rows(self, self.kernel_, X)))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of the probabilities, accurate however small those are."""
+        check_is_fitted(self)
+        return log_probabilities(self._scores(checked_rows(self, self.kernel_, X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class at the rows `X`, the first of equals."""
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
+
+    @property
+    def leave_one_out_decision_(self) -> Array:
+        """About the scores at every training row of the fit without it, as `decision_function`.
+
+        They are one Newton step away from the fit and cost about as much as a step with a factor;
+        no fit is repeated. A row of zero weight was not used, so its scores are the plain ones.
+        """
+        check_is_fitted(self)
+        return self._in_shape(self._left_out())
+
+    @property
+    def leave_one_out_proba_(self) -> Array:
+        """About the probabilities at every training row of the fit without it, (n, m)."""
+        check_is_fitted(self)
+        return probabilities(self._left_out())
+
+    def _training(self, X: Any, y: Any, sample_weight: Any, C: float) -> Training:
+        kernel = kernel_for(self.kernel, X)
+        X, codes, classes = checked_classification(self, kernel, X, y)
+        copies = checked_weights(sample_weight, len(codes))
+        weights = class_weighted(copies, self.class_weight, codes, classes)
+        used, numbers, classes = present_classes(self, weights, codes, classes)
+        rows = X
+        if not used.all():
+            rows = training_subset(kernel, X, np.flatnonzero(used))
+        kernel = kernel.resolved(rows, copies[used])
+        problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
+        solver, gram = logistic_route(self, kernel, rows, problem)
+        repair = repair_of(gram, self.repair)
+        return Training(X, used, classes, kernel, rows, problem, solver, repair)
+
+    def _start(self, training: Training) -> Solution | None:
+        """Return the last solution if it can be started from."""
+        last: Solution | None = getattr(self, "solution_", None)
+        shape = (len(training.problem.codes), training.problem.columns)
+        if last is None or last.coefficients.shape != shape:
+            return None
+        return last if np.array_equal(self.classes_, training.classes) else None
+
+    def _keep(self, training: Training, solution: Solution) -> None:
+        self.__dict__.pop("_left_out_cache", None)
+        self.classes_ = training.classes
+        self.kernel_, self.X_fit_ = training.kernel, training.X
+        self.solver_, self.solution_ = training.solver, solution
+        self.n_iter_ = max(solution.iterations, 1)
+        self._problem_, self._used_ = training.problem.at(self.C), training.used
+        self._is_repaired_ = training.repair.is_changed
+        expanded = carried(solution, training.repair)
+        coefficients = np.zeros((len(training.used), training.problem.columns))
+        coefficients[training.used] = expanded.coefficients
+        self.dual_coef_ = self._in_shape(coefficients)
+        theta = solution.theta
+        self.theta_ = None if theta is None else self._in_shape(theta)
+        single = training.problem.columns == 1
+        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        self.certificate_ = Certificate(
+            "relative duality gap",
+            float(solution.residual.max()),
+            solution.tolerance,
+            float(expanded.radius.max()),
+            self.kernel_.diagonal,
+            solution.solver,
+            self.kernel_.proof() is not None,
+        )
+        if not self.certificate_.satisfied:
+            warnings.warn(
+                f"{self.certificate_}: {solution.advice}", ConvergenceWarning, stacklevel=3
+            )
+
+    def _in_shape(self, columns: Array) -> Array:
+        return columns[:, 0] if columns.shape[1] == 1 else columns
+
+    def _scores(self, X: Any) -> Array:
+        """Return f(x) + b at checked rows, of shape (n, columns)."""
+        if self.theta_ is not None:
+            values = feature_product(self.kernel_, X, self.theta_)
+        else:
+            values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_
+        return np.asarray(values.reshape(len(values), -1) + self.intercept_, np.float64)
+
+    def _left_out(self) -> Array:
+        if not hasattr(self, "_left_out_cache"):
+            self._left_out_cache = self._scores_left_out()
+        return self._left_out_cache
+
+    def _scores_left_out(self) -> Array:
+        if self._is_repaired_:
+            raise ValueError(
+                f"{self.kernel_} was repaired with repair={self.repair!r}, and only a positive "
+                "semi-definite kernel has held-out scores in closed form; use cross-validation"
+            )
+        used = np.flatnonzero(self._used_)
+        rows = training_subset(self.kernel_, self.X_fit_, used)
+        gram = unheld_gram_of(self.kernel_, rows, self.memory)
+        scores = np.empty((len(self._used_), self._problem_.columns))
+        solution = self.solution_
+        scores[used] = leave_one_out_scores(
+            gram, self._problem_, solution.coefficients, solution.intercept
+        )
+        if len(used) < len(scores):
+            unused = np.flatnonzero(~self._used_)
+            scores[unused] = self._scores(take_rows(self.X_fit_, unused))
+        return scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_left_out_cache"}
+
+
+def checked_C(C: Any) -> float:
+    """Return C as a positive finite number."""
+    if isinstance(C, bool) or not isinstance(C, Real) or not 0.0 < float(C) < np.inf:
+        raise ValueError(f"C must be a positive finite number, got {C!r}")
+    return float(C)

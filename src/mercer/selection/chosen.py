@@ -1,0 +1,31 @@
+"""An estimator that chooses another one and stands in for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+
+from mercer.selection.grid import are_precomputed
+
+
+class Chosen(BaseEstimator):
+    """The chosen model ``estimator_`` in the clothes of the estimator that chose it.
+
+    What the model knows is known here too; it is pairwise if one of its ``kernels`` is.
+    """
+
+    kernels: Any
+
+    def __getattr__(self, name: str) -> Any:
+        model = self.__dict__.get("estimator_")
+        if model is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(model, name)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = are_precomputed(self.kernels)
+        return tags

@@ -1,0 +1,205 @@
+"""Classes as likelihoods: the loss of scores, the residual, the root of its curvature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# Newton steps for the offset, and the longest of them: beyond it the loss is close to linear.
+OFFSET_STEPS = 200
+LONGEST = 8.0
+# Halvings of a step before it is lost in rounding.
+HALVINGS = 60
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticProblem:
+    """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 over f and an unpenalised offset b.
+
+    Two classes have one score F = f(x) + b and the loss log(1 + exp(-y F)), y = -1 or 1. More
+    classes have a score each and the loss log(sum_c exp F_c) - F_y, with sum_c ||f_c||^2 as
+    penalty; since a number added to all scores changes no probability, the penalty makes the
+    scores of f sum to zero over the classes, and the offsets are chosen to sum to zero as well.
+
+    Parameters
+    ----------
+    codes : array of shape (n,)
+        The class of every row by its number.
+    classes : int
+        The number of classes, at least two.
+    C : float
+        What the losses count beside the penalty, positive.
+    weights : array of shape (n,)
+        w, positive.
+    fit_intercept : bool
+        Whether there is an offset.
+    """
+
+    codes: Codes
+    classes: int
+    C: float
+    weights: Array
+    fit_intercept: bool
+
+    @property
+    def columns(self) -> int:
+        """The number of scores of a row."""
+        return 1 if self.classes == 2 else self.classes
+
+    def at(self, C: float) -> LogisticProblem:
+        """Return the problem with another C."""
+        return replace(self, C=C)
+
+    @cached_property
+    def _signs(self) -> Array:
+        return np.where(self.codes == 1, 1.0, -1.0)
+
+    def loss(self, F: Array) -> float:
+        """Return C sum_i w_i loss_i for scores of shape (n, columns)."""
+        return self.C * float(self.weights @ -self._log_chances(F))
+
+    def residual(self, F: Array) -> Array:
+        """Return w (T - P), the targets T less the probabilities P, of shape (n, columns)."""
+        if self.columns == 1:
+            y = self._signs
+            return np.asarray((self.weights * y * expit(-y * F[:, 0]))[:, None])
+        P = probabilities(F)
+        rows = np.arange(len(P))
+        # 1 - p of the own class is the sum of the others, which keeps what rounding takes from 1.
+        own = P[rows, self.codes].copy()
+        P[rows, self.codes] = 0.0
+        missed = P.sum(axis=1)
+        P[rows, self.codes] = -np.where(own > 0.5, missed, 1.0 - own)
+        return -self.weights[:, None] * P
+
+    def curvature(self, F: Array) -> Root:
+        """Return the root of the second derivative of sum_i w_i loss_i in the scores."""
+        w = np.sqrt(self.weights)[:, None]
+        if self.columns == 1:
+            half = np.exp(-np.logaddexp(0.5 * F, -0.5 * F))
+            return Root(w * half, np.zeros((len(F), 1)))
+        roots = np.sqrt(probabilities(F))
+        return Root(w * roots, roots)
+
+    def best_offset(self, G: Array, b: Array) -> Array:
+        """Return the offsets that minimise the loss for scores G + b, by Newton's method from b."""
+        if not self.fit_intercept:
+            return np.zeros(self.columns)
+        weight = float(self.weights.sum())
+        at = _Offset(b, self.loss(G + b), self.residual(G + b).sum(axis=0))
+        for _ in range(OFFSET_STEPS):
+            if at.size <= EPS * weight:
+                break
+            moved = self._moved(G, at)
+            if moved is None:
+                break
+            at = moved
+        return at.b
+
+    def _moved(self, G: Array, at: _Offset) -> _Offset | None:
+        """Return the offset after a Newton step, shortened until it is better, or None."""
+        H = self.curvature(G + at.b).total()
+        # A number added to all offsets changes nothing: the shortest of all solutions is taken.
+        step = np.linalg.lstsq(H, at.gradient, rcond=len(H) * 1e-13)[0]
+        size = float(np.abs(step).max())
+        if not 0.0 < size < np.inf:
+            # The curvature has underflown; the loss is linear there.
+            step, size = at.gradient, at.size
+        step = step * min(1.0, LONGEST / size)
+        for _ in range(HALVINGS):
+            b = at.b + step
+            there = _Offset(b, self.loss(G + b), self.residual(G + b).sum(axis=0))
+            if there.is_better_than(at):
+                return there
+            step = 0.5 * step
+        return None
+
+    def _log_chances(self, F: Array) -> Array:
+        """Return the logarithm of the probability of the own class of every row."""
+        if self.columns == 1:
+            return -np.logaddexp(0.0, -self._signs * F[:, 0])
+        return np.asarray(log_probabilities(F)[np.arange(len(F)), self.codes])
+
+
+@dataclass(frozen=True, eq=False)
+class _Offset:
+    """An offset, the loss there, and minus its gradient."""
+
+    b: Array
+    loss: float
+    gradient: Array
+
+    @property
+    def size(self) -> float:
+        return float(np.abs(self.gradient).max())
+
+    def is_better_than(self, other: _Offset) -> bool:
+        """Whether the loss is less or, where rounding hides that, the gradient."""
+        margin = 8.0 * EPS * abs(other.loss)
+        if abs(self.loss - other.loss) <= margin:
+            return self.size < other.size
+        return self.loss < other.loss
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """R with R R' = H, the block of every row: D (I - u u'), D = diag(scale).
+
+    For two classes H = w p (1 - p) and u = 0; for more, H = w (diag(p) - p p') and u = sqrt(p),
+    since (I - u u')^2 = I - u u'. Nothing is divided by p, which may underflow.
+
+    Parameters
+    ----------
+    scale : array of shape (n, columns)
+        The diagonal of D.
+    unit : array of shape (n, columns)
+        u of every row.
+    """
+
+    scale: Array
+    unit: Array
+
+    def project(self, U: Array) -> Array:
+        """Return (I - u u') U, without the part of U that R maps to zero."""
+        return np.asarray(U - self.unit * (self.unit * U).sum(axis=1, keepdims=True))
+
+    def forward(self, U: Array) -> Array:
+        """Return R U, of shape (n, columns)."""
+        return self.scale * self.project(U)
+
+    def back(self, V: Array) -> Array:
+        """Return R'V, of shape (n, columns)."""
+        return self.project(self.scale * V)
+
+    def blocks(self) -> Array:
+        """Return H of every row, of shape (n, columns, columns)."""
+        crossed = self.scale * self.unit
+        diagonal = (self.scale**2)[:, :, None] * np.eye(self.scale.shape[1])
+        return np.asarray(diagonal - crossed[:, :, None] * crossed[:, None, :])
+
+    def total(self) -> Array:
+        """Return the sum of H over the rows, of shape (columns, columns)."""
+        squares = self.scale**2
+        crossed = self.scale * self.unit
+        return np.diag(squares.sum(axis=0)) - crossed.T @ crossed
+
+
+def probabilities(F: Array) -> Array:
+    """Return the probabilities of the classes: (n, 2) for one column of scores, else (n, m)."""
+    return np.exp(log_probabilities(F))
+
+
+def log_probabilities(F: Array) -> Array:
+    """Return the logarithms of the probabilities, accurate however small those are."""
+    if F.shape[1] == 1:
+        return -np.logaddexp(0.0, np.hstack([F, -F]))
+    F = F - F.max(axis=1, keepdims=True)
+    return np.asarray(F - np.log(np.exp(F).sum(axis=1, keepdims=True)))

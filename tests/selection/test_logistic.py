@@ -1,0 +1,151 @@
+"""KernelLogisticRegressionCV: what it chooses, and that it chooses as repeated fits would."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.estimators import KernelLogisticRegression
+from mercer.kernels import Gaussian, Linear, Sigmoid
+from mercer.selection import KernelLogisticRegressionCV, logistic
+from refusals import refuses
+
+N = 60
+CS = [0.1, 1.0, 10.0]
+KERNELS = [Gaussian(0.7), Gaussian(2.0), Linear()]
+
+
+@parametrize_with_checks(
+    [
+        KernelLogisticRegressionCV("gaussian", [0.1, 1.0]),
+        KernelLogisticRegressionCV([Gaussian(2.0), Linear()], [1.0], cv=3, scoring="accuracy"),
+    ]
+)
+def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(N, 2))
+
+
+@pytest.fixture(params=[2, 3])
+def y(request, X, rng):
+    noisy = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=N)
+    return np.digitize(noisy, np.quantile(noisy, np.arange(1, request.param) / request.param))
+
+
+@pytest.fixture
+def weights(rng):
+    return rng.uniform(0.2, 2.0, size=N)
+
+
+def test_left_out_log_losses_are_close_to_those_of_repeated_fits(X, y, weights):
+    model = KernelLogisticRegressionCV(KERNELS[:2], CS, random_state=0).fit(X, y, weights)
+    expected = []
+    for params in model.cv_results_["params"]:
+        chances = np.empty(N)
+        for i in range(N):
+            rest = np.arange(N) != i
+            fitted = KernelLogisticRegression(**params).fit(X[rest], y[rest], weights[rest])
+            chances[i] = fitted.predict_log_proba(X[i : i + 1])[0, y[i]]
+        expected.append(np.average(chances, weights=weights))
+    # One Newton step is optimistic where a row of 60 counts for much: a narrow kernel, a large C.
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=0.04)
+    assert_allclose(np.array(model.cv_results_["mean_test_score"])[:2], expected[:2], rtol=0.005)
+    assert expected[model.best_index_] >= 1.04 * max(expected)
+
+
+def test_folds_have_the_scores_of_repeated_fits(X, y, weights):
+    folds = StratifiedKFold(4)
+    model = KernelLogisticRegressionCV(KERNELS, CS, cv=4, random_state=0).fit(X, y, weights)
+    for params, score in zip(
+        model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True
+    ):
+        chances = np.empty(N)
+        for train, test in folds.split(X, y):
+            fitted = KernelLogisticRegression(**params).fit(X[train], y[train], weights[train])
+            chances[test] = fitted.predict_log_proba(X[test])[np.arange(len(test)), y[test]]
+        assert_allclose(score, np.average(chances, weights=weights), rtol=1e-2)
+
+
+def test_the_best_candidate_is_fitted_to_all_rows(X, y):
+    model = KernelLogisticRegressionCV(KERNELS, CS, random_state=0).fit(X, y)
+    direct = KernelLogisticRegression(**model.best_params_, random_state=0).fit(X, y)
+    assert_array_equal(model.predict_proba(X), direct.predict_proba(X))
+    assert_array_equal(model.predict(X), direct.predict(X))
+    assert_array_equal(model.decision_function(X), direct.decision_function(X))
+    assert model.best_score_ == model.cv_results_["mean_test_score"].max()
+    assert model.cv_results_["rank_test_score"][model.best_index_] == 1
+    assert model.certificate_.satisfied
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_log_proba(X), model.predict_log_proba(X))
+
+
+def test_a_scorer_of_scikit_learn_judges_the_left_out_predictions(X, y):
+    losses = KernelLogisticRegressionCV(KERNELS, CS, scoring="neg_log_loss").fit(X, y)
+    default = KernelLogisticRegressionCV(KERNELS, CS).fit(X, y)
+    assert_allclose(
+        losses.cv_results_["mean_test_score"], default.cv_results_["mean_test_score"], rtol=1e-4
+    )
+    accuracy = KernelLogisticRegressionCV(Gaussian(0.7), 1.0, scoring="accuracy").fit(X, y)
+    left_out = accuracy.estimator_.leave_one_out_proba_.argmax(axis=1)
+    assert accuracy.best_score_ == np.mean(left_out == y)
+
+
+def test_groups_are_held_out_together(X, y):
+    groups = np.arange(N) % 6
+    model = KernelLogisticRegressionCV("gaussian", CS, cv=GroupKFold(3)).fit(X, y, groups=groups)
+    assert model.best_score_ < 0.0
+
+
+def test_by_default_it_tries_length_scales_around_the_median(X):
+    y = X[:, 0] > 0.0
+    model = KernelLogisticRegressionCV(random_state=0).fit(X, y)
+    assert len(model.cv_results_["C"]) == 80
+    assert log_loss(y, model.predict_proba(X)) < 0.3
+
+
+def test_many_rows_choose_the_kernel_on_a_sample_with_all_classes(rng, monkeypatch):
+    monkeypatch.setattr(logistic, "ROWS_FOR_KERNELS", 150)
+    monkeypatch.setattr(logistic, "SAMPLE", 100)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0.0).astype(int)
+    y[3] = 2
+    model = KernelLogisticRegressionCV([Gaussian(1e-3), Linear()], CS, random_state=0).fit(X, y)
+    assert model.kernel_ == Linear()
+    assert model.cv_results_["n_resources"].tolist() == [100] * 6 + [200] * 3
+
+
+def test_bad_input_is_refused(X):
+    y = X[:, 0] > 0.0
+    refuses("Cs must be finite and positive, got 0", KernelLogisticRegressionCV(Cs=[0.0]).fit, X, y)
+    refuses("cv must be 'loo'", KernelLogisticRegressionCV(cv="gcv").fit, X, y)
+    refuses(
+        "choosing on 60 rows needs",
+        KernelLogisticRegressionCV(memory="50KB").fit,
+        X,
+        y,
+        error=MemoryLimitError,
+    )
+    order = np.argsort(y)
+    refuses(
+        "fold whose training rows lack",
+        KernelLogisticRegressionCV(cv=[(order[:20], order[20:])]).fit,
+        X,
+        y,
+    )
+    with pytest.raises(IndefiniteKernelError, match="sigmoid"):
+        KernelLogisticRegressionCV(Sigmoid(1.0, -2.0), [1e3]).fit(X, y)
+
+
+def test_it_is_pairwise_if_its_kernels_are_precomputed():
+    assert get_tags(KernelLogisticRegressionCV("precomputed")).input_tags.pairwise
+    assert not get_tags(KernelLogisticRegressionCV()).input_tags.pairwise
