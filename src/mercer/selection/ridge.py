@@ -82,7 +82,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         All candidates: ``params``, ``kernel``, ``alpha``, ``mean_test_score`` and
         ``rank_test_score``, and again under scikit-learn's names ``param_kernel`` and
         ``param_alpha`` the kernels and ridges; with a ridge per target also
-        ``target0_test_score`` and so on. ``iter`` and ``n_resources`` number the round and the rows of it.
+        ``target0_test_score`` and so on. ``iter`` and ``n_resources`` number the round and the
+        rows of it.
     search_ : str
         What was done, in a sentence.
     estimator_ : KernelRidge
