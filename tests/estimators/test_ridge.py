@@ -9,6 +9,7 @@ from sklearn.linear_model import Ridge
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import (
+    Exponential,
     FromFunction,
     Gaussian,
     Laplacian,
@@ -277,3 +278,16 @@ def test_zero_weights_and_zero_alpha_go_together(X, y):
     weights[0] = 0.0
     model = KernelRidge(Linear(), 0.0, solver="primal").fit(X, y, weights)
     assert model.dual_coef_[0] == 0.0
+
+
+@pytest.mark.parametrize("weight", [1e-20, 1e-100, 1e-200])
+@pytest.mark.parametrize("solver", ["cholesky", "eigen", "cg", "banded", "primal"])
+def test_a_tiny_weight_is_no_flaw_of_the_certificate(rng, solver, weight):
+    x, y, w = rng.uniform(size=(60, 1)), rng.normal(size=60), np.ones(60)
+    w[3] = weight
+    kernel = Linear() if solver == "primal" else Exponential(1.0)
+    model = KernelRidge(kernel, 0.1, solver=solver, tol=1e-10, random_state=0).fit(x, y, w)
+    rest = np.arange(60) != 3
+    without = KernelRidge(kernel, 0.1).fit(x[rest], y[rest])
+    assert model.certificate_.satisfied
+    assert_allclose(model.predict(x), without.predict(x), rtol=1e-8, atol=1e-9)

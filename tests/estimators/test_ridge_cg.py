@@ -58,7 +58,8 @@ def test_the_certificate_is_the_residual_of_the_weighted_system(X, y, rng):
     weights = rng.uniform(0.5, 2.0, size=500)
     model = KernelRidge(Exponential(1.0), 0.1, solver="cg", random_state=0).fit(X, y, weights)
     r = model.predict(X) + 0.1 * model.dual_coef_ / weights - y
-    assert_allclose(model.certificate_.value, np.linalg.norm(r) / np.linalg.norm(y), rtol=1e-4)
+    expected = np.linalg.norm(np.sqrt(weights) * r) / np.linalg.norm(np.sqrt(weights) * y)
+    assert_allclose(model.certificate_.value, expected, rtol=1e-4)
 
 
 def test_several_targets_have_their_ridges(X, y):

@@ -40,8 +40,9 @@ def rows_for(kind, rng):
 def test_scores_are_those_of_repeated_fits(rng, kind, cv, fit_intercept):
     X, w = rows_for(kind, rng), rng.uniform(0.2, 2.0, size=N)
     y = np.sin(2.0 * X[:, 0]) + 0.2 * rng.normal(size=N) + 3.0
+    kernels = KINDS[kind][-2:]
     model = KernelRidgeCV(
-        KINDS[kind], ALPHAS, cv=cv, fit_intercept=fit_intercept, memory=LITTLE
+        kernels, [1e-3, 0.1], cv=cv, fit_intercept=fit_intercept, memory=LITTLE
     ).fit(X, y, w)
     splitter = LeaveOneOut() if cv == "loo" else cv
     expected = refitted(model, X, y, w, list(splitter.split(X)))

@@ -11,7 +11,7 @@ def test_block_steps_end_after_as_many_as_the_block_krylov_space_has(rng):
     F = rng.normal(size=(60, 60))
     A = F @ F.T + np.eye(60)
     V = rng.normal(size=(60, 6))
-    state = BlockCG(A.__matmul__, V, np.zeros_like(V), V, np.ones(60))
+    state = BlockCG(A.__matmul__, V, np.zeros_like(V), V)
     for _ in range(12):
         state.step(lambda R: R.copy())
     assert state.error < 1e-8
@@ -22,7 +22,7 @@ def test_block_steps_end_after_as_many_as_the_block_krylov_space_has(rng):
 def test_a_direction_of_negative_curvature_is_handed_out():
     A = np.diag([3.0, 1.0, -2.0])
     V = np.ones((3, 1))
-    state = BlockCG(A.__matmul__, V, np.zeros_like(V), V, np.ones(3))
+    state = BlockCG(A.__matmul__, V, np.zeros_like(V), V)
     with pytest.raises(CurvatureError) as found:
         for _ in range(3):
             state.step(lambda R: R.copy())

@@ -21,12 +21,13 @@ def problem_of(y, alpha=1.0, weights=None, fit_intercept=True):
 
 
 def true_residual(K, problem, solution):
-    """Return ||(K + alpha W^-1) a + b 1 - y|| / ||y|| for every target."""
+    """Return ||W^(1/2) ((K + alpha W^-1) a + b 1 - y)|| / ||W^(1/2) y|| for every target."""
     values = []
     for j, alpha in enumerate(problem.alpha):
         a, y = solution.coefficients[:, j], problem.y[:, j]
         r = K @ a + alpha * a / problem.weights + solution.intercept[j] - y
-        values.append(np.linalg.norm(r) / np.linalg.norm(y))
+        roots = np.sqrt(problem.weights)
+        values.append(np.linalg.norm(roots * r) / np.linalg.norm(roots * y))
     return np.array(values)
 
 

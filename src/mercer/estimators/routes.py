@@ -87,10 +87,12 @@ def logistic_route(
 ) -> tuple[Newton, Gram]:
     """Return the solver of a logistic problem that an estimator names, and its Gram matrix."""
     gram = unheld_gram_of(kernel, rows, estimator.memory)
-    name = estimator.solver
+    name: Any = estimator.solver
     if isinstance(name, str) and name == "auto":
         # A repair works on the eigenvalues of the whole matrix.
-        name = "newton" if _wants_factor(gram, problem) or estimator.repair is not None else "cg"
+        is_factor = _wants_factor(gram, problem) or estimator.repair is not None
+        # The same pivots every time, as a factor gives the same answer every time.
+        name = "newton" if is_factor else NewtonCG(random_state=0)
     solver = as_logistic_solver(
         name,
         estimator.tol,

@@ -95,7 +95,33 @@ class Gram(Operator):
         return np.array(K, np.float64, order="C", copy=None if K.flags.writeable else True)
 
 
-class ShiftedGram(Gram):
+class WrappedGram(Gram):
+    """A Gram matrix made of the entries of another one, with its shape, precision and memory.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    """
+
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+        self.memory = gram.memory
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.gram.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.gram.dtype
+
+    @property
+    def held_bytes(self) -> int:
+        return self.gram.held_bytes
+
+
+class ShiftedGram(WrappedGram):
     """K + diag(d), the Gram matrix of a kernel plus noise of its own on every row.
 
     Parameters
@@ -116,21 +142,8 @@ class ShiftedGram(Gram):
             )
         if not np.isfinite(shift).all():
             raise ValueError(f"a shift must be finite, got {shift[~np.isfinite(shift)][0]}")
-        self.gram = gram
+        super().__init__(gram)
         self.shift = np.broadcast_to(shift.astype(np.float64), (n,))
-        self.memory = gram.memory
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.gram.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.gram.dtype
-
-    @property
-    def held_bytes(self) -> int:
-        return self.gram.held_bytes
 
     def product(self, V: Array) -> Array:
         shift = self.shift if V.ndim == 1 else self.shift[:, None]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mercer.gram.gram import Gram
+from mercer.gram.gram import Gram, WrappedGram
 from mercer.gram.operator import Array, Index, check_fits, positions
 
 
-class ScaledGram(Gram):
+class ScaledGram(WrappedGram):
     """diag(f) K diag(f), with entries f_i k(x_i, x_j) f_j.
 
     Parameters
@@ -22,21 +20,8 @@ class ScaledGram(Gram):
     """
 
     def __init__(self, gram: Gram, factors: Array) -> None:
-        self.gram = gram
+        super().__init__(gram)
         self.factors = factors
-        self.memory = gram.memory
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.gram.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.gram.dtype
-
-    @property
-    def held_bytes(self) -> int:
-        return self.gram.held_bytes
 
     def product(self, V: Array) -> Array:
         f = self.factors if V.ndim == 1 else self.factors[:, None]

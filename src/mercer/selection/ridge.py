@@ -80,8 +80,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         The choice as parameters of `KernelRidge`.
     cv_results_ : dict of columns
         All candidates: ``params``, ``kernel``, ``alpha``, ``mean_test_score`` and
-        ``rank_test_score``; with a ridge per target also ``target0_test_score`` and so on.
-        ``iter`` and ``n_resources`` number the round and the rows of it.
+        ``rank_test_score``, and again under scikit-learn's names ``param_kernel`` and
+        ``param_alpha`` the kernels and ridges; with a ridge per target also
+        ``target0_test_score`` and so on. ``iter`` and ``n_resources`` number the round and the
+        rows of it.
     search_ : str
         What was done, in a sentence.
     estimator_ : KernelRidge

@@ -205,15 +205,16 @@ class ChainSystem:
         """Return the relative residual, and a bound on ||f - f*|| as in `Bordered.radius`."""
         alpha, Ka, unit = self.problem.alpha, self.gram @ a, np.ones(len(b))
         squares = self._squares(a, b, Ka, unit)
-        if not (np.isfinite(squares).all() and (squares[2] > TINY).all()):
+        if not (np.isfinite(squares).all() and (squares[1] > TINY).all()):
             # Measured in units of the largest target their squares are in range.
             unit = np.maximum(np.abs(self.problem.y).max(axis=0), TINY)
             squares = self._squares(a, b, Ka, unit)
-        plain, weighted, size = np.sqrt(squares)
-        if not np.isfinite(plain).all():
+        missed, size = np.sqrt(squares)
+        if not np.isfinite(missed).all():
             raise overflow(float(alpha.min()))
-        residual = np.where(plain > 0.0, plain / size, 0.0)
-        radius = np.where(alpha > 0.0, weighted * unit / (2.0 * np.sqrt(alpha)), np.inf)
+        residual = np.where(missed > 0.0, missed / size, 0.0)
+        missed *= unit * np.sqrt(self.problem.weights.max())
+        radius = np.where(alpha > 0.0, missed / (2.0 * np.sqrt(alpha)), np.inf)
         if self.problem.fit_intercept:
             # 1 / 1'A^-1 1, the least z'Az with 1'z = 1, is at most that of a z on the first knot.
             least = self.gram.first + alpha / self.network.weights[0]
@@ -221,8 +222,11 @@ class ChainSystem:
         return residual, radius
 
     def _squares(self, a: Array, b: Array, Ka: Array, unit: Array) -> Array:
-        """Return the sums of r^2, w r^2 and y^2 for r = y - (K + alpha W^-1) a - b."""
-        squares = np.zeros((3, len(b)))
+        """Return the sums of w r^2 and w y^2 for r = y - (K + alpha W^-1) a - b.
+
+        The largest weight counts as one.
+        """
+        squares, largest = np.zeros((2, len(b))), self.problem.weights.max()
         # A block at a time, so that r is never stored.
         for rows in row_blocks(a.shape, ENTRIES_AT_A_TIME):
             w, y = self.problem.weights[rows], self.problem.y[rows] / unit
@@ -232,9 +236,9 @@ class ChainSystem:
             r += b
             r /= -unit
             r += y
-            squares[0] += np.einsum("ij,ij->j", r, r)
-            squares[1] += np.einsum("i,ij,ij->j", w, r, r)
-            squares[2] += np.einsum("ij,ij->j", y, y)
+            w = w / largest
+            squares[0] += np.einsum("i,ij,ij->j", w, r, r)
+            squares[1] += np.einsum("i,ij,ij->j", w, y, y)
         return squares
 
     def _per_alpha(self, alphas: Any) -> Array:

@@ -43,8 +43,6 @@ class BlockCG:
         Right-hand sides.
     X, R : arrays of shape (n, p)
         Where to start, and the residual V - A X there.
-    measure : array of shape (n,)
-        Norms are those of measure * column.
 
     Attributes
     ----------
@@ -52,10 +50,9 @@ class BlockCG:
         The largest norm of a residual beside that of its right-hand side, from the start on.
     """
 
-    def __init__(self, product: Map, V: Array, X: Array, R: Array, measure: Array) -> None:
+    def __init__(self, product: Map, V: Array, X: Array, R: Array) -> None:
         self._product = product
-        self._measure = measure[:, None]
-        norms = column_norms(self._measure * V)
+        norms = column_norms(V)
         # Columns of one size: none is lost beside another when directions are compared.
         self._size = np.where(norms > 0.0, norms, 1.0)
         self._V, self._X, self._R = V / self._size, X / self._size, R / self._size
@@ -121,7 +118,7 @@ class BlockCG:
             raise CurvatureError(self._P @ vectors[:, 0])
 
     def _error(self) -> float:
-        return float(np.linalg.norm(self._measure * self._R, axis=0).max(initial=0.0))
+        return float(np.linalg.norm(self._R, axis=0).max(initial=0.0))
 
 
 def _orthonormal(Z: Array) -> Array:

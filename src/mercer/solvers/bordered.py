@@ -180,6 +180,16 @@ def relative_norm(r: Array, y: Array) -> Array:
         return np.divide(norms, column_norms(y), where=norms > 0.0, out=norms)
 
 
+def relative_residual(weights: Array, r: Array, y: Array) -> Array:
+    """Return ||W^(1/2) r|| / ||W^(1/2) y|| for every target.
+
+    It is the norm that bounds the error of f, as in `residual_radius`: by any other a row of tiny
+    weight, which hardly touches f, would outweigh all others with its alpha a / w.
+    """
+    roots = np.sqrt(weights)[:, None]
+    return relative_norm(roots * r, roots * y)
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The parts of a solution, gathered target by target."""
@@ -202,7 +212,7 @@ class Answer:
         r = system.residual()
         self.a[:, targets] = system.a
         self.b[targets] = system.b.sum(axis=0)
-        self.residual[targets] = relative_norm(r, system.y)
+        self.residual[targets] = relative_residual(problem.weights, r, system.y)
         self.radius[targets] = system.radius(alpha, problem.weights, r)
 
     def solution(self, tol: float, iterations: int, seconds: float, solver: str) -> Solution:

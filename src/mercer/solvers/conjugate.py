@@ -76,7 +76,6 @@ class ConjugateGradient:
             self.rank,
             self._steps,
             np.inf if self.time_limit is None else start + self.time_limit,
-            1.0 / roots,
             progress,
         )
         a = np.empty_like(problem.y)
@@ -91,7 +90,7 @@ class ConjugateGradient:
                 raise _overflow(gram, alpha) from None
             a[:, targets] = roots[:, None] * system.a
             b[targets] = system.b.sum(axis=0)
-            residual[targets] = relative_norm(r / roots[:, None], problem.y[:, targets])
+            residual[targets] = relative_norm(r, y)
             radius[targets] = system.radius(alpha, np.ones(len(y)), r)
         seconds = perf_counter() - start
         advice = self._advice(A, gram, bool((residual <= self.tol).all()))
@@ -104,12 +103,12 @@ class ConjugateGradient:
         A.shift(alpha)
         A.goal = MARGIN * min(self.tol, self.goal or self.tol)
         system = Bordered.solve(A, roots[:, None][:, : int(fit_intercept)], y)
-        r, error = _measured(A, system, roots)
+        r, error = _measured(A, system)
         # The offset is combined of two solutions, whose errors may add up to more than each.
         while error > self.tol and not A.is_over:
             A.goal = min(MARGIN * self.tol / error, 0.1)
             refined = system.refined()
-            r_refined, error_refined = _measured(A, refined, roots)
+            r_refined, error_refined = _measured(A, refined)
             if error_refined < error:
                 system, r = refined, r_refined
             if error_refined > 0.5 * error:
@@ -146,8 +145,8 @@ class ConjugateGradient:
         return STEPS if self.max_iter is None else self.max_iter
 
 
-def _measured(A: IteratedFactor, system: Bordered, roots: Array) -> tuple[Array, float]:
-    """Return the residual, and its norm beside that of y, both without the scaling."""
+def _measured(A: IteratedFactor, system: Bordered) -> tuple[Array, float]:
+    """Return the residual, and its norm beside that of y."""
     try:
         r = system.residual()
     except KeyboardInterrupt:
@@ -158,8 +157,7 @@ def _measured(A: IteratedFactor, system: Bordered, roots: Array) -> tuple[Array,
         r = system.residual()
     if not np.isfinite(r).all():
         raise FloatingPointError("the residual is not finite")
-    back = 1.0 / roots[:, None]
-    return r, float(relative_norm(back * r, back * system.y).max())
+    return r, float(relative_norm(r, system.y).max())
 
 
 def _refusal(gram: Gram, c: Array, alpha: float) -> ValueError:

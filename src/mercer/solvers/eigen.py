@@ -13,7 +13,7 @@ from scipy.linalg.blas import dsyr2
 
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
-from mercer.solvers.bordered import RidgeProblem, relative_norm, residual_radius
+from mercer.solvers.bordered import RidgeProblem, relative_residual, residual_radius
 from mercer.solvers.cholesky import is_large
 from mercer.solvers.refusals import (
     EPS,
@@ -60,7 +60,8 @@ class Eigen:
             a = a + spectrum.solve(alpha, r)
             b, r = _measured(gram, problem, a)
             steps = 1
-        residual, radius = relative_norm(r, y), residual_radius(alpha, weights, r)
+        residual = relative_residual(weights, r, y)
+        radius = residual_radius(alpha, weights, r)
         seconds = perf_counter() - start
         return Solution(a, b, residual, radius, self.tol, steps, seconds, "eigen")
 

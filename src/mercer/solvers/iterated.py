@@ -56,8 +56,6 @@ class IteratedFactor:
         Steps allowed for every alpha.
     deadline : float
         Reading of ``time.perf_counter`` to be done by.
-    measure : array of shape (n,)
-        Norms of residuals r are those of measure * r.
     progress : callable, optional
         progress(iteration, relative residual), called after every step; True stops.
 
@@ -82,7 +80,6 @@ class IteratedFactor:
         rank: int | None,
         max_iter: int,
         deadline: float,
-        measure: Array,
         progress: Progress | None,
     ) -> None:
         self._gram = gram
@@ -90,7 +87,6 @@ class IteratedFactor:
         self._rank = rank
         self._max_iter = max_iter
         self._deadline = deadline
-        self._measure = measure
         self._progress = progress
         self._inverse = LowRankInverse(pivots.F)
         self._basis = self._products = np.empty((len(gram), 0))
@@ -127,7 +123,7 @@ class IteratedFactor:
     def solve(self, V: Array) -> Array:
         """Return A^-1 V as far as the goal asks for, of shape (n, p)."""
         X, R = self._start(V)
-        state = BlockCG(self.product, V, X, R, self._measure)
+        state = BlockCG(self.product, V, X, R)
         try:
             self._prepare()
             while not (self.is_over or state.error <= self.goal or state.is_exhausted):

@@ -71,7 +71,7 @@ class SingleFactor:
     def solve(self, V: Array) -> Array:
         """Return A^-1 V, of shape (n, p), or as near as the steps allowed come to it."""
         X = self._approximate(V)
-        iteration = BlockCG(self.product, V, X, V - self.product(X), np.ones(len(V)))
+        iteration = BlockCG(self.product, V, X, V - self.product(X))
         for _ in range(MOST_STEPS):
             if iteration.error <= EXACT or iteration.is_exhausted:
                 break
