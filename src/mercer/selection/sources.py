@@ -14,6 +14,7 @@ from mercer.kernels import Kernel
 from mercer.selection.costs import chain_work, entry_work, feature_work
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
+from mercer.solvers.chain_path import TOGETHER
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -176,7 +177,7 @@ def structured_source(
     """
     if is_precomputed(kernel):
         return None
-    n, targets = y.shape
+    n = len(y)
     p = few_features(kernel, X, n, memory)
     if p is not None:
         work = min(feature_work((n, p), splits, alphas))
@@ -187,7 +188,16 @@ def structured_source(
     chain = chain_of(kernel, X, memory)
     if chain is None:
         return None
-    return Chain(chain, ENTRY_BYTES * n * (CHAIN_ARRAYS + TARGET_ARRAYS * targets), work)
+    return Chain(chain, _chain_bytes(y.shape, splits, alphas), work)
+
+
+def _chain_bytes(shape: tuple[int, int], splits: Splits | None, alphas: int) -> int:
+    """Return the memory for a chain, and for the functions and errors of one fold."""
+    n, targets = shape
+    numbers = n * (CHAIN_ARRAYS + TARGET_ARRAYS * targets)
+    if splits is not None and not splits.are_single:
+        numbers += 2 * targets * (TOGETHER * n + alphas * int(splits.sizes.max()))
+    return ENTRY_BYTES * numbers
 
 
 def entry_bytes(n: int, splits: Splits | None) -> int:
