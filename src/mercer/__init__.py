@@ -23,6 +23,8 @@ _HOMES = {
     "Kernel": "mercer.kernels",
     "KernelRidge": "mercer.estimators",
     "KernelRidgeCV": "mercer.selection",
+    "KernelSVC": "mercer.estimators",
+    "KernelSVR": "mercer.estimators",
     "Laplacian": "mercer.kernels",
     "Linear": "mercer.kernels",
     "Matern32": "mercer.kernels",

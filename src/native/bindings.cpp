@@ -162,5 +162,6 @@ NB_MODULE(_native, m) {
     bind_chain(m);
     bind_line(m);
     bind_band(m);
+    bind_smo(m);
     m.def("level", [](const std::string& name) { return std::string(level_named(name).name); });
 }

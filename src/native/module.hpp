@@ -6,3 +6,4 @@
 void bind_chain(nanobind::module_& m);
 void bind_line(nanobind::module_& m);
 void bind_band(nanobind::module_& m);
+void bind_smo(nanobind::module_& m);

@@ -88,3 +88,26 @@ def band_diagonals(
     factors: NDArray[Any], Q: NDArray[Any], diagonals: NDArray[Any], threads: int, cpu: str
 ) -> None: ...
 def band_halves(factor: NDArray[Any], Q: NDArray[Any], threads: int, cpu: str) -> None: ...
+def smo_solve(
+    K: NDArray[Any] | None,
+    source: Any,
+    single: bool,
+    capacity: int,
+    z: NDArray[Any],
+    lower: NDArray[Any],
+    upper: NDArray[Any],
+    epsilon: float,
+    offset: bool,
+    a: NDArray[Any],
+    g: NDArray[Any],
+    tolerance: float,
+    floor: float,
+    steps: int,
+    seconds: float,
+    stop: NDArray[Any],
+    progress: Any,
+    asks_signals: bool,
+    q: int,
+    threads: int,
+    cpu: str,
+) -> tuple[int, int, float, int]: ...

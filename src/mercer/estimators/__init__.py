@@ -2,5 +2,7 @@
 
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.ridge import KernelRidge
+from mercer.estimators.svc import KernelSVC
+from mercer.estimators.svr import KernelSVR
 
-__all__ = ["KernelEstimator", "KernelRidge"]
+__all__ = ["KernelEstimator", "KernelRidge", "KernelSVC", "KernelSVR"]

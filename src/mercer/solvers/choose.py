@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from mercer.solvers.banded import Banded
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
+from mercer.solvers.pegasos import Pegasos
 from mercer.solvers.primal import Primal
+from mercer.solvers.smo import SMO
 
 Solver = Banded | Cholesky | ConjugateGradient | Eigen | Primal
 
@@ -23,6 +26,12 @@ SOLVERS: dict[str, type[Solver]] = {
     "primal": Primal,
 }
 
+MarginSolver = SMO | Pegasos
+
+MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {"smo": SMO, "sgd": Pegasos}
+
+Chosen = TypeVar("Chosen")
+
 
 def as_solver(
     solver: Any,
@@ -32,13 +41,37 @@ def as_solver(
     random_state: Any = None,
 ) -> Solver:
     """Return a solver given by name or as an object, with those settings given that it has."""
-    chosen: Solver
-    if isinstance(solver, Solver):
+    return _as_one_of(SOLVERS, solver, tol, max_iter, time_limit, random_state)
+
+
+def as_margin_solver(
+    solver: Any,
+    tol: Any = None,
+    max_iter: Any = None,
+    time_limit: Any = None,
+    random_state: Any = None,
+) -> MarginSolver:
+    """Return a solver of margin problems by name or as an object; ``"auto"`` is ``"smo"``."""
+    if isinstance(solver, str) and solver == "auto":
+        solver = "smo"
+    return _as_one_of(MARGIN_SOLVERS, solver, tol, max_iter, time_limit, random_state)
+
+
+def _as_one_of(
+    known: Mapping[str, type[Chosen]],
+    solver: Any,
+    tol: Any,
+    max_iter: Any,
+    time_limit: Any,
+    random_state: Any,
+) -> Chosen:
+    chosen: Any
+    if isinstance(solver, tuple(known.values())):
         chosen = solver
-    elif isinstance(solver, str) and solver in SOLVERS:
-        chosen = SOLVERS[solver]()
+    elif isinstance(solver, str) and solver in known:
+        chosen = known[solver]()
     else:
-        names = ", ".join(repr(name) for name in ("auto", *SOLVERS))
+        names = ", ".join(repr(name) for name in ("auto", *known))
         raise ValueError(f"solver must be one of {names} or a solver object, got {solver!r}")
     given = {
         "tol": _positive("tol", tol),
@@ -46,8 +79,10 @@ def as_solver(
         "time_limit": _positive("time_limit", time_limit),
         "random_state": random_state,
     }
-    known = {field.name for field in fields(chosen)}
-    return replace(chosen, **{k: v for k, v in given.items() if v is not None and k in known})
+    fields_of = {field.name for field in fields(chosen)}
+    changes = {k: v for k, v in given.items() if v is not None and k in fields_of}
+    replaced: Chosen = replace(chosen, **changes)
+    return replaced
 
 
 def name_of(solver: Any) -> str:
