@@ -9,7 +9,11 @@ from mercer import (
     solvers as solvers,
     testing as testing,
 )
-from mercer.estimators import KernelRidge as KernelRidge
+from mercer.estimators import (
+    KernelRidge as KernelRidge,
+    KernelSVC as KernelSVC,
+    KernelSVR as KernelSVR,
+)
 from mercer.gram import gram_of as gram_of
 from mercer.kernels import (
     AdditiveChi2 as AdditiveChi2,

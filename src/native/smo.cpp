@@ -190,14 +190,14 @@ class Rows {
 
 struct Limits {
     double tolerance;
-    Index steps;
+    Index rounds;
     Clock::time_point deadline;
     const volatile std::uint8_t* stop;
     nb::handle progress;
     bool asks_signals;
 };
 
-enum class End : int { converged, steps, time, interrupt, progress, stalled };
+enum class End : int { converged, rounds, time, interrupt, progress, stalled };
 
 struct Outcome {
     Index steps = 0, rounds = 0;
@@ -222,7 +222,7 @@ template <class T> class Solver {
             sides = level.measure(p, up.get(), down.get());
             out.gap = relative_gap();
             if (out.gap <= limits.tolerance) return out;
-            if (out.steps >= limits.steps) return ended(out, End::steps);
+            if (out.rounds >= limits.rounds) return ended(out, End::rounds);
             const auto now = Clock::now();
             if (now > limits.deadline) return ended(out, End::time);
             if (*limits.stop) return ended(out, End::interrupt);
@@ -237,7 +237,7 @@ template <class T> class Solver {
             }
             choose();
             rows.want(set);
-            const Index made = solve(std::min(limits.steps - out.steps, steps_each * q));
+            const Index made = solve(steps_each * q);
             out.steps += made;
             if (made == 0) return ended(out, End::stalled);
             update();
@@ -446,7 +446,7 @@ using Column = Flat<const double>;
 
 nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity, Column z,
                     Column lower, Column upper, double epsilon, bool offset, Flat<double> a,
-                    Flat<double> g, double tolerance, double floor, Index steps, double seconds,
+                    Flat<double> g, double tolerance, double floor, Index rounds, double seconds,
                     Flat<const std::uint8_t> stop, nb::object progress, bool asks_signals, Index q,
                     int threads, const std::string& cpu) {
     const SmoLevel& level = level_named(cpu);
@@ -454,7 +454,7 @@ nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity
     const Problem problem{z.data(), lower.data(), upper.data(), a.data(), g.data(), n, epsilon,
                           offset};
     const auto wait = std::chrono::duration<double>(std::min(seconds, 1e9));
-    const Limits limits{tolerance, steps,
+    const Limits limits{tolerance, rounds,
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
                         stop.data(), progress, asks_signals};
     const Index itemsize = single ? sizeof(float) : sizeof(double);
@@ -478,6 +478,6 @@ void bind_smo(nb::module_& m) {
     const auto whole = [](const char* name) { return nb::arg(name).noconvert(); };
     m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "single"_a, "capacity"_a, "z"_a,
           "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
-          "floor"_a, "steps"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "asks_signals"_a, "q"_a,
+          "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "asks_signals"_a, "q"_a,
           "threads"_a, "cpu"_a);
 }

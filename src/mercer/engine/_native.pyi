@@ -102,7 +102,7 @@ def smo_solve(
     g: NDArray[Any],
     tolerance: float,
     floor: float,
-    steps: int,
+    rounds: int,
     seconds: float,
     stop: NDArray[Any],
     progress: Any,

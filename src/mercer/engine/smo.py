@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 # source(index, out) writes the rows of K at `index` into `out`.
 RowSource = Callable[[NDArray[np.int64], NDArray[Any]], None]
 
-ENDS = ("converged", "steps", "time", "interrupt", "progress", "stalled")
+ENDS = ("converged", "rounds", "time", "interrupt", "progress", "stalled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class Effort:
         The duality gap to reach, relative to the larger objective and at least `floor`.
     floor : float
         The least objective that the gap is compared with.
-    steps : int
-        Steps allowed.
+    rounds : int
+        Working sets allowed.
     seconds : float
         Time allowed.
     threads : int
@@ -63,7 +63,7 @@ class Effort:
 
     tolerance: float
     floor: float = 0.0
-    steps: int = 2**62
+    rounds: int = 2**62
     seconds: float = float("inf")
     threads: int | None = None
     is_main: bool = True
@@ -135,7 +135,7 @@ def minimise(
         g,
         effort.tolerance,
         effort.floor,
-        effort.steps,
+        effort.rounds,
         effort.seconds,
         stop,
         progress,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Steps between two looks at the duality gap and the clock.
+# Steps of a round, between two looks at the duality gap and the clock.
 LOOK = 50
 
 
@@ -29,7 +29,7 @@ def smo_solve(
     g: Array,
     tolerance: float,
     floor: float,
-    steps: int,
+    rounds: int,
     seconds: float,
     stop: NDArray[np.uint8],
     progress: Callable[[int, float], bool | None] | None,
@@ -65,6 +65,8 @@ def smo_solve(
                 gap = _relative_gap(z, lower, upper, epsilon, offset, a, g, up, down, floor)
                 if gap <= tolerance:
                     return made, looks, gap, 0
+                if looks >= rounds:
+                    return made, looks, gap, 1
                 if perf_counter() - start > seconds:
                     return made, looks, gap, 2
                 if stop[0]:
@@ -72,8 +74,6 @@ def smo_solve(
                 if progress is not None and looks > 0 and progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1
-            if made >= steps:
-                return made, looks, gap, 1
             i = int(up.argmax())
             j = int(down.argmax())
             if not offset:

@@ -24,9 +24,7 @@ Array = NDArray[np.float64]
 BATCH = 32
 
 
-def learn_batch(
-    estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_weight: Any
-) -> None:
+def learn_batch(estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
     """Let a classifier learn from more rows, and keep those that became support vectors."""
     kernel = as_kernel(estimator.kernel)
     if is_precomputed(kernel):

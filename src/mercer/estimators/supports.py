@@ -147,7 +147,7 @@ def certificate_of(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate
 def checked_positive(name: str, value: Any, zero: bool = False) -> float:
     """Return a finite number above zero, or at least zero."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not (0.0 <= value if zero else 0.0 < value) or not value < np.inf:
+    if not is_number or not (value >= 0.0 if zero else value > 0.0) or not value < np.inf:
         what = "not negative" if zero else "positive"
         raise ValueError(f"{name} must be a finite number and {what}, got {value!r}")
     return float(value)
@@ -175,7 +175,9 @@ class Supports:
     def of(cls, kernel: Kernel, X: Any, index: Rows) -> Supports:
         """Return the rows of `X` at `index`, dense where that is faster."""
         rows = training_subset(kernel, X, index)
-        return cls(kernel, rows if is_precomputed(kernel) else dense_rows(rows, memory_limit()), index)
+        return cls(
+            kernel, rows if is_precomputed(kernel) else dense_rows(rows, memory_limit()), index
+        )
 
     def expand(self, X: Any, coefficients: Array, part: slice = slice(None)) -> Array:
         """Return K(X, rows) @ coefficients, over some of the rows."""

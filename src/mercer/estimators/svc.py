@@ -67,7 +67,7 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
     memory : int or str, optional
         The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
     max_iter : int, optional
-        Steps allowed for every pair of classes; epochs for ``"sgd"``.
+        Working sets allowed for every pair of classes; epochs for ``"sgd"``.
     time_limit : float, optional
         Seconds after which every problem returns what it has, with a warning. So does the first
         Ctrl-C.
@@ -97,7 +97,7 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
     certificate_ : Certificate
         The duality gap in float64 of the worst problem.
     n_iter_ : array of shape (problems,)
-        Steps.
+        Working sets, or epochs.
     kernel_ : Kernel
         k with numbers for parameters.
     solver_ : solver

@@ -61,7 +61,7 @@ class KernelSVR(CallbackSupportMixin, RegressorMixin, KernelEstimator):
     memory : int or str, optional
         The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
     max_iter : int, optional
-        Steps allowed; epochs for ``"sgd"``.
+        Working sets allowed; epochs for ``"sgd"``.
     time_limit : float, optional
         Seconds after which the solver returns what it has, with a warning. So does the first
         Ctrl-C.
@@ -88,7 +88,7 @@ class KernelSVR(CallbackSupportMixin, RegressorMixin, KernelEstimator):
     certificate_ : Certificate
         The duality gap in float64.
     n_iter_ : int
-        Steps.
+        Working sets, or epochs.
     kernel_ : Kernel
         k with numbers for parameters.
     solver_ : solver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -146,6 +146,6 @@ def partial_product(gram: Gram, rows: Array | None, columns: Array, V: Array) ->
     return out
 
 
-def _is_plain(gram: Gram) -> bool:
+def _is_plain(gram: Gram) -> TypeGuard[StreamedGram]:
     """Whether the entries are those of a kernel on rows that can be taken one by one."""
     return type(gram) is StreamedGram and not is_precomputed(gram.kernel)

@@ -51,7 +51,7 @@ class MarginProblem:
         """Return the tube: costs_i max(0, |y_i - f(x_i) - b| - epsilon)."""
         return cls(y, -costs, costs, epsilon, fit_intercept)
 
-    def on(self, index: Array) -> MarginProblem:
+    def on(self, index: NDArray[np.intp]) -> MarginProblem:
         """Return the problem of some of the rows."""
         return MarginProblem(
             self.z[index], self.lower[index], self.upper[index], self.epsilon, self.fit_intercept

@@ -27,7 +27,7 @@ class Pegasos:
     After t batches of m rows the coefficients are a = (1 / t) sum over them of (n / m) s, where
     s_i = -loss_i'(f(x_i) + b - z_i) lies between the bounds. Every epoch goes through all rows in
     another random order, so that its iterates average to a feasible point of the dual, which
-    proves the gap. Their average over the later half of the steps is the answer; the offset is the
+    proves the gap. The answer is their average over the later half of the steps; the offset is the
     best one for the values seen last.
 
     Parameters
@@ -77,13 +77,13 @@ class Pegasos:
         answer, reason, epoch = np.zeros(n), "", 0
         try:
             while epoch < epochs and not reason:
-                mean = state.epoch(deadline, stop)
+                state.epoch(deadline, stop)
                 epoch += 1
                 # A look costs as much as an epoch, so that there are few: at powers of two.
                 is_out = perf_counter() > deadline or (stop is not None and bool(stop[0]))
                 if epoch & (epoch - 1) and epoch < epochs and not is_out:
                     continue
-                a = problem.feasible(mean)
+                a = problem.feasible(state.take_mean())
                 gap = state.gap(a)
                 if gap.relative <= best.relative:
                     best, answer = gap, a
@@ -123,6 +123,7 @@ class _State:
         self.t = 0
         self.a = np.zeros(n)
         self.f = np.zeros(n)
+        self._total, self._steps = np.zeros(n), 0
 
     def begin(self, a: Array) -> None:
         self.a = a
@@ -132,10 +133,15 @@ class _State:
     def gap(self, a: Array) -> Gap:
         return self.problem.gap(a, np.asarray(self.gram @ a, np.float64))
 
-    def epoch(self, deadline: float, stop: NDArray[np.uint8] | None) -> Array:
-        """Go through all rows once; return the average of the iterates of the epoch."""
+    def take_mean(self) -> Array:
+        """Return the average of the iterates since it was last taken."""
+        mean = self._total / self._steps
+        self._total, self._steps = np.zeros(len(mean)), 0
+        return np.asarray(mean)
+
+    def epoch(self, deadline: float, stop: NDArray[np.uint8] | None) -> None:
+        """Go through all rows once, in another order every time."""
         p, n = self.problem, len(self.a)
-        total, steps = np.zeros(n), 0
         order = self.rng.permutation(n)
         offset = p.offset(self.f)
         for first in range(0, n, self.batch):
@@ -147,10 +153,9 @@ class _State:
             self.t += 1
             self.a *= 1.0 - 1.0 / self.t
             self.a[rows] += n / (len(rows) * self.t) * s
-            total += self.a
-            steps += 1
+            self._total += self.a
+            self._steps += 1
             if first // self.batch % 16 == 15:
                 offset = p.offset(self.f)
                 if perf_counter() > deadline or (stop is not None and stop[0]):
                     break
-        return total / steps

@@ -10,27 +10,32 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.engine.smo import Effort, Ending, minimise
+from mercer.engine.smo import Effort, minimise
 from mercer.gram import Gram, in_single, part_of, partial_product, with_dense_rows
 from mercer.solvers.margin import Gap, MarginProblem
+from mercer.solvers.polish import polished
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 Progress = Callable[[int, float], bool | None]
 
 # The iteration goes on to this share of the tolerance: the last digits cost little, and the
 # predictions of two solvers agree by them.
 MARGIN = 0.1
-# Bytes of a whole Gram matrix in float32, and of stored rows, that are quicker to have than to do
-# without: memory that was never touched is dearer than to compute an entry again.
-WHOLE, STORE = 160 << 20, 384 << 20
+# Bytes of a Gram matrix that is computed as a whole, and of rows that are kept: memory that was
+# never touched is dearer than to compute an entry again.
+WHOLE, STORE = 4 << 20, 384 << 20
 # Rows from which on a sample tells first which rows there is doubt about, and its share and size.
-MANY, SAMPLE_SHARE, SAMPLE = 3000, 0.2, (1024, 4096)
+MANY, SAMPLE_SHARE, SAMPLE = 4096, 0.2, (1024, 4096)
 # The share of the rows next to a kink of the loss, and at least how many, that count as doubtful
 # after the sample; and the share of those at a bound that count as such later.
 DOUBTFUL, DOUBTFUL_ROWS, NEAR = 0.06, 2048, 0.05
 # Relative error granted to an entry of K in float32.
 SINGLE = 4e-6
+# Rows up to which the last digits are had as well, the gaps on the way there, and the working
+# sets that are spent for each.
+FEW, FINE, ROUNDS = 1024, (1e-8, 1e-11, 1e-14), 30
 # Rounds of screening and refinement.
 STAGES = 30
 
@@ -49,7 +54,7 @@ class SMO:
     tol : float
         Relative duality gap to reach.
     max_iter : int, optional
-        Steps allowed, each of which moves a pair of coefficients; no limit by default.
+        Working sets allowed; no limit by default.
     time_limit : float, optional
         Seconds to be done in.
     working_set : int, optional
@@ -107,21 +112,21 @@ class SMO:
             residual,
             radius,
             self.tol,
-            run.steps,
+            run.rounds,
             perf_counter() - began,
             "smo",
             self._advice(run),
         )
 
     def _advice(self, run: _Run) -> str:
-        said = f"after {run.steps} steps "
+        said = f"after {run.rounds} working sets "
         if run.reason == "time":
             return said + f"the time limit of {self.time_limit:g} s was up; raise time_limit"
         if run.reason == "interrupt":
             return said + "Ctrl-C ended the iteration; fit again without it"
         if run.reason == "progress":
             return said + "a callback ended the iteration"
-        if run.reason == "steps":
+        if run.reason == "rounds":
             return said + f"max_iter was reached; raise max_iter (now {self.max_iter})"
         return said + "the gap is lost in rounding; lower C, scale the columns or raise tol"
 
@@ -140,7 +145,6 @@ class _Run:
     a: Array = field(init=False)
     f: Array = field(init=False)
     _is_stale: bool = False
-    steps: int = 0
     rounds: int = 0
     reason: str = "converged"
 
@@ -169,35 +173,66 @@ class _Run:
                 is_double = True
             best = min(best, gap.relative)
             active, floor = self._doubtful(gap), gap.scale
+        return self._polished(gap) if n <= FEW and not self._is_over() else gap
+
+    def _polished(self, gap: Gap) -> Gap:
+        """Return the gap after the last digits, which few rows give for little."""
+        for goal in FINE:
+            better = polished(self.gram, self.problem, self.a)
+            if better is not None:
+                finer = self.problem.gap(*better)
+                if finer.gap <= gap.gap:
+                    self.a, self.f = better
+                    return finer
+            self._improve(None, goal, 0.0, True, self.rounds + ROUNDS)
+            gap = self.problem.gap(self.a, self.f)
+            if self.reason != "converged":
+                # Which rows are free is not found out for little.
+                self.reason = "converged" if self.reason in ("rounds", "stalled") else self.reason
+                break
         return gap
 
     def _is_over(self) -> bool:
-        return self.reason in ("steps", "time", "interrupt", "progress")
+        return self.reason in ("rounds", "time", "interrupt", "progress")
 
-    def _improve(self, active: Array | None, goal: float, floor: float, is_double: bool) -> None:
-        """Solve for the active rows with all others held fixed."""
+    def _improve(
+        self,
+        active: Rows | None,
+        goal: float,
+        floor: float,
+        is_double: bool,
+        most: int = 2**62,
+    ) -> None:
+        """Solve for the active rows with all others held fixed, in so many working sets at most."""
         source = self.gram if is_double else self._single
         if active is None:
             a, g = self.a.copy(), self.f - self.problem.z
-            self._minimise(source, self.problem, a, g, goal, floor)
+            self._minimise(source, self.problem, a, g, goal, floor, most)
             self.a, self.f = a, g + self.problem.z
             self._is_exact[:] = is_double
             return
         problem = self.problem.on(active)
         a, g = self.a[active], (self.f - self.problem.z)[active]
-        self._minimise(part_of(source, active), problem, a, g, goal, floor)
+        self._minimise(part_of(source, active), problem, a, g, goal, floor, most)
         self._add(active, a - self.a[active])
 
     def _minimise(
-        self, gram: Gram, problem: MarginProblem, a: Array, g: Array, goal: float, floor: float
-    ) -> Ending:
+        self,
+        gram: Gram,
+        problem: MarginProblem,
+        a: Array,
+        g: Array,
+        goal: float,
+        floor: float,
+        most: int,
+    ) -> None:
         n = len(gram)
         itemsize = gram.dtype.itemsize
-        limit = 2**62 if self.settings.max_iter is None else self.settings.max_iter
+        limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
         effort = Effort(
             goal,
             floor,
-            limit - self.steps,
+            limit - self.rounds,
             self.deadline - perf_counter(),
             None if self.is_main else 1,
             self.is_main,
@@ -221,10 +256,8 @@ class _Run:
             int(room),
             q,
         )
-        self.steps += ending.steps
         self.rounds += ending.rounds
         self.reason = ending.reason
-        return ending
 
     def _report(self) -> Progress | None:
         before, progress = self.rounds, self.progress
@@ -232,7 +265,7 @@ class _Run:
             return None
         return lambda rounds, gap: progress(before + rounds, gap)
 
-    def _add(self, rows: Array, change: Array) -> None:
+    def _add(self, rows: Rows, change: Array) -> None:
         """Change the coefficients of some rows, and f with them."""
         self.a[rows] += change
         if self._is_stale:
@@ -248,7 +281,7 @@ class _Run:
         if some.any():
             self.f += partial_product(self.gram, None, rows[some], change[some])
 
-    def _seeded(self, goal: float) -> tuple[Array | None, float]:
+    def _seeded(self, goal: float) -> tuple[Rows | None, float]:
         """Start from what a sample says: bounds where the loss is clear, a ramp in between.
 
         Returns the rows in between, at which alone f is computed, and the size of the objective.
@@ -259,7 +292,7 @@ class _Run:
         # The sample stands for all rows, so that each counts for several.
         problem = self.problem.on(index).scaled(n / size)
         a, g = np.zeros(size), -problem.z
-        self._minimise(part_of(self._single, index), problem, a, g, 10.0 * goal, 0.0)
+        self._minimise(part_of(self._single, index), problem, a, g, 10.0 * goal, 0.0, 2**62)
         used = np.flatnonzero(a)
         if self._is_over() or len(used) == 0:
             return None, 0.0
@@ -270,7 +303,7 @@ class _Run:
         self._is_stale = True
         return active, problem.gap(a, g + problem.z).scale
 
-    def _doubtful(self, gap: Gap) -> Array | None:
+    def _doubtful(self, gap: Gap) -> Rows | None:
         """Return the rows that may have to move, or None for all: not those clearly at a bound."""
         n = len(self.gram)
         if n <= MANY:
@@ -290,7 +323,9 @@ class _Run:
         The other rows have a_i = 0 and no loss, whatever the rounding of float32.
         """
         gap = self.problem.gap(self.a, self.f)
-        if self._is_exact.all() or (gap.relative > goal and not self._is_over() and len(self.a) > MANY):
+        if self._is_exact.all() or (
+            gap.relative > goal and not self._is_over() and len(self.a) > MANY
+        ):
             return gap
         # |K_ij| is at most the largest diagonal entry, so that f is known to this much.
         doubt = SINGLE * np.abs(self.a).sum() * float(np.abs(self.gram.diagonal()).max())
@@ -307,7 +342,7 @@ class _Run:
         return self.problem.gap(self.a, self.f)
 
 
-def ramp(problem: MarginProblem, r: Array) -> tuple[Array, Array]:
+def ramp(problem: MarginProblem, r: Array) -> tuple[Array, Rows]:
     """Return feasible coefficients for residuals r: at a bound where the loss is clear, else less.
 
     Across a kink of the loss the coefficient goes evenly from bound to bound, within a width that
