@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-ROOMS = ("engine", "ridge", "selection", "banded", "large")
+ROOMS = ("engine", "ridge", "selection", "banded", "large", "svm")
 
 
 def main() -> None:
