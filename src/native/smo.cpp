@@ -47,6 +47,8 @@ using Matrix2 = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
 // A working set is solved until its violation is this share of what it was, or the goal.
 constexpr double share = 0.1;
+// Rows of the largest working set.
+constexpr Index largest_set = 2048;
 // Steps in a working set for each of its coefficients.
 constexpr Index steps_each = 40;
 // Multiplications that are worth a thread.
@@ -105,6 +107,9 @@ class Rows {
     const void* row(Index i) const {
         return whole ? whole + i * stride * itemsize : slot(slot_of[static_cast<std::size_t>(i)]);
     }
+
+    // How many rows can be read at a time.
+    Index room() const { return whole ? n : slots; }
 
     // Make sure that these rows can be read.
     void want(const std::vector<Index>& set) {
@@ -209,11 +214,11 @@ template <class T> class Solver {
   public:
     Solver(const SmoLevel& level, const Problem& p, Rows& rows, Index q, double floor,
            int threads)
-        : level(level), p(p), rows(rows), q(std::min(q, p.n)), floor(floor), threads(threads),
-          stride((this->q + working_lanes - 1) / working_lanes * working_lanes),
-          K(aligned<T>(this->q * stride)), gains(aligned<T>(p.offset ? this->q * stride : 0)),
-          numbers(aligned<double>(7 * stride)), up(aligned<double>(p.n)), down(aligned<double>(p.n)),
-          member(static_cast<std::size_t>(p.n), 0) {}
+        : level(level), p(p), rows(rows), floor(floor), threads(threads),
+          up(aligned<double>(p.n)), down(aligned<double>(p.n)),
+          member(static_cast<std::size_t>(p.n), 0) {
+        resize(std::min(q, p.n));
+    }
 
     Outcome run(const Limits& limits) {
         Outcome out;
@@ -235,6 +240,7 @@ template <class T> class Solver {
                 if (nb::cast<bool>(nb::bool_(limits.progress(out.rounds, out.gap))))
                     return ended(out, End::progress);
             }
+            grow();
             choose();
             rows.want(set);
             const Index made = solve(steps_each * q);
@@ -245,6 +251,24 @@ template <class T> class Solver {
     }
 
   private:
+    void resize(Index rows_together) {
+        q = rows_together;
+        stride = (q + working_lanes - 1) / working_lanes * working_lanes;
+        K = aligned<T>(q * stride);
+        gains = aligned<T>(p.offset ? q * stride : 0);
+        numbers = aligned<double>(7 * stride);
+    }
+
+    // Coefficients between their bounds depend on each other: a set that holds too few of them
+    // is solved in vain.
+    void grow() {
+        Index free = 0;
+        for (Index i = 0; i < p.n; ++i)
+            free += p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0;
+        const Index most = std::min({p.n, largest_set, rows.room()});
+        if (2 * free > q && q < most) resize(std::min(2 * q, most));
+    }
+
     static Outcome ended(Outcome out, End end) {
         out.end = end;
         return out;
@@ -427,10 +451,9 @@ template <class T> class Solver {
     const SmoLevel& level;
     const Problem p;
     Rows& rows;
-    const Index q;
     const double floor;
     const int threads;
-    const Index stride;
+    Index q = 0, stride = 0;
     Memory<T> K, gains;
     Memory<double> numbers, up, down;
     std::vector<char> member;

@@ -57,19 +57,32 @@ def test_twin_and_native_code_find_the_same_values(rng, monkeypatch, offset, eps
     assert_allclose(*values, atol=1e-4)
 
 
-@pytest.mark.parametrize("capacity", [0, 50, 400])
-@pytest.mark.parametrize("is_single", [True, False])
-def test_rows_on_demand_give_the_bits_of_the_whole_matrix(rng, capacity, is_single):
-    K, box = problem(rng, 400)
-    K = K.astype(np.float32 if is_single else np.float64)
-
+def source_of(K):
     def source(index, out):
         out[:] = K[index]
 
+    return source
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_on_demand_give_the_bits_of_the_whole_matrix(rng, dtype):
+    K, box = problem(rng, 400)
+    K = K.astype(dtype)
     whole = run(K, box, working_set=32)
-    asked = run(source, box, working_set=32, is_single=is_single, capacity=capacity)
+    settings = dict(is_single=dtype is np.float32, capacity=400, working_set=32)
+    asked = run(source_of(K), box, **settings)
     assert_array_equal(whole[0], asked[0])
     assert_array_equal(whole[1], asked[1])
+
+
+@pytest.mark.parametrize("capacity", [0, 50])
+def test_rows_that_do_not_fit_are_asked_for_again(rng, core, capacity):
+    K, box = problem(rng, 120)
+    settings = dict(is_single=False, capacity=capacity, working_set=32)
+    a, g, ending = run(source_of(K), box, **settings)
+    assert ending.reason == "converged"
+    assert_allclose(K @ a, K @ run(K, box)[0], atol=1e-4)
+    assert_allclose(g, K @ a - box.z, atol=1e-12)
 
 
 def test_the_number_of_threads_does_not_change_a_bit(rng, monkeypatch):

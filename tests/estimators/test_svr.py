@@ -32,7 +32,7 @@ def ours(C=1.0, **settings):
     return KernelSVR(Gaussian.from_gamma(GAMMA), C, **settings)
 
 
-@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
 def test_it_is_the_machine_of_libsvm(X, y, C, epsilon):
     model = ours(C, epsilon=epsilon, tol=1e-7).fit(X, y)

@@ -81,7 +81,7 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
 def test_screening_works_for_a_tube(X, rng, monkeypatch):
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=400)
     problem = MarginProblem.regression(y, np.full(400, 10.0), 0.1, True)
-    monkeypatch.setattr(smo, "MANY", 100)
+    monkeypatch.setattr(smo, "MANY_IN_TUBE", 100)
     monkeypatch.setattr(smo, "FEW", 0)
     monkeypatch.setattr(smo, "SAMPLE", (60, 80))
     monkeypatch.setattr(smo, "DOUBTFUL_ROWS", 40)

@@ -27,7 +27,7 @@ MARGIN = 0.1
 # never touched is dearer than to compute an entry again.
 WHOLE, STORE = 4 << 20, 384 << 20
 # Rows from which on a sample tells first which rows there is doubt about, and its share and size.
-MANY, SAMPLE_SHARE, SAMPLE = 4096, 0.2, (1024, 4096)
+MANY, MANY_IN_TUBE, SAMPLE_SHARE, SAMPLE = 4096, 20_000, 0.2, (1024, 4096)
 # The share of the rows next to a kink of the loss, and at least how many, that count as doubtful
 # after the sample; and the share of those at a bound that count as such later.
 DOUBTFUL, DOUBTFUL_ROWS, NEAR = 0.06, 2048, 0.05
@@ -158,7 +158,7 @@ class _Run:
             self._add(np.arange(n), self.problem.feasible(start))
             gap = self.problem.gap(self.a, self.f)
             active, floor = self._doubtful(gap), gap.scale
-        elif n > MANY:
+        elif n > self._many:
             active, floor = self._seeded(goal)
         best, is_double = np.inf, False
         for _ in range(STAGES):
@@ -166,13 +166,15 @@ class _Run:
             gap = self._certified(goal)
             if gap.relative <= goal or self._is_over():
                 break
-            if gap.relative > 0.5 * best:
-                # Neither more rows nor float32 help any more.
+            is_slow = gap.relative > 0.5 * best
+            if is_slow and active is None:
+                # What is left over is the rounding of float32, or of float64.
                 if gap.relative <= self.settings.tol or is_double:
                     break
                 is_double = True
             best = min(best, gap.relative)
-            active, floor = self._doubtful(gap), gap.scale
+            # Where screening does not get on, all rows are active.
+            active, floor = None if is_slow else self._doubtful(gap), gap.scale
         return self._polished(gap) if n <= FEW and not self._is_over() else gap
 
     def _polished(self, gap: Gap) -> Gap:
@@ -191,6 +193,11 @@ class _Run:
                 self.reason = "converged" if self.reason in ("rounds", "stalled") else self.reason
                 break
         return gap
+
+    @property
+    def _many(self) -> int:
+        """Rows from which on screening pays: a tube leaves few rows that are clearly at a bound."""
+        return MANY if self.problem.epsilon == 0.0 else MANY_IN_TUBE
 
     def _is_over(self) -> bool:
         return self.reason in ("rounds", "time", "interrupt", "progress")
@@ -306,7 +313,7 @@ class _Run:
     def _doubtful(self, gap: Gap) -> Rows | None:
         """Return the rows that may have to move, or None for all: not those clearly at a bound."""
         n = len(self.gram)
-        if n <= MANY:
+        if n <= self._many:
             return None
         up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
         worst = np.maximum(up, down)
@@ -324,7 +331,7 @@ class _Run:
         """
         gap = self.problem.gap(self.a, self.f)
         if self._is_exact.all() or (
-            gap.relative > goal and not self._is_over() and len(self.a) > MANY
+            gap.relative > goal and not self._is_over() and len(self.a) > self._many
         ):
             return gap
         # |K_ij| is at most the largest diagonal entry, so that f is known to this much.
