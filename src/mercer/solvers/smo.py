@@ -23,11 +23,13 @@ Progress = Callable[[int, float], bool | None]
 # The iteration goes on to this share of the tolerance: the last digits cost little, and the
 # predictions of two solvers agree by them.
 MARGIN = 0.1
-# Bytes of a Gram matrix that is computed as a whole, and of rows that are kept: memory that was
-# never touched is dearer than to compute an entry again.
-WHOLE, STORE = 4 << 20, 384 << 20
+# Rows whose Gram matrix is computed as a whole: few, where asking costs more than the entries, or
+# so many that groups of rows, each of which packs all others, cost more than the symmetric half.
+FEW_WHOLE, MANY_WHOLE = range(1025), range(4096, 6400)
+# Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
+STORE = 384 << 20
 # Rows from which on a sample tells first which rows there is doubt about, and its share and size.
-MANY, MANY_IN_TUBE, SAMPLE_SHARE, SAMPLE = 4096, 20_000, 0.2, (1024, 4096)
+MANY, MANY_IN_TUBE, SAMPLE_SHARE, SAMPLE = 8192, 20_000, 0.2, (1024, 4096)
 # The share of the rows next to a kink of the loss, and at least how many, that count as doubtful
 # after the sample; and the share of those at a bound that count as such later.
 DOUBTFUL, DOUBTFUL_ROWS, NEAR = 0.06, 2048, 0.05
@@ -245,7 +247,8 @@ class _Run:
             self.is_main,
         )
         K: Any
-        if gram.held_bytes or n * n * itemsize <= min(WHOLE, gram.memory):
+        is_whole = n in FEW_WHOLE or n in MANY_WHOLE
+        if gram.held_bytes or (is_whole and gram.dense_bytes <= gram.memory):
             K = gram.dense()
         else:
             K = _rows_of(gram)
