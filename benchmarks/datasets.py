@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from sklearn.datasets import load_svmlight_file
 
 Array = NDArray[Any]
 
@@ -57,3 +59,34 @@ def fasta(name: str) -> tuple[list[str], list[str]]:
         records = file.read().split(">")[1:]
     labels, sequences = zip(*(record.split("\n", 1) for record in records), strict=True)
     return ["".join(s.split()) for s in sequences], list(labels)
+
+
+def classification_task(name: str) -> tuple[Any, Array, Any]:
+    """Return training rows, labels and test rows of a classification data set.
+
+    Columns are standardised but for a9a, whose sparse rows of zeros and ones stay as they are,
+    and usps, whose pixels have one scale.
+    """
+    if name in ("a9a", "cod-rna"):
+        width = 123 if name == "a9a" else 8
+        parts = [FOLDER / "libsvm" / f"{name}{end}.txt.gz" for end in ("", ".t")]
+        (X, y), (T, _) = (load_svmlight_file(str(part), n_features=width) for part in parts)
+        if name == "a9a":
+            return X, y, T
+        X, T = X.toarray(), T[:50_000].toarray()
+    elif name == "svmguide1":
+        parts = [FOLDER / "libsvm" / f"svmguide1{end}.csv.gz" for end in ("", ".t")]
+        train, test = (pd.read_csv(part) for part in parts)
+        y = train.pop("y").to_numpy()
+        X, T = train.to_numpy(float), test.drop(columns="y").to_numpy(float)
+    elif name == "usps":
+        table = pd.read_csv(FOLDER / "classification" / "usps.csv.gz")
+        y, split = table.pop("digit").to_numpy(), table.pop("split").to_numpy()
+        X, is_train = table.to_numpy(float), split == "train"
+        return X[is_train], y[is_train], X[~is_train]
+    else:
+        table = pd.read_csv(FOLDER / "classification" / f"{name}.csv.gz")
+        y = table.pop("class").to_numpy()
+        X = T = table.to_numpy(float)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    return (X - mean) / scale, y, (T - mean) / scale

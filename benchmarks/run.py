@@ -11,6 +11,7 @@ ROOMS = (
     "selection",
     "banded",
     "large",
+    "svm",
     "classifiers",
     "logistic",
     "sequences",

@@ -32,6 +32,8 @@ _HOMES = {
     "KernelRidge": "mercer.estimators",
     "KernelRidgeCV": "mercer.selection",
     "KernelRidgeClassifier": "mercer.selection",
+    "KernelSVC": "mercer.estimators",
+    "KernelSVR": "mercer.estimators",
     "Laplacian": "mercer.kernels",
     "Linear": "mercer.kernels",
     "Match": "mercer.kernels",

@@ -14,6 +14,8 @@ from mercer.estimators import (
     KernelPCA as KernelPCA,
     KernelPerceptron as KernelPerceptron,
     KernelRidge as KernelRidge,
+    KernelSVC as KernelSVC,
+    KernelSVR as KernelSVR,
     MercerMap as MercerMap,
     Monomials as Monomials,
     explain as explain,

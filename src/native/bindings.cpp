@@ -149,5 +149,6 @@ NB_MODULE(_native, m) {
     bind_band(m);
     bind_perceptron(m);
     bind_sequences(m);
+    bind_smo(m);
     m.def("level", [](const std::string& name) { return std::string(level_named(name).name); });
 }

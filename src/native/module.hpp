@@ -8,3 +8,4 @@ void bind_line(nanobind::module_& m);
 void bind_band(nanobind::module_& m);
 void bind_perceptron(nanobind::module_& m);
 void bind_sequences(nanobind::module_& m);
+void bind_smo(nanobind::module_& m);

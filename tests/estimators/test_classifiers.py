@@ -13,13 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer.estimators import KernelLogisticRegression, KernelPerceptron
+from mercer.estimators import KernelLogisticRegression, KernelPerceptron, KernelSVC
 from mercer.kernels import FromFunction, Gaussian
 from mercer.selection import KernelRidgeClassifier
 from refusals import refuses
 
 # Every classifier with its defaults, and the settings in which the contract is checked besides.
-CLASSIFIERS = [KernelLogisticRegression, KernelPerceptron, KernelRidgeClassifier]
+CLASSIFIERS = [KernelLogisticRegression, KernelPerceptron, KernelRidgeClassifier, KernelSVC]
 OTHER_SETTINGS = [
     KernelPerceptron(budget=20, max_epochs=8),
     KernelPerceptron(memory=100, shuffle=True, max_epochs=8, random_state=0),

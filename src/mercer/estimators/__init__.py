@@ -7,6 +7,8 @@ from mercer.estimators.maps import MercerMap, Monomials
 from mercer.estimators.pca import KernelPCA
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
+from mercer.estimators.svc import KernelSVC
+from mercer.estimators.svr import KernelSVR
 
 __all__ = [
     "GramWeights",
@@ -15,6 +17,8 @@ __all__ = [
     "KernelPCA",
     "KernelPerceptron",
     "KernelRidge",
+    "KernelSVC",
+    "KernelSVR",
     "MercerMap",
     "Monomials",
     "explain",

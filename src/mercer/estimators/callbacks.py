@@ -27,7 +27,8 @@ def run_as_task(
 ) -> Result:
     """Return ``run()`` as a task that the estimator's callbacks see.
 
-    A run that iterates is called as ``run(progress=...)``; every call of progress is a subtask.
+    A run that iterates is called as ``run(progress=...)`` if there are callbacks; every call of
+    progress is a subtask.
     """
     if not hasattr(estimator, "_init_callback_context"):
         return run()
@@ -39,6 +40,8 @@ def run_as_task(
         step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))
 
-    result = run(progress=progress) if iterates else run()
+    # A step is quicker than the call of nobody.
+    is_heard = iterates and bool(getattr(estimator, "_skl_callbacks", ()))
+    result = run(progress=progress) if is_heard else run()
     task.call_on_fit_task_end(estimator=estimator, X=X, y=y)
     return result

@@ -14,6 +14,15 @@ from mercer.gram.features import (
 from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
+from mercer.gram.parts import (
+    PartOfGram,
+    RoundedGram,
+    dense_rows,
+    in_single,
+    part_of,
+    partial_product,
+    with_dense_rows,
+)
 from mercer.gram.precomputed import PrecomputedGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.scaled import ScaledGram
@@ -29,22 +38,29 @@ __all__ = [
     "Interpolant",
     "LowRankGram",
     "Operator",
+    "PartOfGram",
     "PrecomputedGram",
     "Repair",
     "RepairedGram",
+    "RoundedGram",
     "ScaledGram",
     "SharedGram",
     "ShiftedGram",
     "StreamedGram",
     "chain_of",
     "cross_gram",
+    "dense_rows",
     "feature_product",
     "feature_weights",
     "features_of",
     "gram_of",
+    "in_single",
     "is_precomputed",
     "open_features_of",
+    "part_of",
+    "partial_product",
     "repair_of",
     "shared_grams",
     "unheld_gram_of",
+    "with_dense_rows",
 ]

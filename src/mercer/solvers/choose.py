@@ -13,7 +13,9 @@ from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.pegasos import Pegasos
 from mercer.solvers.primal import Primal
+from mercer.solvers.smo import SMO
 
 Solver = Banded | Cholesky | ConjugateGradient | Eigen | Primal
 
@@ -27,7 +29,11 @@ SOLVERS: dict[str, type[Solver]] = {
 
 LOGISTIC_SOLVERS: dict[str, type[Newton]] = {"cg": NewtonCG, "newton": NewtonCholesky}
 
-Known = TypeVar("Known", bound=Solver | Newton)
+MarginSolver = SMO | Pegasos
+
+MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {"smo": SMO, "sgd": Pegasos}
+
+Known = TypeVar("Known", bound=Solver | Newton | MarginSolver)
 
 
 def as_solver(
@@ -39,6 +45,19 @@ def as_solver(
 ) -> Solver:
     """Return a solver given by name or as an object, with those settings given that it has."""
     return _configured(solver, SOLVERS, tol, max_iter, time_limit, random_state)
+
+
+def as_margin_solver(
+    solver: Any,
+    tol: Any = None,
+    max_iter: Any = None,
+    time_limit: Any = None,
+    random_state: Any = None,
+) -> MarginSolver:
+    """Return a solver of margin problems by name or as an object; ``"auto"`` is ``"smo"``."""
+    if isinstance(solver, str) and solver == "auto":
+        solver = "smo"
+    return _configured(solver, MARGIN_SOLVERS, tol, max_iter, time_limit, random_state)
 
 
 def as_logistic_solver(

@@ -1,0 +1,209 @@
+"""What support vector machines share: their Gram matrix, their solves, the vectors they keep."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.columns import n_rows, take_rows
+from mercer.data.memory import memory_limit
+from mercer.engine.threads import thread_count
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError
+from mercer.estimators.estimator import with_points
+from mercer.estimators.rows import checked_seed, training_subset
+from mercer.gram import (
+    Gram,
+    cross_gram,
+    dense_rows,
+    gram_of,
+    is_precomputed,
+    part_of,
+    repair_of,
+    unheld_gram_of,
+)
+from mercer.kernels import Kernel
+from mercer.solvers import (
+    Certificate,
+    MarginProblem,
+    Solution,
+    as_margin_solver,
+    refuse_indefinite,
+)
+from mercer.solvers.choose import MarginSolver
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One margin problem on some of the training rows.
+
+    Parameters
+    ----------
+    index : array of shape (m,)
+        The rows.
+    problem : MarginProblem
+        The problem.
+    start : array of shape (m,), optional
+        Coefficients to start from.
+    """
+
+    index: Rows
+    problem: MarginProblem
+    start: Array | None = None
+
+
+def margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
+    """Return the Gram matrix of the training rows; entries that Python computes are held.
+
+    A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
+    asked for.
+    """
+    choose = unheld_gram_of if kernel.program.is_arithmetic else gram_of
+    gram = choose(kernel, rows, estimator.memory)
+    if kernel.proof() is None and estimator.repair is None:
+        try:
+            refuse_indefinite(gram)
+        except IndefiniteKernelError as error:
+            raise with_points(error, kernel, rows) from None
+    return gram
+
+
+def solver_of(estimator: Any) -> MarginSolver:
+    """Return the solver that an estimator names, with its settings."""
+    return as_margin_solver(
+        estimator.solver,
+        estimator.tol,
+        estimator.max_iter,
+        estimator.time_limit,
+        checked_seed(estimator.random_state),
+    )
+
+
+def solve_all(
+    solver: MarginSolver,
+    gram: Gram,
+    repair: str | None,
+    tasks: Sequence[Task],
+    progress: Callable[[int, float], bool | None] | None = None,
+) -> list[Solution]:
+    """Return the solution of every task, several on threads where nobody watches.
+
+    The first Ctrl-C ends all of them with what they have; a second one raises.
+    """
+    stop = np.zeros(1, np.uint8)
+
+    def run(task: Task, is_main: bool) -> Solution:
+        whole = len(task.index) == len(gram)
+        fixed = repair_of(gram if whole else part_of(gram, task.index), repair)
+        solution = solver.solve(
+            fixed.gram, task.problem, progress, task.start, stop, is_main=is_main
+        )
+        if not fixed.is_changed:
+            return solution
+        # The norm that f is bounded in belongs to the repaired kernel, unknown at new rows.
+        radius = np.full_like(solution.radius, np.inf)
+        coefficients = fixed.coefficients(solution.coefficients)
+        return replace(solution, coefficients=coefficients, radius=radius)
+
+    threads = min(thread_count(), len(tasks))
+    if threads <= 1 or progress is not None:
+        return [run(task, True) for task in tasks]
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(run, task, False) for task in tasks]
+        try:
+            wait(futures)
+        except KeyboardInterrupt:
+            stop[0] = 1
+            wait(futures)
+        return [future.result() for future in futures]
+
+
+def certificate_of(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
+    """Return the certificate of the worst solution, and warn if it is not satisfied."""
+    worst = max(solutions, key=lambda s: float(s.residual[0]))
+    certificate = Certificate(
+        "relative duality gap",
+        float(worst.residual[0]),
+        worst.tolerance,
+        max(float(s.radius[0]) for s in solutions),
+        kernel.diagonal,
+        worst.solver,
+        kernel.proof() is not None,
+    )
+    if not certificate.satisfied:
+        warnings.warn(f"{certificate}: {worst.advice}", ConvergenceWarning, stacklevel=4)
+    return certificate
+
+
+def checked_positive(name: str, value: Any, zero: bool = False) -> float:
+    """Return a finite number above zero, or at least zero."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not (value >= 0.0 if zero else value > 0.0) or not value < np.inf:
+        what = "not negative" if zero else "positive"
+        raise ValueError(f"{name} must be a finite number and {what}, got {value!r}")
+    return float(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Supports:
+    """The rows that a model needs, of all rows it was fitted to.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    rows : rows
+        The support vectors; of a finished Gram matrix its rows and columns at them.
+    index : array of shape (m,)
+        Where they stand among the training rows.
+    """
+
+    kernel: Kernel
+    rows: Any
+    index: Rows
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, index: Rows) -> Supports:
+        """Return the rows of `X` at `index`, dense where that is faster."""
+        rows = training_subset(kernel, X, index)
+        return cls(
+            kernel, rows if is_precomputed(kernel) else dense_rows(rows, memory_limit()), index
+        )
+
+    def expand(self, X: Any, coefficients: Array, part: slice = slice(None)) -> Array:
+        """Return K(X, rows) @ coefficients, over some of the rows."""
+        rows = self.rows
+        if is_precomputed(self.kernel):
+            X = X[:, self.index]
+            if part != slice(None):
+                X, rows = X[:, part], rows[part, part]
+        elif part != slice(None):
+            rows = take_rows(self.rows, part)
+        if isinstance(rows, np.ndarray) and sp.issparse(X) and not is_precomputed(self.kernel):
+            X = dense_rows(X, memory_limit())
+        if n_rows(rows) == 0:
+            return np.zeros((n_rows(X), coefficients.shape[1]))
+        return np.asarray(cross_gram(self.kernel, X, rows) @ coefficients, np.float64)
+
+
+def warm_starts(
+    tasks: list[Task], last: tuple[float, list[tuple[Rows, Array]]] | None, C: float
+) -> list[Task]:
+    """Return the tasks with coefficients of the last fit, scaled by the change of C."""
+    if last is None or len(last[1]) != len(tasks):
+        return tasks
+    before, duals = last
+    if any(not np.array_equal(t.index, index) for t, (index, _) in zip(tasks, duals, strict=True)):
+        return tasks
+    return [
+        replace(task, start=a * (C / before)) for task, (_, a) in zip(tasks, duals, strict=True)
+    ]

@@ -1,0 +1,297 @@
+"""The support vector classifier."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
+from mercer.estimators.classes import class_weighted, present_classes
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.rows import (
+    checked_classification,
+    checked_rows,
+    checked_weights,
+    kernel_for,
+    training_subset,
+)
+from mercer.estimators.stream import learn_batch
+from mercer.estimators.supports import (
+    Supports,
+    Task,
+    certificate_of,
+    checked_positive,
+    margin_gram,
+    solve_all,
+    solver_of,
+    warm_starts,
+)
+from mercer.estimators.votes import pair_scores, pairs_of, slot, tally
+from mercer.gram import is_precomputed
+from mercer.solvers import MarginProblem
+
+Array = NDArray[np.float64]
+
+
+class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
+    """Soft margin: f, b minimise C sum_i w_i max(0, 1 - y_i (f(x_i) + b)) + 1/2 ||f||^2.
+
+    The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero but for the support vectors, which
+    alone are kept. More than two classes meet two at a time, and vote.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
+        scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
+    C : float
+        The price of the loss, positive.
+    class_weight : None, dict or "balanced"
+        Factors of the weights by class.
+    fit_intercept : bool
+        Whether there is an offset b, which is not penalised.
+    multiclass : {"ovo", "ovr"}
+        Every two classes against each other, or each against all others.
+    decision_function_shape : {"ovr", "ovo"}
+        Whether `decision_function` has a column for every class or for every pair.
+    solver : {"auto", "smo", "sgd"} or solver
+        ``"smo"`` is exact to the tolerance; ``"sgd"`` goes by small random batches.
+        ``"auto"`` takes ``"smo"``.
+    tol : float
+        The relative duality gap that `certificate_` has to reach.
+    memory : int or str, optional
+        The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
+    max_iter : int, optional
+        Working sets allowed for every pair of classes; epochs for ``"sgd"``.
+    time_limit : float, optional
+        Seconds after which every problem returns what it has, with a warning. So does the first
+        Ctrl-C.
+    random_state : int, RandomState or None
+        Where the random orders of ``"sgd"`` come from.
+    warm_start : bool
+        Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
+    repair : {None, "clip", "flip", "shift"}
+        What to make of negative eigenvalues of the Gram matrix of a problem; None refuses such a
+        kernel with a witness.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels of rows with positive weight.
+    support_ : array of shape (n_SV,)
+        The rows of the support vectors, those of the first class first.
+    support_vectors_ : rows
+        Themselves; empty for ``kernel="precomputed"``.
+    n_support_ : array of shape (n_classes,)
+        How many belong to each class.
+    dual_coef_ : array of shape (n_classes - 1, n_SV)
+        a. With more than two classes a vector has one for every other class, in their order; by
+        ``multiclass="ovr"`` one for each of n_classes problems.
+    intercept_ : array of shape (problems,)
+        b.
+    certificate_ : Certificate
+        The duality gap in float64 of the worst problem.
+    n_iter_ : array of shape (problems,)
+        Working sets, or epochs.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    solver_ : solver
+        What ran.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        C: float = 1.0,
+        *,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        multiclass: str = "ovo",
+        decision_function_shape: str = "ovr",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        memory: Any = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        repair: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.decision_function_shape = decision_function_shape
+        self.solver = solver
+        self.tol = tol
+        self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.repair = repair
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit f and b to the rows `X` and their labels `y`.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list of strings; for a precomputed kernel the Gram
+            matrix.
+        y : array of shape (n,)
+            The labels.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, zero as none.
+        """
+        C = self._checked_settings()
+        kernel = kernel_for(self.kernel, X)
+        X, codes, classes = checked_classification(self, kernel, X, y)
+        copies = checked_weights(sample_weight, len(codes))
+        weights = class_weighted(copies, self.class_weight, codes, classes)
+        counts, codes, classes = present_classes(self, weights, codes, classes)
+        used = np.flatnonzero(counts)
+        rows = X if len(used) == len(weights) else training_subset(kernel, X, used)
+        kernel = kernel.resolved(rows, copies[used])
+        solver = solver_of(self)
+        tasks = self._tasks(codes, C * weights[used], len(classes))
+        if self.warm_start:
+            tasks = warm_starts(tasks, getattr(self, "_last_", None), C)
+        gram = margin_gram(self, kernel, rows)
+
+        run = partial(solve_all, solver, gram, self.repair, tasks)
+        solutions = run_as_task(self, run, X, y, True)
+
+        self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
+        self.intercept_ = np.array([s.intercept[0] for s in solutions])
+        self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
+        self._keep(X, used, codes, tasks, [s.coefficients[:, 0] for s in solutions])
+        if self.warm_start:
+            duals = [(t.index, s.coefficients[:, 0]) for t, s in zip(tasks, solutions, strict=True)]
+            self._last_ = (C, duals)
+        self.certificate_ = certificate_of(kernel, solutions)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, each seen once: the stochastic solver on a stream.
+
+        Rows within the margin get the coefficient C w, as one epoch of ``"sgd"`` gives them; the
+        offset follows in steps that shrink like 1 / sqrt(rows). Only support vectors are kept.
+
+        Parameters
+        ----------
+        X, y : rows, array of shape (n,)
+            More rows and their labels.
+        classes : array, optional
+            All labels there will be; needed at the first call.
+        sample_weight : float or array of shape (n,), optional
+            w.
+        """
+        C = self._checked_settings()
+        learn_batch(self, C, X, y, classes, sample_weight)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x) + b: shape (n,) for two classes, else (n, n_classes) or (n, pairs).
+
+        With a column for every class and pairs of classes below, it holds votes, ties broken by
+        sums of scores; `predict` is its largest column.
+        """
+        check_is_fitted(self)
+        scores = self._scores(checked_rows(self, self.kernel_, X))
+        if len(self.classes_) == 2:
+            return scores[:, 0]
+        if self.multiclass == "ovr" or self.decision_function_shape == "ovo":
+            return scores
+        return tally(scores, len(self.classes_))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of every row."""
+        check_is_fitted(self)
+        scores = self._scores(checked_rows(self, self.kernel_, X))
+        if len(self.classes_) == 2:
+            return self.classes_[(scores[:, 0] > 0.0).astype(np.intp)]
+        if self.multiclass == "ovo":
+            scores = tally(scores, len(self.classes_))
+        return self.classes_[scores.argmax(axis=1)]
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors; empty for a precomputed kernel."""
+        check_is_fitted(self)
+        return np.empty((0, 0)) if is_precomputed(self.kernel_) else self._supports_.rows
+
+    def _checked_settings(self) -> float:
+        if self.multiclass not in ("ovo", "ovr"):
+            raise ValueError(f"multiclass must be 'ovo' or 'ovr', got {self.multiclass!r}")
+        if self.decision_function_shape not in ("ovo", "ovr"):
+            raise ValueError(
+                "decision_function_shape must be 'ovo' or 'ovr', "
+                f"got {self.decision_function_shape!r}"
+            )
+        if self.multiclass == "ovr" and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "decision_function_shape='ovo' needs pairs of classes, but multiclass is 'ovr'; "
+                "use multiclass='ovo'"
+            )
+        return checked_positive("C", self.C)
+
+    def _tasks(self, codes: NDArray[np.intp], costs: Array, n_classes: int) -> list[Task]:
+        """Return the problems with two classes: signs are +1 for the second of only two."""
+
+        def task(index: NDArray[np.intp], positive: int) -> Task:
+            signs = np.where(codes[index] == positive, 1.0, -1.0)
+            problem = MarginProblem.classification(signs, costs[index], self.fit_intercept)
+            return Task(index, problem)
+
+        everything = np.arange(len(codes))
+        if n_classes == 2:
+            return [task(everything, 1)]
+        if self.multiclass == "ovr":
+            return [task(everything, c) for c in range(n_classes)]
+        return [
+            task(np.flatnonzero((codes == i) | (codes == j)), i) for i, j in pairs_of(n_classes)
+        ]
+
+    def _keep(
+        self,
+        X: Any,
+        used: NDArray[np.intp],
+        codes: NDArray[np.intp],
+        tasks: list[Task],
+        duals: list[Array],
+    ) -> None:
+        """Store the coefficients of the rows that have any, class by class."""
+        n_classes = len(self.classes_)
+        by_pairs = n_classes > 2 and self.multiclass == "ovo"
+        A = np.zeros((n_classes - 1 if by_pairs else len(tasks), len(codes)))
+        for k, (task, dual) in enumerate(zip(tasks, duals, strict=True)):
+            if not by_pairs:
+                A[k, task.index] = dual
+                continue
+            i, j = pairs_of(n_classes)[k]
+            own = codes[task.index] == i
+            A[slot(i, j), task.index[own]] = dual[own]
+            A[slot(j, i), task.index[~own]] = dual[~own]
+        support = np.flatnonzero(A.any(axis=0))
+        support = support[np.argsort(codes[support], kind="stable")]
+        self.dual_coef_ = A[:, support]
+        self.support_ = used[support]
+        self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
+        self._supports_ = Supports.of(self.kernel_, X, self.support_)
+
+    def _scores(self, X: Any) -> Array:
+        """Return f + b of every problem at checked rows."""
+        n_classes = len(self.classes_)
+        if n_classes == 2 or self.multiclass == "ovr":
+            return self._supports_.expand(X, self.dual_coef_.T) + self.intercept_
+        ends = np.cumsum(self.n_support_)
+        parts = [slice(int(e - m), int(e)) for e, m in zip(ends, self.n_support_, strict=True)]
+        by_class = [self._supports_.expand(X, self.dual_coef_[:, p].T, p) for p in parts]
+        return pair_scores(by_class, self.intercept_)

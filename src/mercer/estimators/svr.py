@@ -1,0 +1,181 @@
+"""The support vector regression."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.rows import (
+    checked_rows,
+    checked_training,
+    checked_weights,
+    kernel_for,
+    training_subset,
+)
+from mercer.estimators.supports import (
+    Supports,
+    Task,
+    certificate_of,
+    checked_positive,
+    margin_gram,
+    solve_all,
+    solver_of,
+    warm_starts,
+)
+from mercer.gram import is_precomputed
+from mercer.solvers import MarginProblem
+
+Array = NDArray[np.float64]
+
+
+class KernelSVR(CallbackSupportMixin, RegressorMixin, KernelEstimator):
+    """A tube: f, b minimise C sum_i w_i max(0, |y_i - f(x_i) - b| - epsilon) + 1/2 ||f||^2.
+
+    The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero for rows within the tube, which are
+    not kept.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
+        scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
+    C : float
+        The price of the loss, positive.
+    epsilon : float
+        Half the width of the tube, at least zero.
+    fit_intercept : bool
+        Whether there is an offset b, which is not penalised.
+    solver : {"auto", "smo", "sgd"} or solver
+        ``"smo"`` is exact to the tolerance; ``"sgd"`` goes by small random batches.
+        ``"auto"`` takes ``"smo"``.
+    tol : float
+        The relative duality gap that `certificate_` has to reach.
+    memory : int or str, optional
+        The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
+    max_iter : int, optional
+        Working sets allowed; epochs for ``"sgd"``.
+    time_limit : float, optional
+        Seconds after which the solver returns what it has, with a warning. So does the first
+        Ctrl-C.
+    random_state : int, RandomState or None
+        Where the random orders of ``"sgd"`` come from.
+    warm_start : bool
+        Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
+    repair : {None, "clip", "flip", "shift"}
+        What to make of negative eigenvalues of the Gram matrix; None refuses such a kernel with a
+        witness.
+
+    Attributes
+    ----------
+    support_ : array of shape (n_SV,)
+        The rows of the support vectors.
+    support_vectors_ : rows
+        Themselves; empty for ``kernel="precomputed"``.
+    n_support_ : array of shape (1,)
+        How many there are.
+    dual_coef_ : array of shape (1, n_SV)
+        a.
+    intercept_ : array of shape (1,)
+        b.
+    certificate_ : Certificate
+        The duality gap in float64.
+    n_iter_ : int
+        Working sets, or epochs.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    solver_ : solver
+        What ran.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        memory: Any = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        repair: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.repair = repair
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit f and b to the rows `X` and their targets `y`.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list of strings; for a precomputed kernel the Gram
+            matrix.
+        y : array of shape (n,)
+            The targets.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, zero as none.
+        """
+        C = checked_positive("C", self.C)
+        epsilon = checked_positive("epsilon", self.epsilon, zero=True)
+        kernel = kernel_for(self.kernel, X)
+        X, y = checked_training(self, kernel, X, y)
+        y = column_or_1d(y, warn=True)
+        weights = checked_weights(sample_weight, len(y))
+        used = np.flatnonzero(weights)
+        rows = X if len(used) == len(y) else training_subset(kernel, X, used)
+        kernel = kernel.resolved(rows, weights[used])
+        solver = solver_of(self)
+        problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
+        tasks = [Task(np.arange(len(used)), problem)]
+        if self.warm_start:
+            tasks = warm_starts(tasks, getattr(self, "_last_", None), C)
+        gram = margin_gram(self, kernel, rows)
+
+        run = partial(solve_all, solver, gram, self.repair, tasks)
+        (solution,) = run_as_task(self, run, X, y, True)
+
+        a = solution.coefficients[:, 0]
+        support = np.flatnonzero(a)
+        self.kernel_, self.solver_ = kernel, solver
+        self.dual_coef_, self.intercept_ = a[None, support], solution.intercept
+        self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
+        self.n_iter_ = max(solution.iterations, 1)
+        self._supports_ = Supports.of(kernel, X, self.support_)
+        if self.warm_start:
+            self._last_ = (C, [(tasks[0].index, a)])
+        self.certificate_ = certificate_of(kernel, [solution])
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return f(x) + b at the rows `X`."""
+        check_is_fitted(self)
+        X = checked_rows(self, self.kernel_, X)
+        return self._supports_.expand(X, self.dual_coef_.T)[:, 0] + self.intercept_
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors; empty for a precomputed kernel."""
+        check_is_fitted(self)
+        return np.empty((0, 0)) if is_precomputed(self.kernel_) else self._supports_.rows

@@ -1,0 +1,151 @@
+"""Parts of a Gram matrix: some of its rows and columns, fewer of its digits."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.data.blocks import row_blocks
+from mercer.data.columns import take_rows
+from mercer.engine import apply
+from mercer.gram.choose import is_precomputed
+from mercer.gram.dense import HeldGram
+from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram
+from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.gram.streamed import StreamedGram
+
+# Sparse rows with a larger share of entries than this are compared faster as dense ones.
+DENSE_SHARE = 0.02
+# The share of the memory that dense copies of sparse rows may take.
+ROOM = 0.1
+
+
+class PartOfGram(Gram):
+    """K at some of its rows and the same columns.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    index : array of shape (m,)
+        The rows.
+    """
+
+    def __init__(self, gram: Gram, index: Array) -> None:
+        self.gram = gram
+        self.index = index
+        self.memory = gram.memory
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.index), len(self.index)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.gram.dtype
+
+    def product(self, V: Array) -> Array:
+        return partial_product(self.gram, self.index, self.index, V)
+
+    def diagonal(self) -> Array:
+        return self.gram.diagonal()[self.index]
+
+    def rows(self, index: Index) -> Array:
+        return self.gram.rows(self.index[positions(index, len(self))])[:, self.index]
+
+    def dense(self) -> Array:
+        check_fits(self.shape, self.dtype, self.memory)
+        return self.rows(slice(None))
+
+
+class RoundedGram(Gram):
+    """K with entries that are rounded to float32 as they are handed out.
+
+    Parameters
+    ----------
+    gram : Gram
+        K in float64.
+    """
+
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+        self.memory = gram.memory
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.gram.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32)
+
+    def product(self, V: Array) -> Array:
+        return self.gram.product(V)
+
+    def diagonal(self) -> Array:
+        return self.gram.diagonal().astype(np.float32)
+
+    def rows(self, index: Index) -> Array:
+        return self.gram.rows(index).astype(np.float32)
+
+    def dense(self) -> Array:
+        check_fits(self.shape, self.dtype, self.memory)
+        out = np.empty(self.shape, np.float32)
+        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+            out[rows] = self.gram.rows(rows)
+        return out
+
+
+def part_of(gram: Gram, index: Array) -> Gram:
+    """Return K at some of its rows and the same columns, held if K is."""
+    if isinstance(gram, HeldGram):
+        return HeldGram(gram.dense()[np.ix_(index, index)], gram.memory)
+    if _is_plain(gram):
+        return StreamedGram(gram.kernel, take_rows(gram.X, index), gram.memory)
+    return PartOfGram(gram, index)
+
+
+def in_single(gram: Gram) -> Gram:
+    """Return K in float32, of rows in float32 where the engine itself compares them."""
+    if gram.dtype == np.float32:
+        return gram
+    if _is_plain(gram) and gram.kernel.program.is_arithmetic and isinstance(gram.X, np.ndarray):
+        return StreamedGram(gram.kernel, gram.X.astype(np.float32), gram.memory)
+    return RoundedGram(gram)
+
+
+def with_dense_rows(gram: Gram) -> Gram:
+    """Return K over dense rows, if its rows are sparse but not very."""
+    if not _is_plain(gram):
+        return gram
+    X = dense_rows(gram.X, gram.memory)
+    return gram if X is gram.X else StreamedGram(gram.kernel, X, gram.memory)
+
+
+def dense_rows(X: Any, memory: int) -> Any:
+    """Return sparse rows as an array, if they are not very sparse and it is not large."""
+    if not sp.issparse(X) or X.shape[0] * X.shape[1] * X.dtype.itemsize > ROOM * memory:
+        return X
+    return X.toarray() if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1] else X
+
+
+def partial_product(gram: Gram, rows: Array | None, columns: Array, V: Array) -> Array:
+    """Return K[rows, columns] V, of all rows if they are None."""
+    if _is_plain(gram):
+        X = gram.X if rows is None else take_rows(gram.X, rows)
+        if rows is columns:
+            return apply(gram.kernel.program, X, None, V)
+        return apply(gram.kernel.program, X, take_rows(gram.X, columns), V)
+    n = len(gram) if rows is None else len(rows)
+    out = np.zeros((n, *V.shape[1:]))
+    for block in row_blocks((len(columns), len(gram)), ENTRIES_AT_A_TIME):
+        entries = gram.rows(columns[block])
+        out += (entries if rows is None else entries[:, rows]).T @ V[block]
+    return out
+
+
+def _is_plain(gram: Gram) -> TypeGuard[StreamedGram]:
+    """Whether the entries are those of a kernel on rows that can be taken one by one."""
+    return type(gram) is StreamedGram and not is_precomputed(gram.kernel)

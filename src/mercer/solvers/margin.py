@@ -1,0 +1,143 @@
+"""Problems with a margin, hinge loss or epsilon-insensitive loss, and their duality gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.engine.smo import Box
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MarginProblem:
+    """min over f, b of 1/2 ||f||^2 + sum_i loss_i(f(x_i) + b - z_i), and its dual.
+
+    loss_i(r) = upper_i max(0, -r - epsilon) - lower_i max(0, r - epsilon), so that the dual is
+    max over a of z'a - epsilon |a|_1 - 1/2 a'Ka with lower <= a <= upper, and sum(a) = 0 if there
+    is an offset b. The solution is f(x) = sum_i a_i k(x_i, x).
+
+    Parameters
+    ----------
+    z : array of shape (n,)
+        The targets; the signs of the classes in classification.
+    lower, upper : array of shape (n,)
+        The bounds, lower <= 0 <= upper.
+    epsilon : float
+        Half the width of the tube without loss; zero in classification.
+    fit_intercept : bool
+        Whether there is an offset.
+    """
+
+    z: Array
+    lower: Array
+    upper: Array
+    epsilon: float
+    fit_intercept: bool
+
+    @classmethod
+    def classification(cls, signs: Array, costs: Array, fit_intercept: bool) -> MarginProblem:
+        """Return the soft margin: costs_i max(0, 1 - signs_i (f(x_i) + b))."""
+        upper, lower = np.where(signs > 0, costs, 0.0), np.where(signs > 0, 0.0, -costs)
+        return cls(signs, lower, upper, 0.0, fit_intercept)
+
+    @classmethod
+    def regression(
+        cls, y: Array, costs: Array, epsilon: float, fit_intercept: bool
+    ) -> MarginProblem:
+        """Return the tube: costs_i max(0, |y_i - f(x_i) - b| - epsilon)."""
+        return cls(y, -costs, costs, epsilon, fit_intercept)
+
+    def on(self, index: NDArray[np.intp]) -> MarginProblem:
+        """Return the problem of some of the rows."""
+        return MarginProblem(
+            self.z[index], self.lower[index], self.upper[index], self.epsilon, self.fit_intercept
+        )
+
+    def scaled(self, factor: float) -> MarginProblem:
+        """Return the problem with bounds times a factor."""
+        lower, upper = factor * self.lower, factor * self.upper
+        return MarginProblem(self.z, lower, upper, self.epsilon, self.fit_intercept)
+
+    @property
+    def box(self) -> Box:
+        """The dual as the engine takes it."""
+        return Box(self.z, self.lower, self.upper, self.epsilon, self.fit_intercept)
+
+    def slopes(self, a: Array, r: Array) -> tuple[Array, Array]:
+        """Return how steeply the dual rises as a_i goes up, and as it goes down.
+
+        Minus infinity where a bound is in the way; positive where a_i should move.
+
+        Parameters
+        ----------
+        a : array of shape (n,)
+            Coefficients.
+        r : array of shape (n,)
+            The residuals f + b - z.
+        """
+        e = self.epsilon
+        up = np.where(a < self.upper, -r - np.where(a >= 0.0, e, -e), -np.inf)
+        down = np.where(a > self.lower, r + np.where(a > 0.0, e, -e), -np.inf)
+        return up, down
+
+    def feasible(self, a: Array) -> Array:
+        """Return the coefficients in their bounds, with sum zero if there is an offset."""
+        a = np.clip(a, self.lower, self.upper)
+        if not self.fit_intercept:
+            return a
+        positive, negative = np.maximum(a, 0.0), np.minimum(a, 0.0)
+        up, down = positive.sum(), -negative.sum()
+        least = min(up, down)
+        # The side that is too heavy is made lighter, which keeps every bound.
+        return positive * (least / up if up > 0 else 0.0) + negative * (
+            least / down if down > 0 else 0.0
+        )
+
+    def offset(self, f: Array) -> float:
+        """Return the offset at which the loss is least: where its slope in b changes sign."""
+        if not self.fit_intercept:
+            return 0.0
+        g = f - self.z
+        at = np.concatenate([-g - self.epsilon, -g + self.epsilon])
+        change = np.concatenate([self.upper, -self.lower])
+        order = np.argsort(at, kind="stable")
+        slope = np.cumsum(change[order]) - self.upper.sum()
+        # Rounding of the sums is no slope.
+        flat = 1e-12 * change.sum()
+        first = order[min(int(np.searchsorted(slope, -flat)), len(order) - 1)]
+        last = order[min(int(np.searchsorted(slope, flat, side="right")), len(order) - 1)]
+        return 0.5 * float(at[first] + at[last])
+
+    def gap(self, a: Array, f: Array) -> Gap:
+        """Return the duality gap of feasible coefficients a with f = K a."""
+        b = self.offset(f)
+        r = f + b - self.z
+        loss = self.upper * np.maximum(-r - self.epsilon, 0.0)
+        loss -= self.lower * np.maximum(r - self.epsilon, 0.0)
+        # Every term is at least zero, so that nothing cancels.
+        terms = a * r + self.epsilon * np.abs(a) + loss
+        primal = 0.5 * float(a @ f) + float(loss.sum())
+        return Gap(b, max(float(terms.sum()), 0.0), primal)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A duality gap, with the offset at which it is least and the primal objective there."""
+
+    offset: float
+    gap: float
+    primal: float
+
+    @property
+    def scale(self) -> float:
+        """The larger objective, primal or dual, without its sign."""
+        return max(abs(self.primal), abs(self.primal - self.gap))
+
+    @property
+    def relative(self) -> float:
+        """The gap beside the larger objective."""
+        return self.gap / self.scale if self.scale > 0.0 else 0.0

@@ -1,0 +1,389 @@
+"""Sequential minimal optimisation by working sets, on as few rows as there is doubt about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.engine.smo import Effort, minimise
+from mercer.gram import Gram, in_single, part_of, partial_product, with_dense_rows
+from mercer.solvers.margin import Gap, MarginProblem
+from mercer.solvers.polish import polished
+from mercer.solvers.solution import Solution
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Progress = Callable[[int, float], bool | None]
+
+# The iteration goes on to this share of the tolerance: the last digits cost little, and the
+# predictions of two solvers agree by them.
+MARGIN = 0.1
+# Rows whose Gram matrix is computed as a whole: few, where asking costs more than the entries, or
+# so many that groups of rows, each of which packs all others, cost more than the symmetric half.
+FEW_WHOLE, MANY_WHOLE = range(1025), range(4096, 6400)
+# Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
+STORE = 384 << 20
+# Rows from which on a sample tells first which rows there is doubt about, and its share and size.
+MANY, MANY_IN_TUBE, SAMPLE_SHARE, SAMPLE = 8192, 20_000, 0.2, (1024, 4096)
+# The share of the rows next to a kink of the loss, and at least how many, that count as doubtful
+# after the sample; and the share of those at a bound that count as such later.
+DOUBTFUL, DOUBTFUL_ROWS, NEAR = 0.06, 2048, 0.05
+# Relative error granted to an entry of K in float32.
+SINGLE = 4e-6
+# Rows up to which the last digits are had as well, the gaps on the way there, and the working
+# sets that are spent for each.
+FEW, FINE, ROUNDS = 1024, (1e-8, 1e-11, 1e-14), 30
+# Rounds of screening and refinement.
+STAGES = 30
+
+
+@dataclass(frozen=True)
+class SMO:
+    """Solve a margin problem in its dual by pairs of coefficients, to a relative duality gap.
+
+    Rows of K are taken in float32 while the gradient is kept in float64; the gap is measured with
+    K in float64, and what float32 leaves over is refined. Of many rows, those far from the kinks of
+    the loss keep their coefficient at its bound while the others are solved for; the gap is
+    always that of all rows. Ctrl-C and the time limit end with what there is.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int, optional
+        Working sets allowed; no limit by default.
+    time_limit : float, optional
+        Seconds to be done in.
+    working_set : int, optional
+        Coefficients that are solved for together; by default more for more rows.
+    """
+
+    iterates: ClassVar[bool] = True
+
+    tol: float = 1e-3
+    max_iter: int | None = None
+    time_limit: float | None = None
+    working_set: int | None = None
+
+    def solve(
+        self,
+        gram: Gram,
+        problem: MarginProblem,
+        progress: Progress | None = None,
+        start: Array | None = None,
+        stop: NDArray[np.uint8] | None = None,
+        is_main: bool = True,
+    ) -> Solution:
+        """Return the coefficients of shape (n, 1), offset and gap of shape (1,).
+
+        Parameters
+        ----------
+        gram : Gram
+            K.
+        problem : MarginProblem
+            The losses.
+        progress : callable, optional
+            progress(round, gap); True ends the run.
+        start : array of shape (n,), optional
+            Coefficients to start from.
+        stop : array of shape (1,), optional
+            Another thread sets it to end the run.
+        is_main : bool
+            Whether this is the thread that receives Ctrl-C, and so may use all others.
+        """
+        began = perf_counter()
+        run = _Run(
+            with_dense_rows(gram),
+            problem,
+            self,
+            np.zeros(1, np.uint8) if stop is None else stop,
+            progress,
+            is_main,
+            np.inf if self.time_limit is None else began + self.time_limit,
+        )
+        gap = run.finish(start)
+        residual, radius = np.array([gap.relative]), np.array([np.sqrt(2.0 * gap.gap)])
+        return Solution(
+            run.a[:, None],
+            np.array([gap.offset]),
+            residual,
+            radius,
+            self.tol,
+            run.rounds,
+            perf_counter() - began,
+            "smo",
+            self._advice(run),
+        )
+
+    def _advice(self, run: _Run) -> str:
+        said = f"after {run.rounds} working sets "
+        if run.reason == "time":
+            return said + f"the time limit of {self.time_limit:g} s was up; raise time_limit"
+        if run.reason == "interrupt":
+            return said + "Ctrl-C ended the iteration; fit again without it"
+        if run.reason == "progress":
+            return said + "a callback ended the iteration"
+        if run.reason == "rounds":
+            return said + f"max_iter was reached; raise max_iter (now {self.max_iter})"
+        return said + "the gap is lost in rounding; lower C, scale the columns or raise tol"
+
+
+@dataclass(eq=False)
+class _Run:
+    """One solve: coefficients a and values f = K a, and what was spent on them."""
+
+    gram: Gram
+    problem: MarginProblem
+    settings: SMO
+    stop: NDArray[np.uint8]
+    progress: Progress | None
+    is_main: bool
+    deadline: float
+    a: Array = field(init=False)
+    f: Array = field(init=False)
+    _is_stale: bool = False
+    rounds: int = 0
+    reason: str = "converged"
+
+    def finish(self, start: Array | None) -> Gap:
+        n = len(self.gram)
+        self.a, self.f, self._is_exact = np.zeros(n), np.zeros(n), np.ones(n, bool)
+        self._single = in_single(self.gram)
+        goal = MARGIN * self.settings.tol
+        active, floor = None, 0.0
+        if start is not None and start.any():
+            self._add(np.arange(n), self.problem.feasible(start))
+            gap = self.problem.gap(self.a, self.f)
+            active, floor = self._doubtful(gap), gap.scale
+        elif n > self._many:
+            active, floor = self._seeded(goal)
+        best, is_double = np.inf, False
+        for _ in range(STAGES):
+            self._improve(active, goal, floor, is_double)
+            gap = self._certified(goal)
+            if gap.relative <= goal or self._is_over():
+                break
+            is_slow = gap.relative > 0.5 * best
+            if is_slow and active is None:
+                # What is left over is the rounding of float32, or of float64.
+                if gap.relative <= self.settings.tol or is_double:
+                    break
+                is_double = True
+            best = min(best, gap.relative)
+            # Where screening does not get on, all rows are active.
+            active, floor = None if is_slow else self._doubtful(gap), gap.scale
+        return self._polished(gap) if n <= FEW and not self._is_over() else gap
+
+    def _polished(self, gap: Gap) -> Gap:
+        """Return the gap after the last digits, which few rows give for little."""
+        for goal in FINE:
+            better = polished(self.gram, self.problem, self.a)
+            if better is not None:
+                finer = self.problem.gap(*better)
+                if finer.gap <= gap.gap:
+                    self.a, self.f = better
+                    return finer
+            self._improve(None, goal, 0.0, True, self.rounds + ROUNDS)
+            gap = self.problem.gap(self.a, self.f)
+            if self.reason != "converged":
+                # Which rows are free is not found out for little.
+                self.reason = "converged" if self.reason in ("rounds", "stalled") else self.reason
+                break
+        return gap
+
+    @property
+    def _many(self) -> int:
+        """Rows from which on screening pays: a tube leaves few rows that are clearly at a bound."""
+        return MANY if self.problem.epsilon == 0.0 else MANY_IN_TUBE
+
+    def _is_over(self) -> bool:
+        return self.reason in ("rounds", "time", "interrupt", "progress")
+
+    def _improve(
+        self,
+        active: Rows | None,
+        goal: float,
+        floor: float,
+        is_double: bool,
+        most: int = 2**62,
+    ) -> None:
+        """Solve for the active rows with all others held fixed, in so many working sets at most."""
+        source = self.gram if is_double else self._single
+        if active is None:
+            a, g = self.a.copy(), self.f - self.problem.z
+            self._minimise(source, self.problem, a, g, goal, floor, most)
+            self.a, self.f = a, g + self.problem.z
+            self._is_exact[:] = is_double
+            return
+        problem = self.problem.on(active)
+        a, g = self.a[active], (self.f - self.problem.z)[active]
+        self._minimise(part_of(source, active), problem, a, g, goal, floor, most)
+        self._add(active, a - self.a[active])
+
+    def _minimise(
+        self,
+        gram: Gram,
+        problem: MarginProblem,
+        a: Array,
+        g: Array,
+        goal: float,
+        floor: float,
+        most: int,
+    ) -> None:
+        n = len(gram)
+        itemsize = gram.dtype.itemsize
+        limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
+        effort = Effort(
+            goal,
+            floor,
+            limit - self.rounds,
+            self.deadline - perf_counter(),
+            None if self.is_main else 1,
+            self.is_main,
+        )
+        K: Any
+        is_whole = n in FEW_WHOLE or n in MANY_WHOLE
+        if gram.held_bytes or (is_whole and gram.dense_bytes <= gram.memory):
+            K = gram.dense()
+        else:
+            K = _rows_of(gram)
+        q = self.settings.working_set or (256 if n <= MANY else 512)
+        room = min(STORE, gram.memory) // (n * itemsize)
+        ending = minimise(
+            K,
+            problem.box,
+            a,
+            g,
+            effort,
+            self.stop,
+            self._report(),
+            itemsize == 4,
+            int(room),
+            q,
+        )
+        self.rounds += ending.rounds
+        self.reason = ending.reason
+
+    def _report(self) -> Progress | None:
+        before, progress = self.rounds, self.progress
+        if progress is None:
+            return None
+        return lambda rounds, gap: progress(before + rounds, gap)
+
+    def _add(self, rows: Rows, change: Array) -> None:
+        """Change the coefficients of some rows, and f with them."""
+        self.a[rows] += change
+        if self._is_stale:
+            # f is known at some rows only: all of it, in float32 where a_i = 0.
+            used = np.flatnonzero(self.a)
+            rest = np.flatnonzero(self.a == 0.0)
+            self.f[used] = partial_product(self.gram, used, used, self.a[used])
+            self.f[rest] = partial_product(self._single, rest, used, self.a[used])
+            self._is_exact[:] = self.a != 0.0
+            self._is_stale = False
+            return
+        some = change != 0.0
+        if some.any():
+            self.f += partial_product(self.gram, None, rows[some], change[some])
+
+    def _seeded(self, goal: float) -> tuple[Rows | None, float]:
+        """Start from what a sample says: bounds where the loss is clear, a ramp in between.
+
+        Returns the rows in between, at which alone f is computed, and the size of the objective.
+        """
+        n = len(self.gram)
+        size = int(np.clip(SAMPLE_SHARE * n, *SAMPLE))
+        index = np.sort(np.random.default_rng(0).permutation(n)[:size])
+        # The sample stands for all rows, so that each counts for several.
+        problem = self.problem.on(index).scaled(n / size)
+        a, g = np.zeros(size), -problem.z
+        self._minimise(part_of(self._single, index), problem, a, g, 10.0 * goal, 0.0, 2**62)
+        used = np.flatnonzero(a)
+        if self._is_over() or len(used) == 0:
+            return None, 0.0
+        f = partial_product(self._single, None, index[used], a[used])
+        self.a, active = ramp(self.problem, f + self.problem.offset(f) - self.problem.z)
+        used = np.flatnonzero(self.a)
+        self.f[active] = partial_product(self._single, active, used, self.a[used])
+        self._is_stale = True
+        return active, problem.gap(a, g + problem.z).scale
+
+    def _doubtful(self, gap: Gap) -> Rows | None:
+        """Return the rows that may have to move, or None for all: not those clearly at a bound."""
+        n = len(self.gram)
+        if n <= self._many:
+            return None
+        up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
+        worst = np.maximum(up, down)
+        clear = worst < 0.0
+        if clear.any():
+            # Of the rows that are where they should be, those next to a kink may still move.
+            clear &= worst < np.quantile(worst[clear], 1.0 - NEAR)
+        active = np.flatnonzero(~clear)
+        return active if len(active) < 0.8 * n else None
+
+    def _certified(self, goal: float) -> Gap:
+        """Return the gap, with K in float64 at every row that could add to it.
+
+        The other rows have a_i = 0 and no loss, whatever the rounding of float32.
+        """
+        gap = self.problem.gap(self.a, self.f)
+        if self._is_exact.all() or (
+            gap.relative > goal and not self._is_over() and len(self.a) > self._many
+        ):
+            return gap
+        # |K_ij| is at most the largest diagonal entry, so that f is known to this much.
+        doubt = SINGLE * np.abs(self.a).sum() * float(np.abs(self.gram.diagonal()).max())
+        up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
+        used = self.a != 0.0
+        wanted = (used | (np.maximum(up, down) > -2.0 * doubt)) & ~self._is_exact
+        rows, columns = np.flatnonzero(wanted), np.flatnonzero(used)
+        either = np.flatnonzero(wanted | used)
+        # A symmetric product takes half the entries.
+        if 2 * len(rows) * len(columns) > len(either) ** 2:
+            rows = columns = either
+        self.f[rows] = partial_product(self.gram, rows, columns, self.a[columns])
+        self._is_exact[rows] = True
+        return self.problem.gap(self.a, self.f)
+
+
+def ramp(problem: MarginProblem, r: Array) -> tuple[Array, Rows]:
+    """Return feasible coefficients for residuals r: at a bound where the loss is clear, else less.
+
+    Across a kink of the loss the coefficient goes evenly from bound to bound, within a width that
+    some share of the rows lies in; a shift of all residuals makes the sum zero. The rows within
+    that width are returned as well.
+    """
+    e = problem.epsilon
+    distance = np.minimum(
+        np.where(problem.upper > 0.0, np.abs(r + e), np.inf),
+        np.where(problem.lower < 0.0, np.abs(r - e), np.inf),
+    )
+    share = min(max(DOUBTFUL, DOUBTFUL_ROWS / len(r)), 1.0)
+    width = max(float(np.quantile(distance, share)), 1e-12)
+
+    def coefficients(shift: float) -> Array:
+        above = np.clip(0.5 + (-r - shift - e) / (2.0 * width), 0.0, 1.0)
+        below = np.clip(0.5 + (r + shift - e) / (2.0 * width), 0.0, 1.0)
+        return np.asarray(problem.upper * above + problem.lower * below)
+
+    near = np.flatnonzero(distance <= 1.5 * width)
+    if not problem.fit_intercept:
+        return coefficients(0.0), near
+    low, high = -np.abs(r).max() - e - width, np.abs(r).max() + e + width
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if coefficients(middle).sum() > 0.0 else (low, middle)
+    return problem.feasible(coefficients(0.5 * (low + high))), near
+
+
+def _rows_of(gram: Gram) -> Callable[[NDArray[np.int64], NDArray[Any]], None]:
+    def write(index: NDArray[np.int64], out: NDArray[Any]) -> None:
+        out[:] = gram.rows(index)
+
+    return write

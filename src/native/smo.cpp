@@ -1,0 +1,506 @@
+// Support vector machines by working sets: the worst violators of either side and the free ones of
+// the last set are solved for in cache, then the gradient of all rows is brought up to date once.
+#include "smo.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "module.hpp"
+#include "schedule.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace mercer {
+#if defined(MERCER_X86_LEVELS)
+extern const SmoLevel smo_v2, smo_v3, smo_v4;
+#else
+extern const SmoLevel smo_plain;
+#endif
+}  // namespace mercer
+
+namespace {
+
+using namespace mercer;
+using Clock = std::chrono::steady_clock;
+template <class T> using Flat = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix2 = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+
+// A working set is solved until its violation is this share of what it was, or the goal.
+constexpr double share = 0.1;
+// Rows of the largest working set.
+constexpr Index largest_set = 2048;
+// Steps in a working set for each of its coefficients.
+constexpr Index steps_each = 40;
+// Multiplications that are worth a thread.
+constexpr Index thread_work = 1 << 20;
+
+const SmoLevel& level_named(const std::string& name) {
+    const Level* level = choose_level(name.c_str());
+    if (!level)
+        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
+#if defined(MERCER_X86_LEVELS)
+    return level->name[1] == '4' ? smo_v4 : level->name[1] == '3' ? smo_v3 : smo_v2;
+#else
+    return smo_plain;
+#endif
+}
+
+struct Free {
+    void operator()(void* p) const { std::free(p); }
+};
+template <class T> using Memory = std::unique_ptr<T[], Free>;
+
+template <class T> Memory<T> aligned(Index count) {
+    const auto bytes = (static_cast<std::size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    void* p = std::aligned_alloc(64, std::max<std::size_t>(bytes, 64));
+    if (!p) throw std::bad_alloc();
+    return Memory<T>(static_cast<T*>(p));
+}
+
+template <class T> Index size(const std::vector<T>& v) { return static_cast<Index>(v.size()); }
+
+// Memory that is filled as it is needed, in large pages where the system has them.
+Memory<char> pages(Index bytes) {
+    constexpr std::size_t page = std::size_t{1} << 21;
+    const std::size_t size = (static_cast<std::size_t>(bytes) + page - 1) / page * page;
+    void* p = std::aligned_alloc(page, size);
+    if (!p) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+    madvise(p, size, MADV_HUGEPAGE);
+#endif
+    return Memory<char>(static_cast<char*>(p));
+}
+
+// Rows of K: all of them at hand, or asked for in groups and kept as long as there is room. A store
+// has at least as many slots as a working set has rows.
+class Rows {
+  public:
+    Rows(const void* K, Index stride, Index n, Index itemsize)
+        : n(n), itemsize(itemsize), whole(static_cast<const char*>(K)), stride(stride) {}
+
+    Rows(nb::handle source, Index capacity, Index n, Index itemsize)
+        : n(n), itemsize(itemsize), source(source), slots(std::min(capacity, n)),
+          slot_of(static_cast<std::size_t>(n), -1) {
+        data = pages(slots * n * itemsize);
+    }
+
+    const void* row(Index i) const {
+        return whole ? whole + i * stride * itemsize : slot(slot_of[static_cast<std::size_t>(i)]);
+    }
+
+    // How many rows can be read at a time.
+    Index room() const { return whole ? n : slots; }
+
+    // Make sure that these rows can be read.
+    void want(const std::vector<Index>& set) {
+        if (whole) return;
+        ++now;
+        std::vector<Index> missing;
+        for (Index i : set) {
+            const Index s = slot_of[static_cast<std::size_t>(i)];
+            if (s < 0)
+                missing.push_back(i);
+            else
+                used[static_cast<std::size_t>(s)] = now;
+        }
+        const Index fresh = std::min(size(missing), slots - filled);
+        if (fresh > 0) {
+            load(missing.data(), fresh, slot(filled));
+            for (Index k = 0; k < fresh; ++k) put(missing[static_cast<std::size_t>(k)], filled++);
+        }
+        const Index rest = size(missing) - fresh;
+        if (rest > 0) replace(missing.data() + fresh, rest);
+    }
+
+  private:
+    char* slot(Index s) const { return data.get() + s * n * itemsize; }
+
+    void put(Index i, Index s) {
+        if (s == static_cast<Index>(owner.size())) {
+            owner.push_back(i);
+            used.push_back(now);
+        } else {
+            slot_of[static_cast<std::size_t>(owner[static_cast<std::size_t>(s)])] = -1;
+            owner[static_cast<std::size_t>(s)] = i;
+            used[static_cast<std::size_t>(s)] = now;
+        }
+        slot_of[static_cast<std::size_t>(i)] = s;
+    }
+
+    // Give the slots that were not used for longest to these rows.
+    void replace(const Index* missing, Index count) {
+        std::vector<Index> old(static_cast<std::size_t>(slots));
+        for (Index s = 0; s < slots; ++s) old[static_cast<std::size_t>(s)] = s;
+        const auto staler = [this](Index a, Index b) {
+            const auto ua = used[static_cast<std::size_t>(a)], ub = used[static_cast<std::size_t>(b)];
+            return ua != ub ? ua < ub : a < b;
+        };
+        std::nth_element(old.begin(), old.begin() + (count - 1), old.end(), staler);
+        std::sort(old.begin(), old.begin() + count);
+        if (static_cast<Index>(staging_rows) < count) {
+            staging = pages(count * n * itemsize);
+            staging_rows = count;
+        }
+        load(missing, count, staging.get());
+        for (Index k = 0; k < count; ++k) {
+            const Index s = old[static_cast<std::size_t>(k)];
+            std::memcpy(slot(s), staging.get() + k * n * itemsize,
+                        static_cast<std::size_t>(n * itemsize));
+            put(missing[k], s);
+        }
+    }
+
+    void load(const Index* rows, Index count, char* to) {
+        nb::gil_scoped_acquire gil;
+        const auto m = static_cast<std::size_t>(count), width = static_cast<std::size_t>(n);
+        const nb::capsule nobody(to, [](void*) noexcept {});
+        nb::ndarray<nb::numpy, const std::int64_t> index(rows, {m}, nobody);
+        if (itemsize == sizeof(float))
+            source(index, nb::ndarray<nb::numpy, float>(to, {m, width}, nobody));
+        else
+            source(index, nb::ndarray<nb::numpy, double>(to, {m, width}, nobody));
+    }
+
+    Index n, itemsize;
+    const char* whole = nullptr;
+    Index stride = 0;
+    nb::handle source;
+    Index slots = 0, filled = 0;
+    std::int64_t now = 0;
+    Memory<char> data, staging;
+    Index staging_rows = 0;
+    std::vector<Index> slot_of, owner;
+    std::vector<std::int64_t> used;
+};
+
+struct Limits {
+    double tolerance;
+    Index rounds;
+    Clock::time_point deadline;
+    const volatile std::uint8_t* stop;
+    nb::handle progress;
+    bool asks_signals;
+};
+
+enum class End : int { converged, rounds, time, interrupt, progress, stalled };
+
+struct Outcome {
+    Index steps = 0, rounds = 0;
+    double gap = 0.0;
+    End end = End::converged;
+};
+
+template <class T> class Solver {
+  public:
+    Solver(const SmoLevel& level, const Problem& p, Rows& rows, Index q, double floor,
+           int threads)
+        : level(level), p(p), rows(rows), floor(floor), threads(threads),
+          up(aligned<double>(p.n)), down(aligned<double>(p.n)),
+          member(static_cast<std::size_t>(p.n), 0) {
+        resize(std::min(q, p.n));
+    }
+
+    Outcome run(const Limits& limits) {
+        Outcome out;
+        auto asked = Clock::now();
+        for (;; ++out.rounds) {
+            sides = level.measure(p, up.get(), down.get());
+            out.gap = relative_gap();
+            if (out.gap <= limits.tolerance) return out;
+            if (out.rounds >= limits.rounds) return ended(out, End::rounds);
+            const auto now = Clock::now();
+            if (now > limits.deadline) return ended(out, End::time);
+            if (*limits.stop) return ended(out, End::interrupt);
+            if (limits.asks_signals && now - asked > std::chrono::milliseconds(20)) {
+                if (interrupted()) return ended(out, End::interrupt);
+                asked = now;
+            }
+            if (!limits.progress.is_none() && out.rounds > 0) {
+                nb::gil_scoped_acquire gil;
+                if (nb::cast<bool>(nb::bool_(limits.progress(out.rounds, out.gap))))
+                    return ended(out, End::progress);
+            }
+            grow();
+            choose();
+            rows.want(set);
+            const Index made = solve(steps_each * q);
+            out.steps += made;
+            if (made == 0) return ended(out, End::stalled);
+            update();
+        }
+    }
+
+  private:
+    void resize(Index rows_together) {
+        q = rows_together;
+        stride = (q + working_lanes - 1) / working_lanes * working_lanes;
+        K = aligned<T>(q * stride);
+        gains = aligned<T>(p.offset ? q * stride : 0);
+        numbers = aligned<double>(7 * stride);
+    }
+
+    // Coefficients between their bounds depend on each other: a set that holds too few of them
+    // is solved in vain.
+    void grow() {
+        Index free = 0;
+        for (Index i = 0; i < p.n; ++i)
+            free += p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0;
+        const Index most = std::min({p.n, largest_set, rows.room()});
+        if (2 * free > q && q < most) resize(std::min(2 * q, most));
+    }
+
+    static Outcome ended(Outcome out, End end) {
+        out.end = end;
+        return out;
+    }
+
+    static bool interrupted() {
+        nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() == 0) return false;
+        if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
+        PyErr_Clear();
+        return true;
+    }
+
+    double violation() const { return p.offset ? sides.up + sides.down : std::max(sides.up, sides.down); }
+
+    // The offset at which the loss of all rows is least: where its slope changes sign.
+    double best_offset() {
+        double low = std::min(-sides.down, sides.up), high = std::max(-sides.down, sides.up);
+        double slope = 0.0;
+        kinks.clear();
+        for (Index i = 0; i < p.n; ++i) {
+            // Below the first kink the slope is -upper, beyond the second it is -lower.
+            const double first = -p.g[i] - p.epsilon, second = -p.g[i] + p.epsilon;
+            if (first > low) {
+                slope -= p.upper[i];
+                if (first < high) kinks.push_back({first, p.upper[i]});
+            }
+            if (second <= low)
+                slope -= p.lower[i];
+            else if (second < high)
+                kinks.push_back({second, -p.lower[i]});
+        }
+        std::sort(kinks.begin(), kinks.end());
+        for (const auto& [at, change] : kinks) {
+            if (slope + change >= 0.0) return at;
+            slope += change;
+        }
+        return slope < 0.0 ? high : low;
+    }
+
+    double gap_at(double b) const {
+        const Gap at = level.gap(p, b);
+        const double most = std::max({std::abs(at.primal), std::abs(at.primal - at.gap), floor});
+        return most > 0.0 ? at.gap / most : 0.0;
+    }
+
+    double relative_gap() {
+        if (!p.offset) return gap_at(0.0);
+        // Near the end the middle of the two sides is about the best offset; before it is not, and
+        // then the gap is far from its goal either way.
+        const double rough = gap_at(0.5 * (sides.up - sides.down));
+        return rough < 0.1 ? std::min(rough, gap_at(best_offset())) : rough;
+    }
+
+    // The order in which equal violations are taken: scattered, so that sorted rows do no harm.
+    static std::uint32_t scatter(Index i) { return static_cast<std::uint32_t>(i) * 2654435761u; }
+
+    struct Candidate {
+        double value;
+        Index row;
+        bool operator<(const Candidate& o) const {
+            return value != o.value ? value > o.value : scatter(row) < scatter(o.row);
+        }
+    };
+
+    void take(Index i) {
+        if (member[static_cast<std::size_t>(i)]) return;
+        member[static_cast<std::size_t>(i)] = 1;
+        set.push_back(i);
+    }
+
+    void gather(double floor, const double* value, Index count) {
+        candidates.clear();
+        for (Index i = 0; i < p.n; ++i)
+            if (value[i] > floor && !member[static_cast<std::size_t>(i)])
+                candidates.push_back({value[i], i});
+        const Index most = std::min(count, size(candidates));
+        if (most < size(candidates))
+            std::nth_element(candidates.begin(), candidates.begin() + most, candidates.end());
+        for (Index k = 0; k < most; ++k) take(candidates[static_cast<std::size_t>(k)].row);
+    }
+
+    // The worst violators of either side, then the free ones of the last set, then more violators.
+    void choose() {
+        std::vector<Index> last;
+        last.swap(set);
+        std::fill(member.begin(), member.end(), 0);
+        // Only rows on the wrong side of the other side's worst can take part in a step.
+        const double floor_up = p.offset ? -sides.down : 0.0;
+        const double floor_down = p.offset ? -sides.up : 0.0;
+        const auto fill_up = [&](Index count) {
+            gather(floor_up, up.get(), (count + 1) / 2);
+            gather(floor_down, down.get(), count / 2);
+        };
+        fill_up(last.empty() ? q : q / 2);
+        for (Index i : last) {
+            if (size(set) >= q) break;
+            if (p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0) take(i);
+        }
+        if (size(set) < q) fill_up(q - size(set));
+        std::sort(set.begin(), set.end());
+    }
+
+    Index solve(Index allowed) {
+        const auto m = size(set);
+        double* part[7];
+        for (int k = 0; k < 7; ++k) part[k] = numbers.get() + k * stride;
+        double *a = part[0], *g = part[1], *rise = part[2], *fall = part[3], *lower = part[4],
+               *upper = part[5], *scale = part[6];
+        double largest = 0.0;
+        for (Index s = 0; s < m; ++s) {
+            const Index i = set[static_cast<std::size_t>(s)];
+            a[s] = p.a[i], g[s] = p.g[i], lower[s] = p.lower[i], upper[s] = p.upper[i];
+            rise[s] = slope_up(a[s], upper[s], p.epsilon);
+            fall[s] = slope_down(a[s], lower[s], p.epsilon);
+            const T* row = static_cast<const T*>(rows.row(i));
+            T* to = K.get() + s * stride;
+            for (Index k = 0; k < m; ++k) to[k] = row[set[static_cast<std::size_t>(k)]];
+            std::fill(to + m, to + stride, T(0));
+            largest = std::max(largest, std::abs(static_cast<double>(to[s])));
+        }
+        for (Index s = m; s < stride; ++s) {
+            a[s] = g[s] = lower[s] = upper[s] = scale[s] = 0.0;
+            rise[s] = barred, fall[s] = -barred;
+        }
+        // Curvature below the rounding of K counts as this much.
+        const double least = std::numeric_limits<T>::epsilon() * largest + 1e-300;
+        for (Index s = 0; s < m; ++s)
+            scale[s] = 1.0 / std::max(static_cast<double>(K[static_cast<std::size_t>(s * stride + s)]), least);
+        if (p.offset) fill_gains(m, static_cast<T>(least));
+        old.assign(a, a + m);
+        // Noise of the gradient is no reason to go on.
+        const double goal = share * violation();
+        const Working w{m, stride, K.get(), gains.get(), scale, a, g, rise, fall, lower, upper,
+                        p.epsilon, goal, allowed};
+        const bool single = sizeof(T) == sizeof(float);
+        const Index made = p.offset ? level.pairs(w, single) : level.singles(w, single);
+        for (Index s = 0; s < m; ++s) p.a[set[static_cast<std::size_t>(s)]] = a[s];
+        return made;
+    }
+
+    void fill_gains(Index m, T least) {
+        std::vector<T> diagonal(static_cast<std::size_t>(stride));
+        for (Index s = 0; s < m; ++s)
+            diagonal[static_cast<std::size_t>(s)] = K[static_cast<std::size_t>(s * stride + s)];
+        for (Index s = 0; s < m; ++s) {
+            const T* k = K.get() + s * stride;
+            T* to = gains.get() + s * stride;
+            const T own = diagonal[static_cast<std::size_t>(s)];
+            for (Index j = 0; j < stride; ++j) {
+                const T curvature = own + diagonal[static_cast<std::size_t>(j)] - 2 * k[j];
+                to[j] = 1 / (curvature > least ? curvature : least);
+            }
+        }
+    }
+
+    // g += K delta, the rows in a fixed order and the entries divided among the threads.
+    void update() {
+        moved.clear();
+        delta.clear();
+        for (std::size_t s = 0; s < set.size(); ++s) {
+            const double d = numbers[s] - old[s];
+            if (d == 0.0) continue;
+            moved.push_back(rows.row(set[s]));
+            delta.push_back(d);
+        }
+        const auto count = size(moved);
+        const bool single = sizeof(T) == sizeof(float);
+        const Index parts = std::clamp<Index>(count * p.n / thread_work, 1, threads);
+        const auto run = [&](Index k) {
+            level.add(p.g, moved.data(), delta.data(), count, p.n * k / parts,
+                      p.n * (k + 1) / parts, single);
+        };
+        std::vector<std::thread> workers;
+        for (Index k = 1; k < parts; ++k) workers.emplace_back(run, k);
+        run(0);
+        for (auto& worker : workers) worker.join();
+    }
+
+    const SmoLevel& level;
+    const Problem p;
+    Rows& rows;
+    const double floor;
+    const int threads;
+    Index q = 0, stride = 0;
+    Memory<T> K, gains;
+    Memory<double> numbers, up, down;
+    std::vector<char> member;
+    std::vector<Index> set;
+    std::vector<Candidate> candidates;
+    std::vector<double> old, delta;
+    std::vector<const void*> moved;
+    std::vector<std::pair<double, double>> kinks;
+    Sides sides{};
+};
+
+using Column = Flat<const double>;
+
+nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity, Column z,
+                    Column lower, Column upper, double epsilon, bool offset, Flat<double> a,
+                    Flat<double> g, double tolerance, double floor, Index rounds, double seconds,
+                    Flat<const std::uint8_t> stop, nb::object progress, bool asks_signals, Index q,
+                    int threads, const std::string& cpu) {
+    const SmoLevel& level = level_named(cpu);
+    const auto n = static_cast<Index>(z.shape(0));
+    const Problem problem{z.data(), lower.data(), upper.data(), a.data(), g.data(), n, epsilon,
+                          offset};
+    const auto wait = std::chrono::duration<double>(std::min(seconds, 1e9));
+    const Limits limits{tolerance, rounds,
+                        Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
+                        stop.data(), progress, asks_signals};
+    const Index itemsize = single ? sizeof(float) : sizeof(double);
+    Rows rows = [&] {
+        if (K.is_none()) return Rows(source, std::max(capacity, std::min(q, n)), n, itemsize);
+        const auto whole = nb::cast<Matrix2>(K);
+        return Rows(whole.data(), static_cast<Index>(whole.stride(0)), n, itemsize);
+    }();
+    Outcome out;
+    {
+        nb::gil_scoped_release release;
+        out = single ? Solver<float>(level, problem, rows, q, floor, threads).run(limits)
+                     : Solver<double>(level, problem, rows, q, floor, threads).run(limits);
+    }
+    return nb::make_tuple(out.steps, out.rounds, out.gap, static_cast<int>(out.end));
+}
+
+}  // namespace
+
+void bind_smo(nb::module_& m) {
+    const auto whole = [](const char* name) { return nb::arg(name).noconvert(); };
+    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "single"_a, "capacity"_a, "z"_a,
+          "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
+          "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "asks_signals"_a, "q"_a,
+          "threads"_a, "cpu"_a);
+}

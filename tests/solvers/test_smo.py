@@ -1,0 +1,183 @@
+"""SMO, its gap, its screening of rows, and the stochastic solver beside it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from sklearn.svm import SVC, SVR
+
+from mercer.errors import IndefiniteKernelError
+from mercer.gram import (
+    PrecomputedGram,
+    StreamedGram,
+    gram_of,
+    in_single,
+    part_of,
+    partial_product,
+    with_dense_rows,
+)
+from mercer.kernels import FromFunction, Gaussian, Linear, Sigmoid
+from mercer.solvers import SMO, MarginProblem, Pegasos, refuse_indefinite, smo
+
+KERNEL = Gaussian(1.0)
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(400, 3))
+
+
+@pytest.fixture
+def signs(X, rng):
+    return np.where(X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=400) > 0.7, 1.0, -1.0)
+
+
+def classification(signs, C=1.0, fit_intercept=True):
+    return MarginProblem.classification(signs, np.full(len(signs), C), fit_intercept)
+
+
+def loss(problem, r):
+    e = problem.epsilon
+    above, below = np.maximum(-r - e, 0.0), np.maximum(r - e, 0.0)
+    return float((problem.upper * above - problem.lower * below).sum())
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_the_offset_minimises_the_loss(rng, epsilon):
+    f, y = rng.normal(size=(2, 60))
+    problem = MarginProblem.regression(y, rng.uniform(0.5, 2.0, size=60), epsilon, True)
+    found = minimize_scalar(lambda b: loss(problem, f + b - y), bounds=(-6, 6), method="bounded")
+    assert loss(problem, f + problem.offset(f) - y) <= found.fun + 1e-12
+
+
+def test_the_gap_is_primal_minus_dual(X, signs, rng):
+    problem = classification(signs, 2.0)
+    a = problem.feasible(rng.normal(size=400))
+    assert abs(a.sum()) < 1e-12
+    K = KERNEL(X)
+    gap = problem.gap(a, K @ a)
+    primal = 0.5 * a @ K @ a + loss(problem, K @ a + gap.offset - signs)
+    dual = signs @ a - 0.5 * a @ K @ a
+    assert_allclose([gap.primal, gap.gap], [primal, primal - dual], rtol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("start", [False, True])
+def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fit_intercept, start):
+    problem = classification(signs, 5.0, fit_intercept)
+    gram = StreamedGram(KERNEL, X)
+    exact = SMO(tol=1e-7).solve(gram, problem)
+    monkeypatch.setattr(smo, "MANY", 100)
+    monkeypatch.setattr(smo, "FEW", 0)
+    monkeypatch.setattr(smo, "SAMPLE", (60, 80))
+    monkeypatch.setattr(smo, "DOUBTFUL_ROWS", 40)
+    begin = exact.coefficients[:, 0] * 0.5 if start else None
+    screened = SMO(tol=1e-5).solve(gram, problem, start=begin)
+    assert screened.residual[0] <= 1e-5
+    f = KERNEL(X) @ screened.coefficients
+    assert_allclose(f, KERNEL(X) @ exact.coefficients, atol=0.02)
+
+
+def test_screening_works_for_a_tube(X, rng, monkeypatch):
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=400)
+    problem = MarginProblem.regression(y, np.full(400, 10.0), 0.1, True)
+    monkeypatch.setattr(smo, "MANY_IN_TUBE", 100)
+    monkeypatch.setattr(smo, "FEW", 0)
+    monkeypatch.setattr(smo, "SAMPLE", (60, 80))
+    monkeypatch.setattr(smo, "DOUBTFUL_ROWS", 40)
+    solution = SMO(tol=1e-5).solve(StreamedGram(KERNEL, X), problem)
+    peer = SVR(C=10.0, epsilon=0.1, gamma=0.5, tol=1e-6).fit(X, y)
+    assert solution.residual[0] <= 1e-5
+    f = KERNEL(X) @ solution.coefficients[:, 0] + solution.intercept[0]
+    assert_allclose(f, peer.predict(X), atol=0.02)
+
+
+def test_the_measured_gap_is_that_of_float64(X, signs, monkeypatch):
+    monkeypatch.setattr(smo, "FEW", 0)
+    problem = classification(signs, 100.0)
+    solution = SMO(tol=1e-6).solve(StreamedGram(KERNEL, X), problem)
+    a = solution.coefficients[:, 0]
+    gap = problem.gap(a, KERNEL(X) @ a)
+    assert_allclose(solution.residual[0], gap.relative, rtol=1e-6)
+    assert_allclose(solution.radius[0], np.sqrt(2.0 * gap.gap), rtol=1e-6)
+    assert gap.relative <= 1e-6
+
+
+def test_few_rows_are_solved_to_the_last_digits(X, signs):
+    solution = SMO().solve(StreamedGram(KERNEL, X), classification(signs))
+    assert solution.residual[0] < 1e-12
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e5])
+def test_small_and_large_prices_are_solved(X, signs, C):
+    solution = SMO().solve(StreamedGram(KERNEL, X), classification(signs, C))
+    assert solution.residual[0] <= 1e-3
+
+
+def test_equal_rows_of_both_classes_are_solved(rng):
+    X = np.repeat(rng.normal(size=(20, 2)), 4, axis=0)
+    signs = np.tile([1.0, -1.0, 1.0, 1.0], 20)
+    solution = SMO().solve(StreamedGram(KERNEL, X), classification(signs, 10.0))
+    assert solution.residual[0] <= 1e-3
+
+
+def test_a_held_matrix_and_rows_give_the_same_values(X, signs):
+    problem = classification(signs, 3.0)
+    grams = [StreamedGram(KERNEL, X), PrecomputedGram(KERNEL(X)), gram_of(KERNEL, X)]
+    values = [KERNEL(X) @ SMO(tol=1e-8).solve(g, problem).coefficients for g in grams]
+    assert_allclose(values[1], values[0], atol=1e-5)
+    assert_allclose(values[2], values[0], atol=1e-5)
+
+
+def test_the_objective_is_not_above_that_of_libsvm(X, signs):
+    a = SMO().solve(StreamedGram(KERNEL, X), classification(signs, 50.0)).coefficients[:, 0]
+    peer = SVC(C=50.0, gamma=0.5).fit(X, signs)
+    b = np.zeros(400)
+    b[peer.support_] = peer.dual_coef_[0]
+    K = KERNEL(X)
+    assert 0.5 * a @ K @ a - signs @ a <= (0.5 * b @ K @ b - signs @ b) * (1.0 - 1e-6)
+
+
+def test_pegasos_is_feasible_and_reports_its_gap(X, signs):
+    problem = classification(signs)
+    solution = Pegasos(max_iter=16, random_state=0).solve(StreamedGram(KERNEL, X), problem)
+    a = solution.coefficients[:, 0]
+    assert ((a >= problem.lower) & (a <= problem.upper)).all()
+    assert abs(a.sum()) < 1e-10
+    assert_allclose(solution.residual[0], problem.gap(a, KERNEL(X) @ a).relative, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, Linear(), FromFunction(lambda A, B: A @ B.T)], ids=str)
+def test_nothing_is_found_against_a_positive_kernel(X, kernel):
+    refuse_indefinite(gram_of(kernel, X))
+
+
+def test_negative_curvature_is_found(X):
+    with pytest.raises(IndefiniteKernelError) as caught:
+        refuse_indefinite(gram_of(Sigmoid(1.0, -1.0), X))
+    c = caught.value.witness.coefficients
+    assert c @ Sigmoid(1.0, -1.0)(X) @ c < 0.0
+
+
+@pytest.mark.parametrize("make", [StreamedGram, lambda k, X: PrecomputedGram(k(X)), gram_of])
+def test_parts_of_a_gram_are_parts_of_the_matrix(X, rng, make):
+    gram, K = make(KERNEL, X), KERNEL(X)
+    index = np.sort(rng.permutation(400)[:50])
+    some = np.sort(rng.permutation(400)[:30])
+    part = part_of(gram, index)
+    assert_allclose(part.dense(), K[np.ix_(index, index)], rtol=1e-12)
+    assert_allclose(part.rows([3, 1]), K[np.ix_(index[[3, 1]], index)], rtol=1e-12)
+    v = rng.normal(size=30)
+    assert_allclose(partial_product(gram, index, some, v), K[np.ix_(index, some)] @ v, atol=1e-12)
+    assert_allclose(partial_product(gram, None, some, v), K[:, some] @ v, atol=1e-12)
+    assert in_single(gram).dtype == np.float32
+    assert_allclose(in_single(gram).rows(index), K[index], atol=1e-5)
+
+
+def test_dense_enough_sparse_rows_become_an_array(rng):
+    import scipy.sparse as sp
+
+    dense = sp.random(50, 20, density=0.3, random_state=0, format="csr")
+    thin = sp.random(50, 2000, density=0.001, random_state=0, format="csr")
+    assert isinstance(with_dense_rows(StreamedGram(KERNEL, dense)).X, np.ndarray)
+    assert sp.issparse(with_dense_rows(StreamedGram(KERNEL, thin)).X)
