@@ -286,5 +286,5 @@ def test_bad_settings_are_named(X, y, settings, message):
 
 
 def test_weights_that_leave_one_class_are_refused(X, y):
-    with pytest.raises(ValueError, match="at least two classes with positive weight"):
+    with pytest.raises(ValueError, match="at least two classes of positive weight"):
         ours().fit(X, y, (y == "yes").astype(float))

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
+from mercer.estimators import KernelSVC
 from mercer.kernels import Gaussian
 from mercer.selection.decision import DecisionDisplay
-from mercer.selection.ridge_classifier import KernelRidgeClassifier
 
 # Ten widths from 2^-6 to 2^10, equal steps of the logarithm.
 GAMMAS = tuple(float(g) for g in 2.0 ** np.linspace(-6.0, 10.0, 10))
@@ -74,7 +74,7 @@ class GammaSweepDisplay:
         gammas : sequence of float
             The gammas, by default 10 from 2^-6 to 2^10.
         estimator : classifier, optional
-            With a parameter ``gamma`` or ``kernel``; by default a `KernelRidgeClassifier`.
+            With a parameter ``gamma`` or ``kernel``; by default a `KernelSVC`.
         cv : int, splitter or None
             By which folds the share of held-out rows that are right is found; None leaves it out.
         resolution : int
@@ -82,7 +82,7 @@ class GammaSweepDisplay:
         **options
             Settings of the points for ``Axes.scatter``.
         """
-        base = KernelRidgeClassifier(alpha=0.1) if estimator is None else estimator
+        base = KernelSVC() if estimator is None else estimator
         panels = []
         for gamma in gammas:
             model = with_gamma(base, float(gamma)).fit(X, y)

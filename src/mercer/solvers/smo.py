@@ -38,8 +38,8 @@ SINGLE = 4e-6
 # Rows up to which the last digits are had as well, the gaps on the way there, and the working
 # sets that are spent for each.
 FEW, FINE, ROUNDS = 1024, (1e-8, 1e-11, 1e-14), 30
-# Rounds of screening and refinement.
-STAGES = 30
+# Rounds of screening and refinement, and how many of them may pass without much progress.
+STAGES, PATIENCE = 30, 3
 
 
 @dataclass(frozen=True)
@@ -162,21 +162,21 @@ class _Run:
             active, floor = self._doubtful(gap), gap.scale
         elif n > self._many:
             active, floor = self._seeded(goal)
-        best, is_double = np.inf, False
+        best, slow, is_double = np.inf, 0, False
         for _ in range(STAGES):
             self._improve(active, goal, floor, is_double)
             gap = self._certified(goal)
             if gap.relative <= goal or self._is_over():
                 break
-            is_slow = gap.relative > 0.5 * best
-            if is_slow and active is None:
+            slow = slow + 1 if gap.relative > 0.5 * best else 0
+            if slow and active is None:
                 # What is left over is the rounding of float32, or of float64.
                 if gap.relative <= self.settings.tol or is_double:
                     break
                 is_double = True
             best = min(best, gap.relative)
             # Where screening does not get on, all rows are active.
-            active, floor = None if is_slow else self._doubtful(gap), gap.scale
+            active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale
         return self._polished(gap) if n <= FEW and not self._is_over() else gap
 
     def _polished(self, gap: Gap) -> Gap:
