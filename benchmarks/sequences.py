@@ -85,7 +85,7 @@ def spectrum_figures() -> list[Figure]:
                 lambda peer=peer, some=some: peer(some),
                 module,
                 target,
-                3,
+                5,
             )
         )
     return figures
