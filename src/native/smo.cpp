@@ -10,21 +10,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
-#include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include "module.hpp"
+#include "rows.hpp"
 #include "schedule.hpp"
 
 namespace nb = nanobind;
@@ -45,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 template <class T> using Flat = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix2 = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
-// A working set is solved until its violation is this share of what it was, or the goal.
+// A working set is solved until its violation is this share of that of all rows.
 constexpr double share = 0.1;
 // Rows of the largest working set.
 constexpr Index largest_set = 2048;
@@ -64,134 +57,6 @@ const SmoLevel& level_named(const std::string& name) {
     return smo_plain;
 #endif
 }
-
-struct Free {
-    void operator()(void* p) const { std::free(p); }
-};
-template <class T> using Memory = std::unique_ptr<T[], Free>;
-
-template <class T> Memory<T> aligned(Index count) {
-    const auto bytes = (static_cast<std::size_t>(count) * sizeof(T) + 63) / 64 * 64;
-    void* p = std::aligned_alloc(64, std::max<std::size_t>(bytes, 64));
-    if (!p) throw std::bad_alloc();
-    return Memory<T>(static_cast<T*>(p));
-}
-
-template <class T> Index size(const std::vector<T>& v) { return static_cast<Index>(v.size()); }
-
-// Memory that is filled as it is needed, in large pages where the system has them.
-Memory<char> pages(Index bytes) {
-    constexpr std::size_t page = std::size_t{1} << 21;
-    const std::size_t size = (static_cast<std::size_t>(bytes) + page - 1) / page * page;
-    void* p = std::aligned_alloc(page, size);
-    if (!p) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-    madvise(p, size, MADV_HUGEPAGE);
-#endif
-    return Memory<char>(static_cast<char*>(p));
-}
-
-// Rows of K: all of them at hand, or asked for in groups and kept as long as there is room. A store
-// has at least as many slots as a working set has rows.
-class Rows {
-  public:
-    Rows(const void* K, Index stride, Index n, Index itemsize)
-        : n(n), itemsize(itemsize), whole(static_cast<const char*>(K)), stride(stride) {}
-
-    Rows(nb::handle source, Index capacity, Index n, Index itemsize)
-        : n(n), itemsize(itemsize), source(source), slots(std::min(capacity, n)),
-          slot_of(static_cast<std::size_t>(n), -1) {
-        data = pages(slots * n * itemsize);
-    }
-
-    const void* row(Index i) const {
-        return whole ? whole + i * stride * itemsize : slot(slot_of[static_cast<std::size_t>(i)]);
-    }
-
-    // How many rows can be read at a time.
-    Index room() const { return whole ? n : slots; }
-
-    // Make sure that these rows can be read.
-    void want(const std::vector<Index>& set) {
-        if (whole) return;
-        ++now;
-        std::vector<Index> missing;
-        for (Index i : set) {
-            const Index s = slot_of[static_cast<std::size_t>(i)];
-            if (s < 0)
-                missing.push_back(i);
-            else
-                used[static_cast<std::size_t>(s)] = now;
-        }
-        const Index fresh = std::min(size(missing), slots - filled);
-        if (fresh > 0) {
-            load(missing.data(), fresh, slot(filled));
-            for (Index k = 0; k < fresh; ++k) put(missing[static_cast<std::size_t>(k)], filled++);
-        }
-        const Index rest = size(missing) - fresh;
-        if (rest > 0) replace(missing.data() + fresh, rest);
-    }
-
-  private:
-    char* slot(Index s) const { return data.get() + s * n * itemsize; }
-
-    void put(Index i, Index s) {
-        if (s == static_cast<Index>(owner.size())) {
-            owner.push_back(i);
-            used.push_back(now);
-        } else {
-            slot_of[static_cast<std::size_t>(owner[static_cast<std::size_t>(s)])] = -1;
-            owner[static_cast<std::size_t>(s)] = i;
-            used[static_cast<std::size_t>(s)] = now;
-        }
-        slot_of[static_cast<std::size_t>(i)] = s;
-    }
-
-    // Give the slots that were not used for longest to these rows.
-    void replace(const Index* missing, Index count) {
-        std::vector<Index> old(static_cast<std::size_t>(slots));
-        for (Index s = 0; s < slots; ++s) old[static_cast<std::size_t>(s)] = s;
-        const auto staler = [this](Index a, Index b) {
-            const auto ua = used[static_cast<std::size_t>(a)], ub = used[static_cast<std::size_t>(b)];
-            return ua != ub ? ua < ub : a < b;
-        };
-        std::nth_element(old.begin(), old.begin() + (count - 1), old.end(), staler);
-        std::sort(old.begin(), old.begin() + count);
-        if (static_cast<Index>(staging_rows) < count) {
-            staging = pages(count * n * itemsize);
-            staging_rows = count;
-        }
-        load(missing, count, staging.get());
-        for (Index k = 0; k < count; ++k) {
-            const Index s = old[static_cast<std::size_t>(k)];
-            std::memcpy(slot(s), staging.get() + k * n * itemsize,
-                        static_cast<std::size_t>(n * itemsize));
-            put(missing[k], s);
-        }
-    }
-
-    void load(const Index* rows, Index count, char* to) {
-        nb::gil_scoped_acquire gil;
-        const auto m = static_cast<std::size_t>(count), width = static_cast<std::size_t>(n);
-        const nb::capsule nobody(to, [](void*) noexcept {});
-        nb::ndarray<nb::numpy, const std::int64_t> index(rows, {m}, nobody);
-        if (itemsize == sizeof(float))
-            source(index, nb::ndarray<nb::numpy, float>(to, {m, width}, nobody));
-        else
-            source(index, nb::ndarray<nb::numpy, double>(to, {m, width}, nobody));
-    }
-
-    Index n, itemsize;
-    const char* whole = nullptr;
-    Index stride = 0;
-    nb::handle source;
-    Index slots = 0, filled = 0;
-    std::int64_t now = 0;
-    Memory<char> data, staging;
-    Index staging_rows = 0;
-    std::vector<Index> slot_of, owner;
-    std::vector<std::int64_t> used;
-};
 
 struct Limits {
     double tolerance;
@@ -400,7 +265,6 @@ template <class T> class Solver {
             scale[s] = 1.0 / std::max(static_cast<double>(K[static_cast<std::size_t>(s * stride + s)]), least);
         if (p.offset) fill_gains(m, static_cast<T>(least));
         old.assign(a, a + m);
-        // Noise of the gradient is no reason to go on.
         const double goal = share * violation();
         const Working w{m, stride, K.get(), gains.get(), scale, a, g, rise, fall, lower, upper,
                         p.epsilon, goal, allowed};

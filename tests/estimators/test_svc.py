@@ -1,6 +1,9 @@
 """KernelSVC: the optimum, its proof, and its place among the estimators of scikit-learn."""
 
+import os
 import pickle
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -216,6 +219,22 @@ def test_a_time_limit_ends_with_a_feasible_model(X, y):
     with pytest.warns(ConvergenceWarning, match="raise time_limit"):
         model = ours(1e6, time_limit=1e-6).fit(X, y)
     assert (np.abs(model.dual_coef_) <= 1e6).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ctrl_c_ends_with_a_feasible_model(rng, n_classes):
+    X, y = rng.normal(size=(1500, 2)), rng.integers(0, n_classes, size=1500)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.warns(ConvergenceWarning, match="Ctrl-C ended the iteration"):
+            model = KernelSVC(Gaussian(3.0), 1e7, tol=1e-9, time_limit=60.0).fit(X, y)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert model.predict(X[:5]).shape == (5,)
+    assert (np.abs(model.dual_coef_) <= 1e7).all()
 
 
 @pytest.mark.parametrize("labels", ["y", "three"])
