@@ -8,6 +8,9 @@ VENV := .venv
 BENCH := .venv-bench
 NATIVE := CMakeLists.txt $(wildcard src/native/*)
 
+# Tests run side by side, one on each core; threads of the BLAS would only wait for each other.
+ALONE := OPENBLAS_NUM_THREADS=1
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -26,8 +29,8 @@ demo: $(VENV)/.mercer
 	$(VENV)/bin/mercer demo
 
 test: $(VENV)/.dev
-	env -u MERCER_ENGINE $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
-	MERCER_ENGINE=numpy $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+	env -u MERCER_ENGINE $(ALONE) $(VENV)/bin/python -m pytest -n auto $(PYTEST_ARGS)
+	MERCER_ENGINE=numpy $(ALONE) $(VENV)/bin/python -m pytest -n auto $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

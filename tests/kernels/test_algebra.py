@@ -11,6 +11,7 @@ from mercer.kernels import (
     Cosine,
     Exp,
     Gaussian,
+    Kernel,
     Laplacian,
     Linear,
     Normalized,
@@ -124,7 +125,7 @@ def test_columns_of_a_sum_are_those_of_its_terms(X):
         (a.exp() * b + c.exp(), lambda A, B, C: np.exp(A) * B + np.exp(C)),
         ((a + b.normalized()) * c, None),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, Kernel) else "formula",
 )
 def test_nesting_two_levels_deep_means_what_it_says(kernel, expected, X, Z):
     if expected is None:

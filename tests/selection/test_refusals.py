@@ -40,7 +40,11 @@ def test_a_fold_without_training_rows_is_refused(X, y):
         (dict(alphas=[np.nan]), "alphas must be finite and not negative, got nan"),
         (dict(alphas="many"), "alphas must be a number or a list of numbers, got 'many'"),
         (dict(kernels=[]), "kernels must hold at least one kernel"),
-        (dict(kernels=iter(["linear"])), "kernels must be a list, which can be read twice, got <"),
+        pytest.param(
+            dict(kernels=iter(["linear"])),
+            "kernels must be a list, which can be read twice, got <",
+            id="an iterator",
+        ),
         (
             dict(kernels=["linear", "precomputed"]),
             r"kernels must read .* precomputed\(\) reads a f",

@@ -17,6 +17,7 @@ from mercer.gram import (
     Interpolant,
     cross_gram,
     feature_product,
+    features_at,
     features_of,
     unheld_gram_of,
 )
@@ -156,7 +157,7 @@ class RidgePosterior(KernelEstimator):
         for rows in row_blocks((n_rows(X), len(self._problem_.y)), ENTRIES_AT_A_TIME):
             some = take_rows(X, rows)
             if isinstance(smoother, FeatureSmoother):
-                yield rows, self.kernel_.feature_map(some)
+                yield rows, features_at(self.kernel_, some, self.theta_columns_)
             else:
                 K = cross_gram(self.kernel_, some, self.X_fit_).dense()
                 yield rows, np.asarray(K[:, self._used_].T, np.float64)

@@ -8,6 +8,7 @@ from mercer.gram.features import (
     FeatureGram,
     feature_product,
     feature_weights,
+    features_at,
     features_of,
     open_features_of,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "dense_rows",
     "feature_product",
     "feature_weights",
+    "features_at",
     "features_of",
     "gram_of",
     "in_single",

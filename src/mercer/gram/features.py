@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.engine.counts import narrowed, used_columns
@@ -75,11 +76,17 @@ def feature_product(
     `theta` belongs to all features, or to the columns given in ascending order.
     """
     phi = kernel.feature_map
+    if phi is not None and columns is None:
+        return phi.product(X, theta)
+    return np.asarray(features_at(kernel, X, columns) @ theta)
+
+
+def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None) -> Matrix:
+    """Return phi(X): all features, or those of the columns given in ascending order."""
+    phi = kernel.feature_map
     if phi is None:
         raise ValueError(f"{kernel} has no finite features")
-    if columns is None:
-        return phi.product(X, theta)
-    return np.asarray(narrowed(phi(X), columns) @ theta)
+    return phi(X) if columns is None else narrowed(phi(X), columns)
 
 
 def feature_weights(kernel: Kernel, X: Any, a: Array) -> tuple[NDArray[np.int64], Array] | None:
