@@ -2,6 +2,10 @@
 // calls, no tables. Internal linkage: each processor level gets its own copy.
 #pragma once
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace {
 
 template <class T> struct Bits;
@@ -118,5 +122,36 @@ template <class T> inline T square_root(T x) {
     else
         return __builtin_sqrtf(x);
 }
+
+// out = sqrt(a x + b) for n entries.
+template <class T> inline void square_roots(const T* x, T a, T b, T* out, long long n) {
+    for (long long k = 0; k < n; ++k) out[k] = square_root(a * x[k] + b);
+}
+
+#if defined(__AVX512F__)
+// The processor's estimate of 1/sqrt(v), two steps of Newton's method and the rest of v take a third
+// of the time of its square root. Numbers of which the estimate fails are left to that.
+inline void square_roots(const double* x, double a, double b, double* out, long long n) {
+    long long k = 0;
+    for (; k + 8 <= n; k += 8) {
+        const __m512d v = _mm512_set1_pd(a) * _mm512_loadu_pd(x + k) + _mm512_set1_pd(b);
+        const __mmask8 usual = _mm512_cmp_pd_mask(v, _mm512_set1_pd(1e-290), _CMP_GT_OQ) &
+                               _mm512_cmp_pd_mask(v, _mm512_set1_pd(1e290), _CMP_LT_OQ);
+        __m512d root;
+        if (usual == 0xff) {
+            const __m512d half = 0.5 * v;
+            __m512d r = _mm512_maskz_rsqrt14_pd(usual, v);
+            r *= 1.5 - half * r * r;
+            r *= 1.5 - half * r * r;
+            root = v * r;
+            root += 0.5 * r * (v - root * root);
+        } else {
+            root = _mm512_maskz_sqrt_pd(0xff, v);
+        }
+        _mm512_storeu_pd(out + k, root);
+    }
+    for (; k < n; ++k) out[k] = __builtin_sqrt(a * x[k] + b);
+}
+#endif
 
 }  // namespace

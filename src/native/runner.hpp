@@ -288,7 +288,7 @@ template <class T> struct Runner {
                 for (Index k = 0; k < n; ++k) target[k] = hyperbolic_tangent(a * source[k] + b);
                 break;
             case Function::sqrt:
-                for (Index k = 0; k < n; ++k) target[k] = square_root(a * source[k] + b);
+                square_roots(source, a, b, target, n);
                 break;
             case Function::log1p:
                 for (Index k = 0; k < n; ++k) target[k] = log_one_plus(a * source[k] + b);

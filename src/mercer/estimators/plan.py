@@ -23,7 +23,7 @@ FEATURE_BYTES = 24
 # Rows from which on the factor takes long enough that a glance at the spectrum is worth while.
 ROWS_FOR_A_GLANCE = 4000
 # Rows that the glance is at.
-SAMPLE = 2000
+SAMPLE = 1000
 # Conjugate gradients that stand in for a factor go down to this residual, little above its own.
 AS_GOOD_AS_A_FACTOR = 1e-10
 # Passes over the rows that the recurrences on a chain take, sorting included.

@@ -39,6 +39,11 @@ class Gram(Operator):
         """The memory that entries already take."""
         return 0
 
+    @property
+    def has_own_threads(self) -> bool:
+        """Whether products run on threads that are not those of the BLAS."""
+        return False
+
     def shifted(self, d: Any) -> ShiftedGram:
         """Return K + diag(d) for a number or a vector d."""
         return ShiftedGram(self, d)
@@ -119,6 +124,10 @@ class WrappedGram(Gram):
     @property
     def held_bytes(self) -> int:
         return self.gram.held_bytes
+
+    @property
+    def has_own_threads(self) -> bool:
+        return self.gram.has_own_threads
 
 
 class ShiftedGram(WrappedGram):

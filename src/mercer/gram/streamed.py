@@ -10,7 +10,7 @@ import numpy as np
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
-from mercer.engine import Rows, apply, evaluate
+from mercer.engine import Rows, apply, describe, evaluate
 from mercer.engine.operands import bind
 from mercer.engine.tile import Opaque
 from mercer.gram.gram import Gram
@@ -53,6 +53,10 @@ class StreamedGram(Gram):
     def dtype(self) -> np.dtype[Any]:
         # Only the rows behind the kernel's own views tell whether all of them are float32.
         return bind(self.kernel.program, self.seen).dtype
+
+    @property
+    def has_own_threads(self) -> bool:
+        return self.kernel.program.is_arithmetic and describe()["engine"] == "native"
 
     def product(self, V: Array) -> Array:
         return apply(self.kernel.program, self.seen, None, V)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mercer.data.memory import gigabytes
 from mercer.gram import Gram, ScaledGram
@@ -78,6 +80,18 @@ class ConjugateGradient:
             np.inf if self.time_limit is None else start + self.time_limit,
             progress,
         )
+        # Threads of the BLAS spin for a while after every call, on cores that the products want.
+        limit = threadpool_limits(1, "blas") if gram.has_own_threads else nullcontext()
+        with limit:
+            a, b, residual, radius = self._answers(A, gram, problem, roots)
+        seconds = perf_counter() - start
+        advice = self._advice(A, gram, bool((residual <= self.tol).all()))
+        return Solution(a, b, residual, radius, self.tol, A.iterations, seconds, "cg", advice)
+
+    def _answers(
+        self, A: IteratedFactor, gram: Gram, problem: RidgeProblem, roots: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return a, b, the residual and the radius, for all targets."""
         a = np.empty_like(problem.y)
         b, residual, radius = (np.empty(problem.y.shape[1]) for _ in range(3))
         for alpha, targets in sorted(problem.by_alpha(), key=lambda group: -group[0]):
@@ -92,9 +106,7 @@ class ConjugateGradient:
             b[targets] = system.b.sum(axis=0)
             residual[targets] = relative_norm(r, y)
             radius[targets] = system.radius(alpha, np.ones(len(y)), r)
-        seconds = perf_counter() - start
-        advice = self._advice(A, gram, bool((residual <= self.tol).all()))
-        return Solution(a, b, residual, radius, self.tol, A.iterations, seconds, "cg", advice)
+        return a, b, residual, radius
 
     def _solved(
         self, A: IteratedFactor, alpha: float, roots: Array, y: Array, fit_intercept: bool

@@ -12,7 +12,7 @@ from mercer.solvers.pivots import Pivots
 from mercer.solvers.rates import machine_rates
 
 # Pivots taken of the sample: enough to see how the trace falls, few beside its rows.
-GLANCE = 180
+GLANCE = 128
 # The smoother the kernel, the faster the power itself grows by which the trace falls.
 STEEPER = 1.3
 # Steps are about BASE + SLOPE sqrt(trace of E / alpha) for every factor e by which the residual has
