@@ -40,13 +40,13 @@ inline double exp_tail(double r) {
     return p * r + 0.5;
 }
 
-inline float exp_tail(float r) {
-    float p = 0x1.6d117cp-10f;
-    p = p * r + 0x1.120be2p-7f;
+template <class V> inline V single_tail(V r) {
+    V p = 0x1.6d117cp-10f * r + 0x1.120be2p-7f;
     p = p * r + 0x1.555518p-5f;
     p = p * r + 0x1.5554dcp-3f;
     return p * r + 0.5f;
 }
+inline float exp_tail(float r) { return single_tail(r); }
 
 // x = k ln 2 + r: the number 2^(k + shift) and exp(r) - 1, shared by exp and tanh.
 template <class T> struct Reduced {
@@ -123,6 +123,11 @@ template <class T> inline T square_root(T x) {
         return __builtin_sqrtf(x);
 }
 
+// out = exp(a x + b) for n entries.
+template <class T> inline void exponentials(const T* x, T a, T b, T* out, long long n) {
+    for (long long k = 0; k < n; ++k) out[k] = exponential(a * x[k] + b);
+}
+
 // out = sqrt(a x + b) for n entries.
 template <class T> inline void square_roots(const T* x, T a, T b, T* out, long long n) {
     for (long long k = 0; k < n; ++k) out[k] = square_root(a * x[k] + b);
@@ -151,6 +156,54 @@ inline void square_roots(const double* x, double a, double b, double* out, long 
         _mm512_storeu_pd(out + k, root);
     }
     for (; k < n; ++k) out[k] = __builtin_sqrt(a * x[k] + b);
+}
+
+// 2^(j/16), j < 16: in two registers, from which an index picks eight at once.
+alignas(64) constexpr double sixteenths[16] = {
+    0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+    0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+    0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+    0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+
+// x = k ln(2)/16 + r: with |r| <= ln(2)/32 a short series serves, and the processor multiplies by
+// 2^(k/16) rounded down, which over- and underflows as it should. NaN passes both limits.
+inline void exponentials(const double* x, double a, double b, double* out, long long n) {
+    const __m512d low = _mm512_load_pd(sixteenths), high = _mm512_load_pd(sixteenths + 8);
+    const __m512d rounder = _mm512_set1_pd(0x1.8p52);
+    long long k = 0;
+    for (; k + 8 <= n; k += 8) {
+        __m512d v = _mm512_set1_pd(a) * _mm512_loadu_pd(x + k) + _mm512_set1_pd(b);
+        v = _mm512_maskz_max_pd(0xff, _mm512_set1_pd(-746.0), v);
+        v = _mm512_maskz_min_pd(0xff, _mm512_set1_pd(710.0), v);
+        const __m512d shifted = v * 0x1.71547652b82fep+4 + rounder;
+        const __m512d steps = shifted - rounder;
+        const __m512d r = (v - steps * 0x1.62e42fefa0000p-5) - steps * 0x1.cf79abc9e3b3ap-44;
+        __m512d q = _mm512_set1_pd(0x1.6c17bb51f236dp-10);
+        q = q * r + 0x1.11120af701debp-7;
+        q = q * r + 0x1.55555555194d2p-5;
+        q = q * r + 0x1.55555554dd44dp-3;
+        q = q * r + 0x1.0000000000000p-1;
+        const __m512d part = _mm512_permutex2var_pd(low, _mm512_castpd_si512(shifted), high);
+        const __m512d power = part + part * (r + r * r * q);
+        _mm512_storeu_pd(out + k, _mm512_maskz_scalef_pd(0xff, power, 0.0625 * steps));
+    }
+    for (; k < n; ++k) out[k] = exponential(a * x[k] + b);
+}
+
+// The same with k ln(2) in one step: a float needs no table.
+inline void exponentials(const float* x, float a, float b, float* out, long long n) {
+    const __m512 rounder = _mm512_set1_ps(Bits<float>::rounder);
+    long long k = 0;
+    for (; k + 16 <= n; k += 16) {
+        __m512 v = _mm512_set1_ps(a) * _mm512_loadu_ps(x + k) + _mm512_set1_ps(b);
+        v = _mm512_maskz_max_ps(0xffff, _mm512_set1_ps(-104.0f), v);
+        v = _mm512_maskz_min_ps(0xffff, _mm512_set1_ps(89.0f), v);
+        const __m512 steps = (v * 0x1.715476p+0f + rounder) - rounder;
+        const __m512 r = (v - steps * Bits<float>::ln2_high) - steps * Bits<float>::ln2_low;
+        const __m512 power = 1.0f + (r + r * r * single_tail(r));
+        _mm512_storeu_ps(out + k, _mm512_maskz_scalef_ps(0xffff, power, steps));
+    }
+    for (; k < n; ++k) out[k] = exponential(a * x[k] + b);
 }
 #endif
 

@@ -282,7 +282,7 @@ template <class T> struct Runner {
                 for (Index k = 0; k < n; ++k) target[k] = a * source[k] + b;
                 break;
             case Function::exp:
-                for (Index k = 0; k < n; ++k) target[k] = exponential(a * source[k] + b);
+                exponentials(source, a, b, target, n);
                 break;
             case Function::tanh:
                 for (Index k = 0; k < n; ++k) target[k] = hyperbolic_tangent(a * source[k] + b);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -52,30 +51,28 @@ Memory aligned(Index bytes) {
 
 Index blocks(Index n, Index step) { return (n + step - 1) / step; }
 
-// Run rounds of tasks one after another, the tasks of a round on all threads in any order.
-// `task(round, index, scratch)`; the calling thread is one of the workers and asks for interrupts.
+using Stop = std::atomic<bool>;
+
+// Run tasks on all threads, begun in their order: `task(index, scratch, stopped)`. The calling
+// thread is one of the workers and asks for interrupts.
 template <class Task>
-bool run_rounds(Index rounds, Index per_round, int threads, Index scratch_bytes,
-                Interrupt interrupt, const Task& task) {
-    threads = static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(per_round, 1)));
+bool run_in_order(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
+                  const Task& task) {
+    threads = static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(tasks, 1)));
     std::vector<Memory> scratch;
     for (int t = 0; t < threads; ++t) scratch.push_back(aligned(scratch_bytes));
-    std::atomic<bool> stopped{false};
+    Stop stopped{false};
     std::atomic<Index> next{0};
-    std::barrier gate(threads, [&next]() noexcept { next.store(0, std::memory_order_relaxed); });
 
     const auto work = [&](int id) {
         auto asked = Clock::now();
-        for (Index round = 0; round < rounds; ++round) {
-            for (Index i; (i = next.fetch_add(1, std::memory_order_relaxed)) < per_round;) {
-                if (stopped.load(std::memory_order_relaxed)) break;
-                task(round, i, scratch[static_cast<std::size_t>(id)].get());
-                if (id == 0 && Clock::now() - asked > std::chrono::milliseconds(50)) {
-                    if (interrupt.wanted(interrupt.context)) stopped = true;
-                    asked = Clock::now();
-                }
+        for (Index i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
+            if (stopped.load(std::memory_order_relaxed)) break;
+            task(i, scratch[static_cast<std::size_t>(id)].get(), stopped);
+            if (id == 0 && Clock::now() - asked > std::chrono::milliseconds(50)) {
+                if (interrupt.wanted(interrupt.context)) stopped = true;
+                asked = Clock::now();
             }
-            if (rounds > 1) gate.arrive_and_wait();
         }
     };
     std::vector<std::thread> workers;
@@ -99,12 +96,14 @@ struct Tournament {
     Index rounds() const { return even; }
     Index per_round() const { return blocks; }
 
-    // False where the schedule has no tile: a pairing with the block added to make n even.
+    // False where the schedule has no tile: a pairing with the block added to make n even, while
+    // `first` sits out, or, with `first` past the blocks, nothing at all.
     bool pair(Index round, Index i, Index& first, Index& second) const {
         if (round == even - 1) {
             first = second = i;
             return true;
         }
+        first = blocks;
         if (i >= even / 2) return false;
         const Index last = even - 1;
         first = i == 0 ? last : (round + i) % last;
@@ -112,6 +111,28 @@ struct Tournament {
         if (first > second) std::swap(first, second);
         return second < blocks;
     }
+};
+
+// The blocks of a tournament take part in its rounds one after the other, each at its own pace: a
+// tile waits for its two blocks only. So every block meets the others in one order, whatever the
+// threads do, and no thread waits for the end of a round.
+class Turns {
+public:
+    explicit Turns(Index blocks) : done_(static_cast<std::size_t>(blocks)) {}
+
+    void wait(Index block, Index round, const Stop& stopped) const {
+        const auto& done = done_[static_cast<std::size_t>(block)];
+        while (done.load(std::memory_order_acquire) != round) {
+            if (stopped.load(std::memory_order_relaxed)) return;
+            std::this_thread::yield();
+        }
+    }
+    void finish(Index block, Index round) {
+        done_[static_cast<std::size_t>(block)].store(round + 1, std::memory_order_release);
+    }
+
+private:
+    std::vector<std::atomic<Index>> done_;
 };
 
 // Small jobs are not worth a thread.
@@ -125,8 +146,8 @@ int useful_threads(const Job& job, int threads) {
 
 bool run_tasks(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
                const std::function<void(Index, void*)>& task) {
-    return run_rounds(1, tasks, threads, scratch_bytes, interrupt,
-                      [&](Index, Index i, void* scratch) { task(i, scratch); });
+    return run_in_order(tasks, threads, scratch_bytes, interrupt,
+                        [&](Index i, void* scratch, const Stop&) { task(i, scratch); });
 }
 
 bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt) {
@@ -136,21 +157,21 @@ bool fill(const Level& level, const Job& job, bool single, int threads, Interrup
     if (job.symmetric) {
         const Tournament pairs(blocks(job.rows, step));
         const Index per_round = pairs.per_round(), all = pairs.rounds() * per_round;
-        return run_rounds(1, all, threads, scratch, interrupt, [&](Index, Index i, void* memory) {
-            Index first, second;
-            if (!pairs.pair(i / per_round, i % per_round, first, second)) return;
-            Tile tile = tile_at(job, first, step, second, step);
-            tile.mirror = first != second;
-            level.fill(job, tile, memory, single);
-        });
+        return run_in_order(
+            all, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
+                Index first, second;
+                if (!pairs.pair(i / per_round, i % per_round, first, second)) return;
+                Tile tile = tile_at(job, first, step, second, step);
+                tile.mirror = first != second;
+                level.fill(job, tile, memory, single);
+            });
     }
     const Index down = blocks(job.rows, tile_rows), across = blocks(job.columns, step);
-    return run_rounds(1, down * across, threads, scratch, interrupt,
-                      [&](Index, Index i, void* memory) {
-                          const Tile tile =
-                              tile_at(job, i / across, tile_rows, i % across, step);
-                          level.fill(job, tile, memory, single);
-                      });
+    return run_in_order(
+        down * across, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
+            const Tile tile = tile_at(job, i / across, tile_rows, i % across, step);
+            level.fill(job, tile, memory, single);
+        });
 }
 
 bool multiply(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt) {
@@ -159,20 +180,33 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
     threads = useful_threads(job, threads);
     if (job.symmetric) {
         const Tournament pairs(blocks(job.rows, step));
-        return run_rounds(pairs.rounds(), pairs.per_round(), threads, scratch, interrupt,
-                          [&](Index round, Index i, void* memory) {
-                              Index first, second;
-                              if (!pairs.pair(round, i, first, second)) return;
-                              Tile tile = tile_at(job, first, step, second, step);
-                              tile.mirror = first != second;
-                              level.multiply(job, tile, memory, single);
-                          });
+        const Index per_round = pairs.per_round(), all = pairs.rounds() * per_round;
+        Turns turns(pairs.blocks);
+        return run_in_order(
+            all, threads, scratch, interrupt, [&](Index i, void* memory, const Stop& stopped) {
+                const Index round = i / per_round;
+                Index first, second;
+                const bool is_tile = pairs.pair(round, i % per_round, first, second);
+                if (first == pairs.blocks) return;
+                if (!is_tile) second = first;
+                turns.wait(first, round, stopped);
+                turns.wait(second, round, stopped);
+                if (stopped) return;
+                if (is_tile) {
+                    Tile tile = tile_at(job, first, step, second, step);
+                    tile.mirror = first != second;
+                    level.multiply(job, tile, memory, single);
+                }
+                turns.finish(first, round);
+                turns.finish(second, round);
+            });
     }
     const Index down = blocks(job.rows, tile_rows), across = blocks(job.columns, step);
-    return run_rounds(1, down, threads, scratch, interrupt, [&](Index, Index i, void* memory) {
-        for (Index j = 0; j < across; ++j)
-            level.multiply(job, tile_at(job, i, tile_rows, j, step), memory, single);
-    });
+    return run_in_order(
+        down, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
+            for (Index j = 0; j < across; ++j)
+                level.multiply(job, tile_at(job, i, tile_rows, j, step), memory, single);
+        });
 }
 
 }  // namespace mercer
