@@ -137,10 +137,16 @@ def own_figures() -> list[Figure]:
                 "one thread": partial(on_threads, 1, partial(alone, X)),
                 "product": product,
                 "product, one thread": partial(on_threads, 1, product),
+                "product, single": partial(apply, alone.program, X32, None, v.astype(np.float32)),
             }
         )
         figures += [
-            Figure(f"float32 over float64, d = {d}", best["one"] / best["single"], 1.7),
+            Figure(f"float32 over float64, Gram, d = {d}", best["one"] / best["single"], 1.7),
+            Figure(
+                f"float32 over float64, K @ v, d = {d}",
+                best["product"] / best["product, single"],
+                1.7,
+            ),
             Figure(
                 f"three kernels over one, d = {d}",
                 best["three"] / best["one"],

@@ -42,6 +42,33 @@ void transpose(const T* strip, Index stride, T* mirror, Index mirror_stride) {
     }
 }
 
+#if defined(__AVX512F__)
+// Eight rows of floats, eight columns at a time, by shuffles in registers.
+inline void transpose(const float* strip, Index stride, float* mirror, Index mirror_stride) {
+    static_assert(strip_rows == 8);
+    for (Index j = 0; j < stride; j += 8) {
+        __m256 row[8], pair[8], quad[8];
+        for (int r = 0; r < 8; ++r) row[r] = _mm256_loadu_ps(strip + r * stride + j);
+        for (int r = 0; r < 8; r += 2) {
+            pair[r] = _mm256_unpacklo_ps(row[r], row[r + 1]);
+            pair[r + 1] = _mm256_unpackhi_ps(row[r], row[r + 1]);
+        }
+        for (int r = 0; r < 8; r += 4)
+            for (int c = 0; c < 2; ++c) {
+                quad[r + 2 * c] = _mm256_shuffle_ps(pair[r + c], pair[r + c + 2], 0x44);
+                quad[r + 2 * c + 1] = _mm256_shuffle_ps(pair[r + c], pair[r + c + 2], 0xee);
+            }
+        float* to = mirror + j * mirror_stride;
+        for (int c = 0; c < 4; ++c) {
+            _mm256_storeu_ps(to + c * mirror_stride,
+                             _mm256_permute2f128_ps(quad[c], quad[c + 4], 0x20));
+            _mm256_storeu_ps(to + (c + 4) * mirror_stride,
+                             _mm256_permute2f128_ps(quad[c], quad[c + 4], 0x31));
+        }
+    }
+}
+#endif
+
 template <class T> void fill_tile(const Job& job, const Tile& tile, void* memory) {
     Scratch<T> scratch{static_cast<char*>(memory)};
     Runner<T> run(job, tile, padded_columns<T>(tile), scratch);
@@ -131,7 +158,7 @@ template <class T> Index bytes(const Job& job) {
     const Index stride = panel_columns<T>(job), width = widest<T>(job);
     Index entries = (job.n_slots + 2) * strip_rows * stride + 2 * width * strip_rows;
     entries += job.n_panels * (2 * width + 1) * stride + job.n_leaves * width + 4 * stride;
-    entries += 2 * job.width * stride + (job.symmetric ? tile_rows * stride : 0);
+    entries += 2 * job.width * stride + (job.symmetric ? stride * stride : 0);
     const Index pieces = 20 + 4 * (job.n_panels + job.n_leaves);
     return entries * static_cast<Index>(sizeof(T)) + pieces * 64 +
            (job.n_panels * 3 + job.n_leaves * 2) * 64;
