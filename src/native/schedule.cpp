@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -76,7 +77,11 @@ bool run_in_order(Index tasks, int threads, Index scratch_bytes, Interrupt inter
         }
     };
     std::vector<std::thread> workers;
-    for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
+    try {
+        for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
+    } catch (const std::system_error&) {
+        // No more threads are to be had: those that there are do all the work.
+    }
     work(0);
     for (auto& worker : workers) worker.join();
     return !stopped;

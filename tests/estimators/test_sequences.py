@@ -12,8 +12,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import strings
-from mercer import KernelRidge, KernelRidgeCV, Spectrum, explain
+from mercer import KernelLogisticRegression, KernelRidge, KernelRidgeCV, Spectrum, explain
 from mercer.errors import IndefiniteKernelError
+from mercer.gram import cross_gram
 
 
 @pytest.fixture
@@ -250,3 +251,52 @@ def test_models_without_k_grams_are_not_explained(data):
         explain(KernelRidge("subsequence").fit(X, y))
     with pytest.raises(ValueError, match="target must be one of 0 to 0, got 1"):
         explain(KernelRidge("spectrum").fit(X, y), target=1)
+
+
+def test_probabilities_of_many_texts_come_from_the_weights_of_their_grams(rng):
+    texts = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(700)]
+    y = [text.count("AC") > 0 for text in texts]
+    model = KernelLogisticRegression(Spectrum(2), random_state=0).fit(texts, y)
+    dual = cross_gram(model.kernel_, texts[:5], model.X_fit_) @ model.dual_coef_
+    assert_allclose(model.decision_function(texts[:5]), dual + model.intercept_, rtol=1e-6)
+    assert model.predict(["NNNN"]).shape == (1,)
+
+
+def test_grams_that_no_training_row_has_keep_their_prior_deviation(rng):
+    texts = ["".join(rng.choice(list("ACGT"), 8)) for _ in range(90)]
+    y = rng.normal(size=90)
+    new = [*texts[:3], "NNNNNN", "ACNN"]
+    primal = KernelRidge(Spectrum(2), solver="primal").fit(texts, y)
+    dual = KernelRidge(Spectrum(2), solver="cholesky").fit(texts, y)
+    dual.theta_ = None
+    expected = dual.predict(new, return_std=True)[1]
+    assert_allclose(primal.predict(new, return_std=True)[1], expected, rtol=1e-6)
+
+
+def test_a_row_of_zero_weight_may_have_grams_of_its_own(rng):
+    texts = ["".join(rng.choice(list("AC"), 6)) for _ in range(40)] + ["GGGGGG"]
+    y, weights = rng.normal(size=41), np.r_[np.ones(40), 0.0]
+    model = KernelRidge(Spectrum(2)).fit(texts, y, weights)
+    without = KernelRidge(Spectrum(2)).fit(texts[:40], y[:40])
+    for mine, other in zip(
+        model.predict(texts, return_std=True), without.predict(texts, return_std=True), strict=True
+    ):
+        assert_allclose(mine, other, rtol=1e-8)
+
+
+def test_no_texts_at_all_are_refused():
+    with pytest.raises(ValueError, match="X has 0 rows; at least one is needed"):
+        KernelRidge(Spectrum(2)).fit([], [])
+
+
+def test_lengths_longer_than_every_row_have_no_weights(rng):
+    texts = ["".join(rng.choice(list("AC"), 6)) for _ in range(20)]
+    model = KernelRidge(Spectrum((2, 40))).fit(texts, rng.normal(size=20))
+    assert {len(gram) for gram in explain(model).grams} == {2}
+
+
+def test_grams_of_several_columns_are_not_added_up(rng):
+    table = pd.DataFrame({"s": ["abab", "baba", "aabb"], "u": ["ab", "bb", "ba"]})
+    model = KernelRidge(Spectrum(2).on("s") + Spectrum(2).on("u")).fit(table, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="are those of several columns"):
+        explain(model)

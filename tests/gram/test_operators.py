@@ -14,6 +14,7 @@ from mercer.gram import (
     StreamedGram,
     cross_gram,
 )
+from mercer.gram.dense import HeldGram
 from mercer.kernels import Gaussian, Linear, Precomputed
 
 N = 23
@@ -264,3 +265,12 @@ def test_entries_of_a_finished_matrix_may_be_streamed():
     gram = StreamedGram(2.0 * Precomputed(), K)
     assert_allclose(gram.between([3, 1], [5, 2, 9]), 2.0 * K[[3, 1]][:, [5, 2, 9]])
     assert_allclose(gram.weighted([3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])
+
+
+def test_a_shift_reaches_the_diagonal_in_any_order_of_memory():
+    class Columns(HeldGram):
+        def dense(self):
+            return np.asfortranarray(np.ones((3, 3)))
+
+    gram = Columns(np.ones((3, 3)), 10**6)
+    assert_allclose(gram.shifted(2.0).dense().diagonal(), 3.0)

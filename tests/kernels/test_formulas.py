@@ -251,3 +251,9 @@ def test_precomputed_block_of_the_wrong_width_is_refused(rng):
     message = r"a precomputed block of shape \(2, 3\) does not fit 2 training rows"
     with pytest.raises(ValueError, match=message):
         Precomputed()(rng.normal(size=(2, 3)))
+
+
+def test_a_function_of_whole_numbers_is_called_with_them():
+    X = np.arange(64, dtype=np.int16).reshape(2, 32)
+    K = FromFunction(lambda A, B: np.ones((len(A), len(B))))(X)
+    np.testing.assert_array_equal(K, np.ones((2, 2)))

@@ -1,5 +1,7 @@
 """Match: the kernel of categories."""
 
+from datetime import date, datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -170,3 +172,14 @@ def test_its_formula_is_an_indicator():
     assert Match().on("a").latex() == r"\mathbf{1}[x_{\text{a}} = z_{\text{a}}]"
     assert Match().latex() == r"\frac{1}{d} \sum_j \mathbf{1}[x_j = z_j]"
     assert Match().normalized().latex() == Match().latex()
+
+
+def test_dates_match_whatever_holds_them():
+    days = [date(2026, 1, 1), date(2026, 1, 2)]
+    kernel = Match()
+    held = np.array(days, dtype="datetime64[D]")[:, None]
+    fine = held.astype("datetime64[ns]")
+    listed = np.array(days, dtype=object)[:, None]
+    np.testing.assert_array_equal(kernel(held, listed), np.eye(2))
+    moments = np.array([datetime(2026, 1, 1), datetime(2026, 1, 2)], dtype=object)[:, None]
+    np.testing.assert_array_equal(kernel(fine, moments), np.eye(2))

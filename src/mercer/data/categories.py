@@ -105,7 +105,7 @@ def coded(title: Any, values: Any) -> tuple[Codes, tuple[Any, ...]]:
         return codes.astype(np.int64), tuple(levels.tolist())
     if isinstance(array, np.ndarray) and array.dtype.kind in "mM":
         levels, codes = np.unique(array, return_inverse=True)
-        return codes.astype(np.int64), tuple(levels)
+        return codes.astype(np.int64), tuple(_as_python(levels))
     objects = array if isinstance(array, list) else array.tolist()
     try:
         distinct = tuple(dict.fromkeys(objects))
@@ -151,6 +151,15 @@ def _translation(known: Sequence[Any], other: Sequence[Any]) -> Codes:
     number = {level: i for i, level in reversed(list(enumerate(known)))}
     # One entry more, so that a column without rows has something to be empty of.
     return np.array([*(number.get(level, -1) for level in other), -1], np.int64)
+
+
+def _as_python(times: NDArray[Any]) -> list[Any]:
+    """Return times as those of Python where it has them, which compare across containers."""
+    coarse = times.astype(f"{times.dtype.kind}8[us]")
+    known = ~np.isnat(times)
+    unit = np.datetime_data(times.dtype)[0]
+    fine = unit in ("ns", "ps", "fs", "as")
+    return list((coarse if fine and (coarse == times)[known].all() else times).tolist())
 
 
 def _table_columns(X: Any) -> list[tuple[Any, Any]]:

@@ -78,9 +78,9 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
         )
     if array.ndim != 2:
         raise ValueError(_not_a_matrix(name, array.shape))
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.columns import is_table
 from mercer.engine.counts import as_counts, brought_together
 from mercer.engine.program import Input, Program
 from mercer.engine.rows import Rows, leaf_matrices
@@ -48,7 +49,7 @@ class Operand:
     @property
     def is_counted(self) -> bool:
         """Whether both sides are dense rows of 16-bit counts."""
-        return getattr(self.left, "dtype", None) == np.int16
+        return isinstance(self.source, Leaf) and _dtype_of(self.left) == np.int16
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     )
     sides = [side for o in operands for side in (o.left, o.right) if not _fits_any(o)]
     sides = sides or [left.X, right.X]
-    single = all(getattr(side, "dtype", None) == np.float32 for side in sides)
+    single = all(_dtype_of(side) == np.float32 for side in sides)
     dtype = np.dtype(np.float32 if single else np.float64)
     return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
 
@@ -134,3 +135,8 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
     if source.kind == "sine":
         weights = np.full(A.shape[1], source.period)
     return Operand(source, A, B, weights, sensitivity)
+
+
+def _dtype_of(side: Any) -> Any:
+    # A table may have a column of that name.
+    return None if is_table(side) else getattr(side, "dtype", None)

@@ -65,10 +65,15 @@ class Reserve:
             return best
 
     def _return(self, block: mmap.mmap) -> None:
-        block.madvise(mmap.MADV_FREE)
-        with self._lock:
+        # The collector may run this in the thread that holds the lock; then the block is let go.
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            block.madvise(mmap.MADV_FREE)
             self._idle.append(block)
             del self._idle[:-MOST_BLOCKS]
+        finally:
+            self._lock.release()
 
 
 def _mapped(size: int) -> mmap.mmap:

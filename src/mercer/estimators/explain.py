@@ -24,6 +24,7 @@ from mercer.kernels import (
 from mercer.kernels.sequence import Grams
 
 Array = NDArray[np.float64]
+Place = tuple[str | int, ...]
 
 # k-grams that are printed of either sign.
 SHOWN = 10
@@ -90,15 +91,22 @@ def explain(model: Any, target: int = 0) -> GramWeights:
     check_is_fitted(model)
     rows, a = _expansion(model, target)
     weights: dict[Any, float] = {}
-    found = False
-    for factor, grams, some, scale in _features(model.kernel_, rows, 1.0, np.ones(len(a))):
-        found = True
+    places = set()
+    for place, factor, grams, some, scale in _features(
+        model.kernel_, rows, 1.0, np.ones(len(a)), ()
+    ):
+        places.add(place)
         theta = _weights(grams, some, factor * scale * a)
         for gram, weight in zip(grams.spelled(some), theta, strict=True):
             weights[gram] = weights.get(gram, 0.0) + float(weight)
-    if not found:
+    if not places:
         raise ValueError(
             f"{model.kernel_} has no k-grams to explain; fit a model with Spectrum or GappedKmer"
+        )
+    if len(places) > 1:
+        raise ValueError(
+            f"the k-grams of {model.kernel_} are those of several columns, where one and the same "
+            "has several weights; explain a model of one column"
         )
     return GramWeights(list(weights), np.array(list(weights.values())))
 
@@ -116,24 +124,27 @@ def _expansion(model: Any, target: int) -> tuple[Any, Array]:
 
 
 def _features(
-    kernel: Kernel, rows: Any, factor: float, scale: Array
-) -> Iterator[tuple[float, Grams, Any, Array]]:
-    """Yield the k-grams in a kernel, with their factor, their rows, and what scales each row."""
+    kernel: Kernel, rows: Any, factor: float, scale: Array, place: Place
+) -> Iterator[tuple[Place, float, Grams, Any, Array]]:
+    """Yield the k-grams in a kernel: their column, their factor, their rows, what scales each."""
     if isinstance(kernel, Columns):
-        yield from _features(kernel.kernel, kernel.inputs(rows), factor, scale)
+        yield from _features(
+            kernel.kernel, kernel.inputs(rows), factor, scale, (*place, *kernel.columns)
+        )
     elif isinstance(kernel, Scaled):
-        yield from _features(kernel.kernel, rows, factor * kernel.factor, scale)
+        yield from _features(kernel.kernel, rows, factor * kernel.factor, scale, place)
     elif isinstance(kernel, Sum):
         for term in kernel.terms:
-            yield from _features(term, rows, factor, scale)
+            yield from _features(term, rows, factor, scale, place)
     elif isinstance(kernel, Normalized):
-        yield from _features(kernel.kernel, rows, factor, scale * _inverse_length(kernel, rows))
+        shorter = scale * _inverse_length(kernel, rows)
+        yield from _features(kernel.kernel, rows, factor, shorter, place)
     elif isinstance(kernel, Spectrum) and kernel.normalize:
         plain = kernel.with_params(normalize=False).normalized()
-        yield from _features(plain, rows, factor, scale)
+        yield from _features(plain, rows, factor, scale, place)
     elif isinstance(kernel, Spectrum | GappedKmer):
         for weight, grams in kernel.grams:
-            yield factor * weight, grams, rows, scale
+            yield place, factor * weight, grams, rows, scale
 
 
 def _inverse_length(kernel: Normalized, rows: Any) -> Array:
@@ -144,4 +155,4 @@ def _inverse_length(kernel: Normalized, rows: Any) -> Array:
 def _weights(grams: Grams, rows: Any, a: Array) -> Array:
     """Return sum_i a_i count_u(x_i) for every k-gram in the rows, in the order of the columns."""
     weights = feature_weights(FromFeatures(grams), rows, a)
-    return np.empty(0) if weights is None else weights[1]
+    return np.empty(0) if weights is None else weights[1][: len(weights[0])]

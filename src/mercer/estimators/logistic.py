@@ -28,7 +28,7 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
-from mercer.gram import Repair, cross_gram, feature_product, repair_of, unheld_gram_of
+from mercer.gram import FeatureGram, Repair, cross_gram, feature_product, repair_of, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import Certificate, LogisticProblem, Newton, Solution
 from mercer.solvers.cavity import leave_one_out_scores
@@ -131,6 +131,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         b; several sum to zero, since a number added to all changes no probability.
     theta_ : array of shape (p,) or (p, m), or None
         The coefficients of explicit features where the kernel has few, f(x) = theta'phi(x).
+    theta_columns_ : array of shape (p,) or None
+        Which features these are, where the kernel has no end of them, as k-grams.
     certificate_ : Certificate
         The relative duality gap in float64, and the bound sqrt(2 gap k(x, x)) on |f - f*|(x).
     solution_ : Solution
@@ -301,6 +303,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         self.dual_coef_ = self._in_shape(coefficients)
         theta = solution.theta
         self.theta_ = None if theta is None else self._in_shape(theta)
+        gram = training.repair.gram
+        self.theta_columns_ = gram.columns if isinstance(gram, FeatureGram) else None
         single = training.problem.columns == 1
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.certificate_ = Certificate(
@@ -323,7 +327,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
     def _scores(self, X: Any) -> Array:
         """Return f(x) + b at checked rows, of shape (n, columns)."""
         if self.theta_ is not None:
-            values = feature_product(self.kernel_, X, self.theta_)
+            values = feature_product(self.kernel_, X, self.theta_, self.theta_columns_)
         else:
             values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_
         return np.asarray(values.reshape(len(values), -1) + self.intercept_, np.float64)

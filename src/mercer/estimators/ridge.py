@@ -231,7 +231,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         theta = solution.theta
         self.theta_ = None if theta is None else theta.reshape(len(theta), *shape[1:])
         self.theta_columns_ = None
-        weights = feature_weights(self.kernel_, self.X_fit_, self.dual_coef_)
+        index = np.flatnonzero(used)
+        rows = training_subset(self.kernel_, self.X_fit_, index)
+        weights = feature_weights(self.kernel_, rows, self.dual_coef_[index])
         if weights is not None:
             self.theta_columns_, self.theta_ = weights
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept

@@ -224,6 +224,8 @@ def _is_kept(kernel: Kernel, X: Any) -> bool:
 
 def _kept(kernel: Kernel, X: Any) -> Any:
     """Return rows that the kernel takes apart: sequences as a list, each checked to be one."""
+    if n_rows(X) == 0:
+        raise ValueError("X has 0 rows; at least one is needed")
     if not _holds_sequences(kernel, X):
         return X
     rows = sequence_rows(X)

@@ -43,8 +43,10 @@ class FeatureGram(LowRankGram):
         F = phi(X)
         if not np.isfinite(F.data if sp.issparse(F) else F).all():
             raise ValueError(f"the features of {kernel} overflow on these rows; scale the columns")
-        if phi.is_open(X):
-            F = narrowed(F, used_columns(F))
+        # Of features without end only those in use are kept; these are their columns.
+        self.columns = used_columns(F) if phi.is_open(X) else None
+        if self.columns is not None:
+            F = narrowed(F, self.columns)
         super().__init__(F, limit)
 
 

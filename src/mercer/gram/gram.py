@@ -173,7 +173,7 @@ class ShiftedGram(WrappedGram):
         if not K.flags.writeable:
             check_fits(self.shape, self.dtype, self.memory)
             K = K.copy()
-        K.reshape(-1)[:: len(self) + 1] += self.shift
+        K[np.diag_indices(len(self))] += self.shift
         return K
 
     def shifted(self, d: Any) -> ShiftedGram:

@@ -110,9 +110,7 @@ class _Choice:
     def _take_numbers(self, title: Any, values: NDArray[np.float64]) -> None:
         known = values[~np.isnan(values)]
         if known.size == 0 or known.min() == known.max():
-            self.left_out.append(
-                f"{title!r} has one value" if known.size else f"{title!r} is empty"
-            )
+            self._leave(title, "has one value" if known.size else "is empty")
         elif _counts_rows(known) or (_is_key_name(title) and _are_whole_and_different(known)):
             self._leave(title, "numbers the rows")
         else:
@@ -181,7 +179,8 @@ def _gaussian(columns: list[NDArray[np.float64]]) -> Kernel:
 def _text_kernel(words: list[Any]) -> str:
     """Return the kernel of a column of text, in the expression language."""
     tokens = [len(word.split()) for word in words]
-    return "words()" if np.mean(tokens) >= PROSE else "spectrum(k=3).normalized()"
+    is_prose = np.mean(tokens) >= PROSE and all(isinstance(word, str) for word in words)
+    return "words()" if is_prose else "spectrum(k=3).normalized()"
 
 
 def _are_categories(words: list[Any], n: int) -> bool:

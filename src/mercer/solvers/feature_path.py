@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from mercer.data.blocks import row_blocks
+from mercer.data.checks import Matrix
 from mercer.solvers.design import design_of
 from mercer.solvers.primal import SingularValues, check_norms, deficient
 
@@ -239,8 +241,11 @@ class FeatureSmoother:
             h += (path.weights / path.weights.sum())[:, None]
         return h
 
-    def variance(self, F: Array, diagonal: Array) -> Array:
-        """Return the posterior variance of f(x) + b at rows with the features `F`."""
+    def variance(self, F: Matrix, diagonal: Array) -> Array:
+        """Return the posterior variance of f(x) + b at rows with the features `F`.
+
+        What the diagonal k(x, x) has beyond `F` are features of no training row.
+        """
         path = self.path
         Z = path.design.moved(F)
         along = Z @ path.V
@@ -248,4 +253,6 @@ class FeatureSmoother:
         beside = Z - along @ path.V.T
         variance = np.einsum("ij,ij->i", beside, beside)
         variance += along**2 @ path.shrinkage(np.array([self.alpha]))[0]
+        squares = F.multiply(F) if sp.issparse(F) else F * F
+        variance += np.maximum(diagonal - np.asarray(squares.sum(axis=1)).reshape(-1), 0.0)
         return np.asarray(variance + path.fit_intercept * self.alpha / path.weights.sum())
