@@ -107,3 +107,8 @@ def test_a_factor_is_taken_where_conjugate_gradients_would_crawl(rng):
     plan = KernelRidge(Gaussian(1.0), alpha=1e-6).plan(X)
     assert plan.solver == "cholesky"
     assert next(p for p in plan.alternatives if p.solver == "cg").seconds > plan.seconds
+
+
+def test_a_plan_of_a_solver_that_cannot_serve_says_so(rng):
+    with pytest.raises(ValueError, match="solver='banded' cannot take gaussian"):
+        KernelRidge(Gaussian(1.0), solver="banded").plan(rng.normal(size=(20, 2)))

@@ -307,3 +307,22 @@ def test_bad_settings_are_named(X, y, settings, message):
 def test_weights_that_leave_one_class_are_refused(X, y):
     with pytest.raises(ValueError, match="at least two classes of positive weight"):
         ours().fit(X, y, (y == "yes").astype(float))
+
+
+def test_rows_of_zero_weight_do_not_move_the_offset_of_a_stream(X, y):
+    weights = np.repeat([0.0, 1.0], 16)
+    whole = ours().partial_fit(X[:32], y[:32], np.unique(y), weights)
+    part = ours().partial_fit(X[16:32], y[16:32], np.unique(y))
+    assert_allclose(whole.intercept_, part.intercept_, rtol=1e-12)
+
+
+def test_rows_of_a_stream_are_counted_on_from_those_of_the_fit(X, y):
+    model = ours().fit(X[:100], y[:100])
+    model.partial_fit(X[100:], y[100:])
+    assert model.support_.max() >= 100
+
+
+def test_a_stream_after_a_fit_has_no_certificate(X, y):
+    model = ours().fit(X, y)
+    model.partial_fit(X[:5], y[:5])
+    assert not hasattr(model, "certificate_")

@@ -32,8 +32,9 @@ def class_weighted(
         return weights
     if class_weight == "balanced":
         totals = np.bincount(codes, weights, len(classes))
-        # A class without weight has no rows that count, whatever its factor.
-        factors = weights.sum() / (len(classes) * np.where(totals > 0, totals, 1.0))
+        # A class without weight has no rows that count, and is none of the classes.
+        present = totals > 0
+        factors = weights.sum() / (present.sum() * np.where(present, totals, 1.0))
     else:
         factors = compute_class_weight(class_weight, classes=classes, y=classes[codes])
     if not (np.isfinite(factors) & (factors >= 0)).all():
@@ -55,6 +56,15 @@ def decided(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
     """Return the class of every row: of two by the sign of its score, else of the largest."""
     best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
     return np.asarray(classes[best])
+
+
+def refuse_balanced(class_weight: Any) -> None:
+    """Refuse factors that need all rows at once, which `partial_fit` never has."""
+    if isinstance(class_weight, str):
+        raise ValueError(
+            f"class_weight={class_weight!r} needs all rows at once; give partial_fit "
+            "a dict of weights"
+        )
 
 
 def known_classes(classes: Any) -> NDArray[Any]:

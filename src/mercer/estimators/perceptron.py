@@ -21,6 +21,7 @@ from mercer.estimators.classes import (
     decided,
     known_classes,
     one_against_rest,
+    refuse_balanced,
     same_classes,
 )
 from mercer.estimators.estimator import KernelEstimator
@@ -203,11 +204,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             raise ValueError(
                 f"partial_fit cannot compare further rows with those it knows by {kernel}; use fit"
             )
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} needs all rows at once; give partial_fit "
-                "a dict of weights"
-            )
+        refuse_balanced(self.class_weight)
         if is_first:
             X, named = checked_unlabelled(self, kernel, X), known_classes(classes)
             codes = checked_codes(self, X, y, named)

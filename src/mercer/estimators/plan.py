@@ -82,14 +82,19 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
             _by_products(kernel, rows, gram, problem),
         )
     }
-    chosen = options[name]
-    if chosen.memory > gram.memory:
+    if name not in options:
+        known = ", ".join(repr(other) for other in options)
+        raise ValueError(
+            f"solver={name!r} cannot take {kernel} on these rows; use 'auto' or one of {known}"
+        )
+    taken = options[name]
+    if taken.memory > gram.memory:
         raise MemoryLimitError(
-            f"solver {name!r} needs {gigabytes(chosen.memory)} but the limit is "
+            f"solver {name!r} needs {gigabytes(taken.memory)} but the limit is "
             f"{gigabytes(gram.memory)}; raise memory= or use fewer rows"
         )
-    others = (o for o in options.values() if o is not chosen and o.memory <= gram.memory)
-    return replace(chosen, alternatives=tuple(others))
+    others = (o for o in options.values() if o is not taken and o.memory <= gram.memory)
+    return replace(taken, alternatives=tuple(others))
 
 
 def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:

@@ -41,6 +41,8 @@ def learn_batch(estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_w
         codes = checked_codes(estimator, X, y, same_classes(classes, estimator.classes_))
     weights = checked_weights(sample_weight, len(codes))
     costs = C * class_weighted(weights, estimator.class_weight, codes, estimator.classes_)
+    # What was proved of an earlier fit is not proved of this model.
+    vars(estimator).pop("certificate_", None)
     for start in range(0, len(codes), BATCH):
         part = np.arange(start, min(start + BATCH, len(codes)))
         _learn(estimator, take_rows(X, part), codes[part], costs[part])
@@ -75,9 +77,10 @@ def _learn(estimator: Any, X: Any, codes: NDArray[np.intp], costs: Array) -> Non
     signs = _signs(estimator, codes)
     misses = signs * estimator._scores(X) < 1.0
     a = np.where(misses, signs * costs[:, None], 0.0)
-    seen = getattr(estimator, "_seen_", int(estimator.support_.max(initial=-1)) + 1)
+    seen = estimator._seen_
     if estimator.fit_intercept:
-        share = (misses * signs).sum(axis=0) / np.maximum(np.abs(signs).sum(axis=0), 1.0)
+        whole = (np.abs(signs) * costs[:, None]).sum(axis=0)
+        share = a.sum(axis=0) / np.maximum(whole, np.finfo(np.float64).tiny)
         estimator.intercept_ = estimator.intercept_ + share / np.sqrt(seen / BATCH + 1.0)
     k = len(estimator.classes_)
     if k > 2 and estimator.multiclass == "ovo":

@@ -140,7 +140,7 @@ def certificate_of(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate
         kernel.proof() is not None,
     )
     if not certificate.satisfied:
-        warnings.warn(f"{certificate}: {worst.advice}", ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"{certificate}: {worst.advice}", ConvergenceWarning, stacklevel=3)
     return certificate
 
 

@@ -169,6 +169,7 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         solutions = run_as_task(self, run, X, y, True)
 
         self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
+        self._seen_ = len(weights)
         self.intercept_ = np.array([s.intercept[0] for s in solutions])
         self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
         self._keep(X, used, codes, tasks, [s.coefficients[:, 0] for s in solutions])
