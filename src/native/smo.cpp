@@ -44,6 +44,10 @@ constexpr double share = 0.1;
 constexpr Index largest_set = 2048;
 // Steps in a working set for each of its coefficients.
 constexpr Index steps_each = 40;
+// Multiplications of a factorisation that take as long as one in a step.
+constexpr double factor_speed = 60.0;
+// The share of its way below which a leap was not worth its cost.
+constexpr double short_leap = 0.1;
 // Multiplications that are worth a thread.
 constexpr Index thread_work = 1 << 20;
 
@@ -63,7 +67,7 @@ struct Limits {
     Index rounds;
     Clock::time_point deadline;
     const volatile std::uint8_t* stop;
-    nb::handle progress;
+    nb::handle progress, leap;
     bool asks_signals;
 };
 
@@ -78,8 +82,9 @@ struct Outcome {
 template <class T> class Solver {
   public:
     Solver(const SmoLevel& level, const Problem& p, Rows& rows, Index q, double floor,
-           int threads)
+           bool eager, int threads)
         : level(level), p(p), rows(rows), floor(floor), threads(threads),
+          walked(eager ? std::numeric_limits<double>::infinity() : 0.0),
           up(aligned<double>(p.n)), down(aligned<double>(p.n)),
           member(static_cast<std::size_t>(p.n), 0) {
         resize(std::min(q, p.n));
@@ -105,6 +110,10 @@ template <class T> class Solver {
                 if (nb::cast<bool>(nb::bool_(limits.progress(out.rounds, out.gap))))
                     return ended(out, End::progress);
             }
+            if (!limits.leap.is_none() && (walked > patience * leap_work() || out.gap < again)) {
+                if (!leap(limits.leap, out.gap)) return ended(out, End::interrupt);
+                continue;
+            }
             grow();
             choose();
             rows.want(set);
@@ -112,6 +121,7 @@ template <class T> class Solver {
             out.steps += made;
             if (made == 0) return ended(out, End::stalled);
             update();
+            walked += static_cast<double>(made * stride + size(moved) * p.n);
         }
     }
 
@@ -132,6 +142,35 @@ template <class T> class Solver {
             free += p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0;
         const Index most = std::min({p.n, largest_set, rows.room()});
         if (2 * free > q && q < most) resize(std::min(2 * q, most));
+    }
+
+    // Returns false where Ctrl-C came in between.
+    bool leap(nb::handle move, double gap) {
+        nb::gil_scoped_acquire gil;
+        double share = 0.0;
+        try {
+            share = nb::cast<double>(move());
+        } catch (nb::python_error& error) {
+            if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+            return false;
+        }
+        // Leaps that go all the way follow each other while they halve the gap; where they do not
+        // get far they become rare.
+        again = share == 1.0 ? 0.5 * gap : 0.0;
+        patience = share > short_leap ? 1.0 : 2.0 * patience;
+        walked = 0.0;
+        return true;
+    }
+
+    // What a leap costs: factorisations for all that are free or should leave their bound.
+    double leap_work() const {
+        const double b = p.offset ? 0.5 * (sides.up - sides.down) : 0.0;
+        Index moving = 0;
+        for (Index i = 0; i < p.n; ++i)
+            moving += (p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0) ||
+                      up[static_cast<std::size_t>(i)] > b || down[static_cast<std::size_t>(i)] > -b;
+        const auto m = static_cast<double>(moving);
+        return m * m * m / factor_speed + 2.0 * m * static_cast<double>(p.n);
     }
 
     static Outcome ended(Outcome out, End end) {
@@ -317,6 +356,10 @@ template <class T> class Solver {
     Rows& rows;
     const double floor;
     const int threads;
+    // Work since the last leap, and what it has to be, as a share of what a leap costs.
+    double walked, patience = 2.0;
+    // The gap below which the next leap follows at once.
+    double again = 0.0;
     Index q = 0, stride = 0;
     Memory<T> K, gains;
     Memory<double> numbers, up, down;
@@ -334,8 +377,8 @@ using Column = Flat<const double>;
 nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity, Column z,
                     Column lower, Column upper, double epsilon, bool offset, Flat<double> a,
                     Flat<double> g, double tolerance, double floor, Index rounds, double seconds,
-                    Flat<const std::uint8_t> stop, nb::object progress, bool asks_signals, Index q,
-                    int threads, const std::string& cpu) {
+                    Flat<const std::uint8_t> stop, nb::object progress, nb::object leap,
+                    bool eager, bool asks_signals, Index q, int threads, const std::string& cpu) {
     const SmoLevel& level = level_named(cpu);
     const auto n = static_cast<Index>(z.shape(0));
     const Problem problem{z.data(), lower.data(), upper.data(), a.data(), g.data(), n, epsilon,
@@ -343,7 +386,7 @@ nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity
     const auto wait = std::chrono::duration<double>(std::min(seconds, 1e9));
     const Limits limits{tolerance, rounds,
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
-                        stop.data(), progress, asks_signals};
+                        stop.data(), progress, leap, asks_signals};
     const Index itemsize = single ? sizeof(float) : sizeof(double);
     Rows rows = [&] {
         if (K.is_none()) return Rows(source, std::max(capacity, std::min(q, n)), n, itemsize);
@@ -353,8 +396,8 @@ nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity
     Outcome out;
     {
         nb::gil_scoped_release release;
-        out = single ? Solver<float>(level, problem, rows, q, floor, threads).run(limits)
-                     : Solver<double>(level, problem, rows, q, floor, threads).run(limits);
+        out = single ? Solver<float>(level, problem, rows, q, floor, eager, threads).run(limits)
+                     : Solver<double>(level, problem, rows, q, floor, eager, threads).run(limits);
     }
     return nb::make_tuple(out.steps, out.rounds, out.gap, static_cast<int>(out.end));
 }
@@ -365,6 +408,6 @@ void bind_smo(nb::module_& m) {
     const auto whole = [](const char* name) { return nb::arg(name).noconvert(); };
     m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "single"_a, "capacity"_a, "z"_a,
           "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
-          "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "asks_signals"_a, "q"_a,
-          "threads"_a, "cpu"_a);
+          "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "leap"_a.none(), "eager"_a,
+          "asks_signals"_a, "q"_a, "threads"_a, "cpu"_a);
 }

@@ -90,6 +90,8 @@ def minimise(
     is_single: bool = True,
     capacity: int = 0,
     working_set: int = 256,
+    leap: Callable[[], float] | None = None,
+    is_eager: bool = False,
 ) -> Ending:
     """Move `a`, and with it the gradient g = K a - z, to where the duality gap is small.
 
@@ -113,6 +115,11 @@ def minimise(
         Rows to keep, at least as many as a working set has.
     working_set : int
         Rows that are solved for together.
+    leap : callable, optional
+        Changes `a` and `g` by itself, once the rounds have cost as much as it does; returns the
+        share of its way that it went, zero if it was of no help.
+    is_eager : bool
+        Whether to begin with a leap.
     """
     whole = K if isinstance(K, np.ndarray) else None
     if whole is not None:
@@ -139,6 +146,8 @@ def minimise(
         effort.seconds,
         stop,
         progress,
+        leap,
+        is_eager,
         effort.is_main,
         working_set,
         threads,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Steps of a round, between two looks at the duality gap and the clock.
-LOOK = 50
+# Steps of a round, between two looks at the duality gap and the clock, and rounds between leaps.
+LOOK, LEAP = 50, 8
 
 
 def smo_solve(
@@ -33,6 +33,8 @@ def smo_solve(
     seconds: float,
     stop: NDArray[np.uint8],
     progress: Callable[[int, float], bool | None] | None,
+    leap: Callable[[], float] | None,
+    eager: bool,
     asks_signals: bool,
     q: int,
     threads: int,
@@ -74,6 +76,9 @@ def smo_solve(
                 if progress is not None and looks > 0 and progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1
+                if leap is not None and (looks + eager) % LEAP == 0 and leap() > 0.0:
+                    made += 1
+                    continue
             i = int(up.argmax())
             j = int(down.argmax())
             if not offset:

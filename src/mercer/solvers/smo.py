@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.engine.smo import Effort, minimise
 from mercer.gram import Gram, in_single, part_of, partial_product, with_dense_rows
+from mercer.solvers.face import Leap
 from mercer.solvers.margin import Gap, MarginProblem
 from mercer.solvers.polish import polished
 from mercer.solvers.solution import Solution
@@ -38,6 +40,8 @@ SINGLE = 4e-6
 # Rows up to which the last digits are had as well, the gaps on the way there, and the working
 # sets that are spent for each.
 FEW, FINE, ROUNDS = 1024, (1e-8, 1e-11, 1e-14), 30
+# The relative gap that is but rounding.
+ROUNDING = 1e-12
 # Rounds of screening and refinement, and how many of them may pass without much progress.
 STAGES, PATIENCE = 30, 3
 
@@ -147,6 +151,7 @@ class _Run:
     a: Array = field(init=False)
     f: Array = field(init=False)
     _is_stale: bool = False
+    _damping: float | None = None
     rounds: int = 0
     reason: str = "converged"
 
@@ -187,7 +192,10 @@ class _Run:
                 finer = self.problem.gap(*better)
                 if finer.gap <= gap.gap:
                     self.a, self.f = better
-                    return finer
+                    gap = finer
+                # More than rounding is left over where the free rows are others.
+                if gap.relative <= ROUNDING:
+                    return gap
             self._improve(None, goal, 0.0, True, self.rounds + ROUNDS)
             gap = self.problem.gap(self.a, self.f)
             if self.reason != "converged":
@@ -201,6 +209,9 @@ class _Run:
         """Rows from which on screening pays: a tube leaves few rows that are clearly at a bound."""
         return MANY if self.problem.epsilon == 0.0 else MANY_IN_TUBE
 
+    def _is_called_off(self) -> bool:
+        return bool(self.stop[0]) or perf_counter() > self.deadline
+
     def _is_over(self) -> bool:
         return self.reason in ("rounds", "time", "interrupt", "progress")
 
@@ -213,28 +224,30 @@ class _Run:
         most: int = 2**62,
     ) -> None:
         """Solve for the active rows with all others held fixed, in so many working sets at most."""
-        source = self.gram if is_double else self._single
         if active is None:
             a, g = self.a.copy(), self.f - self.problem.z
-            self._minimise(source, self.problem, a, g, goal, floor, most)
+            self._minimise(None, self.problem, a, g, goal, floor, is_double, most)
             self.a, self.f = a, g + self.problem.z
             self._is_exact[:] = is_double
             return
         problem = self.problem.on(active)
         a, g = self.a[active], (self.f - self.problem.z)[active]
-        self._minimise(part_of(source, active), problem, a, g, goal, floor, most)
+        self._minimise(active, problem, a, g, goal, floor, is_double, most)
         self._add(active, a - self.a[active])
 
     def _minimise(
         self,
-        gram: Gram,
+        active: Rows | None,
         problem: MarginProblem,
         a: Array,
         g: Array,
         goal: float,
         floor: float,
+        is_double: bool,
         most: int,
     ) -> None:
+        source = self.gram if is_double else self._single
+        gram = source if active is None else part_of(source, active)
         n = len(gram)
         itemsize = gram.dtype.itemsize
         limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
@@ -254,6 +267,9 @@ class _Run:
             K = _rows_of(gram)
         q = self.settings.working_set or (256 if n <= MANY else 512)
         room = min(STORE, gram.memory) // (n * itemsize)
+        leap = Leap(
+            partial(self._entries, active), gram, problem, a, g, self._damping, self._is_called_off
+        )
         ending = minimise(
             K,
             problem.box,
@@ -265,9 +281,16 @@ class _Run:
             itemsize == 4,
             int(room),
             q,
+            leap,
+            self.rounds > 0 and active is None and not is_double,
         )
         self.rounds += ending.rounds
         self.reason = ending.reason
+        self._damping = leap.damping
+
+    def _entries(self, active: Rows | None, rows: Rows) -> Array:
+        """Return K in float64 at some of the active rows."""
+        return part_of(self.gram, rows if active is None else active[rows]).fresh()
 
     def _report(self) -> Progress | None:
         before, progress = self.rounds, self.progress
@@ -302,7 +325,7 @@ class _Run:
         # The sample stands for all rows, so that each counts for several.
         problem = self.problem.on(index).scaled(n / size)
         a, g = np.zeros(size), -problem.z
-        self._minimise(part_of(self._single, index), problem, a, g, 10.0 * goal, 0.0, 2**62)
+        self._minimise(index, problem, a, g, 10.0 * goal, 0.0, False, 2**62)
         used = np.flatnonzero(a)
         if self._is_over() or len(used) == 0:
             return None, 0.0

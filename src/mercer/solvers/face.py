@@ -1,0 +1,186 @@
+"""A Newton step of a margin problem: all coefficients that are free at once, the others held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from mercer.gram import Gram, partial_product
+from mercer.solvers.margin import MarginProblem
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Entries = Callable[[Rows], Array]
+
+# Factorisations within a step; coefficients that leave their bounds are held there in the next.
+TRIES = 6
+# What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
+JITTER = 1e-10
+# Shares of the way up to which a leap is short and from which on it is long, and how much less the
+# damping is after a long one.
+SHORT, LONG, LESS = 0.3, 0.9, 0.1
+# A sum of changes beside the sum of their sizes that counts as zero.
+ROUNDING = 1e-13
+
+
+class Leap:
+    """A move of `a`, and with it of g = K a - z, to about the best point of a face of the box.
+
+    The face holds the free rows F, between their bounds and with the sign they have, and those at
+    a bound or at zero that should leave it. Where no bound is in the way the change d solves
+    (K_FF + s I) d + b 1 = -(g_F + epsilon sign(a_F)), 1'd = 0; coefficients that would leave the
+    face are held at its edge and the rest solved for again. Along d the objective is least at
+    t = -slope / d'Kd. The damping s grows where that is a small part of the way and shrinks where
+    it is all of it.
+
+    Parameters
+    ----------
+    entries : callable
+        entries(rows) is K in float64 at some rows and the same columns, to be overwritten.
+    gram : Gram
+        K, which may be in float32.
+    problem : MarginProblem
+        The problem.
+    a, g : array of shape (n,)
+        Feasible coefficients and their gradient, both overwritten.
+    damping : float, optional
+        s; by default what moves the steepest coefficient about from bound to bound.
+    is_over : callable, optional
+        Asked before every factorisation; True gives the leap up.
+    """
+
+    def __init__(
+        self,
+        entries: Entries,
+        gram: Gram,
+        problem: MarginProblem,
+        a: Array,
+        g: Array,
+        damping: float | None = None,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.entries = entries
+        self.gram = gram
+        self.problem = problem
+        self.a = a
+        self.g = g
+        self.damping = damping
+        self.is_over = is_over
+
+    def __call__(self) -> float:
+        """Move, and return the share t of the way, or zero if it leads nowhere."""
+        face = _Face.at(self.problem, self.a, self.g)
+        if len(face.rows) == 0 or 8 * len(face.rows) ** 2 > self.gram.memory:
+            return 0.0
+        if self.damping is None:
+            self.damping = face.first_damping
+        change = face.newton(self.entries(face.rows), self.damping, self.is_over)
+        slope = float(face.gradient @ change)
+        if not slope < 0.0:
+            self._settle(face, 0.0)
+            return 0.0
+        moving = np.flatnonzero(change)
+        lift = partial_product(self.gram, None, face.rows[moving], change[moving])
+        curvature = float(change @ lift[face.rows])
+        t = min(1.0, -slope / curvature) if curvature > 0.0 else 1.0
+        # At the end of the way a bound is met to the last bit.
+        end = face.start + (change if t == 1.0 else t * change)
+        self.a[face.rows] = np.clip(end, face.low, face.high)
+        self.g += t * lift
+        self._settle(face, t)
+        return t
+
+    def _settle(self, face: _Face, t: float) -> None:
+        """Choose the damping of the next leap by how far this one went."""
+        assert self.damping is not None
+        if t < SHORT:
+            self.damping = max(self.damping / LESS, face.first_damping)
+        elif t > LONG:
+            self.damping *= LESS
+
+
+class _Face:
+    """The coefficients that may move, each between zero and the bound of its sign."""
+
+    def __init__(
+        self, rows: Rows, start: Array, gradient: Array, low: Array, high: Array, has_offset: bool
+    ) -> None:
+        self.rows = rows
+        self.start = start
+        self.gradient = gradient
+        self.low = low
+        self.high = high
+        self.has_offset = has_offset
+
+    @classmethod
+    def at(cls, problem: MarginProblem, a: Array, g: Array) -> _Face:
+        up, down = problem.slopes(a, g + problem.offset(g + problem.z))
+        sign = np.where(a != 0.0, np.sign(a), np.where(up > down, 1.0, -1.0))
+        is_free = (a > problem.lower) & (a < problem.upper) & (a != 0.0)
+        rows = np.flatnonzero(is_free | (np.maximum(up, down) > 0.0))
+        sign = sign[rows]
+        return cls(
+            rows,
+            a[rows],
+            g[rows] + problem.epsilon * sign,
+            np.where(sign > 0.0, 0.0, problem.lower[rows]),
+            np.where(sign > 0.0, problem.upper[rows], 0.0),
+            problem.fit_intercept,
+        )
+
+    @property
+    def first_damping(self) -> float:
+        """The damping at which a slope moves a coefficient from bound to bound."""
+        return float(np.abs(self.gradient).max() / (self.high - self.low).max())
+
+    def newton(self, K: Array, damping: float, is_over: Callable[[], bool]) -> Array:
+        """Return the change of the coefficients, of sum zero if there is an offset."""
+        K[np.diag_indices_from(K)] += max(damping, JITTER * float(K.diagonal().max()))
+        change = np.zeros(len(K))
+        is_inside = np.ones(len(K), bool)
+        for _ in range(TRIES):
+            inside, held = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
+            right = -self.gradient[inside] - K[np.ix_(inside, held)] @ change[held]
+            part = K if len(held) == 0 else K[np.ix_(inside, inside)]
+            found = None if is_over() else self._solved(part, right, -float(change[held].sum()))
+            if found is None:
+                return np.zeros(len(K))
+            change[inside] = found
+            end = self.start + change
+            leaves = is_inside & ((end < self.low) | (end > self.high))
+            change = np.clip(end, self.low, self.high) - self.start
+            is_inside &= ~leaves
+            if not leaves.any() or not is_inside.any():
+                break
+        excess = float(change.sum())
+        if self.has_offset and abs(excess) > ROUNDING * float(np.abs(change).sum()):
+            return self._balanced(change)
+        return change
+
+    def _solved(self, K: Array, right: Array, total: float) -> Array | None:
+        """Return d of K d + b 1 = right, 1'd = total, or of K d = right without an offset.
+
+        None where K is not positive definite.
+        """
+        try:
+            factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            return None
+        columns = np.stack([right, np.ones_like(right)], axis=1)
+        d, ones = scipy.linalg.cho_solve(factor, columns, check_finite=False).T
+        return d - (d.sum() - total) / ones.sum() * ones if self.has_offset else d
+
+    def _balanced(self, change: Array) -> Array:
+        """Return the change shifted by what makes its sum zero within the face."""
+        least, most = self.low - self.start, self.high - self.start
+        low, high = -float(np.ptp(change)), float(np.ptp(change))
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if np.clip(change + middle, least, most).sum() > 0.0:
+                high = middle
+            else:
+                low = middle
+        return np.asarray(np.clip(change + low, least, most))
