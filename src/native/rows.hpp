@@ -48,8 +48,8 @@ inline Memory<char> pages(Index bytes) {
     return Memory<char>(static_cast<char*>(p));
 }
 
-// Rows of K: all of them at hand, or asked for in groups and kept as long as there is room. A store
-// has at least as many slots as a working set has rows.
+// Rows of K: all of them at hand, or copied from a larger matrix, or asked for in groups and kept as
+// long as there is room. A store has at least as many slots as a working set has rows.
 class Rows {
   public:
     Rows(const void* K, Index stride, Index n, Index itemsize)
@@ -58,6 +58,18 @@ class Rows {
     Rows(nb::handle source, Index capacity, Index n, Index itemsize)
         : n(n), itemsize(itemsize), source(source), slots(std::min(capacity, n)),
           slot_of(static_cast<std::size_t>(n), -1) {
+        data = pages(slots * n * itemsize);
+    }
+
+    // Rows and columns `index` of a larger matrix, copied as they are needed.
+    Rows(const void* K, Index stride, const Index* index, Index n, Index itemsize)
+        : n(n), itemsize(itemsize), larger(static_cast<const char*>(K)), stride(stride),
+          index(index), slots(n), slot_of(static_cast<std::size_t>(n), -1) {
+        for (Index i = 0; i < n; ++i)
+            if (i == 0 || index[i] != index[i - 1] + 1)
+                runs.push_back({i, index[i], 1});
+            else
+                ++runs.back().length;
         data = pages(slots * n * itemsize);
     }
 
@@ -128,6 +140,22 @@ class Rows {
     }
 
     void load(const Index* rows, Index count, char* to) {
+        if (larger)
+            copy(rows, count, to);
+        else
+            ask(rows, count, to);
+    }
+
+    void copy(const Index* rows, Index count, char* to) {
+        for (Index k = 0; k < count; ++k, to += n * itemsize) {
+            const char* from = larger + index[rows[k]] * stride * itemsize;
+            for (const Run& run : runs)
+                std::memcpy(to + run.to * itemsize, from + run.from * itemsize,
+                            static_cast<std::size_t>(run.length * itemsize));
+        }
+    }
+
+    void ask(const Index* rows, Index count, char* to) {
         nb::gil_scoped_acquire gil;
         const auto m = static_cast<std::size_t>(count), width = static_cast<std::size_t>(n);
         const nb::capsule nobody(to, [](void*) noexcept {});
@@ -138,9 +166,16 @@ class Rows {
             source(index, nb::ndarray<nb::numpy, double>(to, {m, width}, nobody));
     }
 
+    // Columns that are neighbours in the larger matrix as well.
+    struct Run {
+        Index to, from, length;
+    };
+
     Index n, itemsize;
-    const char* whole = nullptr;
+    const char *whole = nullptr, *larger = nullptr;
     Index stride = 0;
+    const Index* index = nullptr;
+    std::vector<Run> runs;
     nb::handle source;
     Index slots = 0, filled = 0;
     std::int64_t now = 0;

@@ -46,6 +46,8 @@ constexpr Index largest_set = 2048;
 constexpr Index steps_each = 40;
 // Multiplications of a factorisation that take as long as one in a step.
 constexpr double factor_speed = 60.0;
+// Steps that are over before a leap has begun, in multiplications.
+constexpr double leap_work_least = 2e7;
 // The share of its way below which a leap was not worth its cost.
 constexpr double short_leap = 0.1;
 // Multiplications that are worth a thread.
@@ -170,7 +172,7 @@ template <class T> class Solver {
             moving += (p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0) ||
                       up[static_cast<std::size_t>(i)] > b || down[static_cast<std::size_t>(i)] > -b;
         const auto m = static_cast<double>(moving);
-        return m * m * m / factor_speed + 2.0 * m * static_cast<double>(p.n);
+        return std::max(m * m * m / factor_speed + 2.0 * m * static_cast<double>(p.n), leap_work_least);
     }
 
     static Outcome ended(Outcome out, End end) {
@@ -374,7 +376,7 @@ template <class T> class Solver {
 
 using Column = Flat<const double>;
 
-nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity, Column z,
+nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool single, Index capacity, Column z,
                     Column lower, Column upper, double epsilon, bool offset, Flat<double> a,
                     Flat<double> g, double tolerance, double floor, Index rounds, double seconds,
                     Flat<const std::uint8_t> stop, nb::object progress, nb::object leap,
@@ -391,6 +393,9 @@ nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity
     Rows rows = [&] {
         if (K.is_none()) return Rows(source, std::max(capacity, std::min(q, n)), n, itemsize);
         const auto whole = nb::cast<Matrix2>(K);
+        if (!index.is_none())
+            return Rows(whole.data(), static_cast<Index>(whole.stride(0)),
+                        nb::cast<Flat<const Index>>(index).data(), n, itemsize);
         return Rows(whole.data(), static_cast<Index>(whole.stride(0)), n, itemsize);
     }();
     Outcome out;
@@ -406,7 +411,7 @@ nb::tuple smo_solve(nb::object K, nb::object source, bool single, Index capacity
 
 void bind_smo(nb::module_& m) {
     const auto whole = [](const char* name) { return nb::arg(name).noconvert(); };
-    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "single"_a, "capacity"_a, "z"_a,
+    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "index"_a.none(), "single"_a, "capacity"_a, "z"_a,
           "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
           "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "leap"_a.none(), "eager"_a,
           "asks_signals"_a, "q"_a, "threads"_a, "cpu"_a);

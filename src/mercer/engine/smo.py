@@ -92,13 +92,14 @@ def minimise(
     working_set: int = 256,
     leap: Callable[[], float] | None = None,
     is_eager: bool = False,
+    index: NDArray[np.int64] | None = None,
 ) -> Ending:
     """Move `a`, and with it the gradient g = K a - z, to where the duality gap is small.
 
     Parameters
     ----------
     K : array of shape (n, n) or callable
-        All of K in float32 or float64, or what writes rows of it.
+        All of K in float32 or float64, or what writes rows of it; of `index` the matrix it is in.
     box : Box
         The problem.
     a, g : array of shape (n,)
@@ -120,6 +121,8 @@ def minimise(
         share of its way that it went, zero if it was of no help.
     is_eager : bool
         Whether to begin with a leap.
+    index : array of shape (n,), optional
+        The rows and columns of a larger `K` that are those of the problem.
     """
     whole = K if isinstance(K, np.ndarray) else None
     if whole is not None:
@@ -131,6 +134,7 @@ def minimise(
     steps, rounds, gap, end = core.smo_solve(
         whole,
         None if whole is not None else K,
+        index,
         is_single,
         capacity,
         box.z,

@@ -18,6 +18,7 @@ LOOK, LEAP = 50, 8
 def smo_solve(
     K: NDArray[Any] | None,
     source: Callable[[NDArray[Any], NDArray[Any]], None] | None,
+    index: NDArray[np.int64] | None,
     single: bool,
     capacity: int,
     z: Array,
@@ -42,6 +43,8 @@ def smo_solve(
 ) -> tuple[int, int, float, int]:
     """Minimise 1/2 a'Ka - z'a + epsilon |a|_1 in the box; return steps, looks, gap and its end."""
     dtype = np.float32 if single else np.float64
+    if K is not None and index is not None:
+        K = K[np.ix_(index, index)]
     rows: dict[int, Array] = {}
 
     def row(i: int) -> Array:

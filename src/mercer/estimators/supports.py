@@ -27,9 +27,11 @@ from mercer.gram import (
     part_of,
     repair_of,
     unheld_gram_of,
+    with_copy,
 )
 from mercer.kernels import Kernel
 from mercer.solvers import (
+    SMO,
     Certificate,
     MarginProblem,
     Solution,
@@ -100,6 +102,8 @@ def solve_all(
     The first Ctrl-C ends all of them with what they have; a second one raises.
     """
     stop = np.zeros(1, np.uint8)
+    if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
+        gram = with_copy(gram)
 
     def run(task: Task, is_main: bool) -> Solution:
         whole = len(task.index) == len(gram)

@@ -157,7 +157,12 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         weights = class_weighted(copies, self.class_weight, codes, classes)
         counts, codes, classes = present_classes(self, weights, codes, classes)
         used = np.flatnonzero(counts)
-        rows = X if len(used) == len(weights) else training_subset(kernel, X, used)
+        if len(classes) > 2:
+            # Problems of two classes are then about two blocks of neighbours.
+            order = np.argsort(codes, kind="stable")
+            used, codes = used[order], codes[order]
+        is_all = len(classes) == 2 and len(used) == len(weights)
+        rows = X if is_all else training_subset(kernel, X, used)
         kernel = kernel.resolved(rows, copies[used])
         solver = solver_of(self)
         tasks = self._tasks(codes, C * weights[used], len(classes))
@@ -256,9 +261,9 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             return [task(everything, 1)]
         if self.multiclass == "ovr":
             return [task(everything, c) for c in range(n_classes)]
-        return [
-            task(np.flatnonzero((codes == i) | (codes == j)), i) for i, j in pairs_of(n_classes)
-        ]
+        # Rows are in the order of their classes.
+        members = np.split(everything, np.searchsorted(codes, np.arange(1, n_classes)))
+        return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
 
     def _keep(
         self,

@@ -30,10 +30,15 @@ def pair_scores(by_class: list[Array], intercept: Array) -> Array:
     intercept : array of shape (pairs,)
         b.
     """
-    columns = [
-        by_class[i][:, slot(i, j)] + by_class[j][:, slot(j, i)] for i, j in pairs_of(len(by_class))
-    ]
-    return np.column_stack(columns) + intercept
+    pairs = pairs_of(len(by_class))
+    stacked = np.concatenate(by_class, axis=1)
+    width = len(by_class) - 1
+    first = [i * width + slot(i, j) for i, j in pairs]
+    second = [j * width + slot(j, i) for i, j in pairs]
+    scores = stacked.take(first, axis=1)
+    scores += stacked.take(second, axis=1)
+    scores += intercept
+    return scores
 
 
 def tally(scores: Array, n_classes: int) -> Array:
@@ -48,11 +53,10 @@ def tally(scores: Array, n_classes: int) -> Array:
     n_classes : int
         The number of classes.
     """
-    votes, sums = (np.zeros((len(scores), n_classes)) for _ in range(2))
-    for column, (i, j) in zip(scores.T, pairs_of(n_classes), strict=True):
-        wins = column > 0.0
-        votes[:, i] += wins
-        votes[:, j] += ~wins
-        sums[:, i] += column
-        sums[:, j] -= column
+    first, second = np.array(pairs_of(n_classes)).T
+    # +1 for the first class of a pair and -1 for the second: sums of scores, and of wins but for
+    # the votes of those that lose.
+    sides = np.eye(n_classes)[first] - np.eye(n_classes)[second]
+    votes = (scores > 0.0).astype(np.float64) @ sides + np.bincount(second, minlength=n_classes)
+    sums = scores @ sides
     return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))

@@ -2,6 +2,7 @@
 
 from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, is_precomputed, unheld_gram_of
+from mercer.gram.copied import ChosenGram, CopiedGram
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
 from mercer.gram.features import (
@@ -22,6 +23,7 @@ from mercer.gram.parts import (
     in_single,
     part_of,
     partial_product,
+    with_copy,
     with_dense_rows,
 )
 from mercer.gram.precomputed import PrecomputedGram
@@ -32,6 +34,8 @@ from mercer.gram.streamed import StreamedGram
 
 __all__ = [
     "ChainGram",
+    "ChosenGram",
+    "CopiedGram",
     "CrossGram",
     "DenseGram",
     "FeatureGram",
@@ -64,5 +68,6 @@ __all__ = [
     "repair_of",
     "shared_grams",
     "unheld_gram_of",
+    "with_copy",
     "with_dense_rows",
 ]

@@ -11,6 +11,7 @@ from mercer.data.blocks import row_blocks
 from mercer.data.columns import take_rows
 from mercer.engine import apply
 from mercer.gram.choose import is_precomputed
+from mercer.gram.copied import ChosenGram, CopiedGram
 from mercer.gram.dense import HeldGram
 from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
@@ -18,6 +19,8 @@ from mercer.gram.streamed import StreamedGram
 
 # Sparse rows with a larger share of entries than this are compared faster as dense ones.
 DENSE_SHARE = 0.02
+# The largest copy that is made of entries: of more rows many are never looked at.
+LARGEST_COPY = 2 << 30
 # The share of the memory that dense copies of sparse rows may take.
 ROOM = 0.1
 
@@ -100,6 +103,10 @@ class RoundedGram(Gram):
 
 def part_of(gram: Gram, index: Array) -> Gram:
     """Return K at some of its rows and the same columns, held if K is."""
+    if isinstance(gram, CopiedGram):
+        return CopiedGram(part_of(gram.gram, index), gram.copy, gram.index[index])
+    if isinstance(gram, ChosenGram):
+        return ChosenGram(gram.matrix, gram.index[index], gram.memory)
     if isinstance(gram, HeldGram):
         return HeldGram(gram.dense()[np.ix_(index, index)], gram.memory)
     if _is_plain(gram):
@@ -109,11 +116,22 @@ def part_of(gram: Gram, index: Array) -> Gram:
 
 def in_single(gram: Gram) -> Gram:
     """Return K in float32, of rows in float32 where the engine itself compares them."""
+    if isinstance(gram, CopiedGram):
+        return ChosenGram(gram.copy, gram.index, gram.memory)
     if gram.dtype == np.float32:
         return gram
     if _is_plain(gram) and gram.kernel.program.is_arithmetic and isinstance(gram.X, np.ndarray):
         return StreamedGram(gram.kernel, gram.X.astype(np.float32), gram.memory)
     return RoundedGram(gram)
+
+
+def with_copy(gram: Gram) -> Gram:
+    """Return K with its entries in float32 beside it, if they are not held already and fit."""
+    gram = with_dense_rows(gram)
+    single = in_single(gram)
+    if gram.held_bytes or single.dense_bytes > min(LARGEST_COPY, gram.memory):
+        return gram
+    return CopiedGram(gram, single.dense(), np.arange(len(gram)))
 
 
 def with_dense_rows(gram: Gram) -> Gram:
@@ -133,6 +151,8 @@ def dense_rows(X: Any, memory: int) -> Any:
 
 def partial_product(gram: Gram, rows: Array | None, columns: Array, V: Array) -> Array:
     """Return K[rows, columns] V, of all rows if they are None."""
+    if isinstance(gram, CopiedGram):
+        return partial_product(gram.gram, rows, columns, V)
     if _is_plain(gram):
         X = gram.X if rows is None else take_rows(gram.X, rows)
         if rows is columns:

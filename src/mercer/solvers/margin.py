@@ -102,8 +102,9 @@ class MarginProblem:
         if not self.fit_intercept:
             return 0.0
         g = f - self.z
-        at = np.concatenate([-g - self.epsilon, -g + self.epsilon])
-        change = np.concatenate([self.upper, -self.lower])
+        rising, falling = self.upper > 0.0, self.lower < 0.0
+        at = np.concatenate([-g[rising] - self.epsilon, -g[falling] + self.epsilon])
+        change = np.concatenate([self.upper[rising], -self.lower[falling]])
         order = np.argsort(at, kind="stable")
         slope = np.cumsum(change[order]) - self.upper.sum()
         # Rounding of the sums is no slope.

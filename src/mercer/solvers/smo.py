@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.engine.smo import Effort, minimise
-from mercer.gram import Gram, in_single, part_of, partial_product, with_dense_rows
+from mercer.gram import ChosenGram, Gram, in_single, part_of, partial_product, with_dense_rows
 from mercer.solvers.face import Leap
 from mercer.solvers.margin import Gap, MarginProblem
 from mercer.solvers.polish import polished
@@ -261,12 +261,15 @@ class _Run:
         )
         K: Any
         is_whole = n in FEW_WHOLE or n in MANY_WHOLE
-        if gram.held_bytes or (is_whole and gram.dense_bytes <= gram.memory):
+        index = None
+        if isinstance(gram, ChosenGram):
+            K, index = gram.matrix, gram.index
+        elif gram.held_bytes or (is_whole and gram.dense_bytes <= gram.memory):
             K = gram.dense()
         else:
             K = _rows_of(gram)
-        q = self.settings.working_set or (256 if n <= MANY else 512)
-        room = min(STORE, gram.memory) // (n * itemsize)
+        q = self.settings.working_set or (128 if index is not None else 256 if n <= MANY else 512)
+        room = min(STORE, gram.memory) // (n * itemsize) if index is None else n
         leap = Leap(
             partial(self._entries, active), gram, problem, a, g, self._damping, self._is_called_off
         )
@@ -283,6 +286,7 @@ class _Run:
             q,
             leap,
             self.rounds > 0 and active is None and not is_double,
+            index,
         )
         self.rounds += ending.rounds
         self.reason = ending.reason

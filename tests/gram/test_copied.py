@@ -1,0 +1,69 @@
+"""Gram matrices with a copy in float32 beside them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer import Gaussian
+from mercer.gram import (
+    ChosenGram,
+    CopiedGram,
+    StreamedGram,
+    gram_of,
+    in_single,
+    part_of,
+    partial_product,
+    with_copy,
+)
+
+KERNEL = Gaussian(1.5)
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(30, 3))
+
+
+@pytest.fixture
+def index():
+    return np.array([3, 4, 5, 11, 20, 21])
+
+
+def test_a_part_of_a_copy_is_looked_up_and_k_itself_keeps_its_digits(X, index):
+    part = part_of(with_copy(StreamedGram(KERNEL, X)), index)
+    single = in_single(part)
+    assert isinstance(single, ChosenGram)
+    K = KERNEL(X)[np.ix_(index, index)]
+    assert single.dtype == np.float32
+    assert_allclose(single.dense(), K, rtol=1e-6)
+    assert_allclose(part.dense(), K, rtol=1e-14)
+    assert_allclose(part.diagonal(), K.diagonal())
+    assert_allclose(part.rows([1, 3]), K[[1, 3]], rtol=1e-14)
+    assert_allclose(single.diagonal(), K.diagonal(), rtol=1e-6)
+
+
+def test_products_are_those_of_k(X, index, rng):
+    gram = with_copy(StreamedGram(KERNEL, X))
+    v = rng.normal(size=(30, 2))
+    assert_allclose(gram @ v, KERNEL(X) @ v, rtol=1e-12)
+    assert_allclose(
+        partial_product(gram, None, index, v[index]), KERNEL(X, X[index]) @ v[index], rtol=1e-12
+    )
+    small = in_single(part_of(gram, index))
+    K = KERNEL(X)[np.ix_(index, index)]
+    assert_allclose(small @ v[index], K @ v[index], rtol=1e-5)
+
+
+def test_parts_of_parts_point_into_the_same_copy(X, index):
+    gram = with_copy(StreamedGram(KERNEL, X))
+    twice = part_of(part_of(gram, index), np.array([0, 5]))
+    assert isinstance(twice, CopiedGram)
+    assert twice.copy is gram.copy
+    assert_array_equal(twice.index, [3, 21])
+    assert_array_equal(part_of(in_single(part_of(gram, index)), np.array([2])).index, [5])
+
+
+def test_no_copy_is_made_of_what_is_held_or_too_large(X):
+    held = gram_of(KERNEL, X)
+    assert with_copy(held) is held
+    assert not isinstance(with_copy(StreamedGram(KERNEL, X, 1000)), CopiedGram)
