@@ -75,6 +75,54 @@ def test_rows_on_demand_give_the_bits_of_the_whole_matrix(rng, dtype):
     assert_array_equal(whole[1], asked[1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_larger_matrix_give_the_bits_of_their_own(rng, core, dtype):
+    K, box = problem(rng, 120)
+    index = np.sort(rng.choice(500, 120, replace=False))
+    larger = rng.normal(size=(500, 500)).astype(dtype)
+    larger[np.ix_(index, index)] = K
+    chosen, _, _ = run(larger, box, tolerance=1e-5, index=index)
+    alone, _, _ = run(K.astype(dtype), box, tolerance=1e-5)
+    assert_array_equal(chosen, alone)
+
+
+def test_a_leap_moves_the_solution(rng, core):
+    K, box = problem(rng, 120)
+    best, _, _ = run(K, box)
+    a, g = np.zeros(120), -box.z
+    calls = []
+
+    def leap():
+        calls.append(1)
+        a[:] = 0.9 * best if len(calls) == 1 else best
+        g[:] = K @ a - box.z
+        return 1.0
+
+    ending = minimise(K, box, a, g, Effort(1e-4), np.zeros(1, np.uint8), leap=leap, is_eager=True)
+    assert ending.reason == "converged"
+    assert len(calls) >= 1
+    assert_allclose(g, K @ a - box.z, atol=1e-12)
+
+
+def test_an_error_in_a_leap_is_passed_on(rng, core):
+    K, box = problem(rng, 120)
+
+    def leap():
+        raise ValueError("no way from here")
+
+    with pytest.raises(ValueError, match="no way from here"):
+        minimise(
+            K,
+            box,
+            np.zeros(120),
+            -box.z,
+            Effort(1e-9),
+            np.zeros(1, np.uint8),
+            leap=leap,
+            is_eager=True,
+        )
+
+
 @pytest.mark.parametrize("capacity", [0, 50])
 def test_rows_that_do_not_fit_are_asked_for_again(rng, core, capacity):
     K, box = problem(rng, 120)

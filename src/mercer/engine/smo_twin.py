@@ -79,7 +79,8 @@ def smo_solve(
                 if progress is not None and looks > 0 and progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1
-                if leap is not None and (looks + eager) % LEAP == 0 and leap() > 0.0:
+                is_due = looks % LEAP == 0 or (eager and looks == 1)
+                if leap is not None and is_due and leap() > 0.0:
                     made += 1
                     continue
             i = int(up.argmax())
