@@ -35,8 +35,8 @@ CS = (0.1, 1.0, 10.0)
 OTHER_STRAND = str.maketrans("ACGT", "TGCA")
 PROTEIN_LETTERS = 26
 
-# The best of FastSK, gkm-SVM and GaKCo in the results published with the data, for other splits
-# of training data and a search of their own (Blakely et al., Bioinformatics 36, 2020).
+# The best of FastSK, gkm-SVM and GaKCo on the same files, after a search of their own over wider
+# windows, as published with the data (Blakely et al., FastSK, Bioinformatics 36, 2020).
 PUBLISHED = {
     "tf_CTCF": 0.971,
     "tf_EP300": 0.991,
