@@ -53,6 +53,12 @@ def splice_junctions() -> list[str]:
         return [row["sequence"] for row in csv.DictReader(file)]
 
 
+def splice_classes() -> Array:
+    """Return the classes of the splice junctions: EI, IE or N."""
+    with gzip.open(FOLDER / "sequences" / "splice_junction.csv.gz", "rt") as file:
+        return np.array([row["class"].strip() for row in csv.DictReader(file)])
+
+
 def fasta(name: str) -> tuple[list[str], list[str]]:
     """Return the sequences and labels of a FASTA file, whose header lines are the labels."""
     with gzip.open(FOLDER / "sequences" / f"{name}.fasta.gz", "rt") as file:

@@ -15,6 +15,7 @@ ROOMS = (
     "classifiers",
     "logistic",
     "sequences",
+    "recognition",
     "solubility",
     "geometry",
 )

@@ -89,24 +89,37 @@ typedef int Sums __attribute__((vector_size(vector_bytes)));
 typedef int LooseSums __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
 constexpr Index columns_per_vector = vector_bytes / 4;
 
-// The products of neighbours, added in pairs.
-inline Sums products_of_pairs(const Counts& x, const Counts& y) {
+// Whether the processor multiplies counts and adds the products to sums in one instruction, which
+// its level does not promise.
+bool fuses_products() {
 #if defined(__AVX512BW__)
-    return (Sums)_mm512_madd_epi16((__m512i)x, (__m512i)y);
-#elif defined(__AVX2__)
-    return (Sums)_mm256_madd_epi16((__m256i)x, (__m256i)y);
-#elif defined(__SSE2__)
-    return (Sums)_mm_madd_epi16((__m128i)x, (__m128i)y);
+    static const bool yes = __builtin_cpu_supports("avx512vnni");
+    return yes;
 #else
-    Sums sum;
-    for (Index l = 0; l < columns_per_vector; ++l)
-        sum[l] = int(x[2 * l]) * y[2 * l] + int(x[2 * l + 1]) * y[2 * l + 1];
-    return sum;
+    return false;
 #endif
 }
 
+// The sums with the products of neighbours added, in pairs.
+template <bool fused> inline Sums add_pairs(Sums sum, Counts x, Counts y) {
+#if defined(__AVX512BW__)
+    if constexpr (fused)
+        asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+    else
+        sum += (Sums)_mm512_madd_epi16((__m512i)x, (__m512i)y);
+#elif defined(__AVX2__)
+    sum += (Sums)_mm256_madd_epi16((__m256i)x, (__m256i)y);
+#elif defined(__SSE2__)
+    sum += (Sums)_mm_madd_epi16((__m128i)x, (__m128i)y);
+#else
+    for (Index l = 0; l < columns_per_vector; ++l)
+        sum[l] += int(x[2 * l]) * y[2 * l] + int(x[2 * l + 1]) * y[2 * l + 1];
+#endif
+    return sum;
+}
+
 // Sums of some rows with two vectors of columns, for some pairs of counts.
-template <int rows>
+template <int rows, bool fused>
 void add_products(const short* a, Index width, const short* packed, Index pairs, int* sums) {
     Sums acc[rows][2];
     for (int r = 0; r < rows; ++r)
@@ -120,8 +133,8 @@ void add_products(const short* a, Index width, const short* packed, Index pairs,
             int pair;
             __builtin_memcpy(&pair, a + r * width + 2 * q, sizeof pair);
             const Counts both = (Counts)(Sums{} + pair);
-            acc[r][0] += products_of_pairs(both, first);
-            acc[r][1] += products_of_pairs(both, second);
+            acc[r][0] = add_pairs<fused>(acc[r][0], both, first);
+            acc[r][1] = add_pairs<fused>(acc[r][1], both, second);
         }
     }
     for (int r = 0; r < rows; ++r)
@@ -133,7 +146,8 @@ void add_products(const short* a, Index width, const short* packed, Index pairs,
 // Rows taken together, as many as their sums leave registers for.
 constexpr int rows_at_once = vector_bytes == 64 ? 8 : 4;
 
-void products(const short* a, Index rows, Index width, const short* packed, int* sums) {
+template <bool fused>
+void products_of(const short* a, Index rows, Index width, const short* packed, int* sums) {
     for (Index x = 0; x < rows * count_columns; ++x) sums[x] = 0;
     for (Index begin = 0; begin < width; begin += count_chunk) {
         const Index pairs = (begin + count_chunk < width ? count_chunk : width - begin) / 2;
@@ -141,13 +155,35 @@ void products(const short* a, Index rows, Index width, const short* packed, int*
             const short* b = packed + begin * count_columns + 2 * c;
             Index i = 0;
             for (; i + rows_at_once <= rows; i += rows_at_once)
-                add_products<rows_at_once>(a + i * width + begin, width, b, pairs,
-                                           sums + i * count_columns + c);
+                add_products<rows_at_once, fused>(a + i * width + begin, width, b, pairs,
+                                                  sums + i * count_columns + c);
             for (; i < rows; ++i)
-                add_products<1>(a + i * width + begin, width, b, pairs,
-                                sums + i * count_columns + c);
+                add_products<1, fused>(a + i * width + begin, width, b, pairs,
+                                       sums + i * count_columns + c);
         }
     }
+}
+
+void products(const short* a, Index rows, Index width, const short* packed, int* sums) {
+    fuses_products() ? products_of<true>(a, rows, width, packed, sums)
+                     : products_of<false>(a, rows, width, packed, sums);
+}
+
+typedef int HalfSums __attribute__((vector_size(vector_bytes / 2), aligned(4), may_alias));
+
+// Past the caches where whole vectors lie in line, since a tile is a small part of a large matrix.
+void store(const int* sums, Index rows, Index columns, double* out, Index down) {
+    for (Index i = 0; i < rows; ++i, sums += count_columns, out += down) {
+        Index j = 0;
+        const Index apart = reinterpret_cast<__UINTPTR_TYPE__>(out) % vector_bytes / 8;
+        const Index first = (width - apart) % width;
+        for (; j < first && j < columns; ++j) out[j] = sums[j];
+        for (; j + width <= columns; j += width)
+            stream(out + j, __builtin_convertvector(
+                                *reinterpret_cast<const HalfSums*>(sums + j), Vector));
+        for (; j < columns; ++j) out[j] = sums[j];
+    }
+    finish_streams();
 }
 
 }  // namespace
@@ -158,5 +194,5 @@ void products(const short* a, Index rows, Index width, const short* packed, int*
 namespace mercer {
 extern const SequenceLevel MERCER_JOIN(sequences_, MERCER_LEVEL);
 const SequenceLevel MERCER_JOIN(sequences_, MERCER_LEVEL) = {lanes, align_scratch, align_any,
-                                                             products};
+                                                             products, store};
 }  // namespace mercer

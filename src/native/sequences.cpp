@@ -178,6 +178,25 @@ void subsequence_diagonal(List<const long long> symbols, List<const long long> s
     without_gil([&] { return run_tasks(groups, threads, space.bytes, signals(), task); });
 }
 
+// Put the counts of `wide` rows side by side in pairs, those of absent rows zero.
+void pack_counts(const short* rows, Index wide, Index width, short* packed) {
+    std::fill(packed, packed + width * count_columns, short{0});
+    for (Index j = 0; j < wide; ++j, rows += width)
+        for (Index q = 0; q < width; q += 2)
+            std::copy(rows + q, rows + q + 2, packed + q * count_columns + 2 * j);
+}
+
+// Swap rows and columns of a square tile, a few at a time, so that both stay in the first cache.
+void turn(const int* sums, int* turned) {
+    static_assert(count_rows == count_columns);
+    constexpr Index few = 8;
+    for (Index i = 0; i < count_rows; i += few)
+        for (Index j = 0; j < count_columns; j += few)
+            for (Index r = i; r < i + few; ++r)
+                for (Index c = j; c < j + few; ++c)
+                    turned[c * count_rows + r] = sums[r * count_columns + c];
+}
+
 void count_products(Table<const short> a, Table<const short> b, Writable out, bool symmetric,
                     int threads, const std::string& cpu) {
     const SequenceLevel& level = level_named(cpu);
@@ -185,33 +204,32 @@ void count_products(Table<const short> a, Table<const short> b, Writable out, bo
     const Index width = static_cast<Index>(a.shape(1));
     if (width % count_padding != 0 || b.shape(1) != a.shape(1))
         throw nb::value_error("rows of counts must be padded to whole vectors");
+    if (out.stride(1) != 1) throw nb::value_error("the rows of the result must be contiguous");
     const Index tiles = (m + count_columns - 1) / count_columns;
     double* const entries = out.data();
-    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+    const Index down = static_cast<Index>(out.stride(0));
     const Index packed_bytes = width * count_columns * static_cast<Index>(sizeof(short));
-    const auto task = [&](Index tile, void* memory) {
-        const Index left = tile * count_columns, wide = std::min(count_columns, m - left);
+    constexpr Index tile_bytes = count_rows * count_columns * static_cast<Index>(sizeof(int));
+    const auto task = [&](Index i, void* memory) {
+        // Of a symmetric matrix the last columns have the most rows: they come first.
+        const Index left = (tiles - 1 - i) * count_columns;
+        const Index wide = std::min(count_columns, m - left);
         auto* packed = static_cast<short*>(memory);
         auto* sums = reinterpret_cast<int*>(static_cast<char*>(memory) + packed_bytes);
-        std::fill(packed, packed + width * count_columns, short{0});
-        for (Index j = 0; j < wide; ++j)
-            for (Index q = 0; q < width; ++q)
-                packed[(q / 2 * count_columns + j) * 2 + q % 2] = b.data()[(left + j) * width + q];
+        int* turned = sums + count_rows * count_columns;
+        pack_counts(b.data() + left * width, wide, width, packed);
         // Half of a symmetric matrix: the rows up to the last of these columns.
         const Index end = symmetric ? left + wide : n;
         for (Index top = 0; top < end; top += count_rows) {
             const Index high = std::min(count_rows, end - top);
             level.products(a.data() + top * width, high, width, packed, sums);
-            for (Index r = 0; r < high; ++r)
-                for (Index c = 0; c < wide; ++c)
-                    entries[(top + r) * down + (left + c) * across] = sums[r * count_columns + c];
-            if (!symmetric) continue;
-            for (Index c = 0; c < wide; ++c)
-                for (Index r = 0; r < high; ++r)
-                    entries[(left + c) * down + (top + r) * across] = sums[r * count_columns + c];
+            level.store(sums, high, wide, entries + top * down + left, down);
+            if (!symmetric || top == left) continue;
+            turn(sums, turned);
+            level.store(turned, wide, high, entries + left * down + top, down);
         }
     };
-    const Index bytes = packed_bytes + count_rows * count_columns * static_cast<Index>(sizeof(int));
+    const Index bytes = packed_bytes + 2 * tile_bytes;
     without_gil([&] { return run_tasks(tiles, threads, bytes, signals(), task); });
 }
 
@@ -259,60 +277,127 @@ void sparse_products(List<const long long> row_starts, List<const long long> col
     });
 }
 
+// Distinct values, numbered from zero in the order in which they first occur.
+class Numbering {
+public:
+    // The number of a value, which it gets if it has none yet.
+    Index operator()(long long value) {
+        const std::size_t slot = slot_of(value);
+        if (table_[slot] != 0) return table_[slot] - 1;
+        values_.push_back(value);
+        const Index number = table_[slot] = size();
+        if (static_cast<std::size_t>(2 * number) >= table_.size()) {
+            table_.assign(2 * table_.size(), 0);
+            for (Index q = 0; q < number; ++q) table_[slot_of(values_[q])] = q + 1;
+        }
+        return number - 1;
+    }
+    Index size() const { return static_cast<Index>(values_.size()); }
+    const std::vector<long long>& values() const { return values_; }
+
+private:
+    std::size_t slot_of(long long value) const {
+        std::size_t slot = static_cast<std::size_t>(value) * 0x9E3779B97F4A7C15ULL;
+        slot ^= slot >> 32;
+        for (slot &= table_.size() - 1; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1))
+            if (values_[table_[slot] - 1] == value) break;
+        return slot;
+    }
+    std::vector<long long> values_;
+    // Open addressing in a table that is never more than half full; it holds numbers, from one on.
+    std::vector<Index> table_ = std::vector<Index>(1 << 12, 0);
+};
+
+// All codes by their rank among the distinct ones, if these are so few that to count them all for
+// every row is quicker than to sort the row.
+struct Ranks {
+    static constexpr Index most = 1 << 14, per_code = 32;
+    std::vector<long long> codes;  // the distinct ones in ascending order
+    std::vector<int> places;       // of every code; empty if there are too many
+
+    Ranks(const long long* all, Index count, Index rows) : places(count) {
+        const Index limit = std::min(most, per_code * count / std::max<Index>(rows, 1));
+        Numbering number;
+        for (Index i = 0; i < count; ++i) {
+            places[i] = static_cast<int>(number(all[i]));
+            if (number.size() <= limit) continue;
+            places.clear();
+            return;
+        }
+        std::vector<int> order(number.size()), rank(number.size());
+        for (Index q = 0; q < number.size(); ++q) order[q] = static_cast<int>(q);
+        std::sort(order.begin(), order.end(),
+                  [&](int a, int b) { return number.values()[a] < number.values()[b]; });
+        for (Index r = 0; r < number.size(); ++r) {
+            rank[order[r]] = static_cast<int>(r);
+            codes.push_back(number.values()[order[r]]);
+        }
+        for (int& place : places) place = rank[place];
+    }
+};
+
 // The distinct codes of every row in ascending order, at the beginning of its place, and how often
 // each occurs.
 void run_lengths(List<const long long> codes, List<const long long> starts, List<long long> columns,
                  List<double> counts, List<long long> distinct, int threads) {
     const Index n = static_cast<Index>(starts.shape(0)) - 1;
     const Index parts = (n + rows_per_task - 1) / rows_per_task;
-    const auto task = [&](Index i, void*) {
-        for (Index row = i * rows_per_task; row < std::min(n, (i + 1) * rows_per_task); ++row) {
-            const Index begin = starts.data()[row], end = starts.data()[row + 1];
-            long long* out = columns.data() + begin;
-            std::copy(codes.data() + begin, codes.data() + end, out);
-            std::sort(out, out + (end - begin));
-            Index last = -1;
-            for (Index q = 0; q < end - begin; ++q) {
-                if (last < 0 || out[q] != out[last]) {
-                    out[++last] = out[q];
-                    counts.data()[begin + last] = 0.0;
-                }
-                counts.data()[begin + last] += 1.0;
+    const auto sorted = [&](Index begin, Index end) {
+        long long* out = columns.data() + begin;
+        std::copy(codes.data() + begin, codes.data() + end, out);
+        std::sort(out, out + (end - begin));
+        Index last = -1;
+        for (Index q = 0; q < end - begin; ++q) {
+            if (last < 0 || out[q] != out[last]) {
+                out[++last] = out[q];
+                counts.data()[begin + last] = 0.0;
             }
-            distinct.data()[row] = last + 1;
+            counts.data()[begin + last] += 1.0;
         }
+        return last + 1;
     };
-    without_gil([&] { return run_tasks(parts, threads, 64, signals(), task); });
+    // Every code is written where the next one that occurs belongs, so that nothing is to be
+    // foreseen; the last of these is one beyond the row, hence the memory aside.
+    const auto counted = [&](const Ranks& ranks, void* memory, Index begin, Index end) {
+        const Index many = static_cast<Index>(ranks.codes.size());
+        auto* found = static_cast<long long*>(memory);
+        auto* often = reinterpret_cast<double*>(found + many + 1);
+        int* tally = reinterpret_cast<int*>(often + many + 1);
+        std::fill(tally, tally + many, 0);
+        for (Index q = begin; q < end; ++q) ++tally[ranks.places[q]];
+        Index last = 0;
+        for (Index r = 0; r < many; ++r) {
+            found[last] = ranks.codes[r];
+            often[last] = tally[r];
+            last += tally[r] != 0;
+        }
+        std::copy(found, found + last, columns.data() + begin);
+        std::copy(often, often + last, counts.data() + begin);
+        return last;
+    };
+    without_gil([&] {
+        const Ranks ranks(codes.data(), static_cast<Index>(codes.shape(0)), n);
+        const bool few = !ranks.places.empty();
+        const auto task = [&](Index i, void* memory) {
+            for (Index row = i * rows_per_task; row < std::min(n, (i + 1) * rows_per_task); ++row) {
+                const Index begin = starts.data()[row], end = starts.data()[row + 1];
+                distinct.data()[row] =
+                    few ? counted(ranks, memory, begin, end) : sorted(begin, end);
+            }
+        };
+        const auto bytes = 20 * (static_cast<Index>(ranks.codes.size()) + 1);
+        return run_tasks(parts, threads, bytes, signals(), task);
+    });
 }
 
 // Number the distinct values in the order in which they first occur: values[i] is the number
 // places[i] of them. Returns how many there are.
-Index number_distinct(List<const long long> values, List<long long> distinct,
-                      List<long long> places) {
+Index number_distinct(List<const long long> values, List<long long> places) {
     const Index n = static_cast<Index>(values.shape(0));
-    Index count = 0;
     nb::gil_scoped_release release;
-    // Open addressing in a table that is never more than half full; it holds numbers, from one on.
-    std::vector<Index> table(1 << 12, 0);
-    const auto slot_of = [&](long long value) {
-        std::size_t slot = static_cast<std::size_t>(value) * 0x9E3779B97F4A7C15ULL;
-        slot ^= slot >> 32;
-        for (slot &= table.size() - 1; table[slot] != 0; slot = (slot + 1) & (table.size() - 1))
-            if (distinct.data()[table[slot] - 1] == value) break;
-        return slot;
-    };
-    for (Index i = 0; i < n; ++i) {
-        const std::size_t slot = slot_of(values.data()[i]);
-        if (table[slot] == 0) {
-            distinct.data()[count] = values.data()[i];
-            table[slot] = ++count;
-        }
-        places.data()[i] = table[slot] - 1;
-        if (static_cast<std::size_t>(2 * count) < table.size()) continue;
-        table.assign(2 * table.size(), 0);
-        for (Index q = 0; q < count; ++q) table[slot_of(distinct.data()[q])] = q + 1;
-    }
-    return count;
+    Numbering number;
+    for (Index i = 0; i < n; ++i) places.data()[i] = number(values.data()[i]);
+    return number.size();
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace mercer {
 constexpr long long left_end = 1LL << 62, right_end = left_end + 1;
 
 // Rows and columns of a tile of products of counts, and the counts of a row taken at a time.
-constexpr Index count_rows = 64, count_columns = 32;
+constexpr Index count_rows = 64, count_columns = 64;
 constexpr Index count_chunk = 512;
 // Rows of counts are padded with zeros to a multiple of this.
 constexpr Index count_padding = 32;
@@ -41,6 +41,9 @@ struct SequenceLevel {
     // counts of `count_columns` rows b stand side by side in pairs:
     // packed[(q / 2 * count_columns + j) * 2 + q % 2] = b_j[q].
     void (*products)(const short* a, Index rows, Index width, const short* packed, int* sums);
+
+    // out[i * down + j] = sums[i * count_columns + j].
+    void (*store)(const int* sums, Index rows, Index columns, double* out, Index down);
 };
 
 }  // namespace mercer

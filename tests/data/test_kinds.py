@@ -33,6 +33,13 @@ def test_kinds_follow_from_dtypes(table):
 
 
 @pytest.mark.parametrize(
+    "column", [[["a"], ["b", "c"]], [["a", "b"], ["c", "d"]], [("a",), None], [[1.0, 2.0]] * 2]
+)
+def test_a_mapping_may_hold_a_column_of_lists(column):
+    assert column_kinds({"x": [1.0, 2.0], "lists": column})["lists"] is Kind.SEQUENCES
+
+
+@pytest.mark.parametrize(
     ("series", "kind"),
     [
         (pd.Series([1, None], dtype="Int64"), Kind.NUMBERS),

@@ -118,6 +118,8 @@ def test_symbols_do_not_depend_on_the_process():
         (pd.Series(["a", None]), "at row 1; text, bytes"),
         (pl.Series(["a", None]), "X holds None at row 1"),
         (pa.array(["a", None]), "X holds None at row 1"),
+        (pl.DataFrame({"smiles": ["a", None]}), "column 'smiles' holds None at row 1"),
+        ({"words": [["a"], [["b"]]]}, "column 'words' holds the token ['b'] at row 1"),
         (np.arange(3), "X holds int 0 at row 0"),
         ("abc", "X is one sequence, 'abc'; give a list of them"),
         (b"abc", "X is one sequence, b'abc'; give a list of them"),

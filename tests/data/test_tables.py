@@ -145,10 +145,9 @@ def test_columns_of_a_table_called_by_numbers_are_selected_by_position():
         sp.csr_array,
         lambda X: pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c"]),
         lambda X: pytest.importorskip("polars").DataFrame(X, schema=["a", "b", "c"]),
-        lambda X: {"a": X[:, 0], "b": list(X[:, 1]), "c": X[:, 2]},
         lambda X: [tuple(row) for row in X],
     ],
-    ids=["array", "csr", "pandas", "polars", "mapping", "list"],
+    ids=["array", "csr", "pandas", "polars", "list"],
 )
 def test_stacked_rows_keep_their_form(form):
     stacked = stack_rows(form(X[:3]), form(X[3:]))

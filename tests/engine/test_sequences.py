@@ -74,7 +74,9 @@ def test_subsequences_of_tokens_equal_those_of_letters(level, rng):
     assert_array_equal(subsequences(S, S, weights, 0.5), subsequences(T, T, weights, 0.5))
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 5), (3, 70, 31), (33, 65, 2100), (4, 4, 64)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 5), (3, 70, 31), (33, 65, 2100), (4, 4, 64), (200, 130, 40)]
+)
 def test_products_of_counts_are_exact(level, rng, shape):
     n, m, p = shape
     pad = -p % counts.PADDING
@@ -101,9 +103,18 @@ def test_large_counts_are_multiplied_exactly(level):
     assert_array_equal(count_products(A, A), np.full((2, 2), float((2**15 - 1) ** 2)))
 
 
-def test_run_lengths_equal_their_twin(rng):
+def test_products_of_counts_fill_any_array(rng):
+    A, B = (rng.integers(0, 9, (n, 32)).astype(np.int16) for n in (70, 67))
+    expected = strings_twin.count_products(A, B)
+    for out in (np.empty((67, 70)).T, np.empty((70, 100))[:, 3:70], np.empty((70, 134))[:, ::2]):
+        assert_array_equal(count_products(A, B, out), expected)
+
+
+# Few distinct codes are tallied, many are sorted.
+@pytest.mark.parametrize("distinct", [5, 5_000, 2**50])
+def test_run_lengths_equal_their_twin(rng, distinct):
     starts = np.concatenate([[0], np.cumsum(rng.integers(0, 30, 200))])
-    codes = rng.integers(-5, 5, starts[-1]) * 2**50
+    codes = rng.integers(-distinct, distinct, starts[-1]) * (2**60 // distinct)
     for ours, theirs in zip(
         run_lengths(codes, starts), strings_twin.run_lengths(codes, starts), strict=True
     ):

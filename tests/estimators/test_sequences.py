@@ -12,7 +12,16 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import strings
-from mercer import KernelLogisticRegression, KernelRidge, KernelRidgeCV, Spectrum, explain
+from mercer import (
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeCV,
+    KernelSVC,
+    Spectrum,
+    explain,
+)
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import cross_gram
 
@@ -243,6 +252,18 @@ def test_k_grams_in_a_column_are_explained(data):
     table = pd.DataFrame({"smiles": X, "mass": y})
     model = KernelRidge("spectrum(k=3).on(smiles) + linear.on(mass)").fit(table, y)
     assert all(len(gram) == 3 for gram, _ in explain(model))
+
+
+def test_the_model_that_a_search_or_a_classifier_holds_is_explained(data):
+    X, y = data
+    signs = np.where(y > 0.0, 1, -1)
+    ridge = explain(KernelRidge("spectrum(k=3)", alpha=0.5).fit(X, signs))
+    classifier = explain(KernelRidgeClassifier("spectrum(k=3)", alpha=0.5).fit(X, signs))
+    assert dict(classifier) == pytest.approx(dict(ridge))
+    search = GridSearchCV(KernelSVC("spectrum(k=3)"), {"C": [0.5]}, cv=2).fit(X, signs)
+    assert dict(explain(search)) == dict(explain(search.best_estimator_))
+    with pytest.raises(ValueError, match="KernelPCA has no weights of k-grams"):
+        explain(KernelPCA("spectrum(k=3)", n_components=2).fit(X))
 
 
 def test_models_without_k_grams_are_not_explained(data):

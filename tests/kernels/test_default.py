@@ -209,3 +209,11 @@ def test_a_model_of_a_table_needs_no_more(table, rng):
     assert model.score(rows, y) > 0.95
     assert model.feature_names_in_.tolist() == ["age", "site"]
     assert mercer.kernel(str(model.kernel_)) == model.kernel_
+
+
+@pytest.mark.parametrize(
+    "lists", [[[1.0, 2.0], [3.0], [4.0]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]]
+)
+def test_a_column_of_lists_in_a_mapping_is_left_out(lists):
+    columns = {"age": [41.0, 52.0, 60.0], "lists": lists}
+    assert default_kernel(columns) == default_kernel({"age": columns["age"]})

@@ -73,8 +73,6 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
 
 def stack_rows(above: Any, below: Any) -> Any:
     """Return the rows of both, one after the other, in the form in which they came."""
-    if _is_mapping(above):
-        return {name: stack_rows(column, below[name]) for name, column in above.items()}
     if is_table(above):
         import narwhals as nw
 

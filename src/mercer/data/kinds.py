@@ -39,7 +39,7 @@ READ = {
 def column_kinds(X: Any) -> dict[str, Kind]:
     """Return the kind of every column of a table, in order."""
     if isinstance(X, Mapping):
-        return {str(name): kind_of_values(np.asarray(values)) for name, values in X.items()}
+        return {str(name): kind_of_values(_vector(values)) for name, values in X.items()}
     return {series.name: _kind_of_series(series) for series in table_series(X)}
 
 
@@ -61,6 +61,17 @@ def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
     if not found:
         return Kind.EMPTY
     return found.pop() if len(found) == 1 else Kind.OTHER
+
+
+def _vector(values: Any) -> np.ndarray[Any, Any]:
+    """Return a column as an array of one dimension, whose entries may be lists."""
+    if isinstance(values, list | tuple) and any(
+        isinstance(value, list | tuple | np.ndarray) for value in values
+    ):
+        array = np.empty(len(values), object)
+        array[:] = list(values)
+        return array
+    return np.asarray(values)
 
 
 def _kind_of_series(series: Any) -> Kind:

@@ -28,7 +28,7 @@ def as_sequences(X: Any) -> Sequences:
     try:
         return _texts(rows)
     except TypeError:
-        return _tokens(rows)
+        return _tokens(rows, _where(X))
 
 
 def text_rows(X: Any) -> list[str]:
@@ -36,7 +36,7 @@ def text_rows(X: Any) -> list[str]:
     rows = sequence_rows(X)
     for i, row in enumerate(rows):
         if not isinstance(row, str):
-            raise ValueError(_not_a_sequence(row, i, "text"))
+            raise ValueError(_not_a_sequence(row, i, "text", _where(X)))
     return rows
 
 
@@ -76,19 +76,19 @@ def _texts(rows: Sequence[str]) -> Sequences:
     return Sequences(symbols, _starts(map(len, rows), len(rows)))
 
 
-def _tokens(rows: Sequence[Any]) -> Sequences:
-    """Return rows of any kind, each checked."""
+def _tokens(rows: Sequence[Any], where: str) -> Sequences:
+    """Return rows of any kind, each checked; `where` they are is named if one is wrong."""
     for i, row in enumerate(rows):
         if not isinstance(row, str | bytes | list | tuple | np.ndarray):
-            raise ValueError(_not_a_sequence(row, i, "text, bytes or a list of tokens"))
-    spelled = [_spelled(row, i) for i, row in enumerate(rows)]
+            raise ValueError(_not_a_sequence(row, i, "text, bytes or a list of tokens", where))
+    spelled = [_spelled(row, i, where) for i, row in enumerate(rows)]
     numbers = symbols_of(token for row in spelled for token in row)
     starts = _starts(map(len, spelled), len(spelled))
     symbols = np.fromiter((numbers[t] for row in spelled for t in row), np.uint64, int(starts[-1]))
     return Sequences(symbols, starts)
 
 
-def _spelled(row: Any, i: int) -> Any:
+def _spelled(row: Any, i: int, where: str) -> Any:
     if isinstance(row, bytes):
         return row.decode("latin-1")
     if isinstance(row, np.ndarray):
@@ -99,7 +99,7 @@ def _spelled(row: Any, i: int) -> Any:
                 hash(token)
             except TypeError:
                 raise ValueError(
-                    f"X holds the token {token!r:.60} at row {i}, which is not hashable; "
+                    f"{where} holds the token {token!r:.60} at row {i}, which is not hashable; "
                     "use text, numbers or tuples as tokens"
                 ) from None
     return row
@@ -111,6 +111,12 @@ def _starts(lengths: Iterable[int], n: int) -> NDArray[np.int64]:
     return starts
 
 
-def _not_a_sequence(row: Any, i: int, wanted: str) -> str:
+def _where(X: Any) -> str:
+    return f"column {column_names(X)[0]!r}" if is_table(X) else "X"
+
+
+def _not_a_sequence(row: Any, i: int, wanted: str, where: str) -> str:
     what = f"{type(row).__name__} {row!r:.60}" if row is not None else "None"
-    return f"X holds {what} at row {i}; {wanted} is needed there: fill or drop such rows first"
+    return (
+        f"{where} holds {what} at row {i}; {wanted} is needed there: fill or drop such rows first"
+    )

@@ -47,6 +47,10 @@ class Sequences:
         return len(self.starts) - 1
 
     def __getitem__(self, index: Any) -> Sequences:
+        if isinstance(index, slice) and index.step in (None, 1):
+            first, last, _ = index.indices(len(self))
+            starts = self.starts[first : max(first, last) + 1]
+            return Sequences(self.symbols[starts[0] : starts[-1]], starts - starts[0])
         rows = np.arange(len(self))[index]
         lengths = self.lengths[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])

@@ -23,9 +23,12 @@ PADDING = 32
 LARGEST, LARGEST_SUM = 2**15 - 1, 2**31 - 1
 
 
-def used_columns(*matrices: sp.csr_array) -> NDArray[np.int64]:
-    """Return the columns in which some of the matrices have an entry, in ascending order."""
-    parts = [np.unique(M.indices) for M in matrices]
+def used_columns(*matrices: Matrix) -> NDArray[np.int64]:
+    """Return the columns in which some matrix may have an entry, in ascending order.
+
+    They are those stored of a sparse matrix and all of a dense one.
+    """
+    parts = [np.unique(M.indices) if sp.issparse(M) else np.arange(M.shape[1]) for M in matrices]
     return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.checks import Matrix
+from mercer.engine.counts import used_columns
 from mercer.engine.strings import count_products, sparse_products
 from mercer.engine.twin import LEAVES, Array
 
@@ -36,7 +37,7 @@ def sparse_block(
         a, b = _norms(scaled_A), _norms(scaled_B)
         if sensitivity * (a.max(initial=0.0) + b.max(initial=0.0)) <= REACH:
             return _squared_distance(scaled_A, scaled_B, a, b)
-    columns = _used_columns(A, B)
+    columns = used_columns(A, B)
     some = None if weights is None else weights[columns]
     return LEAVES[kind](_dense(A[:, columns]), _dense(B[:, columns]), some)
 
@@ -69,20 +70,13 @@ def _squared_distance(A: Matrix, B: Matrix, a: Array, b: Array) -> Array:
     rows, columns = np.nonzero(NEAR * norms >= D)
     if MANY * len(rows) > D.size:
         # Row by row would be slower than all differences of the columns in use.
-        used = _used_columns(A, B)
+        used = used_columns(A, B)
         return LEAVES["squared_distance"](_dense(A[:, used]), _dense(B[:, used]), None)
     for start in range(0, len(rows), PAIRS_AT_A_TIME):
         i, j = rows[start : start + PAIRS_AT_A_TIME], columns[start : start + PAIRS_AT_A_TIME]
         difference = A[i] - B[j]
         D[i, j] = _norms(sp.csr_array(difference) if sp.issparse(difference) else difference)
     return D
-
-
-def _used_columns(A: Matrix, B: Matrix) -> Array:
-    """Return the columns in which either side has an entry: the others add nothing."""
-    used = [np.unique(M.indices) if sp.issparse(M) else np.arange(M.shape[1]) for M in (A, B)]
-    columns = np.union1d(*used)
-    return columns if columns.size else np.zeros(1, dtype=int)
 
 
 def _dense(A: Matrix) -> Array:

@@ -59,6 +59,9 @@ def count_products(A: Array, B: Array, out: Array | None = None) -> Array:
     from mercer.engine import _native
     from mercer.engine.native import cpu_level
 
+    if out.strides[1] != out.itemsize:
+        out[...] = count_products(A, B)
+        return out
     _native.count_products(A, B, out, B is A, thread_count(), cpu_level())
     return out
 
@@ -100,7 +103,7 @@ def numbered(values: Array) -> tuple[int, Array]:
 
     values = values.astype(np.int64, copy=False)
     places = np.empty_like(values)
-    return _native.number_distinct(values, np.empty_like(values), places), places
+    return _native.number_distinct(values, places), places
 
 
 def _parts(M: Matrix) -> tuple[Array, Array, Array]:

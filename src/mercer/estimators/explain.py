@@ -84,11 +84,13 @@ def explain(model: Any, target: int = 0) -> GramWeights:
     ----------
     model : estimator
         Fitted with `Spectrum` or `GappedKmer`, also scaled, normalised, on a column of a table,
-        or as terms of a sum, whose other terms are left out.
+        or as terms of a sum, whose other terms are left out. Of a search it is the model that was
+        chosen.
     target : int
         Which target, or which function of a classifier, if there are several.
     """
     check_is_fitted(model)
+    model = _chosen(model)
     rows, a = _expansion(model, target)
     weights: dict[Any, float] = {}
     places = set()
@@ -109,6 +111,17 @@ def explain(model: Any, target: int = 0) -> GramWeights:
             "has several weights; explain a model of one column"
         )
     return GramWeights(list(weights), np.array(list(weights.values())))
+
+
+def _chosen(model: Any) -> Any:
+    """Return the model that holds the coefficients, which a search or a classifier may wrap."""
+    for name in ("best_estimator_", "estimator_"):
+        model = getattr(model, name, model)
+    if not hasattr(model, "kernel_") or not hasattr(model, "dual_coef_"):
+        raise ValueError(
+            f"{type(model).__name__} has no weights of k-grams; explain a kernel machine of mercer"
+        )
+    return model
 
 
 def _expansion(model: Any, target: int) -> tuple[Any, Array]:

@@ -65,6 +65,15 @@ class MercerMap(EigenFeatures):
         Its products with the Gram matrix, 1 for a solver that does not iterate.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
+
+    Notes
+    -----
+    Eigenvalues and eigenfunctions are those of the rows given, and come as near to those of the
+    operator as the mean over the rows to the expectation. Rows drawn at random err by about
+    1 / sqrt(n): with min(x, z) and n = 2000 uniform random numbers in [0, 1] the first five
+    eigenvalues are right within two per cent in about four samples of ten, and within six in all,
+    the eigenfunctions within 10 to 20 per cent. Evenly spaced rows (i - 1/2) / n, of which the
+    mean is the midpoint rule, give both to five digits.
     """
 
     is_centred: ClassVar[bool] = False

@@ -1,7 +1,7 @@
 """A kernel met with data, as an operator."""
 
 from mercer.gram.chain import ChainGram, Interpolant, chain_of
-from mercer.gram.choose import gram_of, is_precomputed, unheld_gram_of
+from mercer.gram.choose import gram_of, unheld_gram_of
 from mercer.gram.copied import ChosenGram, CopiedGram
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
@@ -30,7 +30,7 @@ from mercer.gram.precomputed import PrecomputedGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.scaled import ScaledGram
 from mercer.gram.shared import SharedGram, shared_grams
-from mercer.gram.streamed import StreamedGram
+from mercer.gram.streamed import StreamedGram, is_precomputed
 
 __all__ = [
     "ChainGram",

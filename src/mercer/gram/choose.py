@@ -8,8 +8,8 @@ from mercer.gram.chain import chain_of
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.precomputed import PrecomputedGram, as_finished
-from mercer.gram.streamed import StreamedGram
-from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.gram.streamed import StreamedGram, is_precomputed
+from mercer.kernels import Precomputed, as_kernel
 
 
 def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram:
@@ -46,10 +46,3 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
         X = as_finished(X)
     chain = chain_of(k, X, memory)
     return StreamedGram(k, X, memory) if chain is None else chain
-
-
-def is_precomputed(kernel: Kernel) -> bool:
-    """Whether the rows that the kernel reads are those of a finished Gram matrix."""
-    if kernel.parts:
-        return any(is_precomputed(part) for part in kernel.parts)
-    return isinstance(kernel, Precomputed)

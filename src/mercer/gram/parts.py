@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import take_rows
 from mercer.engine import apply
-from mercer.gram.choose import is_precomputed
 from mercer.gram.copied import ChosenGram, CopiedGram
 from mercer.gram.dense import HeldGram
 from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
-from mercer.gram.streamed import StreamedGram
+from mercer.gram.streamed import StreamedGram, is_precomputed
 
 # Sparse rows with a larger share of entries than this are compared faster as dense ones.
 DENSE_SHARE = 0.02

@@ -12,10 +12,9 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.engine import Rows, apply, describe, evaluate
 from mercer.engine.operands import bind
-from mercer.engine.tile import Opaque
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Precomputed
 
 # Entries computed at a time before they are rounded: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
@@ -74,19 +73,14 @@ class StreamedGram(Gram):
         return n_rows(chosen) * len(self)
 
     def between(self, rows: Index, columns: Index) -> Array:
-        if self._is_finished:
+        if is_precomputed(self.kernel):
             return super().between(rows, columns)
         return evaluate(self.kernel.program, self._taken(rows), self._taken(columns))
 
     def weighted(self, rows: Index, columns: Index, V: Array) -> Array:
-        if self._is_finished:
+        if is_precomputed(self.kernel):
             return super().weighted(rows, columns, V)
         return apply(self.kernel.program, self._taken(rows), self._taken(columns), V)
-
-    @property
-    def _is_finished(self) -> bool:
-        """Whether the rows are those of a finished matrix, which have all columns."""
-        return any(isinstance(i, Opaque) and i.whole for i in self.kernel.program.inputs)
 
     def _taken(self, index: Index) -> Any:
         # A slice of an array is no copy.
@@ -107,3 +101,10 @@ class StreamedGram(Gram):
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         return evaluate(self.kernel.program, self.seen)
+
+
+def is_precomputed(kernel: Kernel) -> bool:
+    """Whether the rows that the kernel reads are those of a finished Gram matrix."""
+    if kernel.parts:
+        return any(is_precomputed(part) for part in kernel.parts)
+    return isinstance(kernel, Precomputed)

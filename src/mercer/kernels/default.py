@@ -44,8 +44,8 @@ def default_kernel(X: Any) -> Kernel:
 
     Numbers are compared by one Gaussian of the standardised columns, with a length scale for each
     column, all at the median distance of the rows; categories by `Match`; text of several words
-    by ``Words()`` and other text by ``Spectrum(k=3)``, a term for each column. ``print`` it to
-    see, and edit, what it says: `mercer.kernel` reads it back.
+    by ``words()`` and other text by ``spectrum(k=3).normalized()``, a term for each column.
+    ``print`` it to see, and edit, what it says: `mercer.kernel` reads it back.
 
     Parameters
     ----------

@@ -87,7 +87,11 @@ class DenseComponents:
     iterates: ClassVar[bool] = False
 
     def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
-        """Return the components; a K that is not positive semi-definite is refused."""
+        """Return the components; a negative eigenvalue among those computed is refused.
+
+        All are computed unless fewer than n are asked for: then an indefinite K is noticed only if
+        a negative eigenvalue is among the largest `most`.
+        """
         n = len(gram)
         # Beside the matrix LAPACK works in two more of its size.
         check_fits(gram.shape, np.float64, gram.memory // 3)
