@@ -13,9 +13,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from mercer.data.memory import gigabytes, memory_limit
+from mercer.engine.threads import one_blas_thread
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import class_weighted, present_classes
@@ -103,7 +103,7 @@ class LogisticSearch:
         grams = shared_grams(kernels, self.X, self.memory, spare)
         # Threads of the BLAS wait for each other longer than small products take.
         is_small = len(self) < ROWS_FOR_THREADS
-        with threadpool_limits(1, "blas") if is_small else nullcontext():
+        with one_blas_thread() if is_small else nullcontext():
             return [self._scored(*each) for each in zip(grams, kernels, Cs, strict=True)]
 
     def _scored(self, gram: Gram, kernel: Kernel, Cs: Array) -> Array:

@@ -106,9 +106,7 @@ class LogisticProblem:
 
     def _moved(self, G: Array, at: _Offset) -> _Offset | None:
         """Return the offset after a Newton step, shortened until it is better, or None."""
-        H = self.curvature(G + at.b).total()
-        # A number added to all offsets changes nothing: the shortest of all solutions is taken.
-        step = np.linalg.lstsq(H, at.gradient, rcond=len(H) * 1e-13)[0]
+        step = self._newton_step(self.curvature(G + at.b).total(), at.gradient)
         size = float(np.abs(step).max())
         if not 0.0 < size < np.inf:
             # The curvature has underflown; the loss is linear there.
@@ -121,6 +119,14 @@ class LogisticProblem:
                 return there
             step = 0.5 * step
         return None
+
+    def _newton_step(self, H: Array, gradient: Array) -> Array:
+        """Return H^-1 gradient, of shape (columns,)."""
+        if self.columns == 1:
+            with np.errstate(over="ignore", divide="ignore"):
+                return np.asarray(gradient / H[0])
+        # A number added to all offsets changes nothing: the shortest of all solutions is taken.
+        return np.asarray(np.linalg.lstsq(H, gradient, rcond=len(H) * 1e-13)[0])
 
     def _log_chances(self, F: Array) -> Array:
         """Return the logarithm of the probability of the own class of every row."""

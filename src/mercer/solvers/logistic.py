@@ -22,6 +22,8 @@ from mercer.solvers.likelihood import LogisticProblem
 from mercer.solvers.solution import Solution
 
 STEPS = 100
+# Rows up to which K is held in float64 beside its copy in float32, and so computed once.
+FEW_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class NewtonCG(Newton):
 
     The preconditioner is randomly pivoted Cholesky, one copy of K for all steps. Where it fits
     into the memory, and where rounding lets it, steps read K in float32; the gap that ends the
-    iteration is measured in float64.
+    iteration is measured in float64, for which K is held as well if the rows are few.
 
     Parameters
     ----------
@@ -128,8 +130,10 @@ class NewtonCG(Newton):
         if not isinstance(gram, ChainGram | LowRankGram):
             room = gram.memory - gram.held_bytes
             stiffest = 0.25 * problem.C * float(problem.weights.max())
-            if 6 * n**2 <= room and single_serves(gram, stiffest):
-                copy = SingleCopy(gram)
-            if copy is None and gram.held_bytes == 0 and 10 * n**2 <= room:
+            serves = single_serves(gram, stiffest)
+            is_wanted = gram.held_bytes == 0 and (n <= FEW_ROWS or not serves)
+            if is_wanted and (14 if serves else 10) * n**2 <= room:
                 gram = HeldGram(gram.dense(), gram.memory)
+            if serves and 6 * n**2 <= gram.memory - gram.held_bytes:
+                copy = SingleCopy(gram)
         return LowRankCurvature(gram, copy, self.rank, self.random_state)
