@@ -289,8 +289,8 @@ def test_a_clone_is_equal_and_a_pickle_predicts_alike(X, three):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": 0.0}, r"C must be a finite number and positive, got 0\.0"),
-        ({"C": np.inf}, "C must be a finite number and positive, got inf"),
+        ({"C": 0.0}, r"C must be a positive finite number, got 0\.0"),
+        ({"C": np.inf}, "C must be a positive finite number, got inf"),
         ({"multiclass": "all"}, "multiclass must be 'ovo' or 'ovr', got 'all'"),
         ({"decision_function_shape": "x"}, "decision_function_shape must be 'ovo' or 'ovr'"),
         ({"multiclass": "ovr", "decision_function_shape": "ovo"}, "use multiclass='ovo'"),

@@ -90,7 +90,7 @@ def logistic_route(
     name: Any = estimator.solver
     if isinstance(name, str) and name == "auto":
         # A repair works on the eigenvalues of the whole matrix.
-        is_factor = _wants_factor(gram, problem) or estimator.repair is not None
+        is_factor = wants_factor(gram, problem) or estimator.repair is not None
         # The same pivots every time, as a factor gives the same answer every time.
         name = "newton" if is_factor else NewtonCG(random_state=0)
     solver = as_logistic_solver(
@@ -107,7 +107,7 @@ def logistic_route(
     return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
 
 
-def _wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
+def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
     """Whether Cholesky factors serve a logistic problem better than conjugate gradients."""
     scores = len(gram) * problem.columns
     if scores <= FEW_SCORES:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.columns import stack_rows, take_rows
-from mercer.estimators.classes import class_weighted, known_classes, same_classes
+from mercer.estimators.classes import class_weighted, known_classes, one_against_rest, same_classes
 from mercer.estimators.rows import (
     checked_codes,
     checked_rows,
@@ -65,10 +65,8 @@ def _begin(estimator: Any, kernel: Any, X: Any, classes: NDArray[Any]) -> None:
 def _signs(estimator: Any, codes: NDArray[np.intp]) -> Array:
     """Return +1 or -1 for the side of each row in every problem, 0 where it takes no part."""
     k = len(estimator.classes_)
-    if k == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    if estimator.multiclass == "ovr":
-        return np.where(codes[:, None] == np.arange(k), 1.0, -1.0)
+    if k == 2 or estimator.multiclass == "ovr":
+        return one_against_rest(codes, k)
     first, second = np.array(pairs_of(k)).T
     return (codes[:, None] == first) * 1.0 - (codes[:, None] == second) * 1.0
 

@@ -144,6 +144,9 @@ class BudgetedPerceptron:
             raise ValueError(f"budget must be a whole number of at least 1 or None, got {budget!r}")
         self.gram = gram
         self.signs = signs
+        # An earlier call may have allowed more.
+        while len(basis.rows) > budget:
+            basis = basis.reduced()[0]
         self.basis = basis
         self.budget = budget
         self.start = start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ FEW_ROWS = 2000
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(ABC):
     """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 by damped Newton steps.
 
     With R R' the curvature of the losses and lam = 1 / C a step solves
