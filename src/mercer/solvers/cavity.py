@@ -55,8 +55,9 @@ def _of_two_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) ->
     ones = root[:, None][:, : int(problem.fit_intercept)]
     # diag(B) = W q, and the diagonal of the covariance is (1 - lam q) / W.
     offset = Bordered.solve(matrix, ones, F).offset_diagonal()
-    # Rounding may leave nothing of q where the row alone decides its score.
-    q = np.maximum(matrix.inverse_diagonal() - offset, EPS / ridge)
+    alone = matrix.inverse_diagonal()
+    # Rounding may leave nothing of a row that alone decides the offset.
+    q = np.maximum(alone - offset, EPS * alone)
     missed = np.maximum(1.0 - ridge * q, 0.0) / (root**2 * ridge * q)
     return np.asarray(F - problem.residual(F) * missed[:, None])
 
