@@ -278,6 +278,30 @@ def test_partial_fit_learns_from_a_stream(X, labels, multiclass, request):
     assert model.n_support_.sum() == len(model.support_)
 
 
+def test_a_balanced_stream_balances_all_that_it_has_seen(X, y):
+    order = np.argsort(y, kind="stable")
+    model = ours(class_weight="balanced", fit_intercept=False)
+    for part in (order[:50], order[50:]):
+        model.partial_fit(X[part], y[part], classes=["no", "yes"])
+    # The first part has one class, the second has the rest of it and the other class.
+    totals = np.array([(y == "no").sum(), (y == "yes").sum()])
+    later = model.support_ >= 50
+    cost = np.abs(model.dual_coef_[0])
+    second = np.repeat([0, 1], model.n_support_)
+    assert_allclose(cost[later], (300 / (2 * totals))[second[later]])
+
+
+def test_a_balanced_stream_goes_on_from_the_counts_of_a_fit(X, y):
+    model = ours(class_weight="balanced").fit(X[:200], y[:200])
+    before = len(model.support_)
+    model.partial_fit(X[200:], y[200:])
+    totals = np.array([(y == "no").sum(), (y == "yes").sum()])
+    added = model.support_ >= 200
+    assert added.sum() == len(model.support_) - before > 0
+    owners = np.repeat([0, 1], model.n_support_)[added]
+    assert_allclose(np.abs(model.dual_coef_[0, added]), (300 / (2 * totals))[owners])
+
+
 def test_it_works_in_pipeline_search_and_calibration(X, y):
     grid = {"kernelsvc__kernel__length_scale": [0.1, 1.0], "kernelsvc__C": [0.1, 1.0]}
     search = GridSearchCV(

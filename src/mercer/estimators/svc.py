@@ -21,7 +21,7 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
-from mercer.estimators.stream import learn_batch
+from mercer.estimators.stream import learn_classes
 from mercer.estimators.supports import (
     SupportVectorMachine,
     Task,
@@ -168,6 +168,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
 
         self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
         self._seen_ = len(weights)
+        self._totals_ = np.bincount(codes, copies[used], len(classes))
         self.intercept_ = np.array([s.intercept[0] for s in solutions])
         self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
         self._keep(X, used, codes, tasks, [s.coefficients[:, 0] for s in solutions])
@@ -178,8 +179,9 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.
 
-        Rows within the margin get the coefficient C w, as one epoch of ``"sgd"`` gives them; the
-        offset follows in steps that shrink like 1 / sqrt(rows). Only support vectors are kept.
+        Rows within the margin get the coefficient C w; the offset follows in steps that shrink
+        like 1 / sqrt(rows). Only support vectors are kept. ``class_weight="balanced"`` balances
+        all rows seen so far.
 
         Parameters
         ----------
@@ -191,7 +193,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
             w.
         """
         C = self._checked_settings()
-        learn_batch(self, C, X, y, classes, sample_weight)
+        learn_classes(self, C, X, y, classes, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -21,6 +21,7 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
+from mercer.estimators.stream import learn_targets
 from mercer.estimators.supports import (
     SupportVectorMachine,
     Task,
@@ -135,8 +136,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        C = checked_positive("C", self.C)
-        epsilon = checked_not_negative("epsilon", self.epsilon)
+        C, epsilon = self._checked_settings()
         kernel = kernel_for(self.kernel, X)
         X, y = checked_training(self, kernel, X, y)
         y = column_or_1d(y, warn=True)
@@ -159,14 +159,37 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.kernel_, self.solver_ = kernel, solver
         self.dual_coef_, self.intercept_ = a[None, support], solution.intercept
         self.n_support_ = np.array([len(support)], np.int32)
-        self.n_iter_ = max(solution.iterations, 1)
+        self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
         self._keep_rows(X, used[support])
         self._keep_start(C, tasks, [solution])
         self.certificate_ = gap_certificate(kernel, [solution])
         return self
 
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows, each seen once: the stochastic solver on a stream.
+
+        A batch of rows outside of the tube is added as ``"sgd"`` would add it; the offset follows
+        the best one of every batch in steps that shrink like 1 / sqrt(rows). Only support vectors
+        are kept. A rule such as ``"median"`` is resolved on the rows of the first call.
+
+        Parameters
+        ----------
+        X, y : rows, array of shape (n,)
+            More rows and their targets.
+        sample_weight : float or array of shape (n,), optional
+            w.
+        """
+        learn_targets(self, *self._checked_settings(), X, y, sample_weight)
+        return self
+
     def predict(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`."""
         check_is_fitted(self)
-        X = checked_rows(self, self.kernel_, X)
-        return self._supports_.expand(X, self.dual_coef_.T)[:, 0] + self.intercept_
+        return self._values(checked_rows(self, self.kernel_, X)) + self.intercept_
+
+    def _checked_settings(self) -> tuple[float, float]:
+        return checked_positive("C", self.C), checked_not_negative("epsilon", self.epsilon)
+
+    def _values(self, X: Any) -> Array:
+        """Return f at checked rows."""
+        return self._supports_.expand(X, self.dual_coef_.T)[:, 0]

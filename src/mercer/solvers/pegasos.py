@@ -140,13 +140,29 @@ class _State:
         p, used = self.problem.on(rows), np.flatnonzero(self.a)
         K = np.asarray(self.gram.between(rows, rows), np.float64)
         r = partial_product(self.gram, rows, used, self.a[used]) - p.z
-        a = self.a[rows]
-        for _ in range(STEPS):
-            d = p.steepest(a, r) - a
-            Kd = K @ d
-            gain = -float(d @ r) - p.epsilon * float((np.abs(a + d) - np.abs(a)).sum())
-            if gain <= 0.0:
-                break
-            length = min(1.0, gain / max(float(d @ Kd), np.finfo(float).tiny))
-            a, r = a + length * d, r + length * Kd
-        self.a[rows] = a
+        self.a[rows] = moved(p, K, self.a[rows], r)
+
+
+def moved(problem: MarginProblem, K: Array, a: Array, r: Array) -> Array:
+    """Return the coefficients of a batch after a few steps towards its subgradients.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+        The problem of the batch.
+    K : array of shape (m, m)
+        Its Gram matrix.
+    a : array of shape (m,)
+        Its coefficients.
+    r : array of shape (m,)
+        The residuals f - z, to which all rows add.
+    """
+    for _ in range(STEPS):
+        d = problem.steepest(a, r) - a
+        Kd = K @ d
+        gain = -float(d @ r) - problem.epsilon * float((np.abs(a + d) - np.abs(a)).sum())
+        if gain <= 0.0:
+            break
+        length = min(1.0, gain / max(float(d @ Kd), np.finfo(float).tiny))
+        a, r = a + length * d, r + length * Kd
+    return a
