@@ -14,16 +14,18 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
-from mercer.data.columns import take_rows
+from mercer.data.columns import n_rows, take_rows
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelEstimator, with_points
-from mercer.estimators.routes import carried, logistic_route
+from mercer.estimators.plan import Plan, plan_logistic
+from mercer.estimators.routes import carried, logistic_route, logistic_solver
 from mercer.estimators.rows import (
     checked_classification,
     checked_rows,
+    checked_unlabelled,
     checked_weights,
     kernel_for,
     training_subset,
@@ -197,6 +199,26 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         self._keep(training, solution, expanded)
         self.certificate_ = gap_certificate(self.kernel_, [expanded])
         return self
+
+    def plan(self, X: Any, n_classes: int = 2) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Nothing of the size of the Gram matrix is allocated. Print it to read it.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        n_classes : int
+            The number of classes that they will have.
+        """
+        C, kernel = checked_positive("C", self.C), kernel_for(self.kernel, X)
+        X = checked_unlabelled(clone(self), kernel, X)
+        codes = np.arange(n_rows(X)) % n_classes
+        problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
+        kernel = kernel.resolved(X)
+        gram = unheld_gram_of(kernel, X, self.memory)
+        return plan_logistic(kernel, X, gram, problem, logistic_solver(self, gram, problem).name)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.

@@ -87,24 +87,29 @@ def logistic_route(
 ) -> tuple[Newton, Gram]:
     """Return the solver of a logistic problem that an estimator names, and its Gram matrix."""
     gram = unheld_gram_of(kernel, rows, estimator.memory)
+    solver = logistic_solver(estimator, gram, problem)
+    if not isinstance(solver, NewtonCG):
+        return solver, gram
+    if few_features(kernel, rows, len(gram), gram.memory) is not None:
+        return solver, FeatureGram(kernel, rows, gram.memory)
+    return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
+
+
+def logistic_solver(estimator: Any, gram: Gram, problem: LogisticProblem) -> Newton:
+    """Return the solver of a logistic problem that an estimator names, or the one to take."""
     name: Any = estimator.solver
     if isinstance(name, str) and name == "auto":
         # A repair works on the eigenvalues of the whole matrix.
         is_factor = wants_factor(gram, problem) or estimator.repair is not None
         # The same pivots every time, as a factor gives the same answer every time.
         name = "newton" if is_factor else NewtonCG(random_state=0)
-    solver = as_logistic_solver(
+    return as_logistic_solver(
         name,
         estimator.tol,
         estimator.max_iter,
         estimator.time_limit,
         checked_seed(estimator.random_state),
     )
-    if not isinstance(solver, NewtonCG):
-        return solver, gram
-    if few_features(kernel, rows, len(gram), gram.memory) is not None:
-        return solver, FeatureGram(kernel, rows, gram.memory)
-    return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
 
 
 def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:

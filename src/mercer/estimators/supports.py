@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows, take_rows
@@ -18,7 +19,14 @@ from mercer.engine.threads import thread_count
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelEstimator, with_points
-from mercer.estimators.rows import checked_seed, support_columns, training_subset
+from mercer.estimators.plan import Plan, plan_margin
+from mercer.estimators.rows import (
+    checked_seed,
+    checked_unlabelled,
+    kernel_for,
+    support_columns,
+    training_subset,
+)
 from mercer.gram import (
     Gram,
     cross_gram,
@@ -37,6 +45,7 @@ from mercer.solvers import (
     refuse_indefinite,
 )
 from mercer.solvers.choose import MarginSolver
+from mercer.solvers.pegasos import Pegasos
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -130,6 +139,7 @@ def solve_all(
 class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     """What is kept of the training rows by a model that needs only some of them."""
 
+    memory: Any
     warm_start: bool
     kernel_: Kernel
     support_: Rows
@@ -140,6 +150,22 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         """The support vectors; empty for a precomputed kernel."""
         check_is_fitted(self)
         return np.empty((0, 0)) if is_precomputed(self.kernel_) else self._supports_.rows
+
+    def plan(self, X: Any) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Memory and time are those of one problem on all rows. How long working sets take depends
+        on the targets as well; the time is that of a problem of ordinary difficulty.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        """
+        kernel = kernel_for(self.kernel, X)
+        X = checked_unlabelled(clone(self), kernel, X)
+        gram = unheld_gram_of(kernel.resolved(X), X, self.memory)
+        return plan_margin(gram, "sgd" if isinstance(solver_of(self), Pegasos) else "smo")
 
     def _keep_rows(self, X: Any, support: Rows) -> None:
         """Store the rows of `X` that are support vectors."""
