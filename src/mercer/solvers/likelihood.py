@@ -18,6 +18,8 @@ LONGEST = 8.0
 # Halvings of a step before it is lost in rounding.
 HALVINGS = 60
 EPS = float(np.finfo(np.float64).eps)
+# Units of rounding of the sum of the weights that the slope in an offset is left with.
+UNITS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class LogisticProblem:
         weight = float(self.weights.sum())
         at = _Offset(b, self.loss(G + b), self.residual(G + b).sum(axis=0))
         for _ in range(OFFSET_STEPS):
-            if at.size <= EPS * weight:
+            if at.size <= UNITS * EPS * weight:
                 break
             moved = self._moved(G, at)
             if moved is None:
