@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.estimators import KernelLogisticRegression, KernelPerceptron, KernelSVC
-from mercer.kernels import FromFunction, Gaussian
+from mercer.kernels import FromFunction, Gaussian, Linear
 from mercer.selection import KernelRidgeClassifier
 from refusals import refuses
 
@@ -23,7 +23,14 @@ CLASSIFIERS = [KernelLogisticRegression, KernelPerceptron, KernelRidgeClassifier
 OTHER_SETTINGS = [
     KernelPerceptron(budget=20, max_epochs=8),
     KernelPerceptron(memory=100, shuffle=True, max_epochs=8, random_state=0),
+    # An offset as large as the rows of the checks, whose weighted classes a line through the
+    # origin cannot tell apart.
+    KernelPerceptron(Linear(1000.0)),
     KernelRidgeClassifier(alpha=[0.1, 1.0], class_weight="balanced"),
+    KernelRidgeClassifier([Gaussian(1.0), Linear()]),
+    KernelRidgeClassifier(fit_intercept=False),
+    KernelLogisticRegression(fit_intercept=False),
+    KernelSVC(fit_intercept=False, repair="clip"),
 ]
 
 

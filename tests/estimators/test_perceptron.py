@@ -311,8 +311,8 @@ def test_time_is_limited(rings):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"eta": 0.0}, "eta must be a positive number, got 0.0"),
-        ({"eta": "fast"}, "eta must be a positive number, got 'fast'"),
+        ({"eta": 0.0}, "eta must be a positive finite number, got 0.0"),
+        ({"eta": "fast"}, "eta must be a positive finite number, got 'fast'"),
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1, got 0"),
         ({"budget": 0}, "budget must be a whole number of at least 1 or None, got 0"),
         ({"time_limit": 0.0}, "time_limit must be a positive number of seconds or None, got 0.0"),
@@ -337,3 +337,33 @@ def test_a_stream_refuses_what_it_cannot_follow(three):
     refuses("classes must be those of the first call, [0, 1, 2]", model.partial_fit, X, y, [0, 1])
     model.set_params(budget=5)
     refuses("budget was None in the first call and is 5", model.partial_fit, X, y)
+    model = KernelPerceptron(budget=5).partial_fit(X, y, [0, 1, 2]).set_params(budget=None)
+    refuses("budget was a number in the first call and is None", model.partial_fit, X, y)
+
+
+def test_a_smaller_budget_holds_from_the_next_call_on(rings):
+    X, y = rings
+    model = KernelPerceptron(Gaussian(0.3), budget=20).partial_fit(X[:100], y[:100], np.unique(y))
+    assert len(model.support_) == 20
+    model.set_params(budget=6).partial_fit(X[100:], y[100:])
+    assert len(model.support_) <= 6
+    assert_array_equal(model.support_vectors_, X[model.support_])
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_a_call_that_fails_leaves_the_model_as_it_was(rings, learn):
+    X, y = rings
+    model = KernelPerceptron(Gaussian(0.3), max_epochs=2).fit(X, y)
+    before = vars(model).copy()
+    model.set_params(eta=-1.0)
+    refuses("eta must be a positive finite number", getattr(model, learn), X, y)
+    for name, value in before.items():
+        assert name == "eta" or vars(model)[name] is value
+
+
+def test_a_first_part_that_fails_is_not_the_first(rings):
+    X, y = rings
+    model = KernelPerceptron(budget=0)
+    refuses("budget must be a whole number", model.partial_fit, X, y, np.unique(y))
+    model.set_params(budget=5).partial_fit(X, y, np.unique(y))
+    assert model.n_seen_ == 150

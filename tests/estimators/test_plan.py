@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer import Exponential, Gaussian, KernelRidge, Linear, Polynomial, Sobolev
+from mercer import (
+    Exponential,
+    Gaussian,
+    KernelLogisticRegression,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+    Linear,
+    Polynomial,
+    Sobolev,
+)
 from mercer.errors import MemoryLimitError
 from mercer.solvers import Banded, Cholesky, ConjugateGradient, Primal
 from mercer.solvers.forecast import Forecast
@@ -115,3 +125,50 @@ def test_a_factor_is_taken_where_conjugate_gradients_would_crawl(rng):
 def test_a_plan_of_a_solver_that_cannot_serve_says_so(rng):
     with pytest.raises(ValueError, match="solver='banded' cannot take gaussian"):
         KernelRidge(Gaussian(1.0), solver="banded").plan(rng.normal(size=(20, 2)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "classes", "solver", "gram"),
+    [
+        ({}, 200, 2, "newton", "a dense matrix"),
+        ({}, 200, 3, "cg", "a matrix in float32"),
+        ({}, 700, 2, "cg", "a matrix in float32"),
+        ({"kernel": Linear()}, 700, 2, "cg", "explicit features"),
+        ({"memory": "2MB"}, 700, 2, "cg", "a streamed matrix"),
+        ({"C": 1e6}, 700, 3, "newton", "a dense matrix"),
+        ({"solver": "cg"}, 200, 2, "cg", "a matrix in float32"),
+        ({"repair": "clip"}, 700, 2, "newton", "a dense matrix"),
+    ],
+    ids=str,
+)
+def test_logistic_regression_takes_what_its_plan_says(settings, rows, classes, solver, gram, rng):
+    X = rng.normal(size=(rows, 3))
+    model = KernelLogisticRegression(**({"kernel": Gaussian(1.0)} | settings))
+    plan = model.plan(X, classes)
+    assert (plan.solver, plan.gram) == (solver, gram)
+    assert plan.seconds > 0.0
+    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, classes) / classes))
+    assert model.fit(X, y).solver_.name == plan.solver
+
+
+def test_a_plan_of_logistic_regression_beyond_the_memory_is_refused(rng):
+    X = rng.normal(size=(900, 2))
+    model = KernelLogisticRegression(Gaussian(1.0), solver="newton", memory="5MB")
+    assert [o.solver for o in KernelLogisticRegression(Gaussian(1.0)).plan(X).alternatives] == [
+        "newton"
+    ]
+    with pytest.raises(
+        MemoryLimitError, match=r"'newton' needs 6\.48 MB but the limit is 5\.00 MB"
+    ):
+        model.plan(X)
+
+
+@pytest.mark.parametrize("kind", [KernelSVC, KernelSVR])
+def test_a_support_vector_machine_plans_its_working_sets_or_batches(kind, rng):
+    X = rng.normal(size=(400, 3))
+    plan = kind(Gaussian(1.0)).plan(X)
+    assert plan.solver == "smo"
+    assert plan.memory == 8 * 400**2
+    assert [other.solver for other in plan.alternatives] == ["sgd"]
+    assert kind(Gaussian(1.0), memory="300KB").plan(X).memory <= 300_000
+    assert kind(Gaussian(1.0), solver="sgd").plan(X).solver == "sgd"

@@ -247,14 +247,23 @@ def test_the_number_of_threads_does_not_change_a_bit(X, labels, request, monkeyp
     assert_array_equal(*scores)
 
 
-def test_the_stochastic_solver_comes_near_the_optimum(X, y):
-    gaps = []
-    for epochs in (1, 32):
-        with pytest.warns(ConvergenceWarning, match="solver='smo'"):
-            model = ours(1.0, solver="sgd", max_iter=epochs, random_state=0).fit(X, y)
-        gaps.append(model.certificate_.value)
-    assert gaps[1] < min(0.25, 0.5 * gaps[0])
-    assert abs(model.score(X, y) - ours().fit(X, y).score(X, y)) < 0.03
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_the_stochastic_solver_reaches_the_optimum(X, y, C, fit_intercept):
+    settings = {"fit_intercept": fit_intercept, "solver": "sgd", "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="solver='smo'"):
+        early = ours(C, max_iter=2, **settings).fit(X, y)
+    assert early.certificate_.value < 0.25
+    model = ours(C, **settings).fit(X, y)
+    assert model.certificate_.value < 1e-3
+    exact = ours(C, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
+    assert_allclose(model.decision_function(X), exact.decision_function(X), atol=0.05)
+
+
+def test_a_large_C_takes_the_stochastic_solver_longer(X, y):
+    with pytest.warns(ConvergenceWarning, match="after 64 epochs the gap is still open"):
+        model = ours(10.0, solver="sgd", random_state=0).fit(X, y)
+    assert model.certificate_.value < 0.1
 
 
 @pytest.mark.parametrize("labels", ["y", "three"])
@@ -267,6 +276,30 @@ def test_partial_fit_learns_from_a_stream(X, labels, multiclass, request):
     assert model.score(X, y) > 0.75
     assert_array_equal(model.support_vectors_, X[model.support_])
     assert model.n_support_.sum() == len(model.support_)
+
+
+def test_a_balanced_stream_balances_all_that_it_has_seen(X, y):
+    order = np.argsort(y, kind="stable")
+    model = ours(class_weight="balanced", fit_intercept=False)
+    for part in (order[:50], order[50:]):
+        model.partial_fit(X[part], y[part], classes=["no", "yes"])
+    # The first part has one class, the second has the rest of it and the other class.
+    totals = np.array([(y == "no").sum(), (y == "yes").sum()])
+    later = model.support_ >= 50
+    cost = np.abs(model.dual_coef_[0])
+    second = np.repeat([0, 1], model.n_support_)
+    assert_allclose(cost[later], (300 / (2 * totals))[second[later]])
+
+
+def test_a_balanced_stream_goes_on_from_the_counts_of_a_fit(X, y):
+    model = ours(class_weight="balanced").fit(X[:200], y[:200])
+    before = len(model.support_)
+    model.partial_fit(X[200:], y[200:])
+    totals = np.array([(y == "no").sum(), (y == "yes").sum()])
+    added = model.support_ >= 200
+    assert added.sum() == len(model.support_) - before > 0
+    owners = np.repeat([0, 1], model.n_support_)[added]
+    assert_allclose(np.abs(model.dual_coef_[0, added]), (300 / (2 * totals))[owners])
 
 
 def test_it_works_in_pipeline_search_and_calibration(X, y):
@@ -289,8 +322,8 @@ def test_a_clone_is_equal_and_a_pickle_predicts_alike(X, three):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": 0.0}, r"C must be a finite number and positive, got 0\.0"),
-        ({"C": np.inf}, "C must be a finite number and positive, got inf"),
+        ({"C": 0.0}, r"C must be a positive finite number, got 0\.0"),
+        ({"C": np.inf}, "C must be a positive finite number, got inf"),
         ({"multiclass": "all"}, "multiclass must be 'ovo' or 'ovr', got 'all'"),
         ({"decision_function_shape": "x"}, "decision_function_shape must be 'ovo' or 'ovr'"),
         ({"multiclass": "ovr", "decision_function_shape": "ovo"}, "use multiclass='ovo'"),

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators import KernelSVR
 from mercer.kernels import Gaussian, Sigmoid
+from refusals import refuses
 
 GAMMA = 0.5
 
@@ -92,6 +93,44 @@ def test_the_number_of_threads_does_not_change_a_bit(X, y, monkeypatch):
     assert_array_equal(*predictions)
 
 
+def test_the_stochastic_solver_reaches_the_optimum(X, y):
+    model = ours(1.0, solver="sgd", random_state=0).fit(X, y)
+    assert model.certificate_.value < 1e-3
+    assert_allclose(model.predict(X), ours(1.0, tol=1e-8).fit(X, y).predict(X), atol=0.1)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_partial_fit_learns_from_a_stream(rng, C):
+    X = rng.normal(size=(900, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=900) + 5.0
+    model = ours(C)
+    for part in range(0, 600, 50):
+        model.partial_fit(X[part : part + 50], y[part : part + 50])
+    assert model.score(X[600:], y[600:]) > 0.85
+    assert_array_equal(model.support_vectors_, X[model.support_])
+    assert model.n_support_.tolist() == [len(model.support_)]
+    assert np.abs(model.dual_coef_).max() <= C
+    assert not hasattr(model, "certificate_")
+
+
+def test_a_stream_may_follow_a_fit_and_rows_without_weight_add_nothing(X, y):
+    model = ours().fit(X[:200], y[:200])
+    before = model.predict(X)
+    shifted = ours().fit(X[:200], y[:200]).partial_fit(X[200:], y[200:] + 3.0)
+    assert shifted.score(X[200:], y[200:] + 3.0) > model.score(X[200:], y[200:] + 3.0)
+    some = np.arange(100) < 50
+    weighted = model.partial_fit(X[200:], np.where(some, y[200:], 99.0), some.astype(float))
+    assert not np.isin(weighted.support_, 250 + np.arange(50)).any()
+    assert np.abs(weighted.predict(X) - before).max() < 2.0
+    assert weighted.score(X, y) > 0.8
+
+
+def test_a_stream_refuses_what_it_cannot_follow(X, y):
+    refuses("not a Gram matrix", KernelSVR("precomputed").partial_fit, X @ X.T, y)
+    refuses("they must agree", ours().partial_fit, X, y[:5])
+    refuses("C must be a positive finite number", ours(-1.0).partial_fit, X, y)
+
+
 def test_an_indefinite_kernel_is_refused(X, y):
     with pytest.raises(IndefiniteKernelError, match="not positive semi-definite"):
         KernelSVR(Sigmoid(2.0, -1.0)).fit(X, y)
@@ -101,7 +140,7 @@ def test_an_indefinite_kernel_is_refused(X, y):
     ("settings", "message"),
     [
         ({"epsilon": -0.1}, r"epsilon must be a finite number and not negative, got -0\.1"),
-        ({"C": "much"}, "C must be a finite number and positive, got 'much'"),
+        ({"C": "much"}, "C must be a positive finite number, got 'much'"),
     ],
 )
 def test_bad_settings_are_named(X, y, settings, message):

@@ -274,3 +274,11 @@ def test_a_shift_reaches_the_diagonal_in_any_order_of_memory():
 
     gram = Columns(np.ones((3, 3)), 10**6)
     assert_allclose(gram.shifted(2.0).dense().diagonal(), 3.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_lower_triangle_of_a_held_matrix_is_that_of_the_streamed_one(dtype):
+    X = rows_of()
+    held, streamed = DenseGram(KERNEL, X).lower(dtype), StreamedGram(KERNEL, X).lower(dtype)
+    assert held.dtype == dtype
+    assert_allclose(np.tril(held), np.tril(streamed), rtol=4 * np.finfo(dtype).eps)

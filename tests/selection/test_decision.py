@@ -100,7 +100,8 @@ def test_support_vectors_are_ringed(two, model):
     model.fit(X, y)
     display = DecisionDisplay.from_estimator(model, X, y, resolution=20)
     assert_array_equal(display.support_.get_offsets(), X[model.support_])
-    assert f"support vectors ({len(model.support_)})" in [h.get_label() for h in display.handles()]
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert f"support vectors ({len(model.support_)})" in legend
 
 
 def test_support_vectors_of_a_pipeline_are_ringed_where_the_rows_are(two):

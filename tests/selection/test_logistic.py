@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -100,6 +100,31 @@ def test_a_scorer_of_scikit_learn_judges_the_left_out_predictions(X, y):
     assert accuracy.best_score_ == np.mean(left_out == y)
 
 
+def test_a_scorer_has_the_weights_of_the_classes(X, y):
+    factors = {0: 5.0, 1: 1.0, 2: 1.0}
+    model = KernelLogisticRegressionCV(
+        Gaussian(0.7), 1.0, scoring="accuracy", class_weight={c: factors[c] for c in np.unique(y)}
+    ).fit(X, y)
+    left_out = model.estimator_.leave_one_out_proba_.argmax(axis=1)
+    assert_allclose(model.best_score_, np.average(left_out == y, weights=np.where(y == 0, 5.0, 1)))
+
+
+def test_leave_one_out_of_scikit_learn_is_the_closed_form(X, y):
+    ours = KernelLogisticRegressionCV(Gaussian(0.7), CS).fit(X, y)
+    named = KernelLogisticRegressionCV(Gaussian(0.7), CS, cv=LeaveOneOut()).fit(X, y)
+    assert_array_equal(named.cv_results_["mean_test_score"], ours.cv_results_["mean_test_score"])
+
+
+def test_a_rare_class_is_in_every_fold_of_the_sample(rng, monkeypatch):
+    monkeypatch.setattr(logistic, "ROWS_FOR_KERNELS", 200)
+    monkeypatch.setattr(logistic, "SAMPLE", 120)
+    X = rng.normal(size=(1000, 2))
+    y = np.where(np.arange(1000) % 90 == 0, 2, X[:, 0] > 0.0)
+    model = KernelLogisticRegressionCV([Gaussian(1.0), Linear()], [1.0], cv=5).fit(X, y)
+    assert model.cv_results_["n_resources"][0] == 120
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
 def test_groups_are_held_out_together(X, y):
     groups = np.arange(N) % 6
     model = KernelLogisticRegressionCV("gaussian", CS, cv=GroupKFold(3)).fit(X, y, groups=groups)
@@ -128,6 +153,8 @@ def test_bad_input_is_refused(X):
     y = X[:, 0] > 0.0
     refuses("Cs must be finite and positive, got 0", KernelLogisticRegressionCV(Cs=[0.0]).fit, X, y)
     refuses("cv must be 'loo'", KernelLogisticRegressionCV(cv="gcv").fit, X, y)
+    several = KernelLogisticRegressionCV(scoring=["accuracy", "neg_log_loss"])
+    refuses("scoring must be one scorer, by its name or as a function", several.fit, X, y)
     refuses(
         "choosing on 60 rows needs",
         KernelLogisticRegressionCV(memory="50KB").fit,

@@ -44,6 +44,27 @@ def test_with_a_linear_kernel_it_is_ridge_classification(data, rng, class_weight
     assert_array_equal(ours.predict(X), peer.predict(X))
 
 
+def test_a_class_without_weight_is_none_of_the_classes(rng):
+    X, y = blobs(rng, 4)
+    w = np.where(y == "blue", 0.0, 1.0)
+    some = y != "blue"
+    model = KernelRidgeClassifier(Gaussian(1.5), alpha=[0.1, 1.0]).fit(X, y, w)
+    direct = KernelRidgeClassifier(Gaussian(1.5), alpha=[0.1, 1.0]).fit(X[some], y[some])
+    assert model.classes_.tolist() == ["green", "grey", "red"]
+    assert_allclose(model.predict_proba(X), direct.predict_proba(X), rtol=1e-6)
+    refuses("two classes of positive weight", KernelRidgeClassifier().fit, X, y, 1.0 * (y == "red"))
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(data):
+    X, y = data
+    model = KernelRidgeClassifier(Gaussian(1.5), alpha=[0.1, 1.0]).fit(X, y)
+    before = vars(model).copy()
+    model.set_params(solver="fast", alpha=2.0)
+    refuses("solver must be one of", model.fit, X, np.where(y == "red", "one", "two"))
+    for name in ("classes_", "selection_", "estimator_", "alpha_"):
+        assert vars(model)[name] is before[name]
+
+
 def test_it_is_one_regression_on_signs(data):
     X, y = data
     model = KernelRidgeClassifier(Gaussian(1.5), alpha=0.3).fit(X, y)

@@ -137,3 +137,11 @@ def test_explicit_features_give_their_coefficients(problem, rng):
     full = NewtonCG(1e-10, random_state=0).solve(PrecomputedGram(F @ F.T), problem)
     assert full.theta is None
     assert_allclose(F @ low.theta, F @ F.T @ full.coefficients, atol=1e-4)
+
+
+def test_conjugate_gradients_go_on_until_a_stiff_step_is_found(rng):
+    X = rng.normal(size=(300, 3))
+    codes = np.digitize(X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=300), [-0.3, 0.8])
+    problem = LogisticProblem(codes, 3, 1e6, np.ones(300), True)
+    solution = NewtonCG(random_state=0).solve(DenseGram(Gaussian(1.0), X), problem)
+    assert solution.residual.max() <= 1e-5

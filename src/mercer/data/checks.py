@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,6 +44,24 @@ def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
         row = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise ValueError(f"{name} holds {vector[row]} at row {row}; it must be finite")
     return vector
+
+
+def checked_positive(name: str, value: Any) -> float:
+    """Return a finite number above zero."""
+    if not (_is_number(value) and 0.0 < value < np.inf):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    return float(value)
+
+
+def checked_not_negative(name: str, value: Any) -> float:
+    """Return a finite number of at least zero."""
+    if not (_is_number(value) and 0.0 <= value < np.inf):
+        raise ValueError(f"{name} must be a finite number and not negative, got {value!r}")
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | np.number) and not isinstance(value, bool | np.bool_)
 
 
 def check_not_negative(A: Matrix, need: str) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -32,3 +36,14 @@ def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result
         return [run(job) for job in jobs]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(run, jobs))
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Return a context in which the BLAS has one thread, for work that is not worth more."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    # To find the libraries takes milliseconds, longer than what is to run on one thread.
+    return ThreadpoolController()

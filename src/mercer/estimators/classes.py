@@ -12,7 +12,11 @@ Array = NDArray[np.float64]
 
 
 def class_weighted(
-    weights: Array, class_weight: Any, codes: NDArray[np.intp], classes: NDArray[Any]
+    weights: Array,
+    class_weight: Any,
+    codes: NDArray[np.intp],
+    classes: NDArray[Any],
+    before: Array | float = 0.0,
 ) -> Array:
     """Return the weights of the rows times those of their classes.
 
@@ -27,14 +31,16 @@ def class_weighted(
         The class of each row by its number.
     classes : array
         The classes in order.
+    before : array of shape (classes,), optional
+        What the rows of each class weighed that were seen before, of a stream.
     """
     if class_weight is None:
         return weights
     if class_weight == "balanced":
-        totals = np.bincount(codes, weights, len(classes))
+        totals = before + np.bincount(codes, weights, len(classes))
         # A class without weight has no rows that count, and is none of the classes.
         present = totals > 0
-        factors = weights.sum() / (present.sum() * np.where(present, totals, 1.0))
+        factors = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
     else:
         factors = compute_class_weight(class_weight, classes=classes, y=classes[codes])
     if not (np.isfinite(factors) & (factors >= 0)).all():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -15,22 +13,26 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.columns import take_rows
-from mercer.errors import ConvergenceWarning, IndefiniteKernelError
+from mercer.data.checks import checked_positive
+from mercer.data.columns import n_rows, take_rows
+from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
+from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelEstimator, with_points
-from mercer.estimators.routes import carried, logistic_route
+from mercer.estimators.plan import Plan, plan_logistic
+from mercer.estimators.routes import carried, logistic_route, logistic_solver
 from mercer.estimators.rows import (
     checked_classification,
     checked_rows,
+    checked_unlabelled,
     checked_weights,
     kernel_for,
     training_subset,
 )
 from mercer.gram import FeatureGram, Repair, cross_gram, feature_product, repair_of, unheld_gram_of
 from mercer.kernels import Kernel
-from mercer.solvers import Certificate, LogisticProblem, Newton, Solution
+from mercer.solvers import LogisticProblem, Newton, Solution
 from mercer.solvers.cavity import leave_one_out_scores
 from mercer.solvers.likelihood import log_probabilities, probabilities
 
@@ -186,15 +188,37 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        training = self._training(X, y, sample_weight, checked_C(self.C))
+        training = self._training(X, y, sample_weight, checked_positive("C", self.C))
         start = self._start(training) if self.warm_start else None
         run = partial(training.solver.solve, training.repair.gram, training.problem, start=start)
         try:
             solution = run_as_task(self, run, training.X, y, True)
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows) from None
-        self._keep(training, solution)
+        expanded = carried(solution, training.repair)
+        self._keep(training, solution, expanded)
+        self.certificate_ = gap_certificate(self.kernel_, [expanded])
         return self
+
+    def plan(self, X: Any, n_classes: int = 2) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Nothing of the size of the Gram matrix is allocated. Print it to read it.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        n_classes : int
+            The number of classes that they will have.
+        """
+        C, kernel = checked_positive("C", self.C), kernel_for(self.kernel, X)
+        X = checked_unlabelled(clone(self), kernel, X)
+        codes = np.arange(n_rows(X)) % n_classes
+        problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
+        kernel = kernel.resolved(X)
+        gram = unheld_gram_of(kernel, X, self.memory)
+        return plan_logistic(kernel, X, gram, problem, logistic_solver(self, gram, problem).name)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.
@@ -210,7 +234,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         Cs : sequence of float
             The Cs.
         """
-        values = [checked_C(C) for C in Cs]
+        values = [checked_positive("C", C) for C in Cs]
         if not values:
             raise ValueError(f"Cs must hold at least one C, got {Cs!r}")
         base = clone(self)
@@ -222,7 +246,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
             for C, solution in zip(ordered, path, strict=True):
                 models[C] = copy(base)
                 models[C].C = C
-                models[C]._keep(training, solution)
+                expanded = carried(solution, training.repair)
+                models[C]._keep(training, solution, expanded)
+                models[C].certificate_ = gap_certificate(training.kernel, [expanded])
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows) from None
         return [models[C] for C in values]
@@ -289,7 +315,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
             return None
         return last if np.array_equal(self.classes_, training.classes) else None
 
-    def _keep(self, training: Training, solution: Solution) -> None:
+    def _keep(self, training: Training, solution: Solution, expanded: Solution) -> None:
+        """Store a solution, and its coefficients in terms of the kernel as it is."""
         self.__dict__.pop("_left_out_cache", None)
         self.classes_ = training.classes
         self.kernel_, self.X_fit_ = training.kernel, training.X
@@ -297,7 +324,6 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_, self._used_ = training.problem.at(self.C), training.used
         self._is_repaired_ = training.repair.is_changed
-        expanded = carried(solution, training.repair)
         coefficients = np.zeros((len(training.used), training.problem.columns))
         coefficients[training.used] = expanded.coefficients
         self.dual_coef_ = self._in_shape(coefficients)
@@ -307,19 +333,6 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         self.theta_columns_ = gram.columns if isinstance(gram, FeatureGram) else None
         single = training.problem.columns == 1
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
-        self.certificate_ = Certificate(
-            "relative duality gap",
-            float(solution.residual.max()),
-            solution.tolerance,
-            float(expanded.radius.max()),
-            self.kernel_.diagonal,
-            solution.solver,
-            self.kernel_.proof() is not None,
-        )
-        if not self.certificate_.satisfied:
-            warnings.warn(
-                f"{self.certificate_}: {solution.advice}", ConvergenceWarning, stacklevel=3
-            )
 
     def _in_shape(self, columns: Array) -> Array:
         return columns[:, 0] if columns.shape[1] == 1 else columns
@@ -359,10 +372,3 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_left_out_cache"}
-
-
-def checked_C(C: Any) -> float:
-    """Return C as a positive finite number."""
-    if isinstance(C, bool) or not isinstance(C, Real) or not 0.0 < float(C) < np.inf:
-        raise ValueError(f"C must be a positive finite number, got {C!r}")
-    return float(C)

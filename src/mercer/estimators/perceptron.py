@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.checks import checked_positive
 from mercer.data.columns import stack_rows, take_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
@@ -36,6 +36,7 @@ from mercer.estimators.rows import (
     training_subset,
 )
 from mercer.gram import Gram, cross_gram, gram_of, is_precomputed
+from mercer.kernels import Kernel
 from mercer.solvers.budget import Basis, BudgetedPerceptron
 from mercer.solvers.perceptron import Course, Epochs, Tally, margins, novikoff_bound, perceptron
 
@@ -155,8 +156,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             The labels.
         """
         kernel = kernel_for(self.kernel, X)
-        X, codes, self.classes_ = checked_classification(self, kernel, X, y)
-        steps = self._steps(codes)
+        X, codes, classes = checked_classification(self, kernel, X, y)
+        steps = self._steps(codes, classes)
         used = np.flatnonzero(steps > 0.0)
         if not len(used):
             raise ValueError(
@@ -164,18 +165,18 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
                 "class must count"
             )
         rows = X if len(used) == len(codes) else training_subset(kernel, X, used)
-        signs = one_against_rest(codes[used], len(self.classes_)) * steps[used, None]
+        signs = one_against_rest(codes[used], len(classes)) * steps[used, None]
 
-        self.kernel_ = kernel.resolved(rows)
-        gram = gram_of(self.kernel_, rows, self.memory, self._share())
+        kernel = kernel.resolved(rows)
+        gram = gram_of(kernel, rows, self.memory, self._share(kernel))
         epochs = Epochs(
             self.max_epochs, self.shuffle, checked_seed(self.random_state), self.time_limit
         )
-        self._begin(signs.shape[1])
-        learner = self._learner(gram, signs, 0)
+        learner = self._learner(self._fresh(signs.shape[1]), gram, signs, 0)
         run = partial(epochs.run, learner, len(signs))
         course = run_as_task(self, run, X, y, epochs.iterates)
 
+        self.classes_, self.kernel_, self.mistakes_ = classes, kernel, 0
         support = self._keep(learner)
         self._measure(learner, course, gram, steps[used])
         self.support_vectors_ = training_subset(kernel, rows, support)
@@ -207,29 +208,32 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         refuse_balanced(self.class_weight)
         if is_first:
             X, named = checked_unlabelled(self, kernel, X), known_classes(classes)
-            codes = checked_codes(self, X, y, named)
-            self.kernel_, self.classes_ = kernel.resolved(X), named
-            self._begin(1 if len(named) == 2 else len(named))
+            codes, kernel = checked_codes(self, X, y, named), kernel.resolved(X)
+            seen, mistakes, before = 0, 0, np.empty(0, np.intp)
+            state = self._fresh(1 if len(named) == 2 else len(named))
         else:
-            X = checked_rows(self, kernel, X)
-            codes = checked_codes(self, X, y, same_classes(classes, self.classes_))
-        steps = self._steps(codes)
-        numbers = np.append(self.support_, self.n_seen_ + np.arange(len(codes)))
+            X, named = checked_rows(self, kernel, X), same_classes(classes, self.classes_)
+            codes = checked_codes(self, X, y, named)
+            seen, mistakes, before = self.n_seen_, self.mistakes_, self.support_
+            state = self._state_
+        steps = self._steps(codes, named)
+        numbers = np.append(before, seen + np.arange(len(codes)))
         used = np.flatnonzero(steps > 0.0)
         new = take_rows(X, used)
-        signs = one_against_rest(codes[used], len(self.classes_)) * steps[used, None]
+        signs = one_against_rest(codes[used], len(named)) * steps[used, None]
 
-        known = len(self.support_)
+        known = len(before)
         rows = stack_rows(self.support_vectors_, new) if known else new
-        gram = gram_of(self.kernel_, rows, self.memory, share=0.0)
-        learner = self._learner(gram, signs, known)
+        gram = gram_of(kernel, rows, self.memory, share=0.0)
+        learner = self._learner(state, gram, signs, known)
         course = Epochs(max_epochs=1).run(learner, len(signs))
 
+        self.classes_, self.kernel_, self.mistakes_ = named, kernel, mistakes
         support = self._keep(learner)
         self.margin_ = self.novikoff_bound_ = None
         self.support_vectors_ = take_rows(rows, support)
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
-        self.n_seen_, self.n_iter_ = self.n_seen_ + len(codes), 1
+        self.n_seen_, self.n_iter_ = seen + len(codes), 1
         if course.stopped:
             warnings.warn(
                 "Ctrl-C ended the pass, and some of the rows were not visited",
@@ -248,36 +252,33 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         """Return the classes of the rows `X`: of two by the sign of f, else of the largest f."""
         return decided(self.decision_function(X), self.classes_)
 
-    def _steps(self, codes: NDArray[np.intp]) -> Array:
+    def _steps(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> Array:
         """Return the size of a step at every row, without eta."""
-        if not isinstance(self.eta, Real) or not 0.0 < float(self.eta) < np.inf:
-            raise ValueError(f"eta must be a positive number, got {self.eta!r}")
-        return class_weighted(np.ones(len(codes)), self.class_weight, codes, self.classes_)
+        checked_positive("eta", self.eta)
+        return class_weighted(np.ones(len(codes)), self.class_weight, codes, classes)
 
-    def _share(self) -> float:
+    def _share(self, kernel: Kernel) -> float:
         """Return the share of the memory for the Gram matrix: none if few entries are needed."""
         # What Python computes is not computed twice.
-        is_quick = self.kernel_.program.is_arithmetic
+        is_quick = kernel.program.is_arithmetic
         return 0.0 if self.budget is not None and is_quick else 1.0
 
-    def _begin(self, problems: int) -> None:
-        """Start at f = 0."""
-        self.mistakes_ = 0
-        self.support_, self.n_seen_ = np.empty(0, np.intp), 0
+    def _fresh(self, problems: int) -> Tally | Basis:
+        """Return what is known at f = 0."""
         is_free = self.budget is None
-        self._state_ = Tally.fresh(np.empty((problems, 0))) if is_free else Basis.empty(problems)
+        return Tally.fresh(np.empty((problems, 0))) if is_free else Basis.empty(problems)
 
-    def _learner(self, gram: Gram, signs: Array, known: int) -> Any:
+    def _learner(self, state: Tally | Basis, gram: Gram, signs: Array, known: int) -> Any:
         """Return what visits the rows of `gram` from number `known` on, as far as f is known."""
-        if isinstance(self._state_, Basis):
-            before = np.zeros((known, signs.shape[1]))
-            signs = np.vstack([before, signs])
-            return BudgetedPerceptron(gram, signs, self._state_, self.budget, known)
-        if self.budget is not None:
+        if isinstance(state, Basis) != (self.budget is not None):
+            before = "a number" if self.budget is None else "None"
             raise ValueError(
-                f"budget was None in the first call and is {self.budget!r}; use fit, or a copy"
+                f"budget was {before} in the first call and is {self.budget!r}; use fit, or a copy"
             )
-        return perceptron(gram, self._state_.followed_by(signs.T), known)
+        if isinstance(state, Basis):
+            signs = np.vstack([np.zeros((known, signs.shape[1])), signs])
+            return BudgetedPerceptron(gram, signs, state, self.budget, known)
+        return perceptron(gram, state.followed_by(signs.T), known)
 
     def _keep(self, learner: Any) -> NDArray[np.intp]:
         """Store what was learned, and return the rows of the Gram matrix that it needs."""

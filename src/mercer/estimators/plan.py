@@ -1,4 +1,4 @@
-"""The planner: which solver a ridge problem gets, what it will take, and why."""
+"""The planner: which solver a problem gets, what it will take, and why."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from mercer.errors import MemoryLimitError
 from mercer.estimators.rows import training_subset
 from mercer.gram import ChainGram, Gram, unheld_gram_of
 from mercer.kernels import Kernel
-from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem
+from mercer.solvers import Cholesky, ConjugateGradient, LogisticProblem, RidgeProblem
+from mercer.solvers.curvature import FIRST_RANK
 from mercer.solvers.forecast import forecast
 from mercer.solvers.rates import machine_rates
+from mercer.solvers.smo import STORE
 
 # Explicit features cost less than the factor of n rows up to this many for every row.
 FEW_FEATURES = 0.5
@@ -28,6 +30,10 @@ SAMPLE = 1000
 AS_GOOD_AS_A_FACTOR = 1e-10
 # Passes over the rows that the recurrences on a chain take, sorting included.
 CHAIN_PASSES = 60
+# Newton steps of a logistic problem, and products with K in each for a column of scores.
+NEWTON_STEPS, PRODUCTS = 5, 6
+# How often working sets solve for a coefficient, and batches go through all rows.
+VISITS, BATCH_EPOCHS = 8, 32
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +93,25 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
         raise ValueError(
             f"solver={name!r} cannot take {kernel} on these rows; use 'auto' or one of {known}"
         )
+    return _among(options, name, gram)
+
+
+def plan_logistic(
+    kernel: Kernel, rows: Any, gram: Gram, problem: LogisticProblem, name: str
+) -> Plan:
+    """Return the plan that has this solver of a logistic problem, with the other one if it fits."""
+    both = (_by_newton(gram, problem), _by_newton_products(kernel, rows, gram, problem))
+    return _among({o.solver: o for o in both}, name, gram)
+
+
+def plan_margin(gram: Gram, name: str) -> Plan:
+    """Return the plan that has this solver of a margin problem, with the other one if it fits."""
+    both = (_by_working_sets(gram), _by_batches(gram))
+    return _among({o.solver: o for o in both}, name, gram)
+
+
+def _among(options: dict[str, Plan], name: str, gram: Gram) -> Plan:
+    """Return one of the plans with the others that fit, or refuse one that does not."""
     taken = options[name]
     if taken.memory > gram.memory:
         raise MemoryLimitError(
@@ -177,6 +202,53 @@ def _by_products(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -
     steps = f"{expected.steps:.0f} steps" if np.isfinite(expected.steps) else "many steps"
     reason = f"products store nothing of n^2; about {steps} from a glance at the spectrum"
     return Plan("cg", "a streamed matrix", memory, ridges * expected.seconds, reason)
+
+
+def _by_newton(gram: Gram, problem: LogisticProblem) -> Plan:
+    n, m = len(gram), problem.columns
+    # Several classes are coupled by one more factor, of as many right-hand sides as rows.
+    each = n**3 / 3 if m == 1 else (4 * m + 1) * n**3 / 3
+    seconds = n**2 / 2 * gram.entry_seconds + NEWTON_STEPS * 2.0 * each / machine_rates().double
+    memory = 8 * n**2 * (1 if m == 1 else m + 2)
+    reason = f"a factor of {n} rows solves every Newton step exactly"
+    return Plan("newton", "a dense matrix", memory, seconds, reason)
+
+
+def _by_newton_products(kernel: Kernel, rows: Any, gram: Gram, problem: LogisticProblem) -> Plan:
+    n, m = len(gram), problem.columns
+    products, rates = NEWTON_STEPS * PRODUCTS * m, machine_rates()
+    p = few_features(kernel, rows, n, gram.memory)
+    if p is not None:
+        seconds = products * 16.0 * n * p / rates.copy
+        reason = f"the kernel has {p} explicit features for {n} rows"
+        return Plan("cg", "explicit features", FEATURE_BYTES * n * p, seconds, reason)
+    rank = int(FIRST_RANK * n**0.5) + 1
+    factor = NEWTON_STEPS * m * 2.0 * n * rank**2 / rates.double
+    beside = 24 * n * rank
+    if 6 * n**2 + beside <= gram.memory:
+        seconds = n**2 * gram.entry_seconds + factor + products * 4.0 * n**2 / rates.copy
+        reason = "steps read the matrix in float32, and the gap is measured in float64"
+        return Plan("cg", "a matrix in float32", 6 * n**2 + beside, seconds, reason)
+    seconds = factor + products * n**2 / 2 * gram.entry_seconds
+    reason = "products store nothing of n^2"
+    return Plan("cg", "a streamed matrix", beside, seconds, reason)
+
+
+def _by_working_sets(gram: Gram) -> Plan:
+    n = len(gram)
+    memory = min(8 * n**2, STORE, gram.memory)
+    # Every coefficient is solved for a few times, and told to all rows.
+    told = VISITS * 2.0 * n**2 / machine_rates().double
+    seconds = n**2 * gram.entry_seconds + told
+    reason = "working sets are exact to the tolerance, and rows that are asked for are kept"
+    return Plan("smo", "rows in float32 or float64", memory, seconds, reason)
+
+
+def _by_batches(gram: Gram) -> Plan:
+    n = len(gram)
+    seconds = BATCH_EPOCHS * n**2 * gram.entry_seconds
+    reason = "small random batches store nothing of n^2"
+    return Plan("sgd", "a streamed matrix", 8 * 64 * n, seconds, reason)
 
 
 def _time(seconds: float) -> str:

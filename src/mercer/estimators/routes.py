@@ -87,19 +87,7 @@ def logistic_route(
 ) -> tuple[Newton, Gram]:
     """Return the solver of a logistic problem that an estimator names, and its Gram matrix."""
     gram = unheld_gram_of(kernel, rows, estimator.memory)
-    name: Any = estimator.solver
-    if isinstance(name, str) and name == "auto":
-        # A repair works on the eigenvalues of the whole matrix.
-        is_factor = _wants_factor(gram, problem) or estimator.repair is not None
-        # The same pivots every time, as a factor gives the same answer every time.
-        name = "newton" if is_factor else NewtonCG(random_state=0)
-    solver = as_logistic_solver(
-        name,
-        estimator.tol,
-        estimator.max_iter,
-        estimator.time_limit,
-        checked_seed(estimator.random_state),
-    )
+    solver = logistic_solver(estimator, gram, problem)
     if not isinstance(solver, NewtonCG):
         return solver, gram
     if few_features(kernel, rows, len(gram), gram.memory) is not None:
@@ -107,7 +95,24 @@ def logistic_route(
     return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
 
 
-def _wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
+def logistic_solver(estimator: Any, gram: Gram, problem: LogisticProblem) -> Newton:
+    """Return the solver of a logistic problem that an estimator names, or the one to take."""
+    name: Any = estimator.solver
+    if isinstance(name, str) and name == "auto":
+        # A repair works on the eigenvalues of the whole matrix.
+        is_factor = wants_factor(gram, problem) or estimator.repair is not None
+        # The same pivots every time, as a factor gives the same answer every time.
+        name = "newton" if is_factor else NewtonCG(random_state=0)
+    return as_logistic_solver(
+        name,
+        estimator.tol,
+        estimator.max_iter,
+        estimator.time_limit,
+        checked_seed(estimator.random_state),
+    )
+
+
+def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
     """Whether Cholesky factors serve a logistic problem better than conjugate gradients."""
     scores = len(gram) * problem.columns
     if scores <= FEW_SCORES:

@@ -78,10 +78,15 @@ def checked_training(
         X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=True, **_matrix(kernel))
         return X, y.astype(np.float64, copy=False)
     X, y = validate_data(estimator, _kept(kernel, X), y, skip_check_array=True)
+    return X, checked_targets(estimator, X, y)
+
+
+def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
+    """Return the targets of checked rows as finite numbers."""
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     if n_rows(X) != len(y):
         raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
-    return X, y
+    return np.asarray(y)
 
 
 def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
-from mercer.estimators.classes import class_weighted, known_classes, same_classes
+from mercer.estimators.classes import class_weighted, known_classes, one_against_rest, same_classes
 from mercer.estimators.rows import (
     checked_codes,
     checked_rows,
+    checked_targets,
     checked_unlabelled,
     checked_weights,
     kernel_for,
 )
 from mercer.estimators.supports import Supports
 from mercer.estimators.votes import pairs_of, slot
-from mercer.gram import is_precomputed
+from mercer.gram import cross_gram, is_precomputed
+from mercer.kernels import Kernel
+from mercer.solvers import MarginProblem
+from mercer.solvers.pegasos import moved
 
 Array = NDArray[np.float64]
 
@@ -26,12 +32,11 @@ Array = NDArray[np.float64]
 BATCH = 32
 
 
-def learn_batch(estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+def learn_classes(
+    estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_weight: Any
+) -> None:
     """Let a classifier learn from more rows, and keep those that became support vectors."""
-    is_first = not hasattr(estimator, "_supports_")
-    kernel = kernel_for(estimator.kernel, X) if is_first else estimator.kernel_
-    if is_precomputed(kernel):
-        raise ValueError("partial_fit needs rows to compare new ones with, not a Gram matrix")
+    is_first, kernel = _known_kernel(estimator, X)
     if is_first:
         X, named = checked_unlabelled(estimator, kernel, X), known_classes(classes)
         codes = checked_codes(estimator, X, y, named)
@@ -40,12 +45,68 @@ def learn_batch(estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_w
         X = checked_rows(estimator, kernel, X)
         codes = checked_codes(estimator, X, y, same_classes(classes, estimator.classes_))
     weights = checked_weights(sample_weight, len(codes))
-    costs = C * class_weighted(weights, estimator.class_weight, codes, estimator.classes_)
+    costs = C * class_weighted(
+        weights, estimator.class_weight, codes, estimator.classes_, estimator._totals_
+    )
+    estimator._totals_ = estimator._totals_ + np.bincount(codes, weights, len(estimator.classes_))
     # What was proved of an earlier fit is not proved of this model.
     vars(estimator).pop("certificate_", None)
     for start in range(0, len(codes), BATCH):
         part = np.arange(start, min(start + BATCH, len(codes)))
         _learn(estimator, take_rows(X, part), codes[part], costs[part])
+
+
+def learn_targets(
+    estimator: Any, C: float, epsilon: float, X: Any, y: Any, sample_weight: Any
+) -> None:
+    """Let a regression learn from more rows, and keep those that became support vectors."""
+    is_first, kernel = _known_kernel(estimator, X)
+    X = (checked_unlabelled if is_first else checked_rows)(estimator, kernel, X)
+    y = column_or_1d(checked_targets(estimator, X, y), warn=True)
+    costs = C * checked_weights(sample_weight, len(y))
+    if is_first:
+        estimator.kernel_ = kernel.resolved(X)
+        estimator.intercept_, estimator.dual_coef_ = np.zeros(1), np.zeros((1, 0))
+        estimator.n_iter_, estimator._seen_ = 1, 0
+        _keep(estimator, take_rows(X, slice(0, 0)), np.empty(0, np.intp))
+    vars(estimator).pop("certificate_", None)
+    used = np.flatnonzero(costs)
+    for start in range(0, len(used), BATCH):
+        part = used[start : start + BATCH]
+        problem = MarginProblem.regression(
+            y[part], costs[part], epsilon, bool(estimator.fit_intercept)
+        )
+        _learn_tube(estimator, take_rows(X, part), problem, estimator._seen_ + part)
+    estimator._seen_ += len(y)
+
+
+def _learn_tube(estimator: Any, X: Any, problem: MarginProblem, numbers: NDArray[np.intp]) -> None:
+    """Follow the offset of a batch, and add its rows as far as they are outside of the tube."""
+    f = estimator._values(X)
+    if estimator.fit_intercept:
+        pull = problem.offset(f) - estimator.intercept_
+        estimator.intercept_ = estimator.intercept_ + pull / np.sqrt(numbers[0] / BATCH + 1.0)
+    K = cross_gram(estimator.kernel_, X, X).dense()
+    r = f + estimator.intercept_ - problem.z
+    a = moved(replace(problem, fit_intercept=False), K, np.zeros(len(r)), r)
+    kept = np.flatnonzero(a)
+    rows = stack_rows(estimator._supports_.rows, take_rows(X, kept))
+    estimator.dual_coef_ = np.hstack([estimator.dual_coef_, a[None, kept]])
+    _keep(estimator, rows, np.append(estimator.support_, numbers[kept]))
+
+
+def _keep(estimator: Any, rows: Any, index: NDArray[np.intp]) -> None:
+    estimator.support_, estimator.n_support_ = index, np.array([len(index)], np.int32)
+    estimator._supports_ = Supports(estimator.kernel_, rows, index)
+
+
+def _known_kernel(estimator: Any, X: Any) -> tuple[bool, Kernel]:
+    """Return whether this is the first call, and the kernel: as given, or as it was then."""
+    is_first = not hasattr(estimator, "_supports_")
+    kernel = kernel_for(estimator.kernel, X) if is_first else estimator.kernel_
+    if is_precomputed(kernel):
+        raise ValueError("partial_fit needs rows to compare new ones with, not a Gram matrix")
+    return is_first, kernel
 
 
 def _begin(estimator: Any, kernel: Any, X: Any, classes: NDArray[Any]) -> None:
@@ -59,16 +120,14 @@ def _begin(estimator: Any, kernel: Any, X: Any, classes: NDArray[Any]) -> None:
     estimator.n_support_ = np.zeros(k, np.int32)
     estimator.n_iter_ = np.ones(problems, np.intp)
     estimator._supports_ = Supports(kernel, take_rows(X, slice(0, 0)), estimator.support_)
-    estimator._seen_ = 0
+    estimator._seen_, estimator._totals_ = 0, np.zeros(k)
 
 
 def _signs(estimator: Any, codes: NDArray[np.intp]) -> Array:
     """Return +1 or -1 for the side of each row in every problem, 0 where it takes no part."""
     k = len(estimator.classes_)
-    if k == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    if estimator.multiclass == "ovr":
-        return np.where(codes[:, None] == np.arange(k), 1.0, -1.0)
+    if k == 2 or estimator.multiclass == "ovr":
+        return one_against_rest(codes, k)
     first, second = np.array(pairs_of(k)).T
     return (codes[:, None] == first) * 1.0 - (codes[:, None] == second) * 1.0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -11,13 +10,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.engine.threads import thread_count
-from mercer.errors import ConvergenceWarning, IndefiniteKernelError
-from mercer.estimators.estimator import with_points
-from mercer.estimators.rows import checked_seed, training_subset
+from mercer.errors import IndefiniteKernelError
+from mercer.estimators.callbacks import CallbackSupportMixin
+from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.plan import Plan, plan_margin
+from mercer.estimators.rows import (
+    checked_seed,
+    checked_unlabelled,
+    kernel_for,
+    support_columns,
+    training_subset,
+)
 from mercer.gram import (
     Gram,
     cross_gram,
@@ -32,13 +41,13 @@ from mercer.gram import (
 from mercer.kernels import Kernel
 from mercer.solvers import (
     SMO,
-    Certificate,
     MarginProblem,
     Solution,
     as_margin_solver,
     refuse_indefinite,
 )
 from mercer.solvers.choose import MarginSolver
+from mercer.solvers.pegasos import Pegasos
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -131,30 +140,47 @@ def solve_all(
         return [future.result() for future in futures]
 
 
-def certificate_of(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
-    """Return the certificate of the worst solution, and warn if it is not satisfied."""
-    worst = max(solutions, key=lambda s: float(s.residual[0]))
-    certificate = Certificate(
-        "relative duality gap",
-        float(worst.residual[0]),
-        worst.tolerance,
-        max(float(s.radius[0]) for s in solutions),
-        kernel.diagonal,
-        worst.solver,
-        kernel.proof() is not None,
-    )
-    if not certificate.satisfied:
-        warnings.warn(f"{certificate}: {worst.advice}", ConvergenceWarning, stacklevel=3)
-    return certificate
+class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
+    """What is kept of the training rows by a model that needs only some of them."""
 
+    memory: Any
+    warm_start: bool
+    kernel_: Kernel
+    support_: Rows
+    _supports_: Supports
 
-def checked_positive(name: str, value: Any, zero: bool = False) -> float:
-    """Return a finite number above zero, or at least zero."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not (value >= 0.0 if zero else value > 0.0) or not value < np.inf:
-        what = "not negative" if zero else "positive"
-        raise ValueError(f"{name} must be a finite number and {what}, got {value!r}")
-    return float(value)
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors; empty for a precomputed kernel."""
+        check_is_fitted(self)
+        return np.empty((0, 0)) if is_precomputed(self.kernel_) else self._supports_.rows
+
+    def plan(self, X: Any) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Memory and time are those of one problem on all rows. How long working sets take depends
+        on the targets as well; the time is that of a problem of ordinary difficulty.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        """
+        kernel = kernel_for(self.kernel, X)
+        X = checked_unlabelled(clone(self), kernel, X)
+        gram = unheld_gram_of(kernel.resolved(X), X, self.memory)
+        return plan_margin(gram, "sgd" if isinstance(solver_of(self), Pegasos) else "smo")
+
+    def _keep_rows(self, X: Any, support: Rows) -> None:
+        """Store the rows of `X` that are support vectors."""
+        self.support_ = support
+        self._supports_ = Supports.of(self.kernel_, X, support)
+
+    def _keep_start(self, C: float, tasks: Sequence[Task], solutions: Sequence[Solution]) -> None:
+        """Store the coefficients that the next fit starts from, if it is to start from any."""
+        if self.warm_start:
+            pairs = zip(tasks, solutions, strict=True)
+            self._last_ = (C, [(t.index, s.coefficients[:, 0]) for t, s in pairs])
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,10 +212,9 @@ class Supports:
     def expand(self, X: Any, coefficients: Array, part: slice = slice(None)) -> Array:
         """Return K(X, rows) @ coefficients, over some of the rows."""
         rows = self.rows
+        X = support_columns(self.kernel, X, self.index)
         if is_precomputed(self.kernel):
-            X = X[:, self.index]
-            if part != slice(None):
-                X, rows = X[:, part], rows[part, part]
+            X, rows = X[:, part], rows[part, part]
         elif part != slice(None):
             rows = take_rows(self.rows, part)
         if isinstance(rows, np.ndarray) and sp.issparse(X) and not is_precomputed(self.kernel):

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.estimator import KernelEstimator
+from mercer.data.checks import checked_positive
+from mercer.estimators.callbacks import run_as_task
+from mercer.estimators.certified import gap_certificate
+from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.rows import (
     checked_classification,
     checked_rows,
@@ -20,25 +21,22 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
-from mercer.estimators.stream import learn_batch
+from mercer.estimators.stream import learn_classes
 from mercer.estimators.supports import (
-    Supports,
+    SupportVectorMachine,
     Task,
-    certificate_of,
-    checked_positive,
     margin_gram,
     solve_all,
     solver_of,
     warm_starts,
 )
 from mercer.estimators.votes import pair_scores, pairs_of, slot, tally
-from mercer.gram import is_precomputed
 from mercer.solvers import MarginProblem
 
 Array = NDArray[np.float64]
 
 
-class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
+class KernelSVC(ClassifierMixin, SupportVectorMachine):
     """Soft margin: f, b minimise C sum_i w_i max(0, 1 - y_i (f(x_i) + b)) + 1/2 ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero but for the support vectors, which
@@ -175,20 +173,20 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
         self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
         self._seen_ = len(weights)
+        self._totals_ = np.bincount(codes, copies[used], len(classes))
         self.intercept_ = np.array([s.intercept[0] for s in solutions])
         self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
         self._keep(X, used, codes, tasks, [s.coefficients[:, 0] for s in solutions])
-        if self.warm_start:
-            duals = [(t.index, s.coefficients[:, 0]) for t, s in zip(tasks, solutions, strict=True)]
-            self._last_ = (C, duals)
-        self.certificate_ = certificate_of(kernel, solutions)
+        self._keep_start(C, tasks, solutions)
+        self.certificate_ = gap_certificate(kernel, solutions)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.
 
-        Rows within the margin get the coefficient C w, as one epoch of ``"sgd"`` gives them; the
-        offset follows in steps that shrink like 1 / sqrt(rows). Only support vectors are kept.
+        Rows within the margin get the coefficient C w; the offset follows in steps that shrink
+        like 1 / sqrt(rows). Only support vectors are kept. ``class_weight="balanced"`` balances
+        all rows seen so far.
 
         Parameters
         ----------
@@ -200,7 +198,7 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             w.
         """
         C = self._checked_settings()
-        learn_batch(self, C, X, y, classes, sample_weight)
+        learn_classes(self, C, X, y, classes, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -222,16 +220,9 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         check_is_fitted(self)
         scores = self._scores(checked_rows(self, self.kernel_, X))
         if len(self.classes_) == 2:
-            return self.classes_[(scores[:, 0] > 0.0).astype(np.intp)]
-        if self.multiclass == "ovo":
-            scores = tally(scores, len(self.classes_))
-        return self.classes_[scores.argmax(axis=1)]
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The support vectors; empty for a precomputed kernel."""
-        check_is_fitted(self)
-        return np.empty((0, 0)) if is_precomputed(self.kernel_) else self._supports_.rows
+            return decided(scores[:, 0], self.classes_)
+        by_votes = self.multiclass == "ovo"
+        return decided(tally(scores, len(self.classes_)) if by_votes else scores, self.classes_)
 
     def _checked_settings(self) -> float:
         if self.multiclass not in ("ovo", "ovr"):
@@ -288,9 +279,8 @@ class KernelSVC(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         support = np.flatnonzero(A.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]
         self.dual_coef_ = A[:, support]
-        self.support_ = used[support]
         self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
-        self._supports_ = Supports.of(self.kernel_, X, self.support_)
+        self._keep_rows(X, used[support])
 
     def _scores(self, X: Any) -> Array:
         """Return f + b of every problem at checked rows."""

@@ -11,8 +11,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.estimator import KernelEstimator
+from mercer.data.checks import checked_not_negative, checked_positive
+from mercer.estimators.callbacks import run_as_task
+from mercer.estimators.certified import gap_certificate
 from mercer.estimators.rows import (
     checked_rows,
     checked_training,
@@ -20,23 +21,21 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
+from mercer.estimators.stream import learn_targets
 from mercer.estimators.supports import (
-    Supports,
+    SupportVectorMachine,
     Task,
-    certificate_of,
-    checked_positive,
     margin_gram,
     solve_all,
     solver_of,
     warm_starts,
 )
-from mercer.gram import is_precomputed
 from mercer.solvers import MarginProblem
 
 Array = NDArray[np.float64]
 
 
-class KernelSVR(CallbackSupportMixin, RegressorMixin, KernelEstimator):
+class KernelSVR(RegressorMixin, SupportVectorMachine):
     """A tube: f, b minimise C sum_i w_i max(0, |y_i - f(x_i) - b| - epsilon) + 1/2 ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero for rows within the tube, which are
@@ -137,8 +136,7 @@ class KernelSVR(CallbackSupportMixin, RegressorMixin, KernelEstimator):
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        C = checked_positive("C", self.C)
-        epsilon = checked_positive("epsilon", self.epsilon, zero=True)
+        C, epsilon = self._checked_settings()
         kernel = kernel_for(self.kernel, X)
         X, y = checked_training(self, kernel, X, y)
         y = column_or_1d(y, warn=True)
@@ -160,22 +158,38 @@ class KernelSVR(CallbackSupportMixin, RegressorMixin, KernelEstimator):
         support = np.flatnonzero(a)
         self.kernel_, self.solver_ = kernel, solver
         self.dual_coef_, self.intercept_ = a[None, support], solution.intercept
-        self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
-        self.n_iter_ = max(solution.iterations, 1)
-        self._supports_ = Supports.of(kernel, X, self.support_)
-        if self.warm_start:
-            self._last_ = (C, [(tasks[0].index, a)])
-        self.certificate_ = certificate_of(kernel, [solution])
+        self.n_support_ = np.array([len(support)], np.int32)
+        self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
+        self._keep_rows(X, used[support])
+        self._keep_start(C, tasks, [solution])
+        self.certificate_ = gap_certificate(kernel, [solution])
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows, each seen once: the stochastic solver on a stream.
+
+        A batch of rows outside of the tube is added as ``"sgd"`` would add it; the offset follows
+        the best one of every batch in steps that shrink like 1 / sqrt(rows). Only support vectors
+        are kept. A rule such as ``"median"`` is resolved on the rows of the first call.
+
+        Parameters
+        ----------
+        X, y : rows, array of shape (n,)
+            More rows and their targets.
+        sample_weight : float or array of shape (n,), optional
+            w.
+        """
+        learn_targets(self, *self._checked_settings(), X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`."""
         check_is_fitted(self)
-        X = checked_rows(self, self.kernel_, X)
-        return self._supports_.expand(X, self.dual_coef_.T)[:, 0] + self.intercept_
+        return self._values(checked_rows(self, self.kernel_, X)) + self.intercept_
 
-    @property
-    def support_vectors_(self) -> Any:
-        """The support vectors; empty for a precomputed kernel."""
-        check_is_fitted(self)
-        return np.empty((0, 0)) if is_precomputed(self.kernel_) else self._supports_.rows
+    def _checked_settings(self) -> tuple[float, float]:
+        return checked_positive("C", self.C), checked_not_negative("epsilon", self.epsilon)
+
+    def _values(self, X: Any) -> Array:
+        """Return f at checked rows."""
+        return self._supports_.expand(X, self.dual_coef_.T)[:, 0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.data.blocks import row_blocks
 from mercer.gram.gram import Gram
-from mercer.gram.operator import Array, Index, positions
+from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
 
@@ -66,6 +66,13 @@ class HeldGram(Gram):
 
     def between(self, rows: Index, columns: Index) -> Array:
         return self._matrix[np.ix_(positions(rows, len(self)), positions(columns, len(self)))]
+
+    def lower(self, dtype: Any) -> Array:
+        check_fits(self.shape, dtype, self.memory)
+        out = np.empty(self.shape, dtype)
+        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+            out[rows, : rows.stop] = self._matrix[rows, : rows.stop]
+        return out
 
     def dense(self) -> Array:
         return self._matrix

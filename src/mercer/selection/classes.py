@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
 
-from mercer.selection.scoring import takes_weights
+from mercer.selection.scoring import scorer_of, takes_weights
 from mercer.solvers.likelihood import log_probabilities, probabilities
 
 Array = NDArray[np.float64]
@@ -59,7 +58,8 @@ class ClassScores:
         scorer(estimator, X, y) of scikit-learn; by default minus the weighted mean of the log
         loss.
     is_weighted : bool
-        Whether the user gave weights, which a scorer is to have if it takes them.
+        Whether the user gave weights, of rows or of classes, which a scorer is to have if it takes
+        them.
     classes : array
         The classes in order.
     """
@@ -71,8 +71,7 @@ class ClassScores:
     @classmethod
     def of(cls, scoring: Any, is_weighted: bool, classes: NDArray[Any]) -> ClassScores:
         """Return the scores that a name or a function means."""
-        scorer = None if scoring is None else check_scoring(HeldOutClassifier(), scoring=scoring)
-        return cls(scorer, is_weighted, classes)
+        return cls(scorer_of(HeldOutClassifier(), scoring), is_weighted, classes)
 
     def __call__(self, F: Array, X: Any, codes: NDArray[np.intp], weights: Array) -> float:
         """Return the score of held-out scores at rows of these classes."""

@@ -181,7 +181,11 @@ class DecisionDisplay:
         ax.set_ylabel(self.names[1])
         if legend:
             place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-            ax.legend(handles=self.handles(), fontsize="small", frameon=False, **place)
+            handles = self.handles()
+            labels = [h.get_label() for h in handles]
+            if self.support_ is not None:
+                labels[handles.index(self.support_)] += f" ({len(self.support)})"
+            ax.legend(handles, labels, fontsize="small", frameon=False, **place)
         return self
 
     def handles(self) -> list[Any]:
@@ -239,7 +243,7 @@ class DecisionDisplay:
                 edgecolors="black",
                 linewidths=0.6 * line_width,
                 zorder=4,
-                label=f"support vectors ({len(self.support)})",
+                label="support vectors",
             )
 
 

@@ -13,13 +13,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from mercer.data.memory import gigabytes, memory_limit
+from mercer.engine.threads import one_blas_thread
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import with_points
+from mercer.estimators.routes import wants_factor
 from mercer.estimators.rows import (
     checked_classification,
     checked_weights,
@@ -42,10 +43,10 @@ Array = NDArray[np.float64]
 # Rows up to which every kernel is tried on all of them, and the size of the sample beyond.
 ROWS_FOR_KERNELS = 2000
 SAMPLE = 1500
+# Rows of a class that the sample has at least, if there are so many.
+OF_A_CLASS = 50
 # The gap to which candidates are solved: what is left out moves scores by more.
 GAP = 1e-4
-# Rows up to which a factor is quicker than an iteration.
-FEW_ROWS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +92,18 @@ class LogisticSearch:
         )
 
     def sample(self) -> LogisticSearch:
-        """Return the search on a random sample of the rows, in which every class occurs."""
+        """Return the search on a random sample of the rows, in which no class is too rare.
+
+        Of a class there are as many rows as chance gives it, but 50 if it has them and the classes
+        are not too many, so that folds do not miss it.
+        """
         order = np.random.default_rng(self.seed).permutation(len(self))
-        _, first = np.unique(self.problem.codes[order], return_index=True)
-        rest = np.delete(order, first)[: max(SAMPLE - len(first), 0)]
-        return self.on(np.sort(np.concatenate([order[first], rest])))
+        codes, classes = self.problem.codes[order], self.problem.classes
+        most = min(OF_A_CLASS, max(SAMPLE // classes, 1))
+        first = [np.flatnonzero(codes == c)[:most] for c in range(classes)]
+        kept = np.concatenate(first)
+        rest = np.delete(np.arange(len(order)), kept)[: max(SAMPLE - len(kept), 0)]
+        return self.on(np.sort(order[np.concatenate([kept, rest])]))
 
     def scored(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> list[Array]:
         """Return the scores of every kernel with its Cs, of shape (Cs, 1) each."""
@@ -103,7 +111,7 @@ class LogisticSearch:
         grams = shared_grams(kernels, self.X, self.memory, spare)
         # Threads of the BLAS wait for each other longer than small products take.
         is_small = len(self) < ROWS_FOR_THREADS
-        with threadpool_limits(1, "blas") if is_small else nullcontext():
+        with one_blas_thread() if is_small else nullcontext():
             return [self._scored(*each) for each in zip(grams, kernels, Cs, strict=True)]
 
     def _scored(self, gram: Gram, kernel: Kernel, Cs: Array) -> Array:
@@ -141,8 +149,8 @@ class LogisticSearch:
         self, gram: Gram, problem: LogisticProblem, Cs: Array
     ) -> Iterator[tuple[int, LogisticProblem, Solution]]:
         """Yield the position of every C, its problem and its solution, from small to large."""
-        is_small = len(gram) <= FEW_ROWS
-        solver = NewtonCholesky(GAP) if is_small else NewtonCG(GAP, random_state=self.seed)
+        is_exact = wants_factor(gram, problem.at(float(Cs.max())))
+        solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
         order = np.argsort(Cs)
         for i, solution in zip(order, solver.path(gram, problem, Cs[order].tolist()), strict=True):
             yield int(i), problem.at(float(Cs[i])), solution
@@ -189,11 +197,12 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     Cs : list of float, optional
         The Cs to choose from. By default 10, from 1e-2 to 1e4 over the weighted mean of k(x, x).
     cv : {"loo"}, int, splitter or list of (train, test)
-        What is held out: every row by itself, approximately; that many stratified folds, or what
-        a splitter of scikit-learn says, each fitted anew.
+        What is held out: every row by itself, approximately, as ``LeaveOneOut`` of scikit-learn
+        means too; that many stratified folds, or what another splitter says, each fitted anew.
     scoring : str or callable, optional
         A scorer of scikit-learn, called once with the left-out predictions of all rows, and with
-        their weights if it takes them. By default minus the weighted mean of the log loss.
+        their weights, those of their classes included, if it takes them. By default minus the
+        weighted mean of the log loss.
     class_weight : None, dict or "balanced"
         Factors of the weights of the classes, in fitting and in scoring.
     fit_intercept : bool
@@ -319,7 +328,8 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         if not used.all():
             index = np.flatnonzero(used)
             rows, splits = training_subset(reader, rows, index), splits.on(index)
-        scores = ClassScores.of(self.scoring, sample_weight is not None, classes)
+        is_weighted = sample_weight is not None or self.class_weight is not None
+        scores = ClassScores.of(self.scoring, is_weighted, classes)
         problem = LogisticProblem(numbers, len(classes), 1.0, weights[used], self.fit_intercept)
         seed = int(check_random_state(self.random_state).randint(2**31))
         limit = memory_limit(self.memory)

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelEstimator, KernelRidge
-from mercer.estimators.classes import class_weighted, decided, one_against_rest
+from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
 from mercer.estimators.rows import checked_classification, checked_rows, checked_weights, kernel_for
 from mercer.selection.calibration import Calibration
 from mercer.selection.grid import are_precomputed, candidates, reader_of
@@ -48,7 +48,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
     Attributes
     ----------
     classes_ : array
-        The classes in order.
+        The classes of the rows of positive weight, in order.
     kernel_ : Kernel
         k with numbers for parameters.
     alpha_ : float
@@ -117,13 +117,20 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
             chosen, a row is left out with all its weight.
         """
         reader = reader_of([kernel_for(kernel, X) for kernel in candidates(self.kernel)])
-        rows, codes, self.classes_ = checked_classification(self, reader, X, y)
+        rows, codes, classes = checked_classification(self, reader, X, y)
         copies = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(copies, self.class_weight, codes, self.classes_)
-        targets = one_against_rest(codes, len(self.classes_))
-        targets = targets[:, 0] if len(self.classes_) == 2 else targets
+        weights = class_weighted(copies, self.class_weight, codes, classes)
+        used, numbers, classes = present_classes(self, weights, codes, classes)
+        # Rows without weight have no target, but a place in the order of the rows.
+        codes = np.zeros(len(used), np.intp)
+        codes[used] = numbers
+        targets = one_against_rest(codes, len(classes))
+        targets = targets[:, 0] if len(classes) == 2 else targets
 
-        kernel, alpha = self._choice(rows, targets, weights)
+        selection = self._selection(rows, targets, weights)
+        kernel, alpha = self.kernel, self.alpha
+        if selection is not None:
+            kernel, alpha = selection.kernel_, selection.alpha_
         model = KernelRidge(
             kernel,
             alpha,
@@ -136,8 +143,9 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
             random_state=self.random_state,
             repair=self.repair,
         )
-        self.estimator_ = model.fit(rows, targets, weights)
+        model.fit(rows, targets, weights)
 
+        self.classes_, self.estimator_, self.selection_ = classes, model, selection
         self.kernel_, self.alpha_ = model.kernel_, float(alpha)
         self.dual_coef_, self.intercept_ = model.dual_coef_, model.intercept_
         self.certificate_, self.n_iter_ = model.certificate_, model.n_iter_
@@ -174,17 +182,15 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         tags.input_tags.pairwise = are_precomputed(self.kernel)
         return tags
 
-    def _choice(self, X: Any, targets: Array, weights: Array) -> tuple[Any, Any]:
-        """Return the kernel and the ridge: as given, or the best of those given."""
+    def _selection(self, X: Any, targets: Array, weights: Array) -> KernelRidgeCV | None:
+        """Return the choice among the kernels and the ridges given, or None if there is one."""
         is_one = not isinstance(self.kernel, Mapping | list | tuple | None)
         if is_one and self.alpha is not None and np.ndim(self.alpha) == 0:
-            self.selection_ = None
-            return self.kernel, self.alpha
-        self.selection_ = KernelRidgeCV(
+            return None
+        return KernelRidgeCV(
             self.kernel,
             self.alpha,
             fit_intercept=self.fit_intercept,
             memory=self.memory,
             random_state=self.random_state,
         ).choose(X, targets, weights)
-        return self.selection_.kernel_, self.selection_.alpha_

@@ -58,12 +58,7 @@ class Scores:
     @classmethod
     def of(cls, scoring: Any, per_target: bool, is_weighted: bool, is_single: bool) -> Scores:
         """Return the scores that a name or a function means."""
-        if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
-            raise ValueError(
-                f"scoring must be one scorer, by its name or as a function, got {scoring!r}"
-            )
-        scorer = None if scoring is None else check_scoring(HeldOut(), scoring=scoring)
-        return cls(scorer, per_target, is_weighted, is_single)
+        return cls(scorer_of(HeldOut(), scoring), per_target, is_weighted, is_single)
 
     def __call__(self, errors: Array, X: Any, y: Array, weights: Array) -> Array:
         """Return the scores of errors of shape (alphas, rows, targets) at rows with targets `y`.
@@ -87,6 +82,18 @@ class Scores:
     def of_losses(self, losses: Array) -> Array:
         """Return the scores of losses of shape (alphas, targets), lower of which is better."""
         return -losses if self.per_target else -losses.mean(axis=1, keepdims=True)
+
+
+def scorer_of(model: BaseEstimator, scoring: Any) -> Callable[..., float] | None:
+    """Return the scorer of a model that a name or a function means, or None for none."""
+    if scoring is None:
+        return None
+    if not (isinstance(scoring, str) or callable(scoring)):
+        raise ValueError(
+            f"scoring must be one scorer, by its name or as a function, got {scoring!r}"
+        )
+    scorer: Callable[..., float] = check_scoring(model, scoring=scoring)
+    return scorer
 
 
 def takes_weights(scorer: Any) -> bool:

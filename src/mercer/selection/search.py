@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from mercer.data.memory import gigabytes
 from mercer.engine import NotPositiveError
-from mercer.engine.threads import thread_count
+from mercer.engine.threads import one_blas_thread, thread_count
 from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.estimators.rows import training_subset
@@ -92,7 +91,7 @@ class Search:
         # Several kernels side by side keep the processors busy without waiting for each other, as
         # the threads of the BLAS do in every product, the longer the smaller it is.
         is_coarse = len(kernels) > 1 or len(self) < ROWS_FOR_THREADS
-        limit = threadpool_limits(1, "blas") if is_coarse else nullcontext()
+        limit = one_blas_thread() if is_coarse else nullcontext()
         jobs = list(zip(sources, kernels, alphas, strict=True))
         with limit:
             return in_pool(lambda job: self._scored(*job), jobs, at_once)

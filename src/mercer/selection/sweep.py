@@ -131,10 +131,8 @@ class GammaSweepDisplay:
         )
         fullest = max(self.panels, key=lambda panel: len(panel.display.handles()))
         handles = fullest.display.handles()
-        labels = [handle.get_label().split(" (")[0] for handle in handles]
         self.figure_.legend(
-            handles,
-            labels,
+            handles=handles,
             loc="outside lower center",
             ncols=len(handles),
             fontsize="small",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from mercer.engine.threads import one_blas_thread
 from mercer.gram import Gram
 
 Array = NDArray[np.float64]
@@ -144,6 +144,9 @@ class BudgetedPerceptron:
             raise ValueError(f"budget must be a whole number of at least 1 or None, got {budget!r}")
         self.gram = gram
         self.signs = signs
+        # An earlier call may have allowed more.
+        while len(basis.rows) > budget:
+            basis = basis.reduced()[0]
         self.basis = basis
         self.budget = budget
         self.start = start
@@ -197,7 +200,7 @@ class BudgetedPerceptron:
         b = self.basis
         K = np.asarray(self.gram.between(b.rows, b.rows), np.float64)
         # So small a matrix is not worth the threads of the BLAS, which wait for each other.
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             inverse = np.linalg.inv(K)
         self.basis = Basis(b.rows, (inverse + inverse.T) / 2.0, b.last, b.late, b.steps)
         self._updates = 0

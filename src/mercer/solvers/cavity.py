@@ -10,7 +10,7 @@ from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.solvers.bordered import Bordered
 from mercer.solvers.likelihood import LogisticProblem, Root
-from mercer.solvers.triangles import TwoTriangles
+from mercer.solvers.triangles import EPS, TwoTriangles
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,9 @@ def _of_two_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) ->
     ones = root[:, None][:, : int(problem.fit_intercept)]
     # diag(B) = W q, and the diagonal of the covariance is (1 - lam q) / W.
     offset = Bordered.solve(matrix, ones, F).offset_diagonal()
-    q = matrix.inverse_diagonal() - offset
+    alone = matrix.inverse_diagonal()
+    # Rounding may leave nothing of a row that alone decides the offset.
+    q = np.maximum(alone - offset, EPS * alone)
     missed = np.maximum(1.0 - ridge * q, 0.0) / (root**2 * ridge * q)
     return np.asarray(F - problem.residual(F) * missed[:, None])
 

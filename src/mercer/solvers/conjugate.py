@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from mercer.data.memory import gigabytes
+from mercer.engine.threads import one_blas_thread
 from mercer.gram import Gram, ScaledGram
 from mercer.solvers.blockcg import CurvatureError
 from mercer.solvers.bordered import Bordered, RidgeProblem, relative_norm
@@ -81,7 +81,7 @@ class ConjugateGradient:
             progress,
         )
         # Threads of the BLAS spin for a while after every call, on cores that the products want.
-        limit = threadpool_limits(1, "blas") if gram.has_own_threads else nullcontext()
+        limit = one_blas_thread() if gram.has_own_threads else nullcontext()
         with limit:
             a, b, residual, radius = self._answers(A, gram, problem, roots)
         seconds = perf_counter() - start

@@ -19,7 +19,7 @@ from mercer.solvers.triangles import TwoTriangles
 Array = NDArray[np.float64]
 
 # The first rank is this times sqrt(n), and no rank is more than this share of n.
-FIRST_RANK = 4.0
+FIRST_RANK = 2.0
 LARGEST_SHARE = 0.5
 # Steps of conjugate gradients beyond which a larger rank is tried.
 MANY_STEPS = 20

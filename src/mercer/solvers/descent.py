@@ -9,8 +9,8 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from mercer.engine.threads import one_blas_thread
 from mercer.gram import Gram, LowRankGram
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.iterated import Progress
@@ -22,7 +22,7 @@ from mercer.solvers.solution import Solution
 Array = NDArray[np.float64]
 
 # Rows below which the threads of the BLAS are not worth it.
-ROWS_FOR_THREADS = 1000
+ROWS_FOR_THREADS = 2000
 # A step ends once it leaves this share of the gap, or of the tolerance.
 SHARE, MARGIN = 0.05, 0.25
 # The decrease that a step must keep of what its slope promises, and halvings allowed.
@@ -145,7 +145,7 @@ class Descent:
         """Return the solution for a C, on the way from the last one."""
         # Threads of the BLAS wait for each other longer than small products take.
         is_small = len(self._gram) < ROWS_FOR_THREADS
-        with threadpool_limits(1, "blas") if is_small else nullcontext():
+        with one_blas_thread() if is_small else nullcontext():
             return self._solved(C)
 
     def _solved(self, C: float) -> Solution:

@@ -18,6 +18,8 @@ LONGEST = 8.0
 # Halvings of a step before it is lost in rounding.
 HALVINGS = 60
 EPS = float(np.finfo(np.float64).eps)
+# Units of rounding of the sum of the weights that the slope in an offset is left with.
+UNITS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class LogisticProblem:
         weight = float(self.weights.sum())
         at = _Offset(b, self.loss(G + b), self.residual(G + b).sum(axis=0))
         for _ in range(OFFSET_STEPS):
-            if at.size <= EPS * weight:
+            if at.size <= UNITS * EPS * weight:
                 break
             moved = self._moved(G, at)
             if moved is None:
@@ -106,9 +108,7 @@ class LogisticProblem:
 
     def _moved(self, G: Array, at: _Offset) -> _Offset | None:
         """Return the offset after a Newton step, shortened until it is better, or None."""
-        H = self.curvature(G + at.b).total()
-        # A number added to all offsets changes nothing: the shortest of all solutions is taken.
-        step = np.linalg.lstsq(H, at.gradient, rcond=len(H) * 1e-13)[0]
+        step = self._newton_step(self.curvature(G + at.b).total(), at.gradient)
         size = float(np.abs(step).max())
         if not 0.0 < size < np.inf:
             # The curvature has underflown; the loss is linear there.
@@ -121,6 +121,14 @@ class LogisticProblem:
                 return there
             step = 0.5 * step
         return None
+
+    def _newton_step(self, H: Array, gradient: Array) -> Array:
+        """Return H^-1 gradient, of shape (columns,)."""
+        if self.columns == 1:
+            with np.errstate(over="ignore", divide="ignore"):
+                return np.asarray(gradient / H[0])
+        # A number added to all offsets changes nothing: the shortest of all solutions is taken.
+        return np.asarray(np.linalg.lstsq(H, gradient, rcond=len(H) * 1e-13)[0])
 
     def _log_chances(self, F: Array) -> Array:
         """Return the logarithm of the probability of the own class of every row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,10 +22,12 @@ from mercer.solvers.likelihood import LogisticProblem
 from mercer.solvers.solution import Solution
 
 STEPS = 100
+# Rows up to which K is held in float64 beside its copy in float32, and so computed once.
+FEW_ROWS = 2000
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(ABC):
     """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 by damped Newton steps.
 
     With R R' the curvature of the losses and lam = 1 / C a step solves
@@ -106,7 +108,7 @@ class NewtonCG(Newton):
 
     The preconditioner is randomly pivoted Cholesky, one copy of K for all steps. Where it fits
     into the memory, and where rounding lets it, steps read K in float32; the gap that ends the
-    iteration is measured in float64.
+    iteration is measured in float64, for which K is held as well if the rows are few.
 
     Parameters
     ----------
@@ -128,8 +130,10 @@ class NewtonCG(Newton):
         if not isinstance(gram, ChainGram | LowRankGram):
             room = gram.memory - gram.held_bytes
             stiffest = 0.25 * problem.C * float(problem.weights.max())
-            if 6 * n**2 <= room and single_serves(gram, stiffest):
-                copy = SingleCopy(gram)
-            if copy is None and gram.held_bytes == 0 and 10 * n**2 <= room:
+            serves = single_serves(gram, stiffest)
+            is_wanted = gram.held_bytes == 0 and (n <= FEW_ROWS or not serves)
+            if is_wanted and (14 if serves else 10) * n**2 <= room:
                 gram = HeldGram(gram.dense(), gram.memory)
+            if serves and 6 * n**2 <= gram.memory - gram.held_bytes:
+                copy = SingleCopy(gram)
         return LowRankCurvature(gram, copy, self.rank, self.random_state)

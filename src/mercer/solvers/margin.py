@@ -97,6 +97,31 @@ class MarginProblem:
             least / down if down > 0 else 0.0
         )
 
+    def steepest(self, a: Array, r: Array) -> Array:
+        """Return s within the bounds that minimises r's + epsilon |s|_1, with the sum of a.
+
+        Without an offset the sum is free, and s_i is minus the slope of the loss at r_i.
+
+        Parameters
+        ----------
+        a : array of shape (n,)
+            Coefficients.
+        r : array of shape (n,)
+            The residuals f - z.
+        """
+        if not self.fit_intercept:
+            outside = np.where(r > self.epsilon, self.lower, 0.0)
+            return np.where(r < -self.epsilon, self.upper, outside)
+        # From the lower bounds upwards, the cheapest pieces first: below zero, above zero.
+        slopes = np.concatenate([r - self.epsilon, r + self.epsilon])
+        room = np.concatenate([-self.lower, self.upper])
+        order = np.argsort(slopes, kind="stable")
+        before = np.cumsum(room[order]) - room[order]
+        taken = np.empty_like(room)
+        taken[order] = np.clip(a.sum() - self.lower.sum() - before, 0.0, room[order])
+        below, above = taken.reshape(2, -1)
+        return np.asarray(self.lower + below + above)
+
     def offset(self, f: Array) -> float:
         """Return the offset at which the loss is least: where its slope in b changes sign."""
         if not self.fit_intercept:

@@ -1,4 +1,4 @@
-"""The stochastic solver of margin problems: kernelised Pegasos in small batches, averaged."""
+"""The stochastic solver of margin problems: kernelised Pegasos in small batches."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ Array = NDArray[np.float64]
 Progress = Callable[[int, float], bool | None]
 
 EPOCHS = 64
+# Steps of a batch, whose rows are computed once for all of them.
+STEPS = 4
 
 
 @dataclass(frozen=True)
 class Pegasos:
-    """Minimise 1/2 ||f||^2 + sum_i loss_i by subgradients of small batches, step 1 / t.
+    """Minimise 1/2 ||f||^2 + sum_i loss_i by subgradients of small batches of rows.
 
-    After t batches of m rows the coefficients are a = (1 / t) sum over them of (n / m) s, where
-    s_i = -loss_i'(f(x_i) + b - z_i) lies between the bounds. Every epoch goes through all rows in
-    another random order, so that its iterates average to a feasible point of the dual, which
-    proves the gap. The answer is their average over the later half of the steps; the offset is the
-    best one for the values seen last.
+    A batch moves the coefficients of its rows towards s_i, minus the subgradient of loss_i at
+    f(x_i) + b - z_i, which is one of the bounds, or zero within the tube: a_i += t (s_i - a_i).
+    Every row remembers its last step, so that t need not shrink with time as 1 / t of plain
+    Pegasos: it is as long as the dual gains by it, the same for all rows of the batch. The offset
+    b of a batch is the one that keeps the sum of the coefficients. Hence every iterate is a
+    feasible point of the dual and better than the one before, and proves the gap by itself.
 
     Parameters
     ----------
@@ -63,18 +66,17 @@ class Pegasos:
     ) -> Solution:
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,).
 
-        The parameters are those of `SMO.solve`; `start` counts as the first epoch.
+        The parameters are those of `SMO.solve`; `start` is where the coefficients begin.
         """
         began = perf_counter()
         gram = with_dense_rows(gram)
-        n = len(gram)
         deadline = np.inf if self.time_limit is None else began + self.time_limit
         epochs = EPOCHS if self.max_iter is None else self.max_iter
         state = _State(gram, problem, self.batch, np.random.default_rng(self.random_state))
         if start is not None and start.any():
-            state.begin(problem.feasible(start))
-        best = state.gap(np.zeros(n))
-        answer, reason, epoch = np.zeros(n), "", 0
+            state.a = problem.feasible(start)
+        best = state.gap(state.a)
+        answer, reason, epoch = state.a.copy(), "", 0
         try:
             while epoch < epochs and not reason:
                 state.epoch(deadline, stop)
@@ -83,7 +85,7 @@ class Pegasos:
                 is_out = perf_counter() > deadline or (stop is not None and bool(stop[0]))
                 if epoch & (epoch - 1) and epoch < epochs and not is_out:
                     continue
-                a = problem.feasible(state.take_mean())
+                a = problem.feasible(state.a)
                 gap = state.gap(a)
                 if gap.relative <= best.relative:
                     best, answer = gap, a
@@ -112,50 +114,55 @@ class Pegasos:
 
 
 class _State:
-    """The iterate a, its average, and the values of f that were seen last."""
+    """The iterate a, which every batch leaves feasible and no worse in the dual."""
 
     def __init__(
         self, gram: Gram, problem: MarginProblem, batch: int, rng: np.random.Generator
     ) -> None:
-        n = len(gram)
         self.gram, self.problem, self.rng = gram, problem, rng
-        self.batch = min(batch, n)
-        self.t = 0
-        self.a = np.zeros(n)
-        self.f = np.zeros(n)
-        self._total, self._steps = np.zeros(n), 0
-
-    def begin(self, a: Array) -> None:
-        self.a = a
-        self.t = -(-len(a) // self.batch)
-        self.f = np.asarray(self.gram @ a)
+        self.batch = min(batch, len(gram))
+        self.a = np.zeros(len(gram))
 
     def gap(self, a: Array) -> Gap:
         return self.problem.gap(a, np.asarray(self.gram @ a, np.float64))
 
-    def take_mean(self) -> Array:
-        """Return the average of the iterates since it was last taken."""
-        mean = self._total / self._steps
-        self._total, self._steps = np.zeros(len(mean)), 0
-        return np.asarray(mean)
-
     def epoch(self, deadline: float, stop: NDArray[np.uint8] | None) -> None:
         """Go through all rows once, in another order every time."""
-        p, n = self.problem, len(self.a)
+        n = len(self.a)
         order = self.rng.permutation(n)
-        offset = p.offset(self.f)
         for first in range(0, n, self.batch):
-            rows = order[first : first + self.batch]
-            used = np.flatnonzero(self.a)
-            self.f[rows] = partial_product(self.gram, rows, used, self.a[used])
-            r = self.f[rows] + offset - p.z[rows]
-            s = np.where(r < -p.epsilon, p.upper[rows], np.where(r > p.epsilon, p.lower[rows], 0.0))
-            self.t += 1
-            self.a *= 1.0 - 1.0 / self.t
-            self.a[rows] += n / (len(rows) * self.t) * s
-            self._total += self.a
-            self._steps += 1
-            if first // self.batch % 16 == 15:
-                offset = p.offset(self.f)
-                if perf_counter() > deadline or (stop is not None and stop[0]):
-                    break
+            self._visit(order[first : first + self.batch])
+            if perf_counter() > deadline or (stop is not None and stop[0]):
+                break
+
+    def _visit(self, rows: NDArray[np.intp]) -> None:
+        """Move the coefficients of a batch towards its subgradients."""
+        p, used = self.problem.on(rows), np.flatnonzero(self.a)
+        K = np.asarray(self.gram.between(rows, rows), np.float64)
+        r = partial_product(self.gram, rows, used, self.a[used]) - p.z
+        self.a[rows] = moved(p, K, self.a[rows], r)
+
+
+def moved(problem: MarginProblem, K: Array, a: Array, r: Array) -> Array:
+    """Return the coefficients of a batch after a few steps towards its subgradients.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+        The problem of the batch.
+    K : array of shape (m, m)
+        Its Gram matrix.
+    a : array of shape (m,)
+        Its coefficients.
+    r : array of shape (m,)
+        The residuals f - z, to which all rows add.
+    """
+    for _ in range(STEPS):
+        d = problem.steepest(a, r) - a
+        Kd = K @ d
+        gain = -float(d @ r) - problem.epsilon * float((np.abs(a + d) - np.abs(a)).sum())
+        if gain <= 0.0:
+            break
+        length = min(1.0, gain / max(float(d @ Kd), np.finfo(float).tiny))
+        a, r = a + length * d, r + length * Kd
+    return a

@@ -12,7 +12,7 @@ from mercer.solvers.likelihood import Root
 
 Array = NDArray[np.float64]
 
-MOST_STEPS = 300
+MOST_STEPS = 2000
 # Offsets that the curvature does not tell apart, beside the one that it knows best.
 DEPENDENT = 1e-12
 

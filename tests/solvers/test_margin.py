@@ -1,0 +1,35 @@
+"""Margin problems: what their dual says of a step."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import linprog
+
+from mercer.solvers import MarginProblem
+
+M = 12
+
+
+def problems(rng, fit_intercept):
+    costs = rng.uniform(0.5, 2.0, size=M)
+    signs = np.where(np.arange(M) % 3 == 0, 1.0, -1.0)
+    yield MarginProblem.classification(signs, costs, fit_intercept)
+    yield MarginProblem.regression(rng.normal(size=M), costs, 0.3, fit_intercept)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_steepest_point_is_the_least_of_a_linear_programme(rng, fit_intercept):
+    for problem in problems(rng, fit_intercept):
+        a = problem.feasible(rng.normal(size=M))
+        r = rng.normal(size=M)
+        s = problem.steepest(a, r)
+        assert (problem.lower <= s).all()
+        assert (s <= problem.upper).all()
+        # s = up - down, both not negative, with |s| = up + down.
+        e = problem.epsilon
+        sums = {"A_eq": [np.repeat([1.0, -1.0], M)], "b_eq": [a.sum()]} if fit_intercept else {}
+        limits = [*((0.0, u) for u in problem.upper), *((0.0, -v) for v in problem.lower)]
+        least = linprog(np.concatenate([r + e, e - r]), bounds=limits, **sums).fun
+        assert_allclose(r @ s + e * np.abs(s).sum(), least, atol=1e-9)
+        if fit_intercept:
+            assert_allclose(s.sum(), a.sum(), atol=1e-12)
