@@ -9,11 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.engine import chain_twin, numpy_tiles
-from mercer.engine.chain_twin import LARGEST
+from mercer.engine.chain_twin import LARGEST, Shares, shares_at
 from mercer.engine.choose import engine
 from mercer.engine.threads import in_threads, thread_count
 
-__all__ = ["LARGEST", "Network", "Rows", "interpolate", "multiply_decays", "multiply_lengths"]
+__all__ = [
+    "LARGEST",
+    "Network",
+    "Rows",
+    "Shares",
+    "core",
+    "interpolate",
+    "multiply_decays",
+    "multiply_lengths",
+    "shares_at",
+]
 
 Array = NDArray[np.float64]
 
@@ -75,7 +85,7 @@ class Network:
             1 / alpha; infinite for interpolation.
         """
         f, a = np.empty_like(y), np.empty_like(y)
-        b = _core().chain_solve(
+        b = core().chain_solve(
             self.links, self.ground, self.weights, y, per_alpha, self.earth, f, a
         )
         return f, a, b
@@ -101,7 +111,7 @@ class Network:
         sums = np.empty(len(per_alpha))
 
         def run(group: slice) -> None:
-            _core().chain_held_out(
+            core().chain_held_out(
                 self.links,
                 self.ground,
                 self.weights,
@@ -126,7 +136,7 @@ class Network:
         squares, traces = np.empty(len(per_alpha)), np.empty(len(per_alpha))
 
         def run(group: slice) -> None:
-            _core().chain_generalised(
+            core().chain_generalised(
                 self.links,
                 self.ground,
                 self.weights,
@@ -147,14 +157,14 @@ class Network:
 def multiply_decays(decays: Array, V: Array) -> Array:
     """Return K V for K_ij = the product of the decays between i and j, of shape (m, targets)."""
     out = np.empty(V.shape)
-    _core().chain_multiply_decays(decays, np.ascontiguousarray(V), out)
+    core().chain_multiply_decays(decays, np.ascontiguousarray(V), out)
     return out
 
 
 def multiply_lengths(lengths: Array, V: Array) -> Array:
     """Return K V for K_ij = the sum of the lengths up to the lesser of i and j."""
     out = np.empty(V.shape)
-    _core().chain_multiply_lengths(lengths, np.ascontiguousarray(V), out)
+    core().chain_multiply_lengths(lengths, np.ascontiguousarray(V), out)
     return out
 
 
@@ -183,7 +193,7 @@ def interpolate(knots: Array, values: Array, length_scale: float, root: float, x
     size = max(POSITIONS, -(-len(x) // thread_count()))
 
     def run(part: slice) -> None:
-        _core().chain_interpolate(knots, values, length_scale, root, x[part], out[part])
+        core().chain_interpolate(knots, values, length_scale, root, x[part], out[part])
 
     in_threads(run, [slice(k, k + size) for k in range(0, len(x), size)])
     if order is None:
@@ -197,7 +207,7 @@ def _groups(ridges: int) -> list[slice]:
     return [slice(k, k + LANES) for k in range(0, ridges, LANES)]
 
 
-def _core() -> Any:
+def core() -> Any:
     """Return the native core, or the twin where the NumPy engine runs."""
     if engine() is numpy_tiles:
         return chain_twin
