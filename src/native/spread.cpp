@@ -1,19 +1,14 @@
 // What the data leave open on a line: the inverse of a chain's matrix, by passes along its knots and
 // with positive terms only, and how much every target counts at a position between two of them.
-#include <nanobind/ndarray.h>
 
 #include <cstdint>
 
+#include "arrays.hpp"
 #include "module.hpp"
 
 namespace nb = nanobind;
 
 namespace {
-
-using Index = std::ptrdiff_t;
-template <class T> using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = Vector<const double>;
 
 // Below this a product fades into numbers that are slow, and that nobody needs.
 constexpr double least = 1e-290;

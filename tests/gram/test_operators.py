@@ -13,6 +13,7 @@ from mercer.gram import (
     ScaledGram,
     StreamedGram,
     cross_gram,
+    partial_product,
 )
 from mercer.gram.dense import HeldGram
 from mercer.kernels import Gaussian, Linear, Precomputed
@@ -257,14 +258,14 @@ def test_a_gram_gives_entries_and_sums_between_some_rows_and_columns(
     expected = K[rows][:, columns]
     assert_allclose(gram.between(rows, columns), expected, rtol=1e-12, atol=1e-14)
     V = np.random.default_rng(2).normal(size=(expected.shape[1], 2))
-    assert_allclose(gram.weighted(rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
+    assert_allclose(partial_product(gram, rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
 
 
 def test_entries_of_a_finished_matrix_may_be_streamed():
     K = KERNEL(rows_of())
     gram = StreamedGram(2.0 * Precomputed(), K)
     assert_allclose(gram.between([3, 1], [5, 2, 9]), 2.0 * K[[3, 1]][:, [5, 2, 9]])
-    assert_allclose(gram.weighted([3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])
+    assert_allclose(partial_product(gram, [3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])
 
 
 def test_a_shift_reaches_the_diagonal_in_any_order_of_memory():

@@ -109,23 +109,7 @@ class Network:
             Where to write e; it is not kept otherwise.
         """
         sums = np.empty(len(per_alpha))
-
-        def run(group: slice) -> None:
-            core().chain_held_out(
-                self.links,
-                self.ground,
-                self.weights,
-                y,
-                per_alpha[group],
-                self.earth,
-                rows.starts,
-                rows.weights,
-                steps,
-                sums[group],
-                None if residuals is None else residuals[group],
-            )
-
-        in_threads(run, _groups(len(per_alpha)))
+        self._swept(core().chain_held_out, y, steps, rows, per_alpha, sums, residuals)
         return sums
 
     def generalised(self, y: Array, steps: Array, rows: Rows, per_alpha: Array) -> Array:
@@ -134,9 +118,23 @@ class Network:
         The parameters are those of `held_out`.
         """
         squares, traces = np.empty(len(per_alpha)), np.empty(len(per_alpha))
+        self._swept(core().chain_generalised, y, steps, rows, per_alpha, squares, traces)
+        return squares / traces**2
+
+    def _swept(
+        self,
+        routine: Any,
+        y: Array,
+        steps: Array,
+        rows: Rows,
+        per_alpha: Array,
+        first: Array,
+        second: Array | None,
+    ) -> None:
+        """Write both results of a routine that sweeps the chain for a group of ridges at a time."""
 
         def run(group: slice) -> None:
-            core().chain_generalised(
+            routine(
                 self.links,
                 self.ground,
                 self.weights,
@@ -146,12 +144,11 @@ class Network:
                 rows.starts,
                 rows.weights,
                 steps,
-                squares[group],
-                traces[group],
+                first[group],
+                None if second is None else second[group],
             )
 
         in_threads(run, _groups(len(per_alpha)))
-        return squares / traces**2
 
 
 def multiply_decays(decays: Array, V: Array) -> Array:

@@ -67,14 +67,6 @@ class Gram(Operator):
             return self.rows(across)[:, down].T
         return self.rows(down)[:, across]
 
-    def weighted(self, rows: Index, columns: Index, V: Array) -> Array:
-        """Return at some rows i the sums over some columns j of K_ij V_j, of shape (rows, p)."""
-        chosen = positions(rows, len(self))
-        out = np.empty((len(chosen), V.shape[1]))
-        for some in row_blocks((len(chosen), len(V)), ENTRIES_AT_A_TIME):
-            out[some] = self.between(chosen[some], columns) @ V
-        return out
-
     @cached_property
     def entry_seconds(self) -> float:
         """The time that an entry takes in a product, the best rate of more and more rows."""

@@ -76,19 +76,15 @@ class StreamedGram(Gram):
     def between(self, rows: Index, columns: Index) -> Array:
         if self._is_finished:
             return super().between(rows, columns)
-        return evaluate(self.kernel.program, self._taken(rows), self._taken(columns))
-
-    def weighted(self, rows: Index, columns: Index, V: Array) -> Array:
-        if self._is_finished:
-            return super().weighted(rows, columns, V)
-        return apply(self.kernel.program, self._taken(rows), self._taken(columns), V)
+        return evaluate(self.kernel.program, self.taken(rows), self.taken(columns))
 
     @property
     def _is_finished(self) -> bool:
         """Whether the rows are those of a finished matrix, which have all columns."""
         return any(isinstance(i, Opaque) and i.whole for i in self.kernel.program.inputs)
 
-    def _taken(self, index: Index) -> Any:
+    def taken(self, index: Index) -> Any:
+        """Return some of the rows `X`."""
         # A slice of an array is no copy.
         return take_rows(self.X, index if isinstance(index, slice) else positions(index, len(self)))
 
