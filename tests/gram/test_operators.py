@@ -15,6 +15,7 @@ from mercer.gram import (
     cross_gram,
     partial_product,
 )
+from mercer.gram import gram as gram_file
 from mercer.gram.dense import HeldGram
 from mercer.kernels import Gaussian, Linear, Precomputed
 
@@ -275,3 +276,16 @@ def test_a_shift_reaches_the_diagonal_in_any_order_of_memory():
 
     gram = Columns(np.ones((3, 3)), 10**6)
     assert_allclose(gram.shifted(2.0).dense().diagonal(), 3.0)
+
+
+def test_how_long_an_entry_takes_is_not_how_long_all_columns_take_to_be_read():
+    gram = StreamedGram(Gaussian(), np.zeros((50_000, 2)))
+    assert gram.timed(slice(0, 1)) < 5000
+    assert gram.timed(slice(0, 2000)) == 2000**2
+
+
+def test_one_moment_in_which_the_machine_was_busy_does_not_make_entries_dear(monkeypatch):
+    # Twenty milliseconds for the first row, then a microsecond for every four times as many.
+    clock = iter(np.cumsum([0.0, 0.02, 0.0] + [1e-6, 0.0] * 50))
+    monkeypatch.setattr(gram_file, "perf_counter", lambda: next(clock))
+    assert StreamedGram(Gaussian(), rows_of(n=2000)).entry_seconds < 1e-9

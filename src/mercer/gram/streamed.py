@@ -19,6 +19,8 @@ from mercer.kernels import Kernel
 
 # Entries computed at a time before they are rounded: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
+# Columns that the first rows are compared with to see how long an entry takes.
+TIMED_COLUMNS = 1024
 
 
 class StreamedGram(Gram):
@@ -69,9 +71,12 @@ class StreamedGram(Gram):
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.seen)
 
     def timed(self, some: slice) -> int:
-        chosen = take_rows(self.X, some)
-        apply(self.kernel.program, chosen, self.X, np.ones(len(self)))
-        return n_rows(chosen) * len(self)
+        chosen, others = take_rows(self.X, some), self.X
+        if not self._is_finished:
+            # A few rows with all others would tell how long these take to be read.
+            others = take_rows(self.X, slice(0, max(n_rows(chosen), TIMED_COLUMNS)))
+        apply(self.kernel.program, chosen, others, np.ones(n_rows(others)))
+        return n_rows(chosen) * n_rows(others)
 
     def between(self, rows: Index, columns: Index) -> Array:
         if self._is_finished:
