@@ -13,9 +13,9 @@ from mercer.gram import (
     ScaledGram,
     StreamedGram,
     cross_gram,
+    gram as gram_file,
     partial_product,
 )
-from mercer.gram import gram as gram_file
 from mercer.gram.dense import HeldGram
 from mercer.kernels import Gaussian, Linear, Precomputed
 

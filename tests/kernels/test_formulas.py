@@ -85,9 +85,7 @@ def test_median_is_resolved_on_the_rows_that_the_part_sees(points):
 
 
 def test_a_median_distance_that_overflows_is_refused_with_the_largest_entry():
-    with pytest.raises(
-        ValueError, match=r"overflow, with entries up to 3e\+200; scale the columns"
-    ):
+    with pytest.raises(ValueError, match=r"overflow, with entries up to 3e\+200; scale the"):
         Gaussian("median").resolved(np.array([[1e200], [-3e200], [2e200]]))
 
 
