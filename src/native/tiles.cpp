@@ -30,34 +30,10 @@ template <class T> void put(const T* values, Index count, T* out, const Job& job
     for (; j < count; ++j) out[j] = values[j];
 }
 
-// The entries of two rows of a square in turn, first those of their first halves.
-template <class V> inline void interleave(const V& a, const V& b, V& first, V& last) {
-    if constexpr (strip_rows == 8) {
-        first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-        last = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-    } else {
-        first = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-        last = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    }
-}
-
-// mirror[column][row] from strip[row][column], a square at a time: after as many perfect shuffles
-// of its rows as a row has halves of halves, it is transposed.
+// mirror[column][row] from strip[row][column].
 template <class T> void transpose(const T* strip, Index stride, T* mirror, Index mirror_stride) {
-    constexpr int half = strip_rows / 2;
-    typedef T V __attribute__((vector_size(strip_rows * sizeof(T))));
-    for (Index j = 0; j < stride; j += strip_rows) {
-        V rows[strip_rows], dealt[strip_rows];
-        for (int r = 0; r < strip_rows; ++r)
-            __builtin_memcpy(&rows[r], strip + r * stride + j, sizeof(V));
-        for (int length = strip_rows; length > 1; length /= 2) {
-            for (int r = 0; r < half; ++r)
-                interleave(rows[r], rows[r + half], dealt[2 * r], dealt[2 * r + 1]);
-            for (int r = 0; r < strip_rows; ++r) rows[r] = dealt[r];
-        }
-        for (int c = 0; c < strip_rows; ++c)
-            __builtin_memcpy(mirror + (j + c) * mirror_stride, &rows[c], sizeof(V));
-    }
+    for (Index j = 0; j < stride; j += strip_rows)
+        turn(strip + j, stride, mirror + j * mirror_stride, mirror_stride);
 }
 
 // Blocks on the diagonal are halved down to this many rows, so that little is computed twice.
