@@ -13,7 +13,7 @@ from mercer.gram import (
     ScaledGram,
     StreamedGram,
     cross_gram,
-    gram as gram_file,
+    in_single,
     partial_product,
 )
 from mercer.gram.dense import HeldGram
@@ -260,6 +260,9 @@ def test_a_gram_gives_entries_and_sums_between_some_rows_and_columns(
     assert_allclose(gram.between(rows, columns), expected, rtol=1e-12, atol=1e-14)
     V = np.random.default_rng(2).normal(size=(expected.shape[1], 2))
     assert_allclose(partial_product(gram, rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
+    single = in_single(gram)
+    assert single.between(rows, columns).dtype == np.float32
+    assert_allclose(single.between(rows, columns), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_entries_of_a_finished_matrix_may_be_streamed():
@@ -287,5 +290,5 @@ def test_how_long_an_entry_takes_is_not_how_long_all_columns_take_to_be_read():
 def test_one_moment_in_which_the_machine_was_busy_does_not_make_entries_dear(monkeypatch):
     # Twenty milliseconds for the first row, then a microsecond for every four times as many.
     clock = iter(np.cumsum([0.0, 0.02, 0.0] + [1e-6, 0.0] * 50))
-    monkeypatch.setattr(gram_file, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr("mercer.gram.gram.perf_counter", lambda: next(clock))
     assert StreamedGram(Gaussian(), rows_of(n=2000)).entry_seconds < 1e-9

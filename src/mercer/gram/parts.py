@@ -87,6 +87,9 @@ class RoundedGram(WrappedGram):
     def rows(self, index: Index) -> Array:
         return self.gram.rows(index).astype(np.float32)
 
+    def between(self, rows: Index, columns: Index) -> Array:
+        return self.gram.between(rows, columns).astype(np.float32)
+
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         out = np.empty(self.shape, np.float32)
