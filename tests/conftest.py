@@ -1,5 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine disproves no property.
+settings.register_profile("mercer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mercer")
 
 
 @pytest.fixture

@@ -146,6 +146,7 @@ NB_MODULE(_native, m) {
     m.def("multiply", &multiply);
     bind_chain(m);
     bind_line(m);
+    bind_spread(m);
     bind_band(m);
     bind_perceptron(m);
     bind_sequences(m);

@@ -1,7 +1,6 @@
 // Ridge regression on a line as an electric network: a chain of knots, each tied to its neighbours
 // by links, to the ground, and to its target by w / alpha. All that is added, multiplied or divided
 // is positive but for the targets, so that no ridge, gap or weight costs digits.
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -11,16 +10,12 @@
 #include <optional>
 #include <vector>
 
+#include "arrays.hpp"
 #include "module.hpp"
 
 namespace nb = nanobind;
 
 namespace {
-
-using Index = std::ptrdiff_t;
-template <class T> using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = Vector<const double>;
 
 // Conductances are kept below this, so that ratios of them never meet infinity over infinity.
 constexpr double largest = 1e200;

@@ -1,18 +1,14 @@
 // Functions and Gram matrices on a line, by passes along its knots: products and interpolation.
-#include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "arrays.hpp"
 #include "module.hpp"
 
 namespace nb = nanobind;
 
 namespace {
-
-using Index = std::ptrdiff_t;
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Below this a denominator has lost digits to underflow.
 constexpr double least = 1e-290;

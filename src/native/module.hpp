@@ -9,3 +9,4 @@ void bind_band(nanobind::module_& m);
 void bind_perceptron(nanobind::module_& m);
 void bind_sequences(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
+void bind_spread(nanobind::module_& m);

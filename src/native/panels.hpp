@@ -58,23 +58,51 @@ inline void finish_streams() {
 #endif
 }
 
+// The entries of two rows of a square in turn, first those of their first halves.
+template <class V> inline void interleave(const V& a, const V& b, V& first, V& last) {
+    if constexpr (strip_rows == 8) {
+        first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+        last = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    } else {
+        first = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+        last = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    }
+}
+
+// Transpose a square of `strip_rows` rows: it takes as many perfect shuffles of them as a row has
+// halves of halves.
+template <class T> inline void turn(const T* from, Index stride, T* to, Index to_stride) {
+    constexpr int half = strip_rows / 2;
+    typedef T V __attribute__((vector_size(strip_rows * sizeof(T))));
+    V rows[strip_rows], dealt[strip_rows];
+    for (int r = 0; r < strip_rows; ++r) __builtin_memcpy(&rows[r], from + r * stride, sizeof(V));
+    for (int length = strip_rows; length > 1; length /= 2) {
+        for (int r = 0; r < half; ++r)
+            interleave(rows[r], rows[r + half], dealt[2 * r], dealt[2 * r + 1]);
+        for (int r = 0; r < strip_rows; ++r) rows[r] = dealt[r];
+    }
+    for (int c = 0; c < strip_rows; ++c) __builtin_memcpy(to + c * to_stride, &rows[c], sizeof(V));
+}
+
 // Pack `count` rows from `begin` as panel[column][row], the row index padded to `stride` by zeros.
 template <class T>
 void pack(const mercer::Matrix& m, Index begin, Index count, Index width, const double* centre,
           T* panel, Index stride) {
     const T* rows = static_cast<const T*>(m.data) + begin * m.row;
-    constexpr Index step = 16;  // few enough rows and columns at a time to stay in the first cache
-    for (Index k0 = 0; k0 < width; k0 += step) {
-        const Index k1 = k0 + step < width ? k0 + step : width;
-        for (Index i = 0; i < count; ++i) {
-            const T* row = rows + i * m.row;
-            for (Index k = k0; k < k1; ++k) {
-                const T value = row[k * m.column];
-                panel[k * stride + i] = centre ? static_cast<T>(value - centre[k]) : value;
-            }
-        }
-        for (Index k = k0; k < k1; ++k)
-            for (Index i = count; i < stride; ++i) panel[k * stride + i] = T(0);
+    // Whole squares where a row lies in one piece, the rest entry by entry.
+    const Index squares = m.column == 1 ? count / strip_rows * strip_rows : 0;
+    const Index across = width / strip_rows * strip_rows;
+    for (Index i = 0; i < squares; i += strip_rows)
+        for (Index k = 0; k < across; k += strip_rows)
+            turn(rows + i * m.row + k, m.row, panel + k * stride + i, stride);
+    for (Index i = 0; i < count; ++i)
+        for (Index k = i < squares ? across : 0; k < width; ++k)
+            panel[k * stride + i] = rows[i * m.row + k * m.column];
+    for (Index k = 0; k < width; ++k) {
+        T* column = panel + k * stride;
+        if (centre)
+            for (Index i = 0; i < count; ++i) column[i] = static_cast<T>(column[i] - centre[k]);
+        for (Index i = count; i < stride; ++i) column[i] = T(0);
     }
 }
 

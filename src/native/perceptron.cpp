@@ -1,16 +1,14 @@
 // The perceptron's walk along the rows of a Gram matrix, which no two threads can share.
-#include <nanobind/ndarray.h>
 
 #include <cstdint>
 
+#include "arrays.hpp"
 #include "module.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
-using Index = std::ptrdiff_t;
-template <class T> using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Gram = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
 // One problem: what its rows are and what has been learned about them.

@@ -30,51 +30,24 @@ template <class T> void put(const T* values, Index count, T* out, const Job& job
     for (; j < count; ++j) out[j] = values[j];
 }
 
-// mirror[column][row] from strip[row][column], a block of fixed size at a time.
-template <class T>
-void transpose(const T* strip, Index stride, T* mirror, Index mirror_stride) {
-    constexpr int step = Simd<T>::lanes;
-    for (Index j = 0; j < stride; j += step) {
-        const T* from = strip + j;
-        T* to = mirror + j * mirror_stride;
-        for (int c = 0; c < step; ++c)
-            for (int r = 0; r < strip_rows; ++r) to[c * mirror_stride + r] = from[r * stride + c];
-    }
+// mirror[column][row] from strip[row][column].
+template <class T> void transpose(const T* strip, Index stride, T* mirror, Index mirror_stride) {
+    for (Index j = 0; j < stride; j += strip_rows)
+        turn(strip + j, stride, mirror + j * mirror_stride, mirror_stride);
 }
 
-#if defined(__AVX512F__)
-// Eight rows of floats, eight columns at a time, by shuffles in registers.
-inline void transpose(const float* strip, Index stride, float* mirror, Index mirror_stride) {
-    static_assert(strip_rows == 8);
-    for (Index j = 0; j < stride; j += 8) {
-        __m256 row[8], pair[8], quad[8];
-        for (int r = 0; r < 8; ++r) row[r] = _mm256_loadu_ps(strip + r * stride + j);
-        for (int r = 0; r < 8; r += 2) {
-            pair[r] = _mm256_unpacklo_ps(row[r], row[r + 1]);
-            pair[r + 1] = _mm256_unpackhi_ps(row[r], row[r + 1]);
-        }
-        for (int r = 0; r < 8; r += 4)
-            for (int c = 0; c < 2; ++c) {
-                quad[r + 2 * c] = _mm256_shuffle_ps(pair[r + c], pair[r + c + 2], 0x44);
-                quad[r + 2 * c + 1] = _mm256_shuffle_ps(pair[r + c], pair[r + c + 2], 0xee);
-            }
-        float* to = mirror + j * mirror_stride;
-        for (int c = 0; c < 4; ++c) {
-            _mm256_storeu_ps(to + c * mirror_stride,
-                             _mm256_permute2f128_ps(quad[c], quad[c + 4], 0x20));
-            _mm256_storeu_ps(to + (c + 4) * mirror_stride,
-                             _mm256_permute2f128_ps(quad[c], quad[c + 4], 0x31));
-        }
-    }
-}
-#endif
+// Blocks on the diagonal are halved down to this many rows, so that little is computed twice.
+constexpr Index diagonal_rows = 64;
+// A gathered tile has rows of some lines more than it needs: at a power of two apart they would all
+// fall into the same few places of the cache.
+template <class T> constexpr Index gap = 64 / static_cast<Index>(sizeof(T));
 
-template <class T> void fill_tile(const Job& job, const Tile& tile, void* memory) {
+// A tile, and if asked for its mirror image, gathered in cache and then written in whole runs.
+template <class T> void fill_plain(const Job& job, const Tile& tile, void* memory) {
     Scratch<T> scratch{static_cast<char*>(memory)};
     Runner<T> run(job, tile, padded_columns<T>(tile), scratch);
     const Index n = tile.column_end - tile.column_begin, m = tile.row_end - tile.row_begin;
-    // The mirrored tile is gathered in cache and then written in whole runs.
-    const Index height = (m + strip_rows - 1) / strip_rows * strip_rows;
+    const Index height = (m + strip_rows - 1) / strip_rows * strip_rows + gap<T>;
     T* mirror = tile.mirror ? scratch.template cut<T>(height * run.stride) : nullptr;
     T* out = static_cast<T*>(job.out);
     for (Index i = tile.row_begin; i < tile.row_end; i += strip_rows) {
@@ -89,14 +62,45 @@ template <class T> void fill_tile(const Job& job, const Tile& tile, void* memory
         for (Index j = 0; j < n; ++j)
             put(mirror + j * height, m,
                 out + (tile.column_begin + j) * job.out_row + tile.row_begin * job.out_column, job);
-    finish_streams();
-    // On the diagonal both halves were computed, some strips by products and some by differences;
-    // the upper half counts, so that the matrix is symmetric to the last bit.
+}
+
+// A tile on the diagonal. Of a small one both halves are computed, some strips by products and some
+// by differences; the upper half counts, so that the matrix is symmetric to the last bit.
+template <class T> void fill_diagonal(const Job& job, Index begin, Index end, void* memory) {
+    const Index n = end - begin;
+    if (n > diagonal_rows) {
+        const Index blocks = (n + diagonal_rows - 1) / diagonal_rows;
+        const Index middle = begin + blocks / 2 * diagonal_rows;
+        fill_diagonal<T>(job, begin, middle, memory);
+        fill_diagonal<T>(job, middle, end, memory);
+        fill_plain<T>(job, {begin, middle, middle, end, true}, memory);
+        return;
+    }
+    const Tile tile{begin, end, begin, end, false};
+    Scratch<T> scratch{static_cast<char*>(memory)};
+    Runner<T> run(job, tile, padded_columns<T>(tile), scratch);
+    T block[diagonal_rows * diagonal_rows];
+    for (Index i = 0; i < n; i += strip_rows) {
+        const Index count = n - i < strip_rows ? n - i : strip_rows;
+        const T* strip = run.strip(begin + i, count);
+        for (Index r = 0; r < count; ++r)
+            __builtin_memcpy(block + (i + r) * diagonal_rows, strip + r * run.stride,
+                             static_cast<std::size_t>(n) * sizeof(T));
+    }
+    for (Index i = 0; i < n; ++i) {
+        T* row = block + i * diagonal_rows;
+        for (Index j = 0; j < i; ++j) row[j] = block[j * diagonal_rows + i];
+        put(row, n,
+            static_cast<T*>(job.out) + (begin + i) * job.out_row + begin * job.out_column, job);
+    }
+}
+
+template <class T> void fill_tile(const Job& job, const Tile& tile, void* memory) {
     if (job.symmetric && !tile.mirror)
-        for (Index i = tile.row_begin; i < tile.row_end; ++i)
-            for (Index j = tile.column_begin; j < i; ++j)
-                out[i * job.out_row + j * job.out_column] =
-                    out[j * job.out_row + i * job.out_column];
+        fill_diagonal<T>(job, tile.row_begin, tile.row_end, memory);
+    else
+        fill_plain<T>(job, tile, memory);
+    finish_streams();
 }
 
 // Sum of the lanes, in a fixed order.
@@ -158,7 +162,7 @@ template <class T> Index bytes(const Job& job) {
     const Index stride = panel_columns<T>(job), width = widest<T>(job);
     Index entries = (job.n_slots + 2) * strip_rows * stride + 2 * width * strip_rows;
     entries += job.n_panels * (2 * width + 1) * stride + job.n_leaves * width + 4 * stride;
-    entries += 2 * job.width * stride + (job.symmetric ? stride * stride : 0);
+    entries += 2 * job.width * stride + (job.symmetric ? stride * (stride + gap<T>) : 0);
     const Index pieces = 20 + 4 * (job.n_panels + job.n_leaves);
     return entries * static_cast<Index>(sizeof(T)) + pieces * 64 +
            (job.n_panels * 3 + job.n_leaves * 2) * 64;

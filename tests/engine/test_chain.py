@@ -140,3 +140,19 @@ def test_positions_in_any_order_are_interpolated_alike(rng):
     x = rng.normal(size=5000)
     one_by_one = [chain.interpolate(knots, values, 0.2, np.inf, x[[i]])[0] for i in range(5000)]
     assert_array_equal(chain.interpolate(knots, values, 0.2, np.inf, x), one_by_one)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 200])
+@pytest.mark.parametrize("spread", [0.0, 6.0])
+def test_the_native_spread_equals_the_twins(rng, n, spread):
+    links, ground, w, _ = network_of(rng, n, spread)
+    knots, parts = rng.permutation(n).astype(np.int64), []
+    for core in (native, chain_twin):
+        total, rise, left, right = np.empty(n), np.empty(n), np.empty(n - 1), np.empty(n - 1)
+        core.chain_spread(links, ground, w, total, left, right, rise)
+        here, there, share = 1.0 / total[knots], 0.5 / total[knots], rise[knots]
+        out = np.empty((n, n))
+        core.chain_influence(w, left, right, rise, knots, here, there, share, out)
+        parts.append((total, left, right, rise, out))
+    for mine, twins in zip(*parts, strict=True):
+        assert_allclose(mine, twins, rtol=1e-12)

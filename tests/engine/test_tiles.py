@@ -121,6 +121,19 @@ def test_a_gram_matrix_is_symmetric_to_the_last_bit(name, width, rng):
     assert_array_equal(K, K.T)
 
 
+@pytest.mark.parametrize("level", available_levels())
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_gram_matrices_of_every_size_hold_the_entries_of_the_twin(level, dtype, rng, monkeypatch):
+    monkeypatch.setenv("MERCER_CPU", level)
+    program = compile_expression(FORMULAS["gaussian"])
+    for n in (1, 7, 63, 64, 65, 127, 128, 129, 193, 255, 257, 511, 513, 650, 1100):
+        X = rng.normal(size=(n, 3)).astype(dtype)
+        K = by_native(bind(program, X))
+        exact = by_twin(bind(program, X.astype(np.float64)))
+        assert_allclose(K, exact, rtol=1e-5 if dtype == np.float32 else 2e-13)
+        assert_array_equal(K, K.T)
+
+
 def test_any_strides_are_read_and_written(rng):
     big = rng.normal(size=(400, 60))
     program = compile_expression(SMOOTH)

@@ -150,3 +150,33 @@ def test_it_needs_no_memory_for_a_matrix(rng):
     x = rng.uniform(size=(20_000, 1))
     model = KernelRidge(Sobolev(), memory="1MB").fit(x, np.sin(9.0 * x[:, 0]))
     assert model.score(x, np.sin(9.0 * x[:, 0])) > 0.99
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_intervals_are_those_of_refits_without_every_row(X, y, kernel, fit_intercept, rng):
+    X, y, weights = X[:25], y[:25], rng.uniform(0.1, 2.0, size=25)
+    new = rng.uniform(0.0, 9.0, size=(12, 1))
+    model = KernelRidge(kernel, 0.1, fit_intercept=fit_intercept).fit(X, y, weights)
+    ends = []
+    for i in range(25):
+        rest = np.delete(np.arange(25), i)
+        one = KernelRidge(model.kernel_, 0.1, fit_intercept=fit_intercept, solver="cholesky")
+        one.fit(X[rest], y[rest], weights[rest])
+        e = abs(y[i] - one.predict(X[[i]]))
+        ends.append(one.predict(new) + np.array([-e, e]))
+    lower, upper = np.sort(np.array(ends), axis=0).transpose(1, 0, 2)
+    found = model.predict_interval(new, coverage=0.8)
+    assert_allclose(found[0], lower[5 - 1], rtol=1e-8)
+    assert_allclose(found[1], upper[21 - 1], rtol=1e-8)
+
+
+def test_deviations_and_intervals_need_no_memory_for_a_matrix(rng):
+    x = rng.uniform(size=(20_000, 1))
+    model = KernelRidge(Exponential(), 0.1, memory="1MB").fit(x, np.sin(9.0 * x[:, 0]))
+    few = KernelRidge(Exponential(), 0.1).fit(x[:200], np.sin(9.0 * x[:200, 0]))
+    _, deviation = model.predict(x[:7], return_std=True)
+    assert (deviation < few.predict(x[:7], return_std=True)[1]).all()
+    lower, upper = model.predict_interval(x[:7])
+    assert (lower < model.predict(x[:7])).all()
+    assert (upper > model.predict(x[:7])).all()

@@ -13,6 +13,8 @@ from mercer.gram import (
     ScaledGram,
     StreamedGram,
     cross_gram,
+    in_single,
+    partial_product,
 )
 from mercer.gram.dense import HeldGram
 from mercer.kernels import Gaussian, Linear, Precomputed
@@ -257,14 +259,17 @@ def test_a_gram_gives_entries_and_sums_between_some_rows_and_columns(
     expected = K[rows][:, columns]
     assert_allclose(gram.between(rows, columns), expected, rtol=1e-12, atol=1e-14)
     V = np.random.default_rng(2).normal(size=(expected.shape[1], 2))
-    assert_allclose(gram.weighted(rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
+    assert_allclose(partial_product(gram, rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
+    single = in_single(gram)
+    assert single.between(rows, columns).dtype == np.float32
+    assert_allclose(single.between(rows, columns), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_entries_of_a_finished_matrix_may_be_streamed():
     K = KERNEL(rows_of())
     gram = StreamedGram(2.0 * Precomputed(), K)
     assert_allclose(gram.between([3, 1], [5, 2, 9]), 2.0 * K[[3, 1]][:, [5, 2, 9]])
-    assert_allclose(gram.weighted([3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])
+    assert_allclose(partial_product(gram, [3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])
 
 
 def test_a_shift_reaches_the_diagonal_in_any_order_of_memory():
@@ -282,3 +287,16 @@ def test_the_lower_triangle_of_a_held_matrix_is_that_of_the_streamed_one(dtype):
     held, streamed = DenseGram(KERNEL, X).lower(dtype), StreamedGram(KERNEL, X).lower(dtype)
     assert held.dtype == dtype
     assert_allclose(np.tril(held), np.tril(streamed), rtol=4 * np.finfo(dtype).eps)
+
+
+def test_how_long_an_entry_takes_is_not_how_long_all_columns_take_to_be_read():
+    gram = StreamedGram(Gaussian(), np.zeros((50_000, 2)))
+    assert gram.timed(slice(0, 1)) < 5000
+    assert gram.timed(slice(0, 2000)) == 2000**2
+
+
+def test_one_moment_in_which_the_machine_was_busy_does_not_make_entries_dear(monkeypatch):
+    # Twenty milliseconds for the first row, then a microsecond for every four times as many.
+    clock = iter(np.cumsum([0.0, 0.02, 0.0] + [1e-6, 0.0] * 50))
+    monkeypatch.setattr("mercer.gram.gram.perf_counter", lambda: next(clock))
+    assert StreamedGram(Gaussian(), rows_of(n=2000)).entry_seconds < 1e-9

@@ -84,6 +84,11 @@ def test_median_is_resolved_on_the_rows_that_the_part_sees(points):
     assert kernel.terms[0].kernel == Gaussian("median").resolved(X[:, :1])
 
 
+def test_a_median_distance_that_overflows_is_refused_with_the_largest_entry():
+    with pytest.raises(ValueError, match=r"overflow, with entries up to 3e\+200; scale the"):
+        Gaussian("median").resolved(np.array([[1e200], [-3e200], [2e200]]))
+
+
 def test_median_of_equal_rows_is_one():
     assert Gaussian("median").resolved(np.ones((4, 2))) == Gaussian(1.0)
 

@@ -38,3 +38,4 @@ def test_it_prints_in_one_line():
     )
     assert "NOT within 1.0e-06" in str(certificate(1e-3))
     assert str(certificate(radius=np.inf)).endswith("; no bound")
+    assert repr(certificate()) == str(certificate())

@@ -73,6 +73,26 @@ def chain_interpolate(
     x: NDArray[Any],
     out: NDArray[Any],
 ) -> None: ...
+def chain_spread(
+    links: NDArray[Any],
+    ground: NDArray[Any],
+    w: NDArray[Any],
+    total: NDArray[Any],
+    left: NDArray[Any],
+    right: NDArray[Any],
+    rise: NDArray[Any],
+) -> None: ...
+def chain_influence(
+    w: NDArray[Any],
+    left: NDArray[Any],
+    right: NDArray[Any],
+    level: NDArray[Any],
+    knots: NDArray[Any],
+    here: NDArray[Any],
+    there: NDArray[Any],
+    share: NDArray[Any],
+    out: NDArray[Any],
+) -> None: ...
 
 band_width: int
 

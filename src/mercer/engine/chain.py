@@ -9,11 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.engine import chain_twin, numpy_tiles
-from mercer.engine.chain_twin import LARGEST
+from mercer.engine.chain_twin import LARGEST, Shares, shares_at
 from mercer.engine.choose import engine
 from mercer.engine.threads import in_threads, thread_count
 
-__all__ = ["LARGEST", "Network", "Rows", "interpolate", "multiply_decays", "multiply_lengths"]
+__all__ = [
+    "LARGEST",
+    "Network",
+    "Rows",
+    "Shares",
+    "core",
+    "interpolate",
+    "multiply_decays",
+    "multiply_lengths",
+    "shares_at",
+]
 
 Array = NDArray[np.float64]
 
@@ -75,7 +85,7 @@ class Network:
             1 / alpha; infinite for interpolation.
         """
         f, a = np.empty_like(y), np.empty_like(y)
-        b = _core().chain_solve(
+        b = core().chain_solve(
             self.links, self.ground, self.weights, y, per_alpha, self.earth, f, a
         )
         return f, a, b
@@ -99,23 +109,7 @@ class Network:
             Where to write e; it is not kept otherwise.
         """
         sums = np.empty(len(per_alpha))
-
-        def run(group: slice) -> None:
-            _core().chain_held_out(
-                self.links,
-                self.ground,
-                self.weights,
-                y,
-                per_alpha[group],
-                self.earth,
-                rows.starts,
-                rows.weights,
-                steps,
-                sums[group],
-                None if residuals is None else residuals[group],
-            )
-
-        in_threads(run, _groups(len(per_alpha)))
+        self._swept(core().chain_held_out, y, steps, rows, per_alpha, sums, residuals)
         return sums
 
     def generalised(self, y: Array, steps: Array, rows: Rows, per_alpha: Array) -> Array:
@@ -124,9 +118,23 @@ class Network:
         The parameters are those of `held_out`.
         """
         squares, traces = np.empty(len(per_alpha)), np.empty(len(per_alpha))
+        self._swept(core().chain_generalised, y, steps, rows, per_alpha, squares, traces)
+        return squares / traces**2
+
+    def _swept(
+        self,
+        routine: Any,
+        y: Array,
+        steps: Array,
+        rows: Rows,
+        per_alpha: Array,
+        first: Array,
+        second: Array | None,
+    ) -> None:
+        """Write both results of a routine that sweeps the chain for a group of ridges at a time."""
 
         def run(group: slice) -> None:
-            _core().chain_generalised(
+            routine(
                 self.links,
                 self.ground,
                 self.weights,
@@ -136,25 +144,24 @@ class Network:
                 rows.starts,
                 rows.weights,
                 steps,
-                squares[group],
-                traces[group],
+                first[group],
+                None if second is None else second[group],
             )
 
         in_threads(run, _groups(len(per_alpha)))
-        return squares / traces**2
 
 
 def multiply_decays(decays: Array, V: Array) -> Array:
     """Return K V for K_ij = the product of the decays between i and j, of shape (m, targets)."""
     out = np.empty(V.shape)
-    _core().chain_multiply_decays(decays, np.ascontiguousarray(V), out)
+    core().chain_multiply_decays(decays, np.ascontiguousarray(V), out)
     return out
 
 
 def multiply_lengths(lengths: Array, V: Array) -> Array:
     """Return K V for K_ij = the sum of the lengths up to the lesser of i and j."""
     out = np.empty(V.shape)
-    _core().chain_multiply_lengths(lengths, np.ascontiguousarray(V), out)
+    core().chain_multiply_lengths(lengths, np.ascontiguousarray(V), out)
     return out
 
 
@@ -183,7 +190,7 @@ def interpolate(knots: Array, values: Array, length_scale: float, root: float, x
     size = max(POSITIONS, -(-len(x) // thread_count()))
 
     def run(part: slice) -> None:
-        _core().chain_interpolate(knots, values, length_scale, root, x[part], out[part])
+        core().chain_interpolate(knots, values, length_scale, root, x[part], out[part])
 
     in_threads(run, [slice(k, k + size) for k in range(0, len(x), size)])
     if order is None:
@@ -197,7 +204,7 @@ def _groups(ridges: int) -> list[slice]:
     return [slice(k, k + LANES) for k in range(0, ridges, LANES)]
 
 
-def _core() -> Any:
+def core() -> Any:
     """Return the native core, or the twin where the NumPy engine runs."""
     if engine() is numpy_tiles:
         return chain_twin

@@ -36,7 +36,7 @@ def chain_solve(
     a: Array,
 ) -> float:
     """Write f and a at the knots, and return the offset b."""
-    w = _conductances(weights, np.array([per_alpha]))
+    w = conductances(weights, np.array([per_alpha]))
     sides = _sides(links, ground, w, y)
     h, t = ground[:, None], y[:, None]
     total = w + h + sides.data + sides.ground
@@ -106,7 +106,7 @@ def _left_out(
     of the second are a_i and B_ii.
     """
     links, ground, weights, y, per_alpha, earth = network
-    w = _conductances(weights, per_alpha)
+    w = conductances(weights, per_alpha)
     sides = _sides(links, ground, w, y)
     h, t = ground[:, None], y[:, None]
     total = w + h + sides.data + sides.ground
@@ -117,8 +117,8 @@ def _left_out(
     if starts is None:
         return missed, beside - w * leaving, w, total
     knot = np.repeat(np.arange(len(y)), np.diff(starts))
-    own = _conductances(row_weights, per_alpha)
-    others = _conductances(weights[knot] - row_weights, per_alpha)
+    own = conductances(row_weights, per_alpha)
+    others = conductances(weights[knot] - row_weights, per_alpha)
     missed, beside, total, leaving = (v[knot] for v in (missed, beside, total, leaving))
     return row_steps[:, None] * total + missed, others + beside - own * leaving, own, total
 
@@ -141,35 +141,106 @@ def chain_interpolate(
     knots: Array, values: Array, length_scale: float, root: float, x: Array, out: Array
 ) -> None:
     """Write the values at x of what is straight, or bent by the length scale, between knots."""
+    s = shares_at(knots, length_scale, root, x)
+    out[:] = s.first[:, None] * values[s.left] + s.second[:, None] * values[s.right]
+
+
+class Shares(NamedTuple):
+    """What f is at positions between or beside two knots: first f_left + second f_right + noise."""
+
+    left: NDArray[np.intp]  # the knot before a position, or the first
+    right: NDArray[np.intp]  # the knot behind it, or the last
+    first: Array
+    second: Array
+    rest: Array  # 1 - first - second, to the last digit
+    noise: Array  # the variance of f there where it is known at the knots
+
+
+@np.errstate(all="ignore")
+def shares_at(knots: Array, length_scale: float, root: float, x: Array) -> Shares:
+    """Return how the values at x follow from those at their neighbours, and how far they do not."""
     last = len(knots) - 1
     found = np.searchsorted(knots, x, side="right") - 1
     left, right = np.clip(found, 0, last), np.clip(found + 1, 0, last)
     u, v = x - knots[left], knots[right] - x
-    first, second = _straight(u, v) if np.isinf(length_scale) else _bent(u, v, length_scale)
-    fading = np.exp(-np.abs(u) / length_scale)
-    before = 1.0 + u / root if np.isinf(length_scale) else fading
-    first = np.where(found < 0, before, np.where(found == last, fading, first))
-    second = np.where((found < 0) | (found == last), 0.0, second)
-    out[:] = first[:, None] * values[left] + second[:, None] * values[right]
+    is_straight = np.isinf(length_scale)
+    between = _straight(u, v) if is_straight else _bent(u, v, length_scale)
+    fade = np.expm1(-np.abs(u) / length_scale)
+    beyond = 1.0 + fade, np.zeros_like(x), -fade, np.abs(u) if is_straight else -fade * (2.0 + fade)
+    before = beyond
+    if is_straight:
+        before = 1.0 + u / root, np.zeros_like(x), -u / root, -u * (1.0 + u / root)
+    parts = zip(before, beyond, between, strict=True)
+    return Shares(
+        left,
+        right,
+        *(np.where(found < 0, b, np.where(found == last, e, m)) for b, e, m in parts),
+    )
 
 
-def _straight(u: Array, v: Array) -> tuple[Array, Array]:
-    return v / (u + v), u / (u + v)
+def _straight(u: Array, v: Array) -> tuple[Array, ...]:
+    """Return both shares, what is missing from one, and the variance of a Brownian bridge."""
+    return v / (u + v), u / (u + v), np.zeros_like(u), u * (v / (u + v))
 
 
-def _bent(u: Array, v: Array, length_scale: float) -> tuple[Array, Array]:
-    """Return sinh(v / l) and sinh(u / l) over sinh((u + v) / l), without large exponentials."""
+def _bent(u: Array, v: Array, length_scale: float) -> tuple[Array, ...]:
+    """Return sinh(v / l) and sinh(u / l) over sinh((u + v) / l), without large exponentials.
+
+    And what is missing from one, and the variance of the bridge.
+    """
     p, q = np.expm1(-u / length_scale), np.expm1(-v / length_scale)
     a, b = -p * (2.0 + p), -q * (2.0 + q)
     total = a + b * (1.0 + p) ** 2
-    first, second = (1.0 + p) * b / total, (1.0 + q) * a / total
+    rest = p * q / (1.0 + (1.0 + p) * (1.0 + q))
+    bent = (1.0 + p) * b / total, (1.0 + q) * a / total, rest, a * (b / total)
     # Below that, digits were lost to underflow, and the curve is as good as straight.
     is_tiny = ~(total > LEAST)
-    straight = _straight(u, v)
-    return np.where(is_tiny, straight[0], first), np.where(is_tiny, straight[1], second)
+    first, second, rest, noise = _straight(u, v)
+    straight = first, second, rest, 2.0 / length_scale * noise
+    return tuple(np.where(is_tiny, s, b) for s, b in zip(straight, bent, strict=True))
 
 
-def _conductances(weights: Array, per_alpha: Array) -> Array:
+def chain_spread(
+    links: Array, ground: Array, w: Array, total: Array, left: Array, right: Array, rise: Array
+) -> None:
+    """Write 1 / C_ii, the ratios of C along the chain both ways, and C ground."""
+    before, ratios = _passed(links, ground, w)
+    behind, back = _passed(links[::-1], ground[::-1], w[::-1])
+    total[:] = w + ground + before[0] + behind[0, ::-1]
+    rise[:] = (ground + before[1] + behind[1, ::-1]) / total
+    left[:], right[:] = ratios, back[::-1]
+
+
+def _passed(links: Array, ground: Array, w: Array) -> tuple[Array, Array]:
+    """Return conductance and part to the ground of what lies before knots, and t of each link."""
+    (link, earthed), ratios = sides = np.zeros((2, len(w))), np.empty(len(links))
+    for i, g in enumerate(links):
+        own = w[i] + ground[i] + link[i]
+        t = ratios[i] = g / (g + own)
+        link[i + 1], earthed[i + 1] = t * own, t * (ground[i] + earthed[i])
+    return sides
+
+
+def chain_influence(
+    w: Array,
+    left: Array,
+    right: Array,
+    level: Array,
+    knots: NDArray[np.int64],
+    here: Array,
+    there: Array,
+    share: Array,
+    out: Array,
+) -> None:
+    """Write w_j (C_xj + share level_j) for positions x beside knots, of shape (rows, m)."""
+    for r, i in enumerate(knots):
+        out[r, : i + 1] = np.cumprod(np.append(here[r], left[:i][::-1]))[::-1]
+        out[r, i + 1 :] = np.cumprod(np.append(there[r], right[i + 1 :]))[: len(w) - i - 1]
+    out += share[:, None] * level
+    out *= w
+
+
+def conductances(weights: Array, per_alpha: Array) -> Array:
     """Return min(w / alpha, LARGEST), of shape (knots, ridges)."""
     w = weights[:, None] * per_alpha
     return np.minimum(np.where(weights[:, None] > 0.0, w, 0.0), LARGEST)

@@ -44,17 +44,6 @@ class Reserve:
         weakref.finalize(owner, self._return, block).atexit = False
         return owner.reshape(shape)
 
-    def clear(self) -> None:
-        """Give all idle blocks back to the system."""
-        with self._lock:
-            self._idle.clear()
-
-    @property
-    def idle_bytes(self) -> int:
-        """The size of the blocks that wait."""
-        with self._lock:
-            return sum(len(block) for block in self._idle)
-
     def _taken(self, size: int) -> mmap.mmap | None:
         with self._lock:
             fits = [b for b in self._idle if size <= len(b) <= size / (1.0 - SLACK) + PAGE]

@@ -22,6 +22,7 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.solvers import RidgeProblem
+from mercer.solvers.chain_path import ChainSmoother
 from mercer.solvers.closed import Smoother, jackknife_plus, leave_one_out, smoothers
 from mercer.solvers.feature_path import FeatureSmoother
 
@@ -37,9 +38,9 @@ CACHES = ("_residual_cache", "_smoother_cache")
 class RidgePosterior(KernelEstimator):
     """Held-out predictions, intervals and standard deviations of a fitted kernel ridge.
 
-    They come in closed form from one more factorisation of the training Gram matrix, or of the
-    explicit features if there the fit was found, which is not repeated for further calls and not
-    part of a saved model.
+    They come in closed form from one more factorisation of the training Gram matrix, of the
+    explicit features if there the fit was found, or along the chain of points on a line, which is
+    not repeated for further calls and not part of a saved model.
     """
 
     memory: Any
@@ -55,7 +56,7 @@ class RidgePosterior(KernelEstimator):
     _interpolant_: Interpolant | None
     _is_repaired_: bool
     _residual_cache: Array
-    _smoother_cache: list[Smoother | FeatureSmoother]
+    _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -111,6 +112,9 @@ class RidgePosterior(KernelEstimator):
         deviation = np.empty((n_rows(X), self._problem_.y.shape[1]))
         prior = self.kernel_.diagonal(X)
         for smoother in self._smoothers():
+            if isinstance(smoother, ChainSmoother):
+                deviation[:, smoother.targets] = np.sqrt(smoother.variance(X))[:, None]
+                continue
             for rows, k in self._blocks(X, smoother):
                 variance = smoother.variance(k, prior[rows])
                 deviation[rows, smoother.targets] = np.sqrt(variance)[:, None]
@@ -152,11 +156,13 @@ class RidgePosterior(KernelEstimator):
             return self._smoother_cache
         return found
 
-    def _blocks(self, X: Any, smoother: Smoother | FeatureSmoother) -> Any:
-        """Yield what a smoother takes for some of the rows `X`: features, or the columns k_x."""
+    def _blocks(self, X: Any, smoother: Smoother | ChainSmoother | FeatureSmoother) -> Any:
+        """Yield what a smoother takes for some of the rows `X`: these, features, or columns k_x."""
         for rows in row_blocks((n_rows(X), len(self._problem_.y)), ENTRIES_AT_A_TIME):
             some = take_rows(X, rows)
-            if isinstance(smoother, FeatureSmoother):
+            if isinstance(smoother, ChainSmoother):
+                yield rows, some
+            elif isinstance(smoother, FeatureSmoother):
                 yield rows, features_at(self.kernel_, some, self.theta_columns_)
             else:
                 K = cross_gram(self.kernel_, some, self.X_fit_).dense()

@@ -133,10 +133,7 @@ class ChainGram(StreamedGram):
     def on(self, rows: NDArray[np.intp]) -> ChainGram:
         """Return the Gram matrix of some of the rows."""
         X = self.at(rows)
-        column = self.line.column(X)
-        if column is None:
-            raise ValueError("the kernel reads one column, and these rows have several")
-        return ChainGram(self.kernel, self.line, X, column, self.memory)
+        return ChainGram(self.kernel, self.line, X, self.line.only_column(X), self.memory)
 
     def interpolant(self, f: Vector, level: Any = 0.0) -> Interpolant:
         """Return the function of the kernel's space that is f + level at the knots.
@@ -148,9 +145,26 @@ class ChainGram(StreamedGram):
         level : array of shape (targets,)
             The share of the constant, the same everywhere.
         """
-        root = self.root if self.is_rooted else np.inf
-        knots = self.knots.positions
+        knots, root = self.knots.positions, self._root_or_none
         return Interpolant(self.line, knots, np.ascontiguousarray(f), np.asarray(level), root)
+
+    def shares(self, X: Any, is_adrift: bool) -> chain.Shares:
+        """Return how f at the rows `X` follows from f at the knots.
+
+        Parameters
+        ----------
+        X : rows
+            Where to go.
+        is_adrift : bool
+            Whether the ground of a rooted chain is as if it were not there.
+        """
+        root = np.inf if is_adrift else self._root_or_none
+        x = self.line.positions(X)
+        return chain.shares_at(self.knots.positions, self.line.length_scale, root, x)
+
+    @property
+    def _root_or_none(self) -> float:
+        return self.root if self.is_rooted else np.inf
 
 
 def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
@@ -209,10 +223,7 @@ class Interpolant:
 
     def __call__(self, X: Any) -> Vector:
         """Return the values at the rows `X`, of shape (rows, targets)."""
-        column = self.line.column(X)
-        if column is None:
-            raise ValueError("the kernel reads one column, and these rows have several")
-        x = np.ascontiguousarray(column, np.float64)
+        x = self.line.positions(X)
         f = chain.interpolate(self.knots, self.values, self.line.length_scale, self.root, x)
         if self.level.any():
             f += self.level

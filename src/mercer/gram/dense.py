@@ -65,7 +65,10 @@ class HeldGram(Gram):
         return self._matrix[positions(index, len(self))]
 
     def between(self, rows: Index, columns: Index) -> Array:
-        return self._matrix[np.ix_(positions(rows, len(self)), positions(columns, len(self)))]
+        down = positions(rows, len(self))
+        if isinstance(columns, slice):
+            return self._matrix[down][:, columns]
+        return self._matrix[np.ix_(down, positions(columns, len(self)))]
 
     def lower(self, dtype: Any) -> Array:
         check_fits(self.shape, dtype, self.memory)

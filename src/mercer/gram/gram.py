@@ -14,8 +14,9 @@ from mercer.gram.operator import Array, Index, Operator, check_fits, positions
 
 # Entries computed at a time before they are rounded: 32 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 22
-# Seconds of work that tell how long an entry takes.
-LONG_ENOUGH = 2e-3
+# Seconds of work that tell how long an entry takes, unless the machine was busy with other things:
+# they count the second time, or if they are so many that this is unlikely.
+LONG_ENOUGH, LONG = 2e-3, 5e-2
 
 
 class Gram(Operator):
@@ -67,25 +68,18 @@ class Gram(Operator):
             return self.rows(across)[:, down].T
         return self.rows(down)[:, across]
 
-    def weighted(self, rows: Index, columns: Index, V: Array) -> Array:
-        """Return at some rows i the sums over some columns j of K_ij V_j, of shape (rows, p)."""
-        chosen = positions(rows, len(self))
-        out = np.empty((len(chosen), V.shape[1]))
-        for some in row_blocks((len(chosen), len(V)), ENTRIES_AT_A_TIME):
-            out[some] = self.between(chosen[some], columns) @ V
-        return out
-
     @cached_property
     def entry_seconds(self) -> float:
         """The time that an entry takes in a product, the best rate of more and more rows."""
-        best, rows = np.inf, 1
+        best, rows, long = np.inf, 1, 0
         while True:
             start = perf_counter()
             entries = self.timed(slice(0, min(rows, len(self))))
             taken = perf_counter() - start
             best = min(best, taken / entries)
+            long += taken > LONG_ENOUGH
             # Entries that Python computes are dear: one row of them tells enough.
-            if taken > LONG_ENOUGH or rows >= len(self):
+            if long == 2 or taken > LONG or rows >= len(self):
                 return float(best)
             rows *= 4
 

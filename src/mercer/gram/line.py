@@ -63,6 +63,17 @@ class Line:
             check_not_negative(matrix, NON_NEGATIVE["minimum"])
         return (matrix.toarray() if sp.issparse(matrix) else matrix)[:, 0]
 
+    def only_column(self, X: Any) -> NDArray[Any]:
+        """Return the column of the rows `X` that k0 reads, or refuse rows with several."""
+        column = self.column(X)
+        if column is None:
+            raise ValueError("the kernel reads one column, and these rows have several")
+        return column
+
+    def positions(self, X: Any) -> NDArray[np.float64]:
+        """Return where the rows `X` lie on the line."""
+        return np.ascontiguousarray(self.only_column(X), np.float64)
+
 
 def line_of(kernel: Kernel) -> Line | None:
     """Return the kernel as a multiple of k0 plus a constant, if it is one."""

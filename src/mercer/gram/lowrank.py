@@ -45,6 +45,10 @@ class LowRankGram(Gram):
     def rows(self, index: Index) -> Array:
         return _filled(self.F[positions(index, len(self))] @ self.F.T)
 
+    def between(self, rows: Index, columns: Index) -> Array:
+        down, across = positions(rows, len(self)), positions(columns, len(self))
+        return _filled(self.F[down] @ self.F[across].T)
+
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         return _filled(self.F @ self.F.T)

@@ -12,7 +12,7 @@ from mercer.data.columns import take_rows
 from mercer.engine import apply
 from mercer.gram.copied import ChosenGram, CopiedGram
 from mercer.gram.dense import HeldGram
-from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram
+from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram, WrappedGram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.gram.streamed import StreamedGram, is_precomputed
 
@@ -55,14 +55,14 @@ class PartOfGram(Gram):
         return self.gram.diagonal()[self.index]
 
     def rows(self, index: Index) -> Array:
-        return self.gram.rows(self.index[positions(index, len(self))])[:, self.index]
+        return self.gram.between(self.index[positions(index, len(self))], self.index)
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         return self.rows(slice(None))
 
 
-class RoundedGram(Gram):
+class RoundedGram(WrappedGram):
     """K with entries that are rounded to float32 as they are handed out.
 
     Parameters
@@ -71,17 +71,14 @@ class RoundedGram(Gram):
         K in float64.
     """
 
-    def __init__(self, gram: Gram) -> None:
-        self.gram = gram
-        self.memory = gram.memory
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.gram.shape
-
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float32)
+
+    @property
+    def held_bytes(self) -> int:
+        # What is held are not these entries: `dense` makes them anew.
+        return 0
 
     def product(self, V: Array) -> Array:
         return self.gram.product(V)
@@ -91,6 +88,9 @@ class RoundedGram(Gram):
 
     def rows(self, index: Index) -> Array:
         return self.gram.rows(index).astype(np.float32)
+
+    def between(self, rows: Index, columns: Index) -> Array:
+        return self.gram.between(rows, columns).astype(np.float32)
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
@@ -148,20 +148,29 @@ def dense_rows(X: Any, memory: int) -> Any:
     return X.toarray() if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1] else X
 
 
-def partial_product(gram: Gram, rows: Array | None, columns: Array, V: Array) -> Array:
-    """Return K[rows, columns] V, of all rows if they are None."""
+def partial_product(gram: Gram, rows: Index | None, columns: Index, V: Array) -> Array:
+    """Return the sums over some columns j of K_ij V_j at some rows i, or at all if they are None.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    rows, columns : index
+        Which; the same object for both takes half of the work.
+    V : array of shape (columns,) or (columns, p)
+        The factors.
+    """
     if isinstance(gram, CopiedGram):
         return partial_product(gram.gram, rows, columns, V)
+    down = slice(None) if rows is None else rows
     if _is_plain(gram):
-        X = gram.X if rows is None else take_rows(gram.X, rows)
-        if rows is columns:
-            return apply(gram.kernel.program, X, None, V)
-        return apply(gram.kernel.program, X, take_rows(gram.X, columns), V)
-    n = len(gram) if rows is None else len(rows)
+        others = None if rows is columns else gram.taken(columns)
+        return apply(gram.kernel.program, gram.taken(down), others, V)
+    across = positions(columns, len(gram))
+    n = len(positions(down, len(gram)))
     out = np.zeros((n, *V.shape[1:]))
-    for block in row_blocks((len(columns), len(gram)), ENTRIES_AT_A_TIME):
-        entries = gram.rows(columns[block])
-        out += (entries if rows is None else entries[:, rows]).T @ V[block]
+    for block in row_blocks((len(across), n), ENTRIES_AT_A_TIME):
+        out += gram.between(across[block], down).T @ V[block]
     return out
 
 

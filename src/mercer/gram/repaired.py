@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer.data.blocks import row_blocks
-from mercer.gram.gram import Gram
+from mercer.gram.gram import Gram, WrappedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, Index, check_fits, positions
 
@@ -19,7 +19,7 @@ FACTORS = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
 ENTRIES_AT_A_TIME = 1 << 20
 
 
-class RepairedGram(Gram):
+class RepairedGram(WrappedGram):
     """K + F F', which has no negative eigenvalues left.
 
     Parameters
@@ -31,13 +31,8 @@ class RepairedGram(Gram):
     """
 
     def __init__(self, gram: Gram, F: Array) -> None:
-        self.gram = gram
+        super().__init__(gram)
         self.added = LowRankGram(F, gram.memory)
-        self.memory = gram.memory
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.gram.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:

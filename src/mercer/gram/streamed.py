@@ -18,6 +18,8 @@ from mercer.kernels import Kernel, Precomputed
 
 # Entries computed at a time before they are rounded: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
+# Columns that the first rows are compared with to see how long an entry takes.
+TIMED_COLUMNS = 1024
 
 
 class StreamedGram(Gram):
@@ -68,21 +70,20 @@ class StreamedGram(Gram):
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.seen)
 
     def timed(self, some: slice) -> int:
-        chosen = take_rows(self.X, some)
-        apply(self.kernel.program, chosen, self.X, np.ones(len(self)))
-        return n_rows(chosen) * len(self)
+        chosen, others = take_rows(self.X, some), self.X
+        if not is_precomputed(self.kernel):
+            # A few rows with all others would tell how long these take to be read.
+            others = take_rows(self.X, slice(0, max(n_rows(chosen), TIMED_COLUMNS)))
+        apply(self.kernel.program, chosen, others, np.ones(n_rows(others)))
+        return n_rows(chosen) * n_rows(others)
 
     def between(self, rows: Index, columns: Index) -> Array:
         if is_precomputed(self.kernel):
             return super().between(rows, columns)
-        return evaluate(self.kernel.program, self._taken(rows), self._taken(columns))
+        return evaluate(self.kernel.program, self.taken(rows), self.taken(columns))
 
-    def weighted(self, rows: Index, columns: Index, V: Array) -> Array:
-        if is_precomputed(self.kernel):
-            return super().weighted(rows, columns, V)
-        return apply(self.kernel.program, self._taken(rows), self._taken(columns), V)
-
-    def _taken(self, index: Index) -> Any:
+    def taken(self, index: Index) -> Any:
+        """Return some of the rows `X`."""
         # A slice of an array is no copy.
         return take_rows(self.X, index if isinstance(index, slice) else positions(index, len(self)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, Field, field, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -114,13 +114,17 @@ def function(default: Any = MISSING) -> Any:
 def check_fields(value: Any) -> None:
     """Replace the fields of a dataclass that declare a domain by plain values, or say why not."""
     for f in fields(value):
-        if "domain" not in f.metadata:
-            continue
-        given = getattr(value, f.name)
-        try:
-            object.__setattr__(value, f.name, f.metadata["domain"](given))
-        except ValueError as error:
-            raise ValueError(f"{type(value).__name__}: {f.name} {error}, got {given!r}") from None
+        object.__setattr__(value, f.name, checked(type(value), f, getattr(value, f.name)))
+
+
+def checked(kind: type, parameter: Field[Any], given: Any) -> Any:
+    """Return what was given for a parameter of a class as a plain value, or say why not."""
+    if "domain" not in parameter.metadata:
+        return given
+    try:
+        return parameter.metadata["domain"](given)
+    except ValueError as error:
+        raise ValueError(f"{kind.__name__}: {parameter.name} {error}, got {given!r}") from None
 
 
 def check_positive(name: str, value: Any) -> float:

@@ -41,4 +41,14 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     distances = evaluate(compile_expression(formula), X)
     pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
     apart = pairs[pairs > 0.0]
-    return float(np.median(apart)) if apart.size else 1.0
+    median = float(np.median(apart)) if apart.size else 1.0
+    if not np.isfinite(median):
+        raise ValueError(
+            "the squares of distances between rows overflow, with entries up to "
+            f"{_largest(X):.3g}; scale the columns or give a length_scale"
+        )
+    return median
+
+
+def _largest(X: Any) -> float:
+    return float(max(abs(X.max()), abs(X.min())))

@@ -68,7 +68,8 @@ def _shortened(text: str, length: int) -> str:
 def suggestion(word: str, words: Iterable[str]) -> str:
     """Return the end of a sentence: the word that was meant, or all there are."""
     known = sorted(words)
-    close = difflib.get_close_matches(word, known, 1)
+    lower = {name.lower(): name for name in known}
+    close = [lower[w] for w in difflib.get_close_matches(word.lower(), lower, 1)]
     return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known) or 'none'}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from typing import Any, NamedTuple
 
 from mercer.kernels import (
@@ -16,6 +16,7 @@ from mercer.kernels import (
     stationary,
     words,
 )
+from mercer.kernels.domains import checked
 from mercer.kernels.kernel import Compound, Constant, Kernel, Product, Scaled, Sum
 from mercer.kernels.maps import InputMap, Standardize
 from mercer.kernels.printing import snake_case
@@ -150,23 +151,37 @@ def call(name: Token, kind: type[Kernel] | type[InputMap], arguments: list[Argum
     if other is not None:
         if len(given) > 1:
             raise fault(name, f"{other} stands for all parameters; give it alone")
-        return build(name, lambda: alternatives[other](given[other]))
+        value, at, _ = given[other]
+        return build(at, lambda: alternatives[other](value))._replace(token=name)
     missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in given]
     if missing:
         raise fault(name, f"it needs {' and '.join(missing)}, as in {name.text}({missing[0]}=...)")
-    return build(name, lambda: kind(**given))
+    # Of several arguments the one that is refused is pointed at.
+    for f in fields(kind):
+        if f.name in given:
+            _check(f, kind, given[f.name])
+    return build(name, lambda: kind(**{p: operand.value for p, operand in given.items()}))
+
+
+def _check(parameter: Field[Any], kind: type, operand: Operand) -> None:
+    try:
+        checked(kind, parameter, operand.value)
+    except ValueError as error:
+        raise fault(operand.token, str(error)) from None
 
 
 def call_method(operand: Operand, name: Token, arguments: list[Argument]) -> Operand:
     """Return the kernel that a method other than ``on`` makes of a kernel."""
     given = _by_name(name, METHODS[name.text], arguments)
-    if name.text == "after" and not isinstance(given.get("g"), InputMap):
+    values = {p: argument.value for p, argument in given.items()}
+    if name.text == "after" and not isinstance(values.get("g"), InputMap):
         raise fault(name, FUNCTIONS_REFUSED)
     missing = [p for p in METHODS[name.text] if p not in given]
     if missing:
         raise fault(name, f"it needs {missing[0]}, as in .{name.text}([1, 2])")
     method = getattr(operand.value, name.text)
-    return build(name, lambda: method(**given), [operand])
+    at = next((argument.token for argument in given.values()), name)
+    return build(at, lambda: method(**values), [operand])._replace(token=name)
 
 
 def _compound(name: Token, kind: type[Compound], arguments: list[Argument]) -> Operand:
@@ -182,9 +197,9 @@ def _by_name(
     parameters: tuple[str, ...],
     arguments: list[Argument],
     alternatives: tuple[str, ...] = (),
-) -> dict[str, Any]:
+) -> dict[str, Operand]:
     """Return the arguments by the names of the parameters."""
-    given: dict[str, Any] = {}
+    given: dict[str, Operand] = {}
     keywords = False
     for i, (keyword, operand) in enumerate(arguments):
         at = keyword or operand.token
@@ -200,5 +215,5 @@ def _by_name(
         parameter = keyword.text if keyword else parameters[i]
         if parameter in given:
             raise fault(at, f"{parameter} is given twice")
-        given[parameter] = operand.value
+        given[parameter] = operand
     return given

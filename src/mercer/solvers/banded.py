@@ -176,7 +176,7 @@ class ChainSystem:
 
     def solved(self, k: int, alpha: float) -> tuple[Array, Array, float, float]:
         """Return a of the rows, f of the knots, offset and level of one target at this ridge."""
-        f, a, b = self.network.solve(self.y[k], float(self._per_alpha(alpha)))
+        f, a, b = self.network.solve(self.y[k], float(self.per_alpha(alpha)))
         if self.gram.factor != 1.0:
             a /= self.gram.factor
         if self.knots.starts is not None:
@@ -191,12 +191,12 @@ class ChainSystem:
 
     def held_out(self, k: int, alphas: Any, residuals: Array | None = None) -> Array:
         """Return sum_i w_i e_i^2 for every ridge; write e, in ascending order, if asked to."""
-        per_alpha = self._per_alpha(alphas)
-        return self.network.held_out(self.y[k], self.steps[k], self.rows, per_alpha, residuals)
+        ridges = self.per_alpha(alphas)
+        return self.network.held_out(self.y[k], self.steps[k], self.rows, ridges, residuals)
 
     def generalised(self, k: int, alphas: Any) -> Array:
         """Return the criterion of generalised cross-validation for every ridge."""
-        per_alpha = self._per_alpha(alphas)
+        per_alpha = self.per_alpha(alphas)
         ratios = self.network.generalised(self.y[k], self.steps[k], self.rows, per_alpha)
         return np.asarray(len(self.problem.y) ** 2 / self.problem.weights.sum() * ratios)
 
@@ -241,7 +241,7 @@ class ChainSystem:
             squares[1] += np.einsum("i,ij,ij->j", w, y, y)
         return squares
 
-    def _per_alpha(self, alphas: Any) -> Array:
+    def per_alpha(self, alphas: Any) -> Array:
         """Return the factor of K0 over every ridge, infinite at zero."""
         ridges = np.asarray(alphas, np.float64)
         if not (ridges >= 0.0).all():

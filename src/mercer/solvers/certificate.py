@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """A measured distance from the exact answer, and what follows from it.
 
@@ -64,3 +64,5 @@ class Certificate:
             promise += " if the kernel is positive semi-definite"
         by = f" by {self.method}" if self.method else ""
         return f"{self.kind} {self.value:.1e}{by}, {verdict} {self.tolerance:.1e}; {promise}"
+
+    __repr__ = __str__

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.engine.spread import Spread
 from mercer.engine.threads import in_threads
 from mercer.gram import ChainGram
 from mercer.solvers.banded import Banded, ChainSystem
@@ -97,3 +99,45 @@ class ChainFits:
             values = function(X) + np.array(b)
             parts.append(values.reshape(-1, len(ridges), targets).transpose(1, 0, 2))
         return np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainSmoother:
+    """The fit on a chain as a linear map of the targets: the same face as `Smoother`.
+
+    Between two knots f is their interpolation plus the noise of a bridge, so that the variance at a
+    row takes O(log n) steps, and what all targets count for there O(n), carried outwards from knot
+    to knot.
+
+    Parameters
+    ----------
+    system : ChainSystem
+        The problem on the chain.
+    alpha : float
+        The ridge.
+    targets : array of int
+        Which targets have it.
+    """
+
+    system: ChainSystem
+    alpha: float
+    targets: Rows
+
+    @cached_property
+    def _spread(self) -> Spread:
+        return Spread.of(self.system.network, float(self.system.per_alpha(self.alpha)))
+
+    def weights(self, X: Any) -> Array:
+        """Return h(x) at the rows `X`, of shape (n, rows)."""
+        system, knots = self.system, self.system.knots
+        h = self._spread.influence(system.gram.shares(X, system.is_adrift)).T
+        if knots.starts is not None:
+            share = system.rows.weights / knots.repeated(system.network.weights)
+            h = knots.repeated(h) * share[:, None]
+        return knots.as_given(h)
+
+    def variance(self, X: Any) -> Array:
+        """Return the posterior variance of f(x) + b at the rows `X`."""
+        system = self.system
+        variance = self._spread.variance(system.gram.shares(X, system.is_adrift))
+        return np.asarray(system.gram.factor * variance)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import ChainGram, Gram, LowRankGram
+from mercer.solvers.banded import ChainSystem
 from mercer.solvers.bordered import Bordered, RidgeProblem
-from mercer.solvers.chain_path import ChainPath
+from mercer.solvers.chain_path import ChainPath, ChainSmoother
 from mercer.solvers.cholesky import factored
 from mercer.solvers.feature_path import FeaturePath, FeatureSmoother
 from mercer.solvers.triangles import TwoTriangles
@@ -41,8 +42,15 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     return residuals
 
 
-def smoothers(gram: Gram, problem: RidgeProblem) -> Iterator[Smoother | FeatureSmoother]:
+def smoothers(
+    gram: Gram, problem: RidgeProblem
+) -> Iterator[Smoother | ChainSmoother | FeatureSmoother]:
     """Yield the fit as a linear map of the targets, for every distinct alpha."""
+    if isinstance(gram, ChainGram):
+        system = ChainSystem(gram, problem)
+        for alpha, targets in problem.by_alpha():
+            yield ChainSmoother(system, alpha, targets)
+        return
     if not has_few_features(gram):
         yield from Smoother.of(gram, problem)
         return
