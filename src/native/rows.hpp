@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #if defined(__linux__)
@@ -48,6 +49,32 @@ inline Memory<char> pages(Index bytes) {
     return Memory<char>(static_cast<char*>(p));
 }
 
+// Memory that a thread keeps for the next of many small problems, as new pages have to be cleared.
+class Kept {
+  public:
+    static Memory<char> take(Index bytes) {
+        Kept& kept = own();
+        if (kept.bytes < bytes) return pages(bytes);
+        kept.bytes = 0;
+        return std::move(kept.data);
+    }
+    static void give(Memory<char> data, Index bytes) {
+        Kept& kept = own();
+        if (bytes > largest || bytes <= kept.bytes) return;
+        kept.data = std::move(data);
+        kept.bytes = bytes;
+    }
+
+  private:
+    static Kept& own() {
+        thread_local Kept kept;
+        return kept;
+    }
+    static constexpr Index largest = Index{64} << 20;
+    Memory<char> data;
+    Index bytes = 0;
+};
+
 // Rows of K: all of them at hand, or copied from a larger matrix, or asked for in groups and kept as
 // long as there is room. A store has at least as many slots as a working set has rows.
 class Rows {
@@ -70,7 +97,12 @@ class Rows {
                 runs.push_back({i, index[i], 1});
             else
                 ++runs.back().length;
-        data = pages(slots * n * itemsize);
+        data = Kept::take(slots * n * itemsize);
+    }
+
+    Rows(Rows&&) = default;
+    ~Rows() {
+        if (larger && data) Kept::give(std::move(data), slots * n * itemsize);
     }
 
     const void* row(Index i) const {

@@ -11,7 +11,7 @@ namespace {
 using namespace mercer;
 
 // From this many columns on, squared distances come from inner products where digits allow.
-constexpr Index product_form_width = 16;
+constexpr Index product_form_width = 24;
 // A squared distance this small beside the norms is recomputed by differences.
 template <class T> constexpr T near = static_cast<T>(0x1p-10);
 // Largest sum of squared norms, in units of the length scale, that leaves the digits promised.

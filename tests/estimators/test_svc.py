@@ -359,3 +359,22 @@ def test_a_stream_after_a_fit_has_no_certificate(X, y):
     model = ours().fit(X, y)
     model.partial_fit(X[:5], y[:5])
     assert not hasattr(model, "certificate_")
+
+
+def test_a_class_without_support_vectors_adds_nothing(X, three):
+    model = ours().fit(X, three)
+    expected = model.decision_function(X[:40])
+    supports = model._supports_
+    parts = [slice(0, 0), slice(0, 3)]
+    ((rows, (none, some)),) = supports.expand_parts(X[:40], model.dual_coef_.T, parts)
+    assert rows == slice(0, 40)
+    assert_array_equal(none, np.zeros((40, 2)))
+    assert some.any()
+    assert expected.shape == (40, 3)
+
+
+def test_rows_are_predicted_alike_whether_at_once_or_in_parts(X, three, monkeypatch):
+    model = ours().fit(X, three)
+    at_once = model.decision_function(X)
+    monkeypatch.setattr("mercer.estimators.supports.ROWS_AT_A_TIME", 7)
+    assert_array_equal(model.decision_function(X), at_once)

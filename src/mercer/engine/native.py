@@ -21,7 +21,7 @@ KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "mat
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
 # Columns from which on the tiles take squared distances from inner products.
-PRODUCT_FORM_WIDTH = 16
+PRODUCT_FORM_WIDTH = 24
 
 
 def cpu_level() -> str:
@@ -54,12 +54,13 @@ def fill(bound: Bound, out: Array) -> None:
 
 
 def multiply(bound: Bound, V: Array, out: Array) -> None:
-    """Write K @ V into `out`, without storing K."""
+    """Add K @ V to `out`, which is zero, without storing K."""
     code, constants = _code(bound.program)
     leaves = [_leaf(o, bound.dtype) for o in bound.operands]
+    is_whole = V.shape[1] <= VECTORS_AT_A_TIME and out.flags.c_contiguous
     for start in range(0, V.shape[1], VECTORS_AT_A_TIME):
         group = np.ascontiguousarray(V[:, start : start + VECTORS_AT_A_TIME])
-        products = np.zeros((out.shape[0], group.shape[1]))
+        products = out if is_whole else np.zeros((out.shape[0], group.shape[1]))
         _native.multiply(
             leaves,
             code,
@@ -73,7 +74,8 @@ def multiply(bound: Bound, V: Array, out: Array) -> None:
             thread_count(),
             cpu_level(),
         )
-        out[:, start : start + VECTORS_AT_A_TIME] = products
+        if not is_whole:
+            out[:, start : start + VECTORS_AT_A_TIME] = products
 
 
 @functools.lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.columns import n_rows, take_rows
+from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.engine.threads import thread_count
 from mercer.errors import IndefiniteKernelError
@@ -28,6 +28,7 @@ from mercer.estimators.rows import (
     training_subset,
 )
 from mercer.gram import (
+    CrossGram,
     Gram,
     cross_gram,
     dense_rows,
@@ -51,6 +52,10 @@ from mercer.solvers.pegasos import Pegasos
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+
+# Rows that parts of the support vectors are met with at a time: what is found for them stays in
+# memory that is used again.
+ROWS_AT_A_TIME = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,19 +214,34 @@ class Supports:
             kernel, rows if is_precomputed(kernel) else dense_rows(rows, memory_limit()), index
         )
 
-    def expand(self, X: Any, coefficients: Array, part: slice = slice(None)) -> Array:
-        """Return K(X, rows) @ coefficients, over some of the rows."""
-        rows = self.rows
-        X = support_columns(self.kernel, X, self.index)
-        if is_precomputed(self.kernel):
-            X, rows = X[:, part], rows[part, part]
-        elif part != slice(None):
-            rows = take_rows(self.rows, part)
-        if isinstance(rows, np.ndarray) and sp.issparse(X) and not is_precomputed(self.kernel):
-            X = dense_rows(X, memory_limit())
-        if n_rows(rows) == 0:
+    def expand(self, X: Any, coefficients: Array) -> Array:
+        """Return K(X, rows) @ coefficients."""
+        if n_rows(self.rows) == 0:
             return np.zeros((n_rows(X), coefficients.shape[1]))
-        return np.asarray(cross_gram(self.kernel, X, rows) @ coefficients, np.float64)
+        return np.asarray(self._cross(X) @ coefficients, np.float64)
+
+    def expand_parts(
+        self, X: Any, coefficients: Array, parts: Sequence[slice]
+    ) -> Iterator[tuple[slice, list[Array]]]:
+        """Yield for some rows of `X` at a time K(X, rows[p]) @ coefficients[p] for parts p."""
+        cross = self._cross(X)
+        for start in range(0, len(cross), ROWS_AT_A_TIME):
+            rows = slice(start, min(start + ROWS_AT_A_TIME, len(cross)))
+            yield rows, [self._part(cross, rows, p, coefficients[p]) for p in parts]
+
+    def _part(self, cross: CrossGram, rows: slice, part: slice, coefficients: Array) -> Array:
+        if len(coefficients) == 0:
+            return np.zeros((rows.stop - rows.start, coefficients.shape[1]))
+        if is_precomputed(self.kernel):
+            return np.asarray(cross.rows(rows)[:, part] @ coefficients, np.float64)
+        return np.asarray(cross.part(rows, part) @ coefficients, np.float64)
+
+    def _cross(self, X: Any) -> CrossGram:
+        X = support_columns(self.kernel, X, self.index)
+        is_dense = isinstance(self.rows, np.ndarray) and not is_precomputed(self.kernel)
+        if is_dense and sp.issparse(X):
+            X = dense_rows(X, memory_limit())
+        return cross_gram(self.kernel, X, self.rows)
 
 
 def warm_starts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
+from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, decided, present_classes
@@ -208,21 +210,18 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         sums of scores; `predict` is its largest column.
         """
         check_is_fitted(self)
-        scores = self._scores(checked_rows(self, self.kernel_, X))
-        if len(self.classes_) == 2:
-            return scores[:, 0]
-        if self.multiclass == "ovr" or self.decision_function_shape == "ovo":
-            return scores
-        return tally(scores, len(self.classes_))
+        X = checked_rows(self, self.kernel_, X)
+        if self._is_by_pairs and self.decision_function_shape == "ovr":
+            return self._votes(X)
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of every row."""
         check_is_fitted(self)
-        scores = self._scores(checked_rows(self, self.kernel_, X))
-        if len(self.classes_) == 2:
-            return decided(scores[:, 0], self.classes_)
-        by_votes = self.multiclass == "ovo"
-        return decided(tally(scores, len(self.classes_)) if by_votes else scores, self.classes_)
+        X = checked_rows(self, self.kernel_, X)
+        scores = self._votes(X) if self._is_by_pairs else self._scores(X)
+        return decided(scores[:, 0] if len(self.classes_) == 2 else scores, self.classes_)
 
     def _checked_settings(self) -> float:
         if self.multiclass not in ("ovo", "ovr"):
@@ -284,10 +283,26 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
 
     def _scores(self, X: Any) -> Array:
         """Return f + b of every problem at checked rows."""
-        n_classes = len(self.classes_)
-        if n_classes == 2 or self.multiclass == "ovr":
+        if not self._is_by_pairs:
             return self._supports_.expand(X, self.dual_coef_.T) + self.intercept_
+        scores = np.empty((n_rows(X), len(self.intercept_)))
+        for rows, some in self._pair_scores(X):
+            scores[rows] = some
+        return scores
+
+    def _votes(self, X: Any) -> Array:
+        """Return what the pairs of classes say for every class at checked rows."""
+        votes = np.empty((n_rows(X), len(self.classes_)))
+        for rows, some in self._pair_scores(X):
+            votes[rows] = tally(some, len(self.classes_))
+        return votes
+
+    def _pair_scores(self, X: Any) -> Iterator[tuple[slice, Array]]:
         ends = np.cumsum(self.n_support_)
         parts = [slice(int(e - m), int(e)) for e, m in zip(ends, self.n_support_, strict=True)]
-        by_class = [self._supports_.expand(X, self.dual_coef_[:, p].T, p) for p in parts]
-        return pair_scores(by_class, self.intercept_)
+        for rows, by_class in self._supports_.expand_parts(X, self.dual_coef_.T, parts):
+            yield rows, pair_scores(by_class, self.intercept_)
+
+    @property
+    def _is_by_pairs(self) -> bool:
+        return len(self.classes_) > 2 and self.multiclass == "ovo"

@@ -50,6 +50,11 @@ class CrossGram(Operator):
     def product(self, V: Array) -> Array:
         return apply(self.kernel.program, self.X, self.Z, V)
 
+    def part(self, rows: slice, columns: slice) -> CrossGram:
+        """Return the operator of some of the rows `X` and of the rows `Z`."""
+        X, Z = take_rows(self.X, rows), take_rows(self.Z, columns)
+        return CrossGram(self.kernel, X, Z, self.memory)
+
     def rows(self, index: Index) -> Array:
         chosen = positions(index, len(self))
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.Z)

@@ -16,7 +16,7 @@ Rows = NDArray[np.intp]
 Entries = Callable[[Rows], Array]
 
 # Factorisations within a step; coefficients that leave their bounds are held there in the next.
-TRIES = 6
+TRIES = 4
 # What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
 JITTER = 1e-10
 # Shares of the way up to which a leap is short and from which on it is long, and how much less the

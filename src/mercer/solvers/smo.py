@@ -27,7 +27,7 @@ Progress = Callable[[int, float], bool | None]
 MARGIN = 0.1
 # Rows whose Gram matrix is computed as a whole: few, where asking costs more than the entries, or
 # so many that groups of rows, each of which packs all others, cost more than the symmetric half.
-FEW_WHOLE, MANY_WHOLE = range(1025), range(4096, 6400)
+FEW_WHOLE, MANY_WHOLE = range(1025), range(1025, 6400)
 # Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
 STORE = 384 << 20
 # Rows from which on a sample tells first which rows there is doubt about, and its share and size.
@@ -365,7 +365,7 @@ class _Run:
         ):
             return gap
         # |K_ij| is at most the largest diagonal entry, so that f is known to this much.
-        doubt = SINGLE * np.abs(self.a).sum() * float(np.abs(self.gram.diagonal()).max())
+        doubt = SINGLE * np.abs(self.a).sum() * float(np.abs(self._single.diagonal()).max())
         up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
         used = self.a != 0.0
         wanted = (used | (np.maximum(up, down) > -2.0 * doubt)) & ~self._is_exact
