@@ -52,10 +52,11 @@ inline Memory<char> pages(Index bytes) {
 // Memory that a thread keeps for the next of many small problems, as new pages have to be cleared.
 class Kept {
   public:
-    static Memory<char> take(Index bytes) {
+    // At least so many bytes, and how many there are.
+    static Memory<char> take(Index& bytes) {
         Kept& kept = own();
         if (kept.bytes < bytes) return pages(bytes);
-        kept.bytes = 0;
+        bytes = std::exchange(kept.bytes, 0);
         return std::move(kept.data);
     }
     static void give(Memory<char> data, Index bytes) {
@@ -89,20 +90,21 @@ class Rows {
     }
 
     // Rows and columns `index` of a larger matrix, copied as they are needed.
-    Rows(const void* K, Index stride, const Index* index, Index n, Index itemsize)
+    Rows(const void* K, Index stride, const Index* index, Index capacity, Index n, Index itemsize)
         : n(n), itemsize(itemsize), larger(static_cast<const char*>(K)), stride(stride),
-          index(index), slots(n), slot_of(static_cast<std::size_t>(n), -1) {
+          index(index), slots(std::min(capacity, n)), slot_of(static_cast<std::size_t>(n), -1) {
         for (Index i = 0; i < n; ++i)
             if (i == 0 || index[i] != index[i - 1] + 1)
                 runs.push_back({i, index[i], 1});
             else
                 ++runs.back().length;
-        data = Kept::take(slots * n * itemsize);
+        kept_bytes = slots * n * itemsize;
+        data = Kept::take(kept_bytes);
     }
 
-    Rows(Rows&&) = default;
+    Rows(const Rows&) = delete;
     ~Rows() {
-        if (larger && data) Kept::give(std::move(data), slots * n * itemsize);
+        if (kept_bytes) Kept::give(std::move(data), kept_bytes);
     }
 
     const void* row(Index i) const {
@@ -209,7 +211,7 @@ class Rows {
     const Index* index = nullptr;
     std::vector<Run> runs;
     nb::handle source;
-    Index slots = 0, filled = 0;
+    Index slots = 0, filled = 0, kept_bytes = 0;
     std::int64_t now = 0;
     Memory<char> data, staging;
     Index staging_rows = 0;

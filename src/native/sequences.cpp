@@ -10,6 +10,7 @@
 #include "module.hpp"
 #include "release.hpp"
 #include "sequences.hpp"
+#include "tallies.hpp"
 
 namespace nb = nanobind;
 
@@ -276,65 +277,6 @@ void sparse_products(List<const long long> row_starts, List<const long long> col
         return run_tasks((n + group - 1) / group, threads, bytes, signals(), task);
     });
 }
-
-// Distinct values, numbered from zero in the order in which they first occur.
-class Numbering {
-public:
-    // The number of a value, which it gets if it has none yet.
-    Index operator()(long long value) {
-        const std::size_t slot = slot_of(value);
-        if (table_[slot] != 0) return table_[slot] - 1;
-        values_.push_back(value);
-        const Index number = table_[slot] = size();
-        if (static_cast<std::size_t>(2 * number) >= table_.size()) {
-            table_.assign(2 * table_.size(), 0);
-            for (Index q = 0; q < number; ++q) table_[slot_of(values_[q])] = q + 1;
-        }
-        return number - 1;
-    }
-    Index size() const { return static_cast<Index>(values_.size()); }
-    const std::vector<long long>& values() const { return values_; }
-
-private:
-    std::size_t slot_of(long long value) const {
-        std::size_t slot = static_cast<std::size_t>(value) * 0x9E3779B97F4A7C15ULL;
-        slot ^= slot >> 32;
-        for (slot &= table_.size() - 1; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1))
-            if (values_[table_[slot] - 1] == value) break;
-        return slot;
-    }
-    std::vector<long long> values_;
-    // Open addressing in a table that is never more than half full; it holds numbers, from one on.
-    std::vector<Index> table_ = std::vector<Index>(1 << 12, 0);
-};
-
-// All codes by their rank among the distinct ones, if these are so few that to count them all for
-// every row is quicker than to sort the row.
-struct Ranks {
-    static constexpr Index most = 1 << 14, per_code = 32;
-    std::vector<long long> codes;  // the distinct ones in ascending order
-    std::vector<int> places;       // of every code; empty if there are too many
-
-    Ranks(const long long* all, Index count, Index rows) : places(count) {
-        const Index limit = std::min(most, per_code * count / std::max<Index>(rows, 1));
-        Numbering number;
-        for (Index i = 0; i < count; ++i) {
-            places[i] = static_cast<int>(number(all[i]));
-            if (number.size() <= limit) continue;
-            places.clear();
-            return;
-        }
-        std::vector<int> order(number.size()), rank(number.size());
-        for (Index q = 0; q < number.size(); ++q) order[q] = static_cast<int>(q);
-        std::sort(order.begin(), order.end(),
-                  [&](int a, int b) { return number.values()[a] < number.values()[b]; });
-        for (Index r = 0; r < number.size(); ++r) {
-            rank[order[r]] = static_cast<int>(r);
-            codes.push_back(number.values()[order[r]]);
-        }
-        for (int& place : places) place = rank[place];
-    }
-};
 
 // The distinct codes of every row in ascending order, at the beginning of its place, and how often
 // each occurs.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "leaps.hpp"
 #include "module.hpp"
 #include "rows.hpp"
 #include "schedule.hpp"
@@ -44,12 +45,6 @@ constexpr double share = 0.1;
 constexpr Index largest_set = 2048;
 // Steps in a working set for each of its coefficients.
 constexpr Index steps_each = 40;
-// Multiplications of a factorisation that take as long as one in a step.
-constexpr double factor_speed = 60.0;
-// Steps that are over before a leap has begun, in multiplications.
-constexpr double leap_work_least = 2e7;
-// The share of its way below which a leap was not worth its cost.
-constexpr double short_leap = 0.1;
 // Multiplications that are worth a thread.
 constexpr Index thread_work = 1 << 20;
 
@@ -69,7 +64,7 @@ struct Limits {
     Index rounds;
     Clock::time_point deadline;
     const volatile std::uint8_t* stop;
-    nb::handle progress, leap;
+    nb::handle progress;
     bool asks_signals;
 };
 
@@ -84,9 +79,8 @@ struct Outcome {
 template <class T> class Solver {
   public:
     Solver(const SmoLevel& level, const Problem& p, Rows& rows, Index q, double floor,
-           bool eager, int threads)
-        : level(level), p(p), rows(rows), floor(floor), threads(threads),
-          walked(eager ? std::numeric_limits<double>::infinity() : 0.0),
+           Leaps leaps, int threads)
+        : level(level), p(p), rows(rows), floor(floor), threads(threads), leaps(leaps),
           up(aligned<double>(p.n)), down(aligned<double>(p.n)),
           member(static_cast<std::size_t>(p.n), 0) {
         resize(std::min(q, p.n));
@@ -112,8 +106,8 @@ template <class T> class Solver {
                 if (nb::cast<bool>(nb::bool_(limits.progress(out.rounds, out.gap))))
                     return ended(out, End::progress);
             }
-            if (!limits.leap.is_none() && (walked > patience * leap_work() || out.gap < again)) {
-                if (!leap(limits.leap, out.gap)) return ended(out, End::interrupt);
+            if (leaps.are_wanted() && leaps.is_due(moving(), p.n, out.gap)) {
+                if (!leaps.leap(out.gap)) return ended(out, End::interrupt);
                 continue;
             }
             grow();
@@ -123,7 +117,7 @@ template <class T> class Solver {
             out.steps += made;
             if (made == 0) return ended(out, End::stalled);
             update();
-            walked += static_cast<double>(made * stride + size(moved) * p.n);
+            leaps.walk(made * stride + size(moved) * p.n);
         }
     }
 
@@ -141,38 +135,23 @@ template <class T> class Solver {
     void grow() {
         Index free = 0;
         for (Index i = 0; i < p.n; ++i)
-            free += p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0;
+            free += is_free(i);
         const Index most = std::min({p.n, largest_set, rows.room()});
         if (2 * free > q && q < most) resize(std::min(2 * q, most));
     }
 
-    // Returns false where Ctrl-C came in between.
-    bool leap(nb::handle move, double gap) {
-        nb::gil_scoped_acquire gil;
-        double share = 0.0;
-        try {
-            share = nb::cast<double>(move());
-        } catch (nb::python_error& error) {
-            if (!error.matches(PyExc_KeyboardInterrupt)) throw;
-            return false;
-        }
-        // Leaps that go all the way follow each other while they halve the gap; where they do not
-        // get far they become rare.
-        again = share == 1.0 ? 0.5 * gap : 0.0;
-        patience = share > short_leap ? 1.0 : 2.0 * patience;
-        walked = 0.0;
-        return true;
+    bool is_free(Index i) const {
+        return p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0;
     }
 
-    // What a leap costs: factorisations for all that are free or should leave their bound.
-    double leap_work() const {
+    // Coefficients that are free or should leave their bound.
+    Index moving() const {
         const double b = p.offset ? 0.5 * (sides.up - sides.down) : 0.0;
-        Index moving = 0;
+        Index count = 0;
         for (Index i = 0; i < p.n; ++i)
-            moving += (p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0) ||
-                      up[static_cast<std::size_t>(i)] > b || down[static_cast<std::size_t>(i)] > -b;
-        const auto m = static_cast<double>(moving);
-        return std::max(m * m * m / factor_speed + 2.0 * m * static_cast<double>(p.n), leap_work_least);
+            count += is_free(i) || up[static_cast<std::size_t>(i)] > b ||
+                     down[static_cast<std::size_t>(i)] > -b;
+        return count;
     }
 
     static Outcome ended(Outcome out, End end) {
@@ -272,7 +251,7 @@ template <class T> class Solver {
         fill_up(last.empty() ? q : q / 2);
         for (Index i : last) {
             if (size(set) >= q) break;
-            if (p.a[i] > p.lower[i] && p.a[i] < p.upper[i] && p.a[i] != 0.0) take(i);
+            if (is_free(i)) take(i);
         }
         if (size(set) < q) fill_up(q - size(set));
         std::sort(set.begin(), set.end());
@@ -358,10 +337,7 @@ template <class T> class Solver {
     Rows& rows;
     const double floor;
     const int threads;
-    // Work since the last leap, and what it has to be, as a share of what a leap costs.
-    double walked, patience = 2.0;
-    // The gap below which the next leap follows at once.
-    double again = 0.0;
+    Leaps leaps;
     Index q = 0, stride = 0;
     Memory<T> K, gains;
     Memory<double> numbers, up, down;
@@ -388,21 +364,23 @@ nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool sing
     const auto wait = std::chrono::duration<double>(std::min(seconds, 1e9));
     const Limits limits{tolerance, rounds,
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
-                        stop.data(), progress, leap, asks_signals};
+                        stop.data(), progress, asks_signals};
     const Index itemsize = single ? sizeof(float) : sizeof(double);
     Rows rows = [&] {
         if (K.is_none()) return Rows(source, std::max(capacity, std::min(q, n)), n, itemsize);
         const auto whole = nb::cast<Matrix2>(K);
         if (!index.is_none())
             return Rows(whole.data(), static_cast<Index>(whole.stride(0)),
-                        nb::cast<Flat<const Index>>(index).data(), n, itemsize);
+                        nb::cast<Flat<const Index>>(index).data(), std::max(capacity, std::min(q, n)),
+                        n, itemsize);
         return Rows(whole.data(), static_cast<Index>(whole.stride(0)), n, itemsize);
     }();
+    const Leaps leaps(leap, eager);
     Outcome out;
     {
         nb::gil_scoped_release release;
-        out = single ? Solver<float>(level, problem, rows, q, floor, eager, threads).run(limits)
-                     : Solver<double>(level, problem, rows, q, floor, eager, threads).run(limits);
+        out = single ? Solver<float>(level, problem, rows, q, floor, leaps, threads).run(limits)
+                     : Solver<double>(level, problem, rows, q, floor, leaps, threads).run(limits);
     }
     return nb::make_tuple(out.steps, out.rounds, out.gap, static_cast<int>(out.end));
 }

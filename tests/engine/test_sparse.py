@@ -7,7 +7,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from catalogue import ARD, COMPOSITE, SIMPLE, needs_non_negative
 from mercer.engine import apply
-from mercer.kernels import Cosine, FromFunction, Gaussian, Linear, Sobolev
+from mercer.kernels import (
+    AdditiveChi2,
+    Chi2,
+    Cosine,
+    FromFunction,
+    Gaussian,
+    Linear,
+    Periodic,
+    Sobolev,
+)
 
 KERNELS = [*SIMPLE, *ARD, *COMPOSITE]
 
@@ -140,3 +149,9 @@ def test_many_equal_sparse_rows_are_compared_in_little_memory(rng):
     row = rng.normal(size=(1, 60)) * (rng.uniform(size=(1, 60)) < 0.5)
     X = sp.csr_array(np.repeat(row, 700, axis=0))
     assert_array_equal(Gaussian(1.0)(X), np.ones((700, 700)))
+
+
+@pytest.mark.parametrize("kernel", [Chi2(1.0), AdditiveChi2(), Periodic(1.0, 1.0)])
+def test_rows_of_zeros_alone_are_compared_as_dense_ones(kernel):
+    X = sp.csr_array((4, 3))
+    assert_allclose(kernel(X), kernel(X.toarray()))

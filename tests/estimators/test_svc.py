@@ -361,16 +361,30 @@ def test_a_stream_after_a_fit_has_no_certificate(X, y):
     assert not hasattr(model, "certificate_")
 
 
-def test_a_class_without_support_vectors_adds_nothing(X, three):
+def test_a_part_without_support_vectors_adds_nothing(X, three):
     model = ours().fit(X, three)
-    expected = model.decision_function(X[:40])
-    supports = model._supports_
     parts = [slice(0, 0), slice(0, 3)]
-    ((rows, (none, some)),) = supports.expand_parts(X[:40], model.dual_coef_.T, parts)
+    ((rows, (none, some)),) = model._supports_.expand_parts(X[:40], model.dual_coef_.T, parts)
     assert rows == slice(0, 40)
     assert_array_equal(none, np.zeros((40, 2)))
-    assert some.any()
-    assert expected.shape == (40, 3)
+    assert_allclose(
+        some, model.kernel_(X[:40], model.support_vectors_[:3]) @ model.dual_coef_.T[:3]
+    )
+
+
+def test_a_start_of_other_rows_is_not_taken(X, three):
+    model = ours(warm_start=True).fit(X, three)
+    kept = [rows for rows, _ in model._last_[1]]
+    model.fit(X, np.roll(three, 1))
+    assert not np.array_equal(kept[0], model._last_[1][0][0])
+    assert model.certificate_.satisfied
+
+
+def test_a_first_batch_that_is_refused_leaves_no_model(X, three):
+    model = ours()
+    with pytest.raises(ValueError, match="negative"):
+        model.partial_fit(X, three, np.unique(three), sample_weight=-np.ones(len(X)))
+    assert not hasattr(model, "classes_")
 
 
 def test_rows_are_predicted_alike_whether_at_once_or_in_parts(X, three, monkeypatch):

@@ -70,7 +70,7 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
     monkeypatch.setattr(smo, "MANY", 100)
     monkeypatch.setattr(smo, "FEW", 0)
     monkeypatch.setattr(smo, "SAMPLE", (60, 80))
-    monkeypatch.setattr(smo, "DOUBTFUL_ROWS", 40)
+    monkeypatch.setattr("mercer.solvers.ramp.DOUBTFUL_ROWS", 40)
     begin = exact.coefficients[:, 0] * 0.5 if start else None
     screened = SMO(tol=1e-5).solve(gram, problem, start=begin)
     assert screened.residual[0] <= 1e-5
@@ -84,7 +84,7 @@ def test_screening_works_for_a_tube(X, rng, monkeypatch):
     monkeypatch.setattr(smo, "MANY_IN_TUBE", 100)
     monkeypatch.setattr(smo, "FEW", 0)
     monkeypatch.setattr(smo, "SAMPLE", (60, 80))
-    monkeypatch.setattr(smo, "DOUBTFUL_ROWS", 40)
+    monkeypatch.setattr("mercer.solvers.ramp.DOUBTFUL_ROWS", 40)
     solution = SMO(tol=1e-5).solve(StreamedGram(KERNEL, X), problem)
     peer = SVR(C=10.0, epsilon=0.1, gamma=0.5, tol=1e-6).fit(X, y)
     assert solution.residual[0] <= 1e-5

@@ -54,7 +54,7 @@ def fill(bound: Bound, out: Array) -> None:
 
 
 def multiply(bound: Bound, V: Array, out: Array) -> None:
-    """Add K @ V to `out`, which is zero, without storing K."""
+    """Write K @ V into `out`, which holds zeros, without storing K."""
     code, constants = _code(bound.program)
     leaves = [_leaf(o, bound.dtype) for o in bound.operands]
     is_whole = V.shape[1] <= VECTORS_AT_A_TIME and out.flags.c_contiguous

@@ -129,6 +129,8 @@ def minimise(
         is_single = whole.dtype == np.float32
         if whole.strides[1] != whole.itemsize:
             whole = np.ascontiguousarray(whole)
+    if index is not None:
+        index = np.ascontiguousarray(index, np.int64)
     threads = thread_count() if effort.threads is None else effort.threads
     core, cpu = _core()
     steps, rounds, gap, end = core.smo_solve(

@@ -81,7 +81,6 @@ def smo_solve(
                 looks += 1
                 is_due = looks % LEAP == 0 or (eager and looks == 1)
                 if leap is not None and is_due and leap() > 0.0:
-                    made += 1
                     continue
             i = int(up.argmax())
             j = int(down.argmax())

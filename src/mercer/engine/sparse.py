@@ -37,9 +37,15 @@ def sparse_block(
         a, b = _norms(scaled_A), _norms(scaled_B)
         if sensitivity * (a.max(initial=0.0) + b.max(initial=0.0)) <= REACH:
             return _squared_distance(scaled_A, scaled_B, a, b)
-    columns = used_columns(A, B)
+    columns = _some_columns(A, B)
     some = None if weights is None else weights[columns]
     return LEAVES[kind](_dense(A[:, columns]), _dense(B[:, columns]), some)
+
+
+def _some_columns(A: Matrix, B: Matrix) -> Array:
+    """Return the columns that any row uses, and one of zeros where there are none."""
+    columns = used_columns(A, B)
+    return columns if columns.size else np.zeros(1, np.intp)
 
 
 def _float64(A: Matrix) -> Matrix:
@@ -70,7 +76,7 @@ def _squared_distance(A: Matrix, B: Matrix, a: Array, b: Array) -> Array:
     rows, columns = np.nonzero(NEAR * norms >= D)
     if MANY * len(rows) > D.size:
         # Row by row would be slower than all differences of the columns in use.
-        used = used_columns(A, B)
+        used = _some_columns(A, B)
         return LEAVES["squared_distance"](_dense(A[:, used]), _dense(B[:, used]), None)
     for start in range(0, len(rows), PAIRS_AT_A_TIME):
         i, j = rows[start : start + PAIRS_AT_A_TIME], columns[start : start + PAIRS_AT_A_TIME]

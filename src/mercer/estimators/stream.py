@@ -39,15 +39,14 @@ def learn_classes(
     is_first, kernel = _known_kernel(estimator, X)
     if is_first:
         X, named = checked_unlabelled(estimator, kernel, X), known_classes(classes)
-        codes = checked_codes(estimator, X, y, named)
-        _begin(estimator, kernel.resolved(X), X, named)
     else:
-        X = checked_rows(estimator, kernel, X)
-        codes = checked_codes(estimator, X, y, same_classes(classes, estimator.classes_))
+        X, named = checked_rows(estimator, kernel, X), same_classes(classes, estimator.classes_)
+    codes = checked_codes(estimator, X, y, named)
     weights = checked_weights(sample_weight, len(codes))
-    costs = C * class_weighted(
-        weights, estimator.class_weight, codes, estimator.classes_, estimator._totals_
-    )
+    before = 0.0 if is_first else estimator._totals_
+    costs = C * class_weighted(weights, estimator.class_weight, codes, named, before)
+    if is_first:
+        _begin(estimator, kernel.resolved(X), X, named)
     estimator._totals_ = estimator._totals_ + np.bincount(codes, weights, len(estimator.classes_))
     # What was proved of an earlier fit is not proved of this model.
     vars(estimator).pop("certificate_", None)

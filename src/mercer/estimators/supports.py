@@ -181,11 +181,13 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         self.support_ = support
         self._supports_ = Supports.of(self.kernel_, X, support)
 
-    def _keep_start(self, C: float, tasks: Sequence[Task], solutions: Sequence[Solution]) -> None:
+    def _keep_start(
+        self, C: float, tasks: Sequence[Task], used: Rows, solutions: Sequence[Solution]
+    ) -> None:
         """Store the coefficients that the next fit starts from, if it is to start from any."""
         if self.warm_start:
             pairs = zip(tasks, solutions, strict=True)
-            self._last_ = (C, [(t.index, s.coefficients[:, 0]) for t, s in pairs])
+            self._last_ = (C, [(used[t.index], s.coefficients[:, 0]) for t, s in pairs])
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,13 +247,26 @@ class Supports:
 
 
 def warm_starts(
-    tasks: list[Task], last: tuple[float, list[tuple[Rows, Array]]] | None, C: float
+    tasks: list[Task], used: Rows, last: tuple[float, list[tuple[Rows, Array]]] | None, C: float
 ) -> list[Task]:
-    """Return the tasks with coefficients of the last fit, scaled by the change of C."""
+    """Return the tasks with coefficients of the last fit, scaled by the change of C.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        The problems.
+    used : array of shape (m,)
+        Which of the rows given to `fit` the problems count.
+    last : tuple, optional
+        C of the last fit, and for every problem the rows given and their coefficients.
+    C : float
+        The price.
+    """
     if last is None or len(last[1]) != len(tasks):
         return tasks
     before, duals = last
-    if any(not np.array_equal(t.index, index) for t, (index, _) in zip(tasks, duals, strict=True)):
+    pairs = zip(tasks, duals, strict=True)
+    if any(not np.array_equal(used[t.index], rows) for t, (rows, _) in pairs):
         return tasks
     return [
         replace(task, start=a * (C / before)) for task, (_, a) in zip(tasks, duals, strict=True)

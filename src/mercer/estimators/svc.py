@@ -33,6 +33,7 @@ from mercer.estimators.supports import (
     warm_starts,
 )
 from mercer.estimators.votes import pair_scores, pairs_of, slot, tally
+from mercer.gram import is_precomputed
 from mercer.solvers import MarginProblem
 
 Array = NDArray[np.float64]
@@ -157,17 +158,17 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         weights = class_weighted(copies, self.class_weight, codes, classes)
         counts, codes, classes = present_classes(self, weights, codes, classes)
         used = np.flatnonzero(counts)
-        if len(classes) > 2:
+        if len(classes) > 2 and not is_precomputed(kernel):
             # Problems of two classes are then about two blocks of neighbours.
             order = np.argsort(codes, kind="stable")
             used, codes = used[order], codes[order]
-        is_all = len(classes) == 2 and len(used) == len(weights)
+        is_all = np.array_equal(used, np.arange(len(weights)))
         rows = X if is_all else training_subset(kernel, X, used)
         kernel = kernel.resolved(rows, copies[used])
         solver = solver_of(self)
         tasks = self._tasks(codes, C * weights[used], len(classes))
         if self.warm_start:
-            tasks = warm_starts(tasks, getattr(self, "_last_", None), C)
+            tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
         gram = margin_gram(self, kernel, rows)
 
         run = partial(solve_all, solver, gram, self.repair, tasks)
@@ -179,7 +180,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         self.intercept_ = np.array([s.intercept[0] for s in solutions])
         self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
         self._keep(X, used, codes, tasks, [s.coefficients[:, 0] for s in solutions])
-        self._keep_start(C, tasks, solutions)
+        self._keep_start(C, tasks, used, solutions)
         self.certificate_ = gap_certificate(kernel, solutions)
         return self
 
@@ -251,8 +252,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
             return [task(everything, 1)]
         if self.multiclass == "ovr":
             return [task(everything, c) for c in range(n_classes)]
-        # Rows are in the order of their classes.
-        members = np.split(everything, np.searchsorted(codes, np.arange(1, n_classes)))
+        members = [np.flatnonzero(codes == c) for c in range(n_classes)]
         return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
 
     def _keep(

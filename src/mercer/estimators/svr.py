@@ -148,7 +148,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
         if self.warm_start:
-            tasks = warm_starts(tasks, getattr(self, "_last_", None), C)
+            tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
         gram = margin_gram(self, kernel, rows)
 
         run = partial(solve_all, solver, gram, self.repair, tasks)
@@ -161,7 +161,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.n_support_ = np.array([len(support)], np.int32)
         self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
         self._keep_rows(X, used[support])
-        self._keep_start(C, tasks, [solution])
+        self._keep_start(C, tasks, used, [solution])
         self.certificate_ = gap_certificate(kernel, [solution])
         return self
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram.gram import Gram, WrappedGram
-from mercer.gram.operator import Array, Index, positions
+from mercer.gram.operator import Array, Index, check_fits, positions
 
 
 class CopiedGram(WrappedGram):
@@ -36,6 +36,9 @@ class CopiedGram(WrappedGram):
 
     def rows(self, index: Index) -> Array:
         return self.gram.rows(index)
+
+    def between(self, rows: Index, columns: Index) -> Array:
+        return self.gram.between(rows, columns)
 
     def dense(self) -> Array:
         return self.gram.dense()
@@ -67,6 +70,11 @@ class ChosenGram(Gram):
     def dtype(self) -> np.dtype[Any]:
         return self.matrix.dtype
 
+    @property
+    def is_all(self) -> bool:
+        """Whether all rows are chosen, in their order."""
+        return len(self.index) == len(self.matrix) and bool((np.diff(self.index) == 1).all())
+
     def product(self, V: Array) -> Array:
         return self.dense() @ V
 
@@ -77,4 +85,5 @@ class ChosenGram(Gram):
         return self.matrix[np.ix_(self.index[positions(index, len(self))], self.index)]
 
     def dense(self) -> Array:
+        check_fits(self.shape, self.dtype, self.memory)
         return self.rows(slice(None))

@@ -17,6 +17,8 @@ Entries = Callable[[Rows], Array]
 
 # Factorisations within a step; coefficients that leave their bounds are held there in the next.
 TRIES = 4
+# Matrices of all free rows that are in memory at the same time: K, part of it, and its factor.
+MATRICES = 3
 # What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
 JITTER = 1e-10
 # Shares of the way up to which a leap is short and from which on it is long, and how much less the
@@ -73,7 +75,7 @@ class Leap:
     def __call__(self) -> float:
         """Move, and return the share t of the way, or zero if it leads nowhere."""
         face = _Face.at(self.problem, self.a, self.g)
-        if len(face.rows) == 0 or 8 * len(face.rows) ** 2 > self.gram.memory:
+        if len(face.rows) == 0 or MATRICES * 8 * len(face.rows) ** 2 > self.gram.memory:
             return 0.0
         if self.damping is None:
             self.damping = face.first_damping

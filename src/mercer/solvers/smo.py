@@ -16,6 +16,7 @@ from mercer.gram import ChosenGram, Gram, in_single, part_of, partial_product, w
 from mercer.solvers.face import Leap
 from mercer.solvers.margin import Gap, MarginProblem
 from mercer.solvers.polish import polished
+from mercer.solvers.ramp import ramp
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -25,16 +26,15 @@ Progress = Callable[[int, float], bool | None]
 # The iteration goes on to this share of the tolerance: the last digits cost little, and the
 # predictions of two solvers agree by them.
 MARGIN = 0.1
-# Rows whose Gram matrix is computed as a whole: few, where asking costs more than the entries, or
-# so many that groups of rows, each of which packs all others, cost more than the symmetric half.
-FEW_WHOLE, MANY_WHOLE = range(1025), range(1025, 6400)
+# Rows whose Gram matrix is computed as a whole: few enough that its symmetric half costs less than
+# groups of rows, each of which packs all others.
+WHOLE = 6400
 # Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
 STORE = 384 << 20
 # Rows from which on a sample tells first which rows there is doubt about, and its share and size.
 MANY, MANY_IN_TUBE, SAMPLE_SHARE, SAMPLE = 8192, 20_000, 0.2, (1024, 4096)
-# The share of the rows next to a kink of the loss, and at least how many, that count as doubtful
-# after the sample; and the share of those at a bound that count as such later.
-DOUBTFUL, DOUBTFUL_ROWS, NEAR = 0.06, 2048, 0.05
+# The share of the rows that are at a bound, next to a kink of the loss, that count as doubtful.
+NEAR = 0.05
 # Relative error granted to an entry of K in float32.
 SINGLE = 4e-6
 # Rows up to which the last digits are had as well, the gaps on the way there, and the working
@@ -111,6 +111,9 @@ class SMO:
             np.inf if self.time_limit is None else began + self.time_limit,
         )
         gap = run.finish(start)
+        if run.reason == "interrupt":
+            # Ctrl-C means the other problems as well.
+            run.stop[0] = 1
         residual, radius = np.array([gap.relative]), np.array([np.sqrt(2.0 * gap.gap)])
         return Solution(
             run.a[:, None],
@@ -260,16 +263,15 @@ class _Run:
             self.is_main,
         )
         K: Any
-        is_whole = n in FEW_WHOLE or n in MANY_WHOLE
         index = None
         if isinstance(gram, ChosenGram):
-            K, index = gram.matrix, gram.index
-        elif gram.held_bytes or (is_whole and gram.dense_bytes <= gram.memory):
+            K, index = gram.matrix, None if gram.is_all else gram.index
+        elif gram.held_bytes or (n < WHOLE and gram.dense_bytes <= gram.memory):
             K = gram.dense()
         else:
             K = _rows_of(gram)
         q = self.settings.working_set or (128 if index is not None else 256 if n <= MANY else 512)
-        room = min(STORE, gram.memory) // (n * itemsize) if index is None else n
+        room = min(STORE, gram.memory) // (n * itemsize)
         leap = Leap(
             partial(self._entries, active), gram, problem, a, g, self._damping, self._is_called_off
         )
@@ -377,36 +379,6 @@ class _Run:
         self.f[rows] = partial_product(self.gram, rows, columns, self.a[columns])
         self._is_exact[rows] = True
         return self.problem.gap(self.a, self.f)
-
-
-def ramp(problem: MarginProblem, r: Array) -> tuple[Array, Rows]:
-    """Return feasible coefficients for residuals r: at a bound where the loss is clear, else less.
-
-    Across a kink of the loss the coefficient goes evenly from bound to bound, within a width that
-    some share of the rows lies in; a shift of all residuals makes the sum zero. The rows within
-    that width are returned as well.
-    """
-    e = problem.epsilon
-    distance = np.minimum(
-        np.where(problem.upper > 0.0, np.abs(r + e), np.inf),
-        np.where(problem.lower < 0.0, np.abs(r - e), np.inf),
-    )
-    share = min(max(DOUBTFUL, DOUBTFUL_ROWS / len(r)), 1.0)
-    width = max(float(np.quantile(distance, share)), 1e-12)
-
-    def coefficients(shift: float) -> Array:
-        above = np.clip(0.5 + (-r - shift - e) / (2.0 * width), 0.0, 1.0)
-        below = np.clip(0.5 + (r + shift - e) / (2.0 * width), 0.0, 1.0)
-        return np.asarray(problem.upper * above + problem.lower * below)
-
-    near = np.flatnonzero(distance <= 1.5 * width)
-    if not problem.fit_intercept:
-        return coefficients(0.0), near
-    low, high = -np.abs(r).max() - e - width, np.abs(r).max() + e + width
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if coefficients(middle).sum() > 0.0 else (low, middle)
-    return problem.feasible(coefficients(0.5 * (low + high))), near
 
 
 def _rows_of(gram: Gram) -> Callable[[NDArray[np.int64], NDArray[Any]], None]:
