@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -104,25 +105,22 @@ class Leap:
             self.damping *= LESS
 
 
+@dataclass(frozen=True, eq=False)
 class _Face:
     """The coefficients that may move, each between zero and the bound of its sign."""
 
-    def __init__(
-        self, rows: Rows, start: Array, gradient: Array, low: Array, high: Array, has_offset: bool
-    ) -> None:
-        self.rows = rows
-        self.start = start
-        self.gradient = gradient
-        self.low = low
-        self.high = high
-        self.has_offset = has_offset
+    rows: Rows
+    start: Array
+    gradient: Array
+    low: Array
+    high: Array
+    has_offset: bool
 
     @classmethod
     def at(cls, problem: MarginProblem, a: Array, g: Array) -> _Face:
         up, down = problem.slopes(a, g + problem.offset(g + problem.z))
         sign = np.where(a != 0.0, np.sign(a), np.where(up > down, 1.0, -1.0))
-        is_free = (a > problem.lower) & (a < problem.upper) & (a != 0.0)
-        rows = np.flatnonzero(is_free | (np.maximum(up, down) > 0.0))
+        rows = np.flatnonzero(problem.free(a) | (np.maximum(up, down) > 0.0))
         sign = sign[rows]
         return cls(
             rows,

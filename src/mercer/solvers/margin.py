@@ -84,6 +84,10 @@ class MarginProblem:
         down = np.where(a > self.lower, r + np.where(a > 0.0, e, -e), -np.inf)
         return up, down
 
+    def free(self, a: Array) -> NDArray[np.bool_]:
+        """Return which coefficients are between their bounds and not at zero."""
+        return (a > self.lower) & (a < self.upper) & (a != 0.0)
+
     def feasible(self, a: Array) -> Array:
         """Return the coefficients in their bounds, with sum zero if there is an offset."""
         a = np.clip(a, self.lower, self.upper)

@@ -32,7 +32,7 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
     a : array of shape (n,)
         Feasible coefficients near the optimum.
     """
-    free = np.flatnonzero((a > problem.lower) & (a < problem.upper) & (a != 0.0))
+    free = np.flatnonzero(problem.free(a))
     if not 0 < len(free) <= MOST:
         return None
     f = np.asarray(gram @ a, np.float64)
