@@ -364,3 +364,11 @@ def test_rows_of_zero_weight_have_plain_scores_when_left_out(X, rng):
     w[:5] = 0.0
     model = model_of().fit(X, classes(X, rng, 2), w)
     assert_allclose(model.leave_one_out_decision_[:5], model.decision_function(X)[:5])
+
+
+def test_a_tolerance_below_rounding_is_reached_where_only_rounding_is_left(rng):
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + 0.5 * rng.normal(size=40) > 0
+    model = KernelLogisticRegression(Gaussian(1.0), tol=1e-300).fit(X, y)
+    assert model.certificate_.satisfied
+    assert model.certificate_.value < 1e-15
