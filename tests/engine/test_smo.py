@@ -102,7 +102,7 @@ def test_nothing_is_left_to_do_after_a_leap_to_the_solution(rng, core):
     assert_array_equal(a, best)
 
 
-def test_ctrl_c_in_a_leap_ends_the_run(rng):
+def test_ctrl_c_in_a_leap_ends_the_run(rng, core):
     K, box = problem(rng, 120)
     a, g = np.zeros(120), -box.z
 

@@ -61,7 +61,7 @@ def smo_solve(
 
     least = float(np.finfo(dtype).eps)
     start = perf_counter()
-    made = looks = 0
+    made, looks, gap = 0, 0, np.inf
     try:
         while True:
             up = np.where(a >= upper, -np.inf, -(g + np.where(a >= 0.0, epsilon, -epsilon)))
@@ -110,7 +110,7 @@ def smo_solve(
                 g += t * (Ki - Kj)
             made += 1
     except KeyboardInterrupt:
-        if made == 0 or not asks_signals:
+        if not asks_signals:
             raise
         return made, looks, gap, 3
 
