@@ -58,7 +58,7 @@ class Leaps {
     nanobind::handle move;
     // Work since the last leap, what it has to be as a share of what a leap costs, and the gap below
     // which the next leap follows at once.
-    double walked, patience = 2.0, again = 0.0;
+    double walked, patience = 4.0, again = 0.0;
 };
 
 }  // namespace mercer
