@@ -8,7 +8,7 @@ from mercer import Gaussian
 from mercer.gram import StreamedGram
 from mercer.gram.dense import HeldGram
 from mercer.solvers import SMO, MarginProblem
-from mercer.solvers.face import Leap
+from mercer.solvers.face import Leap, _Face
 
 KERNEL = Gaussian(1.5)
 
@@ -103,3 +103,11 @@ def test_a_steep_price_in_a_tube_is_solved_in_few_rounds(rng):
     assert solution.residual[0] <= 1e-3
     # Pairs of coefficients alone take thousands of rounds.
     assert solution.iterations < 400
+
+
+def test_changes_that_all_have_one_sign_are_balanced_within_their_bounds():
+    one = np.ones(4)
+    face = _Face(np.arange(4), 0.5 * one, -one, 0.0 * one, one, True)
+    change = face._balanced(np.array([0.3, 0.31, 0.32, 0.33]))
+    assert_allclose(change.sum(), 0.0, atol=1e-12)
+    assert (face.start + change >= 0.0).all() and (face.start + change <= 1.0).all()

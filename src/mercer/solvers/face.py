@@ -176,7 +176,9 @@ class _Face:
     def _balanced(self, change: Array) -> Array:
         """Return the change shifted by what makes its sum zero within the face."""
         least, most = self.low - self.start, self.high - self.start
-        low, high = -float(np.ptp(change)), float(np.ptp(change))
+        # Shifted by the largest of them no change is above zero, or none below.
+        high = float(np.abs(change).max())
+        low = -high
         for _ in range(60):
             middle = 0.5 * (low + high)
             if np.clip(change + middle, least, most).sum() > 0.0:
