@@ -83,11 +83,10 @@ class Rows {
     Rows(const void* K, Index stride, Index n, Index itemsize)
         : n(n), itemsize(itemsize), whole(static_cast<const char*>(K)), stride(stride) {}
 
-    Rows(nb::handle source, Index capacity, Index n, Index itemsize)
-        : n(n), itemsize(itemsize), source(source), slots(std::min(capacity, n)),
-          slot_of(static_cast<std::size_t>(n), -1) {
-        data = pages(slots * n * itemsize);
-    }
+    // Rows that are asked for, into a store of the caller.
+    Rows(nb::handle source, void* store, Index slots, Index n, Index itemsize)
+        : n(n), itemsize(itemsize), source(source), slots(slots), store(static_cast<char*>(store)),
+          slot_of(static_cast<std::size_t>(n), -1) {}
 
     // Rows and columns `index` of a larger matrix, copied as they are needed.
     Rows(const void* K, Index stride, const Index* index, Index capacity, Index n, Index itemsize)
@@ -100,6 +99,7 @@ class Rows {
                 ++runs.back().length;
         kept_bytes = slots * n * itemsize;
         data = Kept::take(kept_bytes);
+        store = data.get();
     }
 
     Rows(const Rows&) = delete;
@@ -136,7 +136,7 @@ class Rows {
     }
 
   private:
-    char* slot(Index s) const { return data.get() + s * n * itemsize; }
+    char* slot(Index s) const { return store + s * n * itemsize; }
 
     void put(Index i, Index s) {
         if (s == static_cast<Index>(owner.size())) {
@@ -212,6 +212,7 @@ class Rows {
     std::vector<Run> runs;
     nb::handle source;
     Index slots = 0, filled = 0, kept_bytes = 0;
+    char* store = nullptr;
     std::int64_t now = 0;
     Memory<char> data, staging;
     Index staging_rows = 0;

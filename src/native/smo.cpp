@@ -352,8 +352,8 @@ template <class T> class Solver {
 
 using Column = Flat<const double>;
 
-nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool single, Index capacity, Column z,
-                    Column lower, Column upper, double epsilon, bool offset, Flat<double> a,
+nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool single, nb::object store,
+                    Index capacity, Column z, Column lower, Column upper, double epsilon, bool offset, Flat<double> a,
                     Flat<double> g, double tolerance, double floor, Index rounds, double seconds,
                     Flat<const std::uint8_t> stop, nb::object progress, nb::object leap,
                     bool eager, bool asks_signals, Index q, int threads, const std::string& cpu) {
@@ -367,7 +367,10 @@ nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool sing
                         stop.data(), progress, asks_signals};
     const Index itemsize = single ? sizeof(float) : sizeof(double);
     Rows rows = [&] {
-        if (K.is_none()) return Rows(source, std::max(capacity, std::min(q, n)), n, itemsize);
+        if (K.is_none()) {
+            const auto room = nb::cast<nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>>(store);
+            return Rows(source, room.data(), static_cast<Index>(room.shape(0)), n, itemsize);
+        }
         const auto whole = nb::cast<Matrix2>(K);
         if (!index.is_none())
             return Rows(whole.data(), static_cast<Index>(whole.stride(0)),
@@ -389,7 +392,7 @@ nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool sing
 
 void bind_smo(nb::module_& m) {
     const auto whole = [](const char* name) { return nb::arg(name).noconvert(); };
-    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "index"_a.none(), "single"_a, "capacity"_a, "z"_a,
+    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "index"_a.none(), "single"_a, "store"_a.none(), "capacity"_a, "z"_a,
           "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
           "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "leap"_a.none(), "eager"_a,
           "asks_signals"_a, "q"_a, "threads"_a, "cpu"_a);

@@ -17,7 +17,7 @@ from mercer.gram import (
     with_dense_rows,
 )
 from mercer.kernels import FromFunction, Gaussian, Linear, Sigmoid
-from mercer.solvers import SMO, MarginProblem, Pegasos, refuse_indefinite, smo
+from mercer.solvers import SMO, MarginProblem, Pegasos, refuse_indefinite, seed as seeding, smo
 
 KERNEL = Gaussian(1.0)
 
@@ -69,8 +69,8 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
     exact = SMO(tol=1e-7).solve(gram, problem)
     monkeypatch.setattr(smo, "MANY", 100)
     monkeypatch.setattr(smo, "FEW", 0)
-    monkeypatch.setattr(smo, "SAMPLE", (60, 80))
-    monkeypatch.setattr("mercer.solvers.ramp.DOUBTFUL_ROWS", 40)
+    monkeypatch.setattr(seeding, "RANKS", (8, 16))
+    monkeypatch.setattr(seeding, "FEWEST", 60)
     begin = exact.coefficients[:, 0] * 0.5 if start else None
     screened = SMO(tol=1e-5).solve(gram, problem, start=begin)
     assert screened.residual[0] <= 1e-5
@@ -83,8 +83,8 @@ def test_screening_works_for_a_tube(X, rng, monkeypatch):
     problem = MarginProblem.regression(y, np.full(400, 10.0), 0.1, True)
     monkeypatch.setattr(smo, "MANY_IN_TUBE", 100)
     monkeypatch.setattr(smo, "FEW", 0)
-    monkeypatch.setattr(smo, "SAMPLE", (60, 80))
-    monkeypatch.setattr("mercer.solvers.ramp.DOUBTFUL_ROWS", 40)
+    monkeypatch.setattr(seeding, "RANKS", (8, 16))
+    monkeypatch.setattr(seeding, "FEWEST", 60)
     solution = SMO(tol=1e-5).solve(StreamedGram(KERNEL, X), problem)
     peer = SVR(C=10.0, epsilon=0.1, gamma=0.5, tol=1e-6).fit(X, y)
     assert solution.residual[0] <= 1e-5

@@ -182,7 +182,9 @@ def sparse_products(
 def smo_solve(
     K: NDArray[Any] | None,
     source: Any,
+    index: NDArray[Any] | None,
     single: bool,
+    store: NDArray[Any] | None,
     capacity: int,
     z: NDArray[Any],
     lower: NDArray[Any],
@@ -197,6 +199,8 @@ def smo_solve(
     seconds: float,
     stop: NDArray[Any],
     progress: Any,
+    leap: Any,
+    eager: bool,
     asks_signals: bool,
     q: int,
     threads: int,

@@ -20,7 +20,7 @@ SMALLEST = 1 << 23
 # Blocks are whole huge pages, which are cleared faster than small ones.
 PAGE = 1 << 21
 # A block is not given to a result that leaves more than this share of it unused.
-SLACK = 0.25
+SLACK = 0.9
 MOST_BLOCKS = 2
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.engine import numpy_tiles, smo_twin
 from mercer.engine.choose import engine
+from mercer.engine.reserve import RESERVE
 from mercer.engine.threads import thread_count
 
 Array = NDArray[np.float64]
@@ -131,6 +132,10 @@ def minimise(
             whole = np.ascontiguousarray(whole)
     if index is not None:
         index = np.ascontiguousarray(index, np.int64)
+    store = None
+    if whole is None:
+        slots = min(max(capacity, working_set), len(a))
+        store = RESERVE.empty((slots, len(a)), np.float32 if is_single else np.float64)
     threads = thread_count() if effort.threads is None else effort.threads
     core, cpu = _core()
     steps, rounds, gap, end = core.smo_solve(
@@ -138,6 +143,7 @@ def minimise(
         None if whole is not None else K,
         index,
         is_single,
+        store,
         capacity,
         box.z,
         box.lower,

@@ -20,6 +20,7 @@ def smo_solve(
     source: Callable[[NDArray[Any], NDArray[Any]], None] | None,
     index: NDArray[np.int64] | None,
     single: bool,
+    store: NDArray[Any] | None,
     capacity: int,
     z: Array,
     lower: Array,

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.engine.smo import Effort, minimise
-from mercer.gram import ChosenGram, Gram, in_single, part_of, partial_product, with_dense_rows
+from mercer.gram import ChosenGram, Gram, in_single, part_of, with_dense_rows
 from mercer.solvers.face import Leap
 from mercer.solvers.margin import Gap, MarginProblem
 from mercer.solvers.polish import polished
-from mercer.solvers.ramp import ramp
+from mercer.solvers.seed import seed
 from mercer.solvers.solution import Solution
+from mercer.solvers.values import Values
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -31,12 +32,14 @@ MARGIN = 0.1
 WHOLE = 6400
 # Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
 STORE = 384 << 20
-# Rows from which on a sample tells first which rows there is doubt about, and its share and size.
-MANY, MANY_IN_TUBE, SAMPLE_SHARE, SAMPLE = 8192, 20_000, 0.2, (1024, 4096)
+# Rows from which on a low-rank copy of K tells first which rows there is doubt about.
+MANY, MANY_IN_TUBE = 8192, 20_000
 # The share of the rows that are at a bound, next to a kink of the loss, that count as doubtful.
 NEAR = 0.05
-# Relative error granted to an entry of K in float32.
-SINGLE = 4e-6
+# The share of the rows beyond which all are active.
+MOST_ACTIVE = 0.8
+# The relative gap below which a solve of all rows begins with a leap.
+LEAP = 0.1
 # Rows up to which the last digits are had as well, the gaps on the way there, and the working
 # sets that are spent for each.
 FEW, FINE, ROUNDS = 1024, (1e-8, 1e-11, 1e-14), 30
@@ -116,7 +119,7 @@ class SMO:
             run.stop[0] = 1
         residual, radius = np.array([gap.relative]), np.array([np.sqrt(2.0 * gap.gap)])
         return Solution(
-            run.a[:, None],
+            run.values.a[:, None],
             np.array([gap.offset]),
             residual,
             radius,
@@ -142,7 +145,7 @@ class SMO:
 
 @dataclass(eq=False)
 class _Run:
-    """One solve: coefficients a and values f = K a, and what was spent on them."""
+    """One solve: the coefficients and their values, and what was spent on them."""
 
     gram: Gram
     problem: MarginProblem
@@ -151,38 +154,39 @@ class _Run:
     progress: Progress | None
     is_main: bool
     deadline: float
-    a: Array = field(init=False)
-    f: Array = field(init=False)
-    _is_stale: bool = False
+    values: Values = field(init=False)
     _damping: float | None = None
+    _gap: float = np.inf
     rounds: int = 0
     reason: str = "converged"
 
     def finish(self, start: Array | None) -> Gap:
         n = len(self.gram)
-        self.a, self.f, self._is_exact = np.zeros(n), np.zeros(n), np.ones(n, bool)
-        self._single = in_single(self.gram)
+        self.values = Values(self.gram, in_single(self.gram), self.problem)
         goal = MARGIN * self.settings.tol
         active, floor = None, 0.0
         if start is not None and start.any():
-            self._add(np.arange(n), self.problem.feasible(start))
-            gap = self.problem.gap(self.a, self.f)
+            self.values.add(np.arange(n), self.problem.feasible(start))
+            gap = self.values.gap
             active, floor = self._doubtful(gap), gap.scale
         elif n > self._many:
-            active, floor = self._seeded(goal)
-        best, slow, is_double = np.inf, 0, False
+            active = self._seeded()
+        slow, is_double = 0, False
         for _ in range(STAGES):
             self._improve(active, goal, floor, is_double)
-            gap = self._certified(goal)
+            gap = self.values.gap
+            # In float32 while it is far from its goal and gets nearer.
+            if not goal < gap.relative <= 0.5 * self._gap or n <= self._many or self._is_over():
+                gap = self.values.certified()
             if gap.relative <= goal or self._is_over():
                 break
-            slow = slow + 1 if gap.relative > 0.5 * best else 0
+            slow = slow + 1 if gap.relative > 0.5 * self._gap else 0
             if slow and active is None:
                 # What is left over is the rounding of float32, or of float64.
                 if gap.relative <= self.settings.tol or is_double:
                     break
                 is_double = True
-            best = min(best, gap.relative)
+            self._gap = min(self._gap, gap.relative)
             # Where screening does not get on, all rows are active.
             active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale
         return self._polished(gap) if n <= FEW and not self._is_over() else gap
@@ -190,17 +194,17 @@ class _Run:
     def _polished(self, gap: Gap) -> Gap:
         """Return the gap after the last digits, which few rows give for little."""
         for goal in FINE:
-            better = polished(self.gram, self.problem, self.a)
+            better = polished(self.gram, self.problem, self.values.a)
             if better is not None:
                 finer = self.problem.gap(*better)
                 if finer.gap <= gap.gap:
-                    self.a, self.f = better
+                    self.values.replace(*better, True)
                     gap = finer
                 # More than rounding is left over where the free rows are others.
                 if gap.relative <= ROUNDING:
                     return gap
             self._improve(None, goal, 0.0, True, self.rounds + ROUNDS)
-            gap = self.problem.gap(self.a, self.f)
+            gap = self.values.gap
             if self.reason != "converged":
                 # Which rows are free is not found out for little.
                 self.reason = "converged" if self.reason in ("rounds", "stalled") else self.reason
@@ -227,16 +231,15 @@ class _Run:
         most: int = 2**62,
     ) -> None:
         """Solve for the active rows with all others held fixed, in so many working sets at most."""
+        values, z = self.values, self.problem.z
         if active is None:
-            a, g = self.a.copy(), self.f - self.problem.z
+            a, g = values.a.copy(), values.f - z
             self._minimise(None, self.problem, a, g, goal, floor, is_double, most)
-            self.a, self.f = a, g + self.problem.z
-            self._is_exact[:] = is_double
+            values.replace(a, g + z, is_double)
             return
-        problem = self.problem.on(active)
-        a, g = self.a[active], (self.f - self.problem.z)[active]
-        self._minimise(active, problem, a, g, goal, floor, is_double, most)
-        self._add(active, a - self.a[active])
+        a, g = values.a[active], (values.f - z)[active]
+        self._minimise(active, self.problem.on(active), a, g, goal, floor, is_double, most)
+        values.add(active, a - values.a[active])
 
     def _minimise(
         self,
@@ -249,7 +252,7 @@ class _Run:
         is_double: bool,
         most: int,
     ) -> None:
-        source = self.gram if is_double else self._single
+        source = self.gram if is_double else self.values.single
         gram = source if active is None else part_of(source, active)
         n = len(gram)
         itemsize = gram.dtype.itemsize
@@ -287,7 +290,7 @@ class _Run:
             int(room),
             q,
             leap,
-            self.rounds > 0 and active is None and not is_double,
+            active is None and not is_double and self._gap < LEAP,
             index,
         )
         self.rounds += ending.rounds
@@ -304,81 +307,39 @@ class _Run:
             return None
         return lambda rounds, gap: progress(before + rounds, gap)
 
-    def _add(self, rows: Rows, change: Array) -> None:
-        """Change the coefficients of some rows, and f with them."""
-        self.a[rows] += change
-        if self._is_stale:
-            # f is known at some rows only: all of it, in float32 where a_i = 0.
-            used = np.flatnonzero(self.a)
-            rest = np.flatnonzero(self.a == 0.0)
-            self.f[used] = partial_product(self.gram, used, used, self.a[used])
-            self.f[rest] = partial_product(self._single, rest, used, self.a[used])
-            self._is_exact[:] = self.a != 0.0
-            self._is_stale = False
-            return
-        some = change != 0.0
-        if some.any():
-            self.f += partial_product(self.gram, None, rows[some], change[some])
+    def _seeded(self) -> Rows | None:
+        """Start from the solution for a low-rank copy of K; return the rows that are in doubt then.
 
-    def _seeded(self, goal: float) -> tuple[Rows | None, float]:
-        """Start from what a sample says: bounds where the loss is clear, a ramp in between.
-
-        Returns the rows in between, at which alone f is computed, and the size of the objective.
+        At these alone f is computed. None stands for all rows.
         """
-        n = len(self.gram)
-        size = int(np.clip(SAMPLE_SHARE * n, *SAMPLE))
-        index = np.sort(np.random.default_rng(0).permutation(n)[:size])
-        # The sample stands for all rows, so that each counts for several.
-        problem = self.problem.on(index).scaled(n / size)
-        a, g = np.zeros(size), -problem.z
-        self._minimise(index, problem, a, g, 10.0 * goal, 0.0, False, 2**62)
-        used = np.flatnonzero(a)
-        if self._is_over() or len(used) == 0:
-            return None, 0.0
-        f = partial_product(self._single, None, index[used], a[used])
-        self.a, active = ramp(self.problem, f + self.problem.offset(f) - self.problem.z)
-        used = np.flatnonzero(self.a)
-        self.f[active] = partial_product(self._single, active, used, self.a[used])
-        self._is_stale = True
-        return active, problem.gap(a, g + problem.z).scale
+        try:
+            start = seed(self.gram, self.values.single, self.problem, self._is_called_off)
+        except KeyboardInterrupt:
+            self.stop[0] = 1
+            return None
+        if start is None:
+            return None
+        n, active = len(self.gram), start.doubtful
+        self.values.start(start.a, active)
+        if 0 < len(active) < MOST_ACTIVE * n:
+            return active
+        self.values.add(np.arange(n), np.zeros(n))
+        return None
 
     def _doubtful(self, gap: Gap) -> Rows | None:
         """Return the rows that may have to move, or None for all: not those clearly at a bound."""
         n = len(self.gram)
         if n <= self._many:
             return None
-        up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
+        values = self.values
+        up, down = self.problem.slopes(values.a, values.f + gap.offset - self.problem.z)
         worst = np.maximum(up, down)
         clear = worst < 0.0
         if clear.any():
             # Of the rows that are where they should be, those next to a kink may still move.
             clear &= worst < np.quantile(worst[clear], 1.0 - NEAR)
         active = np.flatnonzero(~clear)
-        return active if len(active) < 0.8 * n else None
-
-    def _certified(self, goal: float) -> Gap:
-        """Return the gap, with K in float64 at every row that could add to it.
-
-        The other rows have a_i = 0 and no loss, whatever the rounding of float32.
-        """
-        gap = self.problem.gap(self.a, self.f)
-        if self._is_exact.all() or (
-            gap.relative > goal and not self._is_over() and len(self.a) > self._many
-        ):
-            return gap
-        # |K_ij| is at most the largest diagonal entry, so that f is known to this much.
-        doubt = SINGLE * np.abs(self.a).sum() * float(np.abs(self._single.diagonal()).max())
-        up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
-        used = self.a != 0.0
-        wanted = (used | (np.maximum(up, down) > -2.0 * doubt)) & ~self._is_exact
-        rows, columns = np.flatnonzero(wanted), np.flatnonzero(used)
-        either = np.flatnonzero(wanted | used)
-        # A symmetric product takes half the entries.
-        if 2 * len(rows) * len(columns) > len(either) ** 2:
-            rows = columns = either
-        self.f[rows] = partial_product(self.gram, rows, columns, self.a[columns])
-        self._is_exact[rows] = True
-        return self.problem.gap(self.a, self.f)
+        return active if len(active) < MOST_ACTIVE * n else None
 
 
 def _rows_of(gram: Gram) -> Callable[[NDArray[np.int64], NDArray[Any]], None]:

@@ -1,0 +1,260 @@
+"""Where to start a margin problem of many rows: its solution for a low-rank copy of K."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.linalg.blas import ssyrk, strsm
+
+from mercer.gram import Gram, part_of
+from mercer.solvers.margin import MarginProblem
+
+Array = NDArray[np.float64]
+Single = NDArray[np.float32]
+Rows = NDArray[np.intp]
+
+# Rows of K that make a copy of it, the fewest that leave no more than this of a coefficient at
+# its bound to the diagonal, in units of the margin; and the memory that the copy may take.
+RANKS, LEFT, MEMORY = (128, 256, 512), 0.03, 256 << 20
+# What is added to the diagonal of K at these rows, beside its largest entry.
+JITTER = 1e-6
+# The way begins with some rows that stand for all.
+SHARE, FEWEST, MOST = 0.2, 1024, 4096
+# The widths of the kinks on the way, in units of the largest target: for some rows, for all.
+SOME_WIDTHS, ALL_WIDTHS = (3.0, 0.9, 0.3), (0.3, 0.06)
+# Newton steps for a width, and what they may leave of the objective to gain.
+STEPS, GAIN = 8, 1e-3
+# The sum of coefficients beside that of their sizes that is zero.
+ROUNDING = 1e-12
+# Halvings of a step that goes too far.
+HALVINGS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Seed:
+    """Feasible coefficients, and the rows at which they are next to a kink of the loss."""
+
+    a: Array
+    doubtful: Rows
+
+
+def seed(
+    gram: Gram, single: Gram, problem: MarginProblem, is_over: Callable[[], bool]
+) -> Seed | None:
+    """Return the solution of a margin problem with K = F'F + diag(rest), F of few rows.
+
+    In w and b, f = F'w + b, its loss is that of f + rest * a, where a_i is minus the slope of the
+    loss of row i: a kink of the loss becomes a ramp of the width rest_i (upper_i - lower_i), and
+    where that is none at all of a small width of its own, which shrinks on the way.
+
+    Parameters
+    ----------
+    gram, single : Gram
+        K in float64 and in float32.
+    problem : MarginProblem
+        The problem.
+    is_over : callable
+        Asked before every step; True gives the seed up.
+
+    Returns None where K at the chosen rows is not positive definite, or there is no time.
+    """
+    n = len(gram)
+    random = np.random.default_rng(0)
+    rank = min(RANKS[-1], n, max(MEMORY // (4 * n), RANKS[0]))
+    chosen = np.sort(random.permutation(n)[:rank])
+    random.shuffle(chosen)
+    some = np.sort(random.permutation(n)[: int(np.clip(SHARE * n, FEWEST, MOST))])
+    diagonal = gram.diagonal().astype(np.float64)
+    try:
+        factor = _factor(part_of(gram, chosen).fresh())
+    except scipy.linalg.LinAlgError:
+        return None
+    part = problem.on(some)
+    F = _solved(factor, single.between(chosen, some))
+    rank = _rank(F, diagonal[some], part)
+    smooth = _Smooth.of(F[:rank], diagonal[some], part, n / len(some))
+    unit = 0.5 * float(np.ptp(problem.z)) or 1.0
+    w, b = np.zeros(rank), problem.offset(np.zeros(n))
+    for width in SOME_WIDTHS:
+        w, b = _newton(replace(smooth, width=unit * width), w, b, is_over)
+    del smooth, F
+    F = _solved(factor[:rank, :rank], single.rows(chosen[:rank]))
+    smooth = _Smooth.of(F, diagonal, problem, 1.0)
+    for width in ALL_WIDTHS:
+        smooth = replace(smooth, width=unit * width)
+        w, b = _newton(smooth, w, b, is_over)
+    if is_over():
+        return None
+    r = smooth.residuals(w, b)
+    a = smooth.balanced(r) if problem.fit_intercept else smooth.coefficients(r)
+    return Seed(a, smooth.near(r + smooth.rest * a))
+
+
+def _factor(K: Array) -> Single:
+    K[np.diag_indices_from(K)] += JITTER * float(K.diagonal().max())
+    L = scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+    return np.asfortranarray(L, np.float32)
+
+
+def _solved(L: Single, K: Any) -> Single:
+    """Return F = L^-1 K, in place of K where it may be written to."""
+    # BLAS counts along columns and finds K transposed.
+    L = np.asfortranarray(L)
+    return np.asarray(strsm(1.0, L, K.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
+
+
+def _rank(F: Single, diagonal: Array, problem: MarginProblem) -> int:
+    """Return how many rows of F are enough."""
+    bounds = np.maximum(problem.upper, -problem.lower)
+    squares = np.cumsum(np.einsum("ij,ij,j->i", F, F, bounds.astype(np.float32), dtype=np.float64))
+    left = (float(bounds @ diagonal) - squares) / len(bounds)
+    return next((k for k in RANKS if k <= len(F) and left[k - 1] <= LEFT), len(F))
+
+
+@dataclass(frozen=True, eq=False)
+class _Smooth:
+    """1/2 ||w||^2 + weight sum_i loss_i(F'w + b - z) with even slopes across the kinks of the loss.
+
+    Parameters
+    ----------
+    F : array of shape (k, m)
+        The factor.
+    rest : array of shape (m,)
+        What F'F leaves of the diagonal of K.
+    problem : MarginProblem
+        The losses.
+    weight : float
+        Rows that each of the m stands for.
+    width : float
+        Half the least width of a ramp.
+    """
+
+    F: Single
+    rest: Array
+    problem: MarginProblem
+    weight: float
+    width: float = 1.0
+
+    @classmethod
+    def of(cls, F: Single, diagonal: Array, problem: MarginProblem, weight: float) -> _Smooth:
+        rest = diagonal - np.einsum("ij,ij->j", F, F)
+        return cls(F, np.maximum(rest, 0.0), problem, weight)
+
+    def residuals(self, w: Array, b: float) -> Array:
+        return (w.astype(np.float32) @ self.F).astype(np.float64) + b - self.problem.z
+
+    def ramps(self, r: Array) -> tuple[Array, Array, Array, Array]:
+        """Return how far up the two ramps every residual is, and how steep they are."""
+        p, e = self.problem, self.problem.epsilon
+        above = 1.0 / (2.0 * self.width + p.upper * self.rest)
+        below = 1.0 / (2.0 * self.width - p.lower * self.rest)
+        up = np.clip((self.width - e - r) * above, 0.0, 1.0)
+        down = np.clip((self.width - e + r) * below, 0.0, 1.0)
+        return up, down, above, below
+
+    def coefficients(self, r: Array) -> Array:
+        """Return a, minus the slope of the loss at every residual."""
+        up, down, *_ = self.ramps(r)
+        return np.asarray(self.problem.upper * up + self.problem.lower * down)
+
+    def balanced(self, r: Array) -> Array:
+        """Return a of sum zero by a shift of the residuals, with what is at a bound left there."""
+        p = self.problem
+        low, high = -float(np.abs(r).max()), float(np.abs(r).max())
+        for _ in range(60):
+            shift = 0.5 * (low + high)
+            low, high = (shift, high) if self.coefficients(r + shift).sum() > 0.0 else (low, shift)
+        a = self.coefficients(r + high)
+        # What is missing goes to coefficients that are free, as far as they have room.
+        room = np.where(p.free(a), np.where(a > 0.0, p.upper - a, -a), 0.0)
+        missing = -float(a.sum())
+        if missing < float(room.sum()):
+            a += missing / float(room.sum()) * room
+        return p.feasible(a) if abs(a.sum()) > ROUNDING * np.abs(a).sum() else a
+
+    def curvature(self, r: Array) -> Array:
+        """Return how fast a falls with the residual."""
+        up, down, above, below = self.ramps(r)
+        rising = np.where((up > 0.0) & (up < 1.0), self.problem.upper * above, 0.0)
+        falling = np.where((down > 0.0) & (down < 1.0), self.problem.lower * below, 0.0)
+        return np.asarray(rising - falling)
+
+    def near(self, r: Array) -> Rows:
+        """Return the rows whose residuals are next to a kink."""
+        p, e = self.problem, self.problem.epsilon
+        from_upper = np.where(p.upper > 0.0, np.abs(r + e), np.inf)
+        from_lower = np.where(p.lower < 0.0, np.abs(r - e), np.inf)
+        return np.flatnonzero(np.minimum(from_upper, from_lower) <= 1.5 * self.width)
+
+
+def _newton(
+    smooth: _Smooth, w: Array, b: float, is_over: Callable[[], bool]
+) -> tuple[Array, float]:
+    """Return w and b after Newton steps, each as long as the objective falls along it."""
+    r = smooth.residuals(w, b)
+    for _ in range(STEPS):
+        if is_over():
+            break
+        a = smooth.coefficients(r)
+        slope = w - smooth.weight * (smooth.F @ a.astype(np.float32)).astype(np.float64)
+        change, shift = _direction(smooth, r, slope, -smooth.weight * float(a.sum()))
+        gain = -float(slope @ change) + smooth.weight * float(a.sum()) * shift
+        along = smooth.residuals(change, shift) + smooth.problem.z
+        t = _step(smooth, r, along, float(w @ change), float(change @ change))
+        w, b, r = w + t * change, b + t * shift, r + t * along
+        objective = 0.5 * float(w @ w) - smooth.weight * float(a @ r)
+        if gain <= GAIN * abs(objective):
+            break
+    return w, b
+
+
+def _direction(smooth: _Smooth, r: Array, slope: Array, slope_b: float) -> tuple[Array, float]:
+    """Return the Newton step of w and b from their slopes."""
+    D = smooth.weight * smooth.curvature(r)
+    inside = np.flatnonzero(D)
+    k = len(slope)
+    if len(inside) == 0:
+        return -slope, 0.0
+    F, D = smooth.F[:, inside], D[inside]
+    mean = np.zeros(k)
+    total = float(D.sum())
+    if smooth.problem.fit_intercept:
+        # With b eliminated F is centred, before its squares are rounded.
+        mean = (F @ D.astype(np.float32)).astype(np.float64) / total
+        slope = slope - slope_b * mean
+        F -= mean.astype(np.float32)[:, None]
+    F *= np.sqrt(D).astype(np.float32)
+    H = ssyrk(1.0, F.T, trans=1, lower=1).astype(np.float64)
+    ridge = 1.0
+    while True:
+        H[np.diag_indices_from(H)] += ridge
+        try:
+            c = scipy.linalg.cho_factor(H, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            # What float32 lost of F'F.
+            ridge = max(10.0 * ridge, JITTER * float(H.diagonal().max()))
+            continue
+        change = -scipy.linalg.cho_solve(c, slope, check_finite=False)
+        shift = -slope_b / total - float(mean @ change) if smooth.problem.fit_intercept else 0.0
+        return change, shift
+
+
+def _step(smooth: _Smooth, r: Array, along: Array, tilt: float, square: float) -> float:
+    """Return the share of a step, at most 1, up to which the objective falls."""
+
+    def rises(t: float) -> bool:
+        a = smooth.coefficients(r + t * along)
+        return tilt + t * square - smooth.weight * float(a @ along) > 0.0
+
+    low, high = 0.0, 1.0
+    if not rises(1.0):
+        return 1.0
+    for _ in range(HALVINGS):
+        t = 0.5 * (low + high)
+        low, high = (low, t) if rises(t) else (t, high)
+    return 0.5 * (low + high)
