@@ -49,7 +49,7 @@ def test_memory_that_a_view_still_shows_is_not_given_away(view_of):
 
 def test_a_much_larger_block_is_not_spent_on_a_small_result():
     reserve = Reserve()
-    large = reserve.empty((4 * SHAPE[0], SHAPE[1]), np.float64)
+    large = reserve.empty((16 * SHAPE[0], SHAPE[1]), np.float64)
     where = address(large)
     del large
     assert address(reserve.empty(SHAPE, np.float64)) != where
