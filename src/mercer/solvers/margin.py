@@ -134,7 +134,7 @@ class MarginProblem:
         rising, falling = self.upper > 0.0, self.lower < 0.0
         at = np.concatenate([-g[rising] - self.epsilon, -g[falling] + self.epsilon])
         change = np.concatenate([self.upper[rising], -self.lower[falling]])
-        order = np.argsort(at, kind="stable")
+        order = np.argsort(at)
         slope = np.cumsum(change[order]) - self.upper.sum()
         # Rounding of the sums is no slope.
         flat = 1e-12 * change.sum()

@@ -174,10 +174,7 @@ class _Run:
         slow, is_double = 0, False
         for _ in range(STAGES):
             self._improve(active, goal, floor, is_double)
-            gap = self.values.gap
-            # In float32 while it is far from its goal and gets nearer.
-            if not goal < gap.relative <= 0.5 * self._gap or n <= self._many or self._is_over():
-                gap = self.values.certified()
+            gap = self._rough_gap(goal) or self.values.certified()
             if gap.relative <= goal or self._is_over():
                 break
             slow = slow + 1 if gap.relative > 0.5 * self._gap else 0
@@ -190,6 +187,13 @@ class _Run:
             # Where screening does not get on, all rows are active.
             active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale
         return self._polished(gap) if n <= FEW and not self._is_over() else gap
+
+    def _rough_gap(self, goal: float) -> Gap | None:
+        """Return the gap of many rows while it is far from its goal and gets nearer."""
+        if len(self.gram) <= self._many or self._is_over():
+            return None
+        gap = self.values.gap
+        return gap if goal < gap.relative <= 0.5 * self._gap else None
 
     def _polished(self, gap: Gap) -> Gap:
         """Return the gap after the last digits, which few rows give for little."""
