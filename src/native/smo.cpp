@@ -7,9 +7,11 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <thread>
@@ -208,16 +210,20 @@ template <class T> class Solver {
         return rough < 0.1 ? std::min(rough, gap_at(best_offset())) : rough;
     }
 
-    // The order in which equal violations are taken: scattered, so that sorted rows do no harm.
-    static std::uint32_t scatter(Index i) { return static_cast<std::uint32_t>(i) * 2654435761u; }
+    // A violation above the row it belongs to, in bits that compare as the numbers do. Equal ones
+    // are taken in a scattered order, so that sorted rows do no harm.
+    static constexpr std::uint32_t scatter = 2654435761u, gather_back = 244002641u;
+    static_assert(scatter * gather_back == 1u);
 
-    struct Candidate {
-        double value;
-        Index row;
-        bool operator<(const Candidate& o) const {
-            return value != o.value ? value > o.value : scatter(row) < scatter(o.row);
-        }
-    };
+    static std::uint64_t candidate(double value, Index i) {
+        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+        // Negative floats count downwards, and below the others.
+        const std::uint32_t ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+        return std::uint64_t{ordered} << 32 | static_cast<std::uint32_t>(i) * scatter;
+    }
+    static Index row_of(std::uint64_t candidate) {
+        return static_cast<Index>(static_cast<std::uint32_t>(candidate) * gather_back);
+    }
 
     void take(Index i) {
         if (member[static_cast<std::size_t>(i)]) return;
@@ -229,11 +235,12 @@ template <class T> class Solver {
         candidates.clear();
         for (Index i = 0; i < p.n; ++i)
             if (value[i] > floor && !member[static_cast<std::size_t>(i)])
-                candidates.push_back({value[i], i});
+                candidates.push_back(candidate(value[i], i));
         const Index most = std::min(count, size(candidates));
         if (most < size(candidates))
-            std::nth_element(candidates.begin(), candidates.begin() + most, candidates.end());
-        for (Index k = 0; k < most; ++k) take(candidates[static_cast<std::size_t>(k)].row);
+            std::nth_element(candidates.begin(), candidates.begin() + most, candidates.end(),
+                             std::greater<>());
+        for (Index k = 0; k < most; ++k) take(row_of(candidates[static_cast<std::size_t>(k)]));
     }
 
     // The worst violators of either side, then the free ones of the last set, then more violators.
@@ -343,7 +350,7 @@ template <class T> class Solver {
     Memory<double> numbers, up, down;
     std::vector<char> member;
     std::vector<Index> set;
-    std::vector<Candidate> candidates;
+    std::vector<std::uint64_t> candidates;
     std::vector<double> old, delta;
     std::vector<const void*> moved;
     std::vector<std::pair<double, double>> kinks;

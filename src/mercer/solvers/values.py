@@ -84,27 +84,28 @@ class Values:
         The other rows have a_i = 0 and no loss, whatever the rounding of float32.
         """
         self._is_rough = False
-        self._recompute(self.a != 0.0)
+        used = self.a != 0.0
+        if np.count_nonzero(used & ~self._is_exact) >= MANY:
+            self._recompute(used)
         gap = self.gap
         if self._is_exact.all():
             return gap
         up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
-        near = (np.maximum(up, down) > -self._doubt()) & ~self._is_exact
-        if not near.any():
+        wanted = (used | (np.maximum(up, down) > -self._doubt())) & ~self._is_exact
+        if not wanted.any():
             return gap
-        self._recompute(near)
+        self._recompute(wanted)
         return self.gap
 
     def _recompute(self, wanted: NDArray[np.bool_]) -> None:
-        """Compute f in float64 at rows where it is not known so well."""
-        used = np.flatnonzero(self.a)
-        rows = np.flatnonzero(wanted & ~self._is_exact)
-        if len(rows) == 0:
-            return
+        """Compute f in float64 at some rows."""
+        used = self.a != 0.0
+        rows, columns = np.flatnonzero(wanted), np.flatnonzero(used)
+        either = np.flatnonzero(wanted | used)
         # A symmetric product takes half the entries.
-        if 2 * len(rows) > len(used) and (self.a[rows] != 0.0).all():
-            rows = used
-        exact = partial_product(self.gram, rows, used, self.a[used])
+        if 2 * len(rows) * len(columns) > len(either) ** 2:
+            rows = columns = either
+        exact = partial_product(self.gram, rows, columns, self.a[columns])
         if len(rows) >= MANY:
             self._error = max(self._error, float(np.abs(exact - self.f[rows]).max()))
         self.f[rows] = exact
