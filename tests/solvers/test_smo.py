@@ -104,6 +104,15 @@ def test_the_measured_gap_is_that_of_float64(X, signs, monkeypatch):
     assert gap.relative <= 1e-6
 
 
+@pytest.mark.parametrize("few", [0, 1024])
+def test_rows_that_float32_cannot_tell_apart_are_solved(X, signs, monkeypatch, few):
+    monkeypatch.setattr(smo, "FEW", few)
+    problem, far = classification(signs, 10.0), X + 1e8
+    solution = SMO().solve(StreamedGram(KERNEL, far), problem)
+    a = solution.coefficients[:, 0]
+    assert problem.gap(a, KERNEL(far) @ a).relative <= 1e-3
+
+
 def test_few_rows_are_solved_to_the_last_digits(X, signs):
     solution = SMO().solve(StreamedGram(KERNEL, X), classification(signs))
     assert solution.residual[0] < 1e-12

@@ -58,10 +58,9 @@ def one_against_rest(codes: NDArray[np.intp], classes: int) -> Array:
     return np.where(codes[:, None] == np.arange(classes), 1.0, -1.0)
 
 
-def decided(scores: Array, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the class of every row: of two by the sign of its score, else of the largest."""
-    best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-    return np.asarray(classes[best])
+def decided(scores: Array) -> NDArray[np.intp]:
+    """Return which class every row is of: of two by the sign of its score, else of the largest."""
+    return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def refuse_balanced(class_weight: Any) -> None:

@@ -250,7 +250,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f, else of the largest f."""
-        return decided(self.decision_function(X), self.classes_)
+        codes = decided(self.decision_function(X))
+        return np.asarray(self.classes_[codes])
 
     def _steps(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> Array:
         """Return the size of a step at every row, without eta."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,8 @@ Rows = NDArray[np.intp]
 # Rows that parts of the support vectors are met with at a time: what is found for them stays in
 # memory that is used again.
 ROWS_AT_A_TIME = 2048
+# Seconds after which a waiting thread looks for Ctrl-C.
+LOOK = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,9 @@ def solve_all(
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(run, task, False) for task in tasks]
         try:
-            wait(futures)
+            # Another thread may take the signal, which this one then only sees when it wakes up.
+            while wait(futures, timeout=LOOK).not_done:
+                pass
         except KeyboardInterrupt:
             stop[0] = 1
             wait(futures)
@@ -207,6 +211,7 @@ class Supports:
     kernel: Kernel
     rows: Any
     index: Rows
+    _measured: list[Array] = field(default_factory=list, init=False)
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, index: Rows) -> Supports:
@@ -215,6 +220,24 @@ class Supports:
         return cls(
             kernel, rows if is_precomputed(kernel) else dense_rows(rows, memory_limit()), index
         )
+
+    def measured(self, measure: Callable[[], Array]) -> Array:
+        """Return what is found out about these rows once and for all."""
+        if not self._measured:
+            self._measured.append(measure())
+        return self._measured[0]
+
+    def in_single(self, X: Any) -> Supports | None:
+        """Return the same rows in float32, if the engine compares them and `X` there."""
+        are_arrays = isinstance(X, np.ndarray) and isinstance(self.rows, np.ndarray)
+        if (
+            not are_arrays
+            or X.dtype != np.float64
+            or is_precomputed(self.kernel)
+            or not self.kernel.program.is_arithmetic
+        ):
+            return None
+        return Supports(self.kernel, self.rows.astype(np.float32), self.index)
 
     def expand(self, X: Any, coefficients: Array) -> Array:
         """Return K(X, rows) @ coefficients."""
@@ -227,15 +250,19 @@ class Supports:
     ) -> Iterator[tuple[slice, list[Array]]]:
         """Yield for some rows of `X` at a time K(X, rows[p]) @ coefficients[p] for parts p."""
         cross = self._cross(X)
+        # Entries of float32 are stored and multiplied faster than tiles of them, part by part.
+        are_stored = is_precomputed(self.kernel) or cross.dtype == np.float32
         for start in range(0, len(cross), ROWS_AT_A_TIME):
             rows = slice(start, min(start + ROWS_AT_A_TIME, len(cross)))
-            yield rows, [self._part(cross, rows, p, coefficients[p]) for p in parts]
+            if are_stored:
+                K = cross.rows(rows)
+                yield rows, [K[:, p] @ coefficients[p].astype(K.dtype) for p in parts]
+            else:
+                yield rows, [self._part(cross, rows, p, coefficients[p]) for p in parts]
 
     def _part(self, cross: CrossGram, rows: slice, part: slice, coefficients: Array) -> Array:
         if len(coefficients) == 0:
             return np.zeros((rows.stop - rows.start, coefficients.shape[1]))
-        if is_precomputed(self.kernel):
-            return np.asarray(cross.rows(rows)[:, part] @ coefficients, np.float64)
         return np.asarray(cross.part(rows, part) @ coefficients, np.float64)
 
     def _cross(self, X: Any) -> CrossGram:

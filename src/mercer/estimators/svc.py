@@ -23,8 +23,10 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
+from mercer.estimators.settled import settled_classes
 from mercer.estimators.stream import learn_classes
 from mercer.estimators.supports import (
+    Supports,
     SupportVectorMachine,
     Task,
     margin_gram,
@@ -32,7 +34,7 @@ from mercer.estimators.supports import (
     solver_of,
     warm_starts,
 )
-from mercer.estimators.votes import pair_scores, pairs_of, slot, tally
+from mercer.estimators.votes import clear_winners, pair_scores, pairs_of, slot, tally
 from mercer.gram import is_precomputed
 from mercer.solvers import MarginProblem
 
@@ -218,11 +220,15 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of every row."""
+        """Return the label of every row.
+
+        Of many rows of numbers float64 computes only those that float32 does not settle: whose
+        scores could change sides within eight times the largest rounding error of a sample.
+        """
         check_is_fitted(self)
         X = checked_rows(self, self.kernel_, X)
-        scores = self._votes(X) if self._is_by_pairs else self._scores(X)
-        return decided(scores[:, 0] if len(self.classes_) == 2 else scores, self.classes_)
+        codes = settled_classes(self._supports_, X, self._score_blocks, self._clear, self._decided)
+        return np.asarray(self.classes_[codes])
 
     def _checked_settings(self) -> float:
         if self.multiclass not in ("ovo", "ovr"):
@@ -283,24 +289,40 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
 
     def _scores(self, X: Any) -> Array:
         """Return f + b of every problem at checked rows."""
-        if not self._is_by_pairs:
-            return self._supports_.expand(X, self.dual_coef_.T) + self.intercept_
         scores = np.empty((n_rows(X), len(self.intercept_)))
-        for rows, some in self._pair_scores(X):
+        for rows, some in self._score_blocks(self._supports_, X):
             scores[rows] = some
         return scores
 
     def _votes(self, X: Any) -> Array:
         """Return what the pairs of classes say for every class at checked rows."""
         votes = np.empty((n_rows(X), len(self.classes_)))
-        for rows, some in self._pair_scores(X):
+        for rows, some in self._score_blocks(self._supports_, X):
             votes[rows] = tally(some, len(self.classes_))
         return votes
 
-    def _pair_scores(self, X: Any) -> Iterator[tuple[slice, Array]]:
+    def _decided(self, X: Any) -> NDArray[np.intp]:
+        """Return which class every checked row is of."""
+        scores = self._votes(X) if self._is_by_pairs else self._scores(X)
+        return decided(scores[:, 0] if len(self.classes_) == 2 else scores)
+
+    def _clear(self, scores: Array, doubt: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the class of every row, and whether no scores as near as `doubt` say another."""
+        if self._is_by_pairs:
+            return clear_winners(scores, doubt, len(self.classes_))
+        if len(self.classes_) == 2:
+            return decided(scores[:, 0]), np.abs(scores[:, 0]) > doubt[0]
+        two = np.partition(scores, -2, axis=1)[:, -2:]
+        return decided(scores), two[:, 1] - two[:, 0] > 2.0 * doubt.max()
+
+    def _score_blocks(self, supports: Supports, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield f + b of every problem for some checked rows at a time."""
+        if not self._is_by_pairs:
+            yield slice(None), supports.expand(X, self.dual_coef_.T) + self.intercept_
+            return
         ends = np.cumsum(self.n_support_)
         parts = [slice(int(e - m), int(e)) for e, m in zip(ends, self.n_support_, strict=True)]
-        for rows, by_class in self._supports_.expand_parts(X, self.dual_coef_.T, parts):
+        for rows, by_class in supports.expand_parts(X, self.dual_coef_.T, parts):
             yield rows, pair_scores(by_class, self.intercept_)
 
     @property

@@ -20,6 +20,8 @@ from mercer.gram.streamed import StreamedGram, is_precomputed
 DENSE_SHARE = 0.02
 # The largest copy that is made of entries: of more rows many are never looked at.
 LARGEST_COPY = 2 << 30
+# Rows at which entries of float32 are tried, and how far they may be off beside the largest entry.
+SAMPLE, CLOSE = 8, 1e-5
 # The share of the memory that dense copies of sparse rows may take.
 ROOM = 0.1
 
@@ -120,8 +122,18 @@ def in_single(gram: Gram) -> Gram:
     if gram.dtype == np.float32:
         return gram
     if _is_plain(gram) and gram.kernel.program.is_arithmetic and isinstance(gram.X, np.ndarray):
-        return StreamedGram(gram.kernel, gram.X.astype(np.float32), gram.memory)
+        single = StreamedGram(gram.kernel, gram.X.astype(np.float32), gram.memory)
+        if _is_close(single, gram, gram.X):
+            return single
     return RoundedGram(gram)
+
+
+def _is_close(single: StreamedGram, gram: StreamedGram, X: Array) -> bool:
+    """Whether rows in float32 can still be told apart, such as those far from zero cannot."""
+    most = np.argpartition(np.abs(X).max(axis=1), -1)[-1:]
+    some = np.union1d(most, np.linspace(0, len(X) - 1, SAMPLE - 1).astype(np.intp))
+    exact = gram.rows(some)
+    return bool(np.abs(single.rows(some) - exact).max() <= CLOSE * np.abs(exact).max())
 
 
 def with_copy(gram: Gram) -> Gram:

@@ -159,7 +159,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f + b, else of the largest."""
-        return decided(self.decision_function(X), self.classes_)
+        codes = decided(self.decision_function(X))
+        return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
@@ -175,7 +176,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
     @property
     def leave_one_out_predictions_(self) -> NDArray[Any]:
         """The class of every training row that the fit without it predicts."""
-        return decided(self.leave_one_out_scores_, self.classes_)
+        codes = decided(self.leave_one_out_scores_)
+        return np.asarray(self.classes_[codes])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -183,6 +183,7 @@ class _Run:
                 if gap.relative <= self.settings.tol or is_double:
                     break
                 is_double = True
+                self.values.exact()
             self._gap = min(self._gap, gap.relative)
             # Where screening does not get on, all rows are active.
             active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale

@@ -97,6 +97,11 @@ class Values:
         self._recompute(wanted)
         return self.gap
 
+    def exact(self) -> None:
+        """Compute f in float64 at all rows."""
+        self._is_rough = False
+        self._recompute(~self._is_exact)
+
     def _recompute(self, wanted: NDArray[np.bool_]) -> None:
         """Compute f in float64 at some rows."""
         used = self.a != 0.0
