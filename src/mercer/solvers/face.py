@@ -16,8 +16,9 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Entries = Callable[[Rows], Array]
 
-# Factorisations within a step; coefficients that leave their bounds are held there in the next.
-TRIES = 4
+# Tries within a step: coefficients that leave their bounds are held there in the next. The share of
+# them that may be held before the rest has a factorisation of its own.
+TRIES, MOST_HELD = 8, 0.1
 # Matrices of all free rows that are in memory at the same time: K, part of it, and its factor.
 MATRICES = 3
 # What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
@@ -139,39 +140,28 @@ class _Face:
     def newton(self, K: Array, damping: float, is_over: Callable[[], bool]) -> Array:
         """Return the change of the coefficients, of sum zero if there is an offset."""
         K[np.diag_indices_from(K)] += max(damping, JITTER * float(K.diagonal().max()))
-        change = np.zeros(len(K))
-        is_inside = np.ones(len(K), bool)
+        change, inside = np.zeros(len(K)), np.arange(len(K))
+        right, total = -self.gradient, 0.0
+        system = None if is_over() else _System.of(K, right, total, self.has_offset)
         for _ in range(TRIES):
-            inside, held = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
-            right = -self.gradient[inside] - K[np.ix_(inside, held)] @ change[held]
-            part = K if len(held) == 0 else K[np.ix_(inside, inside)]
-            found = None if is_over() else self._solved(part, right, -float(change[held].sum()))
-            if found is None:
-                return np.zeros(len(K))
-            change[inside] = found
-            end = self.start + change
-            leaves = is_inside & ((end < self.low) | (end > self.high))
-            change = np.clip(end, self.low, self.high) - self.start
-            is_inside &= ~leaves
-            if not leaves.any() or not is_inside.any():
+            if system is None or is_over():
+                return np.zeros(len(change))
+            end = self.start[inside] + system.solution()
+            leaves = np.flatnonzero((end < self.low[inside]) | (end > self.high[inside]))
+            change[inside] = np.clip(end, self.low[inside], self.high[inside]) - self.start[inside]
+            if len(leaves) == 0 or len(system.held) + len(leaves) == len(inside):
                 break
+            system.hold(leaves, change[inside[leaves]])
+            if len(system.held) > MOST_HELD * len(inside):
+                held, rest = system.held, np.delete(np.arange(len(inside)), system.held)
+                fixed = change[inside[held]]
+                right, total = right[rest] - K[np.ix_(rest, held)] @ fixed, total - fixed.sum()
+                K, inside = K[np.ix_(rest, rest)], inside[rest]
+                system = _System.of(K, right, total, self.has_offset)
         excess = float(change.sum())
         if self.has_offset and abs(excess) > ROUNDING * float(np.abs(change).sum()):
             return self._balanced(change)
         return change
-
-    def _solved(self, K: Array, right: Array, total: float) -> Array | None:
-        """Return d of K d + b 1 = right, 1'd = total, or of K d = right without an offset.
-
-        None where K is not positive definite.
-        """
-        try:
-            factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
-        except scipy.linalg.LinAlgError:
-            return None
-        columns = np.stack([right, np.ones_like(right)], axis=1)
-        d, ones = scipy.linalg.cho_solve(factor, columns, check_finite=False).T
-        return d - (d.sum() - total) / ones.sum() * ones if self.has_offset else d
 
     def _balanced(self, change: Array) -> Array:
         """Return the change shifted by what makes its sum zero within the face."""
@@ -186,3 +176,58 @@ class _Face:
             else:
                 low = middle
         return np.asarray(np.clip(change + low, least, most))
+
+
+class _System:
+    """K d + b 1 = right, sum(d) = total, with some of d held at values; without an offset no b.
+
+    With W the columns of K^-1 at the rows that are held, d = K^-1 right - b K^-1 1 + W p, and what
+    p and b are follows from what is asked of d: a row more costs n^2 multiplications, not n^3.
+    """
+
+    def __init__(
+        self, factor: tuple[Array, bool], right: Array, total: float, has_offset: bool
+    ) -> None:
+        self.factor = factor
+        self.total = total
+        borders = [np.ones_like(right)] if has_offset else []
+        solved = self._solve(np.stack([right, *borders], axis=1))
+        self.base, self.columns = solved[:, 0], solved[:, 1:]
+        self.n_borders = len(borders)
+        self.held = np.empty(0, np.intp)
+        self.values = np.empty(0)
+
+    @classmethod
+    def of(cls, K: Array, right: Array, total: float, has_offset: bool) -> _System | None:
+        """Return the system, or None where K is not positive definite."""
+        try:
+            # Transposed, the rows of K are the columns that LAPACK counts along.
+            factor = scipy.linalg.cho_factor(K.T, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            return None
+        return cls(factor, right, total, has_offset)
+
+    def hold(self, rows: Rows, values: Array) -> None:
+        """Hold more of d."""
+        units = np.zeros((len(self.base), len(rows)))
+        units[rows, np.arange(len(rows))] = 1.0
+        self.columns = np.hstack([self.columns, self._solve(units)])
+        self.held = np.concatenate([self.held, rows])
+        self.values = np.concatenate([self.values, values])
+
+    def solution(self) -> Array:
+        """Return d."""
+        if self.columns.shape[1] == 0:
+            return self.base
+        border, held = slice(0, self.n_borders), self.held
+        asked = np.concatenate([[self.total][border], self.values])
+        found = np.concatenate([[self.base.sum()][border], self.base[held]])
+        sums = self.columns.sum(axis=0)[None, :][border]
+        system = np.concatenate([sums, self.columns[held]])
+        d = self.base + self.columns @ np.linalg.solve(system, asked - found)
+        # To the last bit, since bounds are.
+        d[held] = self.values
+        return np.asarray(d)
+
+    def _solve(self, V: Array) -> Array:
+        return np.asarray(scipy.linalg.cho_solve(self.factor, V, check_finite=False))
