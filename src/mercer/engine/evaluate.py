@@ -49,7 +49,7 @@ def evaluate(
         )
     if out.size == 0:
         return out
-    if bound.is_ready:
+    if engine().fits(bound):
         engine().fill(bound, out)
         return out
     if len(program.instructions) == 1 and out.dtype == np.float64:
@@ -85,7 +85,7 @@ def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
 
 
 def _multiply(bound: Bound, V: Array, out: Array) -> None:
-    if bound.is_ready:
+    if engine().fits(bound):
         engine().multiply(bound, V, out)
         return
     for rows, columns, mirrored, block in _blocks(bound):

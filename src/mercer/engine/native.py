@@ -7,9 +7,11 @@ import os
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.engine import _native
+from mercer.data.checks import Matrix
+from mercer.engine import _native, entries
 from mercer.engine.operands import Bound, Operand
 from mercer.engine.program import FUNCTIONS, OPERATIONS, Program
 from mercer.engine.threads import thread_count
@@ -35,6 +37,11 @@ def _level(wanted: str) -> str:
         return str(_native.level(wanted))
     except ValueError as error:
         raise ValueError(f"MERCER_CPU={wanted!r}: {error}; try v2, v3, v4 or unset it") from None
+
+
+def fits(bound: Bound) -> bool:
+    """Whether the tiles can run on a bound program as it is."""
+    return all(o.is_ready or entries.fits(o) for o in bound.operands)
 
 
 def fill(bound: Bound, out: Array) -> None:
@@ -98,14 +105,25 @@ def _factors(bound: Bound) -> list[tuple[Array, Array]]:
 
 def _leaf(o: Operand, dtype: np.dtype[Any]) -> tuple[Any, ...]:
     if o.given is not None:
-        return (KINDS.index("given"), np.asarray(o.given, dtype), None, None, None, 0.0)
+        return (KINDS.index("given"), np.asarray(o.given, dtype), None)
     assert isinstance(o.source, Leaf)
-    left, right = np.asarray(o.left, dtype), np.asarray(o.right, dtype)
-    centre = _centre(left) if o.source.kind == "squared_distance" else None
-    return (KINDS.index(o.source.kind), left, right, o.weights, centre, o.sensitivity)
+    left = entries.side(o.left, dtype)
+    right = left if o.right is o.left else entries.side(o.right, dtype)
+    walked = entries.walked(o, left, dtype)
+    has_centre = walked is None and o.source.kind == "squared_distance"
+    return (
+        KINDS.index(o.source.kind),
+        left,
+        right,
+        walked,
+        o.left.shape[1],
+        o.weights,
+        _centre(o.left) if has_centre else None,
+        o.sensitivity,
+    )
 
 
-def _centre(A: Array) -> Array | None:
+def _centre(A: Matrix) -> Array | None:
     """Return the mean row where subtracting it shortens the rows, else None.
 
     Squared distances from inner products lose digits in proportion to the squared norms.
@@ -114,6 +132,12 @@ def _centre(A: Array) -> Array | None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         mean = A.mean(axis=0, dtype=np.float64)
-        typical = np.einsum("ij,ij->", A, A, dtype=np.float64) / len(A)
+        typical = _squares(A) / A.shape[0]
         length = mean @ mean
     return mean if length > 0.1 * typical else None
+
+
+def _squares(A: Matrix) -> float:
+    if sp.issparse(A):
+        return float(np.dot(A.data, A.data))
+    return float(np.einsum("ij,ij->", A, A, dtype=np.float64))

@@ -12,6 +12,11 @@ from mercer.engine.twin import LEAVES, Array, run
 ENTRIES_AT_A_TIME = 1 << 20
 
 
+def fits(bound: Bound) -> bool:
+    """Whether the loop can run on a bound program as it is."""
+    return bound.is_ready
+
+
 def fill(bound: Bound, out: Array) -> None:
     """Write the Gram block of a bound program into `out`, some rows at a time."""
     for rows in row_blocks(bound.shape, ENTRIES_AT_A_TIME):
