@@ -135,6 +135,19 @@ template <class T> void norms(const T* panel, Index width, Index stride, T* resu
             result[i] += panel[k * stride + i] * panel[k * stride + i];
 }
 
+// The sum of squares of rows given by their entries, padded to `stride` by zeros.
+template <class T>
+void entry_norms(const mercer::Matrix& m, Index begin, Index count, T* result, Index stride) {
+    const T* values = static_cast<const T*>(m.data);
+    for (Index i = 0; i < stride; ++i) {
+        T sum = T(0);
+        if (i < count)
+            for (Index e = m.starts[begin + i]; e < m.starts[begin + i + 1]; ++e)
+                sum += values[e] * values[e];
+        result[i] = sum;
+    }
+}
+
 // Where the columns of a tile begin that are packed together: as one panel they lie one after the
 // other in blocks, so that comparing a few of them reads memory in a row.
 template <class T> inline Index place(Index column, Index width) {

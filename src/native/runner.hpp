@@ -132,7 +132,10 @@ template <class T> struct Runner {
                 pack_blocks(leaf.right, tile.column_begin, count, leaf.width, leaf.centre,
                             centred[p]);
             }
-            block_norms(centred[p], leaf.width, stride, column_norms[p]);
+            if (leaf.right.starts && !leaf.centre)
+                entry_norms(leaf.right, tile.column_begin, count, column_norms[p], stride);
+            else
+                block_norms(centred[p], leaf.width, stride, column_norms[p]);
             column_reach[p] = largest(column_norms[p], count);
         }
         // Rows are checked strip by strip; columns alone may already be too far out.
@@ -275,7 +278,7 @@ template <class T> struct Runner {
 
     bool rows_in_reach(const Leaf& leaf, Index begin, Index count) {
         if (leaf.walked.data) {
-            walk_norms(leaf.walked, begin, count);
+            entry_norms(leaf.walked, begin, count, row_norms, strip_rows);
         } else if (leaf.centre) {
             pack(leaf.left, begin, count, leaf.width, leaf.centre, centred_rows, strip_rows);
             norms(centred_rows, leaf.width, strip_rows, row_norms);
@@ -285,16 +288,6 @@ template <class T> struct Runner {
         }
         const double far = static_cast<double>(largest(row_norms, count)) + column_reach[leaf.panel];
         return leaf.sensitivity * far <= reach<T>;
-    }
-
-    void walk_norms(const Matrix& m, Index begin, Index count) {
-        const T* values = static_cast<const T*>(m.data);
-        for (Index r = 0; r < strip_rows; ++r) {
-            row_norms[r] = T(0);
-            if (r < count)
-                for (Index e = m.starts[begin + r]; e < m.starts[begin + r + 1]; ++e)
-                    row_norms[r] += values[e] * values[e];
-        }
     }
 
     const T* inner_products(const Leaf& leaf, Index begin) {
@@ -312,6 +305,7 @@ template <class T> struct Runner {
         const int p = leaf.panel;
         const T* dots = inner_products(leaf, begin);
         Index small = 0;
+        int near_in[strip_rows];
         for (Index r = 0; r < strip_rows; ++r) {
             const T norm = row_norms[r];
             int near_ones = 0;
@@ -321,7 +315,8 @@ template <class T> struct Runner {
                 target[r * stride + j] = d;
                 near_ones += d <= near<T> * total;
             }
-            if (r < count) small += near_ones;
+            near_in[r] = r < count ? near_ones : 0;
+            small += near_in[r];
         }
         if (small == 0) return;
         pack_rows(leaf, begin, count);
@@ -331,7 +326,7 @@ template <class T> struct Runner {
         }
         const Index n = tile.column_end - tile.column_begin;
         for (Index r = 0; r < count; ++r)
-            for (Index j = 0; j < n; ++j) {
+            for (Index j = 0; j < (near_in[r] ? n : 0); ++j) {
                 if (target[r * stride + j] > near<T> * (row_norms[r] + column_norms[p][j])) continue;
                 const T* z = columns[p] + place<T>(j, leaf.width);
                 T sum = 0;

@@ -24,63 +24,74 @@ WALK = 3.0
 # tell whether to begin with it.
 FEW, SAMPLE = 64, 64
 # Columns up to which a few rows, all entries written out, still fit in the second cache, and up to
-# which comparisons that need all entries are faster by tiles than by SciPy.
-WIDEST, WIDEST_DENSE = 8192, 512
+# which weighted differences of all columns are faster than products of scaled rows by SciPy.
+WIDEST, WIDEST_WEIGHTED = 8192, 512
+# Rows for which a panel of columns serves; for more of them it is packed again.
+TILE_ROWS = 256
 # Squared norms, in units of the length scale, that leave the digits promised to squared distances
 # from inner products of rows that are not centred.
 REACH = {np.dtype(np.float64): 500.0, np.dtype(np.float32): 8.0}
 
 
-def fits(o: Operand) -> bool:
+def are_tiled(o: Operand) -> bool:
     """Whether the native tiles take an input with sparse rows, and are faster than SciPy."""
-    if _kind(o) == "opaque" or o.is_counted:
+    if not isinstance(o.source, Leaf) or o.is_counted:
         return False
-    width = o.left.shape[1]
-    return width <= WIDEST_DENSE or (_can_walk(o) and width <= WIDEST and _is_short(o.left))
+    is_weighted = o.source.kind == "squared_distance" and o.weights is not None
+    return bool(o.left.shape[1] <= (WIDEST_WEIGHTED if is_weighted else WIDEST))
 
 
-def side(A: Matrix, dtype: np.dtype[Any]) -> Array | Entries:
-    """Return one side of a comparison as the native tiles take it."""
+def sides(
+    o: Operand, dtype: np.dtype[Any]
+) -> tuple[Array | Entries, Array | Entries, Entries | None]:
+    """Return both sides of a comparison as the native tiles take them, and the rows to walk along.
+
+    These are the entries of the left side, if walking along them is faster and loses no digits.
+    """
+    left = _side(o.left, dtype)
+    right = left if o.right is o.left else _side(o.right, dtype)
+    walked = _walked(o, left, dtype)
+    if walked is None or isinstance(right, tuple):
+        return left, right, walked
+    if right is left:
+        return walked, walked, walked
+    again = o.left.shape[0] > TILE_ROWS
+    return left, (_entries(right) if again else None) or right, walked
+
+
+def _side(A: Matrix, dtype: np.dtype[Any]) -> Array | Entries:
     if not sp.issparse(A):
         return np.asarray(A, dtype)
     columns, starts = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int64, copy=False)
     return np.asarray(A.data, dtype), columns, starts
 
 
-def walked(o: Operand, left: Array | Entries, dtype: np.dtype[Any]) -> Entries | None:
-    """Return the entries of the left rows, if walking along them is faster and loses no digits."""
-    if not _can_walk(o):
+def _walked(o: Operand, left: Array | Entries, dtype: np.dtype[Any]) -> Entries | None:
+    assert isinstance(o.source, Leaf)
+    if o.source.kind not in ("dot", "squared_distance") or o.weights is not None:
         return None
+    entries: Entries | None
     if isinstance(left, tuple):
-        entries = left if _is_short(o.left) else None
+        entries = left if _are_few(o.left) else None
     else:
         entries = _entries(left) if o.right.shape[0] >= FEW else None
-    if entries is None or _kind(o) == "dot":
+    if entries is None or o.source.kind == "dot":
         return entries
     # Strips of rows that are too long are compared by differences, which should be rare.
-    typical = float(np.dot(entries[0], entries[0])) / max(o.left.shape[0], 1)
+    typical = float(np.dot(entries[0], entries[0])) / o.left.shape[0]
     return entries if 4.0 * o.sensitivity * typical <= REACH[dtype] else None
 
 
-def _can_walk(o: Operand) -> bool:
-    """Whether an input comes from inner products."""
-    return _kind(o) in ("dot", "squared_distance") and o.weights is None
-
-
-def _kind(o: Operand) -> str:
-    return o.source.kind if isinstance(o.source, Leaf) else "opaque"
-
-
-def _is_short(A: Matrix) -> bool:
-    """Whether few enough of the entries of sparse or dense rows are not zero."""
+def _are_few(A: Matrix) -> bool:
+    """Whether so few entries of sparse or dense rows are not zero that walking is faster."""
     count = A.nnz if sp.issparse(A) else np.count_nonzero(A)
-    return WALK * count <= A.shape[0] * A.shape[1]
+    return bool(WALK * count <= A.shape[0] * A.shape[1])
 
 
 def _entries(A: Array) -> Entries | None:
     """Return the entries of dense rows, if they are few."""
     n, width = A.shape
-    if not _is_short(A[:: max(1, n // SAMPLE)]):
+    if not _are_few(A[:: max(1, n // SAMPLE)]):
         return None
     room = int(n * width / WALK) + width
     values, columns = np.empty(room, A.dtype), np.empty(room, np.int32)

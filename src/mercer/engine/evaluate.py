@@ -49,7 +49,7 @@ def evaluate(
         )
     if out.size == 0:
         return out
-    if engine().fits(bound):
+    if all(engine().takes(o) for o in bound.operands):
         engine().fill(bound, out)
         return out
     if len(program.instructions) == 1 and out.dtype == np.float64:
@@ -85,7 +85,7 @@ def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
 
 
 def _multiply(bound: Bound, V: Array, out: Array) -> None:
-    if engine().fits(bound):
+    if all(engine().takes(o) for o in bound.operands):
         engine().multiply(bound, V, out)
         return
     for rows, columns, mirrored, block in _blocks(bound):
@@ -104,7 +104,9 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
     rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape, BLOCK))
     for rows, columns in half_blocks(n, BLOCK) if halved else rows_only:
         given = {
-            i: _given(o, rows, columns) for i, o in enumerate(bound.operands) if not o.is_ready
+            i: _given(o, rows, columns)
+            for i, o in enumerate(bound.operands)
+            if not engine().takes(o)
         }
         if halved and rows == columns:
             for i, values in given.items():

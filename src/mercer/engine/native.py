@@ -22,6 +22,9 @@ Array = NDArray[Any]
 KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
+# The share of entries from which on sparse rows of very many columns, which are no tiles, are
+# compared faster as dense ones.
+WIDE_DENSE_SHARE = 0.02
 # Columns from which on the tiles take squared distances from inner products.
 PRODUCT_FORM_WIDTH = 24
 
@@ -39,9 +42,14 @@ def _level(wanted: str) -> str:
         raise ValueError(f"MERCER_CPU={wanted!r}: {error}; try v2, v3, v4 or unset it") from None
 
 
-def fits(bound: Bound) -> bool:
-    """Whether the tiles can run on a bound program as it is."""
-    return all(o.is_ready or entries.fits(o) for o in bound.operands)
+def takes(o: Operand) -> bool:
+    """Whether the tiles can use an input as it is."""
+    return o.is_ready or entries.are_tiled(o)
+
+
+def dense_share(width: int) -> float:
+    """Return the share of entries from which on sparse rows are compared faster as dense ones."""
+    return 1.0 / entries.WALK if width <= entries.WIDEST else WIDE_DENSE_SHARE
 
 
 def fill(bound: Bound, out: Array) -> None:
@@ -107,9 +115,7 @@ def _leaf(o: Operand, dtype: np.dtype[Any]) -> tuple[Any, ...]:
     if o.given is not None:
         return (KINDS.index("given"), np.asarray(o.given, dtype), None)
     assert isinstance(o.source, Leaf)
-    left = entries.side(o.left, dtype)
-    right = left if o.right is o.left else entries.side(o.right, dtype)
-    walked = entries.walked(o, left, dtype)
+    left, right, walked = entries.sides(o, dtype)
     has_centre = walked is None and o.source.kind == "squared_distance"
     return (
         KINDS.index(o.source.kind),
