@@ -123,7 +123,7 @@ template <class T> struct Runner {
             for (Index k = 0; k < leaf.width; ++k) weights[i][k] = static_cast<T>(leaf.weights[k]);
         }
         if (leaf.kind != Kind::squared_distance || leaf.weights ||
-            (leaf.width < product_form_width && !leaf.walked.data))
+            leaf.width < product_form_width)
             return;
         if (!centred[p]) {
             centred[p] = columns[p];

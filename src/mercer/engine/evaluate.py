@@ -22,6 +22,9 @@ Array = NDArray[Any]
 
 # Entries of a block whose leaves are computed in Python: 8 MB in float64.
 BLOCK = 1 << 20
+# Share of entries below which a product of sparse rows meets so few pairs of them that taking these
+# one by one is faster than a tile.
+RARE = 1 / 16
 # Difference of f(x, z) and f(z, x), relative to the largest value, that counts as rounding.
 ASYMMETRY = 1e-8
 
@@ -49,15 +52,15 @@ def evaluate(
         )
     if out.size == 0:
         return out
-    if all(engine().takes(o) for o in bound.operands):
-        engine().fill(bound, out)
-        return out
-    if len(program.instructions) == 1 and out.dtype == np.float64:
+    if len(program.instructions) == len(bound.operands) == 1 and out.dtype == np.float64:
         o = bound.operands[0]
         if o.is_counted:
             return count_products(o.left, o.right, out)
-        if o.is_sparse_product:
+        if o.is_sparse_product and (_is_rare(o.right) or not engine().takes(o)):
             return sparse_products(o.left, o.right, out)
+    if all(engine().takes(o) for o in bound.operands):
+        engine().fill(bound, out)
+        return out
     for rows, columns, mirrored, block in _blocks(bound):
         engine().fill(block, out[rows, columns])
         if mirrored:
@@ -112,6 +115,10 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
             for i, values in given.items():
                 _check_symmetric(values, bound.operands[i])
         yield rows, columns, halved and rows != columns, bound.block(rows, columns, given)
+
+
+def _is_rare(A: Any) -> bool:
+    return bool(A.nnz < RARE * A.shape[0] * A.shape[1])
 
 
 def _given(o: Operand, rows: slice, columns: slice) -> Array:
