@@ -22,9 +22,8 @@ Array = NDArray[Any]
 KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
-# The share of entries from which on sparse rows of very many columns, which are no tiles, are
-# compared faster as dense ones.
-WIDE_DENSE_SHARE = 0.02
+# The share of entries from which on sparse rows that are not walked along are better dense.
+DENSE_SHARE = 0.02
 # Columns from which on the tiles take squared distances from inner products.
 PRODUCT_FORM_WIDTH = 24
 
@@ -49,7 +48,8 @@ def takes(o: Operand) -> bool:
 
 def dense_share(width: int) -> float:
     """Return the share of entries from which on sparse rows are compared faster as dense ones."""
-    return 1.0 / entries.WALK if width <= entries.WIDEST else WIDE_DENSE_SHARE
+    is_walked = entries.NARROW <= width <= entries.WIDEST
+    return 1.0 / entries.WALK if is_walked else DENSE_SHARE
 
 
 def fill(bound: Bound, out: Array) -> None:
