@@ -148,14 +148,14 @@ void entry_norms(const mercer::Matrix& m, Index begin, Index count, T* result, I
     }
 }
 
-// Where the columns of a tile begin that are packed together: as one panel they lie one after the
-// other in blocks, so that comparing a few of them reads memory in a row.
+// The columns of a tile are packed in blocks, panel[block][k][column], so that comparing those of a
+// few blocks reads memory in a row. Where the first entry of a column is:
 template <class T> inline Index place(Index column, Index width) {
     constexpr Index block = Simd<T>::block;
     return column / block * block * width + column % block;
 }
 
-// Pack the columns of a tile, and the sums of their squares.
+// Pack the columns of a tile.
 template <class T>
 void pack_blocks(const mercer::Matrix& m, Index begin, Index count, Index width,
                  const double* centre, T* panel) {
@@ -164,6 +164,8 @@ void pack_blocks(const mercer::Matrix& m, Index begin, Index count, Index width,
         pack(m, begin + j, count - j < block ? count - j : block, width, centre, panel + j * width,
              block);
 }
+
+// The sum of squares of every column of a tile.
 template <class T> void block_norms(const T* panel, Index width, Index stride, T* result) {
     constexpr Index block = Simd<T>::block;
     for (Index j = 0; j < stride; j += block)

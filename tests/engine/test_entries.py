@@ -78,7 +78,7 @@ def multiplied(program, X, Z, V):
 def walks(X, Z=None, formula=SMOOTH):
     """Whether the tiles of the first input of a formula walk along the entries of X."""
     bound = bind(compile_expression(formula), X, Z)
-    return entries.sides(bound.operands[0], bound.dtype)[2] is not None
+    return entries.Forms(bound.dtype).sides(bound.operands[0])[2] is not None
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -215,6 +215,15 @@ class TestTheWayIsChosen:
         assert native.takes(bind(Gaussian().program, X[:, 1:]).operands[0])
 
 
+@pytest.mark.parametrize("offset", [0.0, 5.0, 1e4])
+def test_sparse_rows_with_many_entries_are_centred_like_dense_ones(offset, rng):
+    X = offset + rng.normal(size=(150, 40))
+    for kernel in (Gaussian(6.0), Laplacian(30.0)):
+        K = by_native(kernel.program, sp.csr_array(X), sp.csr_array(X[::-1]))
+        assert_allclose(K, by_twin(kernel.program, X, X[::-1]), rtol=1e-12)
+        assert_array_equal(K, by_native(kernel.program, X, X[::-1]))
+
+
 def test_indices_of_64_bits_unsorted_ones_and_stored_zeros_are_taken(rng):
     X = zeros_among(rng, 90, 40)
     M = sp.csr_array(X)
@@ -253,6 +262,17 @@ def test_no_rows_on_either_side_give_an_empty_matrix(rng):
         A = in_form(form, X)
         assert Gaussian()(A[:0], A).shape == (0, 70)
         assert apply(Gaussian().program, A, A[:0], np.ones(0)).tolist() == [0.0] * 70
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_terms_over_the_same_rows_have_the_same_entries(symmetric, form, rng):
+    X = in_form(form, zeros_among(rng, 300, 40))
+    program = compile_expression(SMOOTH + (t.dot() + 1.0) ** 2)
+    bound = bind(program, X, None if symmetric else X[:90])
+    forms = entries.Forms(bound.dtype)
+    first, second = (forms.sides(o) for o in bound.operands)
+    assert all(a is b for a, b in zip(first, second, strict=True))
 
 
 class TestGatheredEntries:

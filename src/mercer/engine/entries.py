@@ -27,10 +27,10 @@ FEW, SAMPLE = 64, 64
 # Columns up to which a few rows, all entries written out, still fit in the second cache, and up to
 # which weighted differences of all columns are faster than products of scaled rows by SciPy.
 WIDEST, WIDEST_WEIGHTED = 2048, 512
-# Rows for which a panel of columns serves; for more of them it is packed again.
+# Rows that a panel of columns serves at least; for more of them it may be packed again.
 TILE_ROWS = 256
 # Squared norms, in units of the length scale, that leave the digits promised to squared distances
-# from inner products of rows that are not centred.
+# from inner products of rows that are not centred; the tiles see to it strip by strip.
 REACH = {np.dtype(np.float64): 500.0, np.dtype(np.float32): 8.0}
 
 
@@ -42,46 +42,69 @@ def are_tiled(o: Operand) -> bool:
     return bool(o.left.shape[1] <= (WIDEST_WEIGHTED if is_weighted else WIDEST))
 
 
-def sides(
-    o: Operand, dtype: np.dtype[Any]
-) -> tuple[Array | Entries, Array | Entries, Entries | None]:
-    """Return both sides of a comparison as the native tiles take them, and the rows to walk along.
+class Forms:
+    """The rows of one job in the form in which the native tiles take them, each made once.
 
-    These are the entries of the left side, if walking along them is faster and loses no digits.
+    Inputs over the same rows so have the same sides, and share what is computed from them.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The precision of the job.
     """
-    left = _side(o.left, dtype)
-    right = left if o.right is o.left else _side(o.right, dtype)
-    walked = _walked(o, left, dtype)
-    if walked is None or isinstance(right, tuple):
-        return left, right, walked
-    if right is left:
-        return walked, walked, walked
-    again = o.left.shape[0] > TILE_ROWS
-    return left, (_entries(right) if again else None) or right, walked
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self._sides: dict[int, Array | Entries] = {}
+        self._entries: dict[int, Entries | None] = {}
+
+    def sides(self, o: Operand) -> tuple[Array | Entries, Array | Entries, Entries | None]:
+        """Return both sides of a comparison, and the entries of the left one to walk along.
+
+        There are none if walking is not faster, or would lose digits.
+        """
+        left, right, walked = self._side(o.left), self._side(o.right), self._walked(o)
+        if walked is None or isinstance(right, tuple):
+            return left, right, walked
+        if right is left:
+            return walked, walked, walked
+        is_packed_again = o.left.shape[0] > TILE_ROWS
+        return left, (self._few_entries(o.right) if is_packed_again else None) or right, walked
+
+    def _side(self, A: Matrix) -> Array | Entries:
+        if id(A) not in self._sides:
+            is_sparse = sp.issparse(A)
+            side = _compressed(A, self.dtype) if is_sparse else np.asarray(A, self.dtype)
+            self._sides[id(A)] = side
+        return self._sides[id(A)]
+
+    def _few_entries(self, A: Matrix) -> Entries | None:
+        """Return the entries of rows, if they are few."""
+        if id(A) not in self._entries:
+            side = self._side(A)
+            if isinstance(side, tuple):
+                self._entries[id(A)] = side if _are_few(A) else None
+            else:
+                self._entries[id(A)] = _gathered(side)
+        return self._entries[id(A)]
+
+    def _walked(self, o: Operand) -> Entries | None:
+        assert isinstance(o.source, Leaf)
+        is_product = o.source.kind in ("dot", "squared_distance") and o.weights is None
+        is_repaid = sp.issparse(o.left) or o.right.shape[0] >= FEW
+        if not is_product or not is_repaid or o.left.shape[1] < NARROW:
+            return None
+        entries = self._few_entries(o.left)
+        if entries is None or o.source.kind == "dot":
+            return entries
+        # Strips of rows that are too long are compared by differences, which should be rare.
+        typical = float(np.dot(entries[0], entries[0])) / o.left.shape[0]
+        return entries if 4.0 * o.sensitivity * typical <= REACH[self.dtype] else None
 
 
-def _side(A: Matrix, dtype: np.dtype[Any]) -> Array | Entries:
-    if not sp.issparse(A):
-        return np.asarray(A, dtype)
+def _compressed(A: sp.csr_array, dtype: np.dtype[Any]) -> Entries:
     columns, starts = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int64, copy=False)
     return np.asarray(A.data, dtype), columns, starts
-
-
-def _walked(o: Operand, left: Array | Entries, dtype: np.dtype[Any]) -> Entries | None:
-    assert isinstance(o.source, Leaf)
-    is_product = o.source.kind in ("dot", "squared_distance") and o.weights is None
-    if not is_product or o.left.shape[1] < NARROW:
-        return None
-    entries: Entries | None
-    if isinstance(left, tuple):
-        entries = left if _are_few(o.left) else None
-    else:
-        entries = _entries(left) if o.right.shape[0] >= FEW else None
-    if entries is None or o.source.kind == "dot":
-        return entries
-    # Strips of rows that are too long are compared by differences, which should be rare.
-    typical = float(np.dot(entries[0], entries[0])) / o.left.shape[0]
-    return entries if 4.0 * o.sensitivity * typical <= REACH[dtype] else None
 
 
 def _are_few(A: Matrix) -> bool:
@@ -90,7 +113,7 @@ def _are_few(A: Matrix) -> bool:
     return bool(WALK * count <= A.shape[0] * A.shape[1])
 
 
-def _entries(A: Array) -> Entries | None:
+def _gathered(A: Array) -> Entries | None:
     """Return the entries of dense rows, if they are few."""
     n, width = A.shape
     if not _are_few(A[:: max(1, n // SAMPLE)]):

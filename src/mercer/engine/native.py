@@ -56,7 +56,7 @@ def fill(bound: Bound, out: Array) -> None:
     """Write the Gram block of a bound program into `out`."""
     code, constants = _code(bound.program)
     _native.fill(
-        [_leaf(o, bound.dtype) for o in bound.operands],
+        _leaves(bound),
         code,
         constants,
         _factors(bound),
@@ -71,7 +71,7 @@ def fill(bound: Bound, out: Array) -> None:
 def multiply(bound: Bound, V: Array, out: Array) -> None:
     """Write K @ V into `out`, which holds zeros, without storing K."""
     code, constants = _code(bound.program)
-    leaves = [_leaf(o, bound.dtype) for o in bound.operands]
+    leaves = _leaves(bound)
     is_whole = V.shape[1] <= VECTORS_AT_A_TIME and out.flags.c_contiguous
     for start in range(0, V.shape[1], VECTORS_AT_A_TIME):
         group = np.ascontiguousarray(V[:, start : start + VECTORS_AT_A_TIME])
@@ -111,11 +111,16 @@ def _factors(bound: Bound) -> list[tuple[Array, Array]]:
     ]
 
 
-def _leaf(o: Operand, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+def _leaves(bound: Bound) -> list[tuple[Any, ...]]:
+    forms = entries.Forms(bound.dtype)
+    return [_leaf(o, forms) for o in bound.operands]
+
+
+def _leaf(o: Operand, forms: entries.Forms) -> tuple[Any, ...]:
     if o.given is not None:
-        return (KINDS.index("given"), np.asarray(o.given, dtype), None)
+        return (KINDS.index("given"), np.asarray(o.given, forms.dtype))
     assert isinstance(o.source, Leaf)
-    left, right, walked = entries.sides(o, dtype)
+    left, right, walked = forms.sides(o)
     has_centre = walked is None and o.source.kind == "squared_distance"
     return (
         KINDS.index(o.source.kind),
