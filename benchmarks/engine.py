@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 from timing import Figure, interleaved, show
@@ -27,6 +28,8 @@ N = 6000
 GRAM = {8: 8.0, 30: 5.0, 90: 3.0}
 PRODUCT = {8: 12.0, 30: 8.0, 90: 4.0}
 SINGLE = {8: 8.0, 30: 6.0, 90: 4.0}
+# Rows of zeros and ones: columns, and ones in each row, as many as coded census records have.
+COLUMNS, ONES = 123, 14
 
 
 def data(d: int, dtype: type = np.float64) -> tuple[Array, float]:
@@ -115,6 +118,35 @@ def product_figures() -> list[Figure]:
         detail = ", ".join(f"{name} {per_entry(s)}" for name, s in best.items()) + " ns/entry"
         ratio = best["scikit-learn"] / best["mercer"]
         figures.append(Figure(f"K @ v, d = {d}", ratio, target, detail=detail))
+    return figures
+
+
+def sparse_figures() -> list[Figure]:
+    """Return the speed of Gram matrices and products of sparse rows over scikit-learn's."""
+    rng = np.random.default_rng(2)
+    columns = rng.permuted(np.tile(np.arange(COLUMNS), (N, 1)), axis=1)[:, :ONES]
+    rows = sp.csr_array((np.ones(columns.size), columns.ravel(), np.arange(N + 1) * ONES))
+    kernel = Gaussian.from_gamma(1.0 / COLUMNS)
+    v = rng.normal(size=N)
+    figures = []
+    for dtype in (np.float64, np.float32):
+        X = sp.csr_array(rows, dtype=dtype)
+        best = interleaved(
+            {
+                "mercer": partial(kernel, X),
+                "mercer, dense rows": partial(kernel, X.toarray()),
+                "mercer, K @ v": partial(apply, kernel.program, X, None, v),
+                "scikit-learn": lambda X=X: rbf_kernel(X, gamma=1.0 / COLUMNS),
+            }
+        )
+        detail = ", ".join(f"{name} {per_entry(s)}" for name, s in best.items()) + " ns/entry"
+        peer = best["scikit-learn"]
+        name = np.dtype(dtype).name
+        figures += [
+            Figure(f"Gram of sparse rows, {name}", peer / best["mercer"], 8.0, detail=detail),
+            Figure(f"... given as an array, {name}", peer / best["mercer, dense rows"]),
+            Figure(f"... K @ v, {name}", peer / best["mercer, K @ v"]),
+        ]
     return figures
 
 
@@ -238,6 +270,7 @@ def main() -> None:
     show("Gram, float64", gram_figures(np.float64, GRAM, "float64"))
     show("Gram, float32", gram_figures(np.float32, SINGLE, "float32"))
     show("K @ v, never stored", product_figures())
+    show("Sparse rows", sparse_figures())
     show("mercer against itself", own_figures())
     show("Memory and start", memory_figures() + import_figures())
 

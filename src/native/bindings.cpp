@@ -21,6 +21,8 @@ constexpr std::size_t streaming_bytes = std::size_t{1} << 25;
 using Array = nb::ndarray<nb::ro, nb::device::cpu>;
 using Writable = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Starts = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Columns = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Code = nb::ndarray<const int, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Constants = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -33,11 +35,21 @@ struct Request {
 };
 
 mercer::Matrix matrix_of(const Array& a) {
-    return {a.data(), static_cast<Index>(a.stride(0)), static_cast<Index>(a.stride(1))};
+    return {a.data(), static_cast<Index>(a.stride(0)), static_cast<Index>(a.stride(1)), nullptr,
+            nullptr};
+}
+
+// A matrix given by an array, or by the values, columns and starts of its entries.
+mercer::Matrix side_of(nb::handle h) {
+    if (h.is_none()) return {};
+    if (!nb::isinstance<nb::tuple>(h)) return matrix_of(nb::cast<Array>(h));
+    const auto t = nb::cast<nb::tuple>(h);
+    const auto values = nb::cast<Array>(t[0]);
+    return {values.data(), 0, 0, nb::cast<Starts>(t[2]).data(), nb::cast<Columns>(t[1]).data()};
 }
 
 bool same(const mercer::Matrix& a, const mercer::Matrix& b) {
-    return a.data == b.data && a.row == b.row && a.column == b.column;
+    return a.data == b.data && a.row == b.row && a.column == b.column && a.starts == b.starts;
 }
 
 const double* pointer_or_null(nb::handle h) {
@@ -47,14 +59,14 @@ const double* pointer_or_null(nb::handle h) {
 mercer::Leaf leaf_of(nb::tuple t) {
     mercer::Leaf leaf{};
     leaf.kind = static_cast<mercer::Kind>(nb::cast<int>(t[0]));
-    const auto left = nb::cast<Array>(t[1]);
-    leaf.left = matrix_of(left);
+    leaf.left = side_of(t[1]);
     if (leaf.kind == mercer::Kind::given) return leaf;
-    leaf.right = matrix_of(nb::cast<Array>(t[2]));
-    leaf.width = static_cast<Index>(left.shape(1));
-    leaf.weights = pointer_or_null(t[3]);
-    leaf.centre = pointer_or_null(t[4]);
-    leaf.sensitivity = nb::cast<double>(t[5]);
+    leaf.right = side_of(t[2]);
+    leaf.walked = side_of(t[3]);
+    leaf.width = nb::cast<Index>(t[4]);
+    leaf.weights = pointer_or_null(t[5]);
+    leaf.centre = pointer_or_null(t[6]);
+    leaf.sensitivity = nb::cast<double>(t[7]);
     return leaf;
 }
 
@@ -139,11 +151,46 @@ void multiply(nb::list leaves, Code code, Constants constants, nb::list factors,
     });
 }
 
+// Write the entries of rows that are not zero, by their values, columns and starts. Returns how many
+// they are, or -1 if there are more than the room that was given, less a row for the last of them.
+template <class T>
+Index gather(const mercer::Matrix& m, Index rows, Index width, Index room, T* values, int* columns,
+             Index* starts) {
+    const T* row = static_cast<const T*>(m.data);
+    Index count = starts[0] = 0;
+    for (Index i = 0; i < rows; ++i, row += m.row) {
+        if (count + width > room) return -1;
+        for (Index k = 0; k < width; ++k) {
+            const T x = row[k * m.column];
+            values[count] = x;
+            columns[count] = static_cast<int>(k);
+            count += x != T(0);
+        }
+        starts[i + 1] = count;
+    }
+    return count;
+}
+
+Index gather_entries(Array A, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> values,
+                     nb::ndarray<int, nb::ndim<1>, nb::c_contig, nb::device::cpu> columns,
+                     nb::ndarray<Index, nb::ndim<1>, nb::c_contig, nb::device::cpu> starts) {
+    const mercer::Matrix m = matrix_of(A);
+    const auto rows = static_cast<Index>(A.shape(0)), width = static_cast<Index>(A.shape(1));
+    const auto room = static_cast<Index>(values.size());
+    const bool single = A.dtype() == nb::dtype<float>();
+    const nb::gil_scoped_release release;
+    return single ? gather(m, rows, width, room, static_cast<float*>(values.data()),
+                           columns.data(), starts.data())
+                  : gather(m, rows, width, room, static_cast<double*>(values.data()),
+                           columns.data(), starts.data());
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
     m.def("fill", &fill);
     m.def("multiply", &multiply);
+    m.def("gather_entries", &gather_entries);
     bind_chain(m);
     bind_line(m);
     bind_spread(m);

@@ -16,11 +16,14 @@ enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, sine, m
 enum class Operation : int { leaf, constant, map, add, multiply, scale_rows };
 enum class Function : int { identity, exp, tanh, sqrt, log1p, reciprocal };
 
-// A matrix by its strides, counted in entries.
+// A matrix by its strides, counted in entries. Or, where there are starts, by those of its entries
+// that are not zero: data[e] in columns[e] for e from starts[i] to starts[i + 1] are those of row i.
 struct Matrix {
     const void* data;
     Index row;
     Index column;
+    const Index* starts;
+    const int* columns;
 };
 
 // One input: both sides of a comparison over `width` columns, or in `left` the given values.
@@ -28,6 +31,7 @@ struct Leaf {
     Kind kind;
     Matrix left;
     Matrix right;
+    Matrix walked;  // the left side by its entries where these are few, or no data
     Index width;
     const double* weights;  // one per column, or null; of a sine the periods
     const double* centre;   // subtracted where products replace differences, or null

@@ -84,10 +84,21 @@ template <class T> inline void turn(const T* from, Index stride, T* to, Index to
     for (int c = 0; c < strip_rows; ++c) __builtin_memcpy(to + c * to_stride, &rows[c], sizeof(V));
 }
 
-// Pack `count` rows from `begin` as panel[column][row], the row index padded to `stride` by zeros.
+// Write `count` rows, given by their entries, as panel[column][row] with the others zero.
 template <class T>
-void pack(const mercer::Matrix& m, Index begin, Index count, Index width, const double* centre,
-          T* panel, Index stride) {
+void scatter(const mercer::Matrix& m, Index begin, Index count, Index width, T* panel,
+             Index stride) {
+    const T* values = static_cast<const T*>(m.data);
+    for (Index k = 0; k < width * stride; ++k) panel[k] = T(0);
+    for (Index i = 0; i < count; ++i)
+        for (Index e = m.starts[begin + i]; e < m.starts[begin + i + 1]; ++e)
+            panel[m.columns[e] * stride + i] = values[e];
+}
+
+// Write `count` rows, given by strides, as panel[column][row].
+template <class T>
+void turn_rows(const mercer::Matrix& m, Index begin, Index count, Index width, T* panel,
+               Index stride) {
     const T* rows = static_cast<const T*>(m.data) + begin * m.row;
     // Whole squares where a row lies in one piece, the rest entry by entry.
     const Index squares = m.column == 1 ? count / strip_rows * strip_rows : 0;
@@ -98,6 +109,16 @@ void pack(const mercer::Matrix& m, Index begin, Index count, Index width, const 
     for (Index i = 0; i < count; ++i)
         for (Index k = i < squares ? across : 0; k < width; ++k)
             panel[k * stride + i] = rows[i * m.row + k * m.column];
+}
+
+// Pack `count` rows from `begin` as panel[column][row], the row index padded to `stride` by zeros.
+template <class T>
+void pack(const mercer::Matrix& m, Index begin, Index count, Index width, const double* centre,
+          T* panel, Index stride) {
+    if (m.starts)
+        scatter(m, begin, count, width, panel, stride);
+    else
+        turn_rows(m, begin, count, width, panel, stride);
     for (Index k = 0; k < width; ++k) {
         T* column = panel + k * stride;
         if (centre)
@@ -112,6 +133,43 @@ template <class T> void norms(const T* panel, Index width, Index stride, T* resu
     for (Index k = 0; k < width; ++k)
         for (Index i = 0; i < stride; ++i)
             result[i] += panel[k * stride + i] * panel[k * stride + i];
+}
+
+// The sum of squares of rows given by their entries, padded to `stride` by zeros.
+template <class T>
+void entry_norms(const mercer::Matrix& m, Index begin, Index count, T* result, Index stride) {
+    const T* values = static_cast<const T*>(m.data);
+    for (Index i = 0; i < stride; ++i) {
+        T sum = T(0);
+        if (i < count)
+            for (Index e = m.starts[begin + i]; e < m.starts[begin + i + 1]; ++e)
+                sum += values[e] * values[e];
+        result[i] = sum;
+    }
+}
+
+// The columns of a tile are packed in blocks, panel[block][k][column], so that comparing those of a
+// few blocks reads memory in a row. Where the first entry of a column is:
+template <class T> inline Index place(Index column, Index width) {
+    constexpr Index block = Simd<T>::block;
+    return column / block * block * width + column % block;
+}
+
+// Pack the columns of a tile.
+template <class T>
+void pack_blocks(const mercer::Matrix& m, Index begin, Index count, Index width,
+                 const double* centre, T* panel) {
+    constexpr Index block = Simd<T>::block;
+    for (Index j = 0; j < count; j += block)
+        pack(m, begin + j, count - j < block ? count - j : block, width, centre, panel + j * width,
+             block);
+}
+
+// The sum of squares of every column of a tile.
+template <class T> void block_norms(const T* panel, Index width, Index stride, T* result) {
+    constexpr Index block = Simd<T>::block;
+    for (Index j = 0; j < stride; j += block)
+        norms(panel + j * width, width, block, result + j);
 }
 
 // How one column adds to the comparison of x and z. `start` is the value over no columns.
@@ -195,23 +253,24 @@ struct Sine {
         -0x1.8a404211f9547p-26, 0x1.2877020d52cf0p-31, -0x1.7215f879e1ac9p-37};
 };
 
-// out[row][column] for a strip of rows x[k][row] against a panel z[k][column].
+// out[row][column] for a strip of rows x[k][row] against a panel z of blocks of columns.
 template <class Op, class T>
 void compare(const T* x, const T* z, Index width, T* out, Index stride,
              const T* weights = nullptr) {
     using V = typename Simd<T>::vector;
     constexpr int lanes = Simd<T>::lanes;
+    constexpr Index block = Simd<T>::block;
     const T start = Op::multiplies ? T(1) : T(0);
-    for (Index k0 = 0; k0 < width || k0 == 0; k0 += columns_per_sum) {
-        const Index k1 = k0 + columns_per_sum < width ? k0 + columns_per_sum : width;
-        for (Index j = 0; j < stride; j += Simd<T>::block) {
+    for (Index j = 0; j < stride; j += block)
+        for (Index k0 = 0; k0 < width || k0 == 0; k0 += columns_per_sum) {
+            const Index k1 = k0 + columns_per_sum < width ? k0 + columns_per_sum : width;
             V sum[strip_rows][vectors_per_block];
             for (int r = 0; r < strip_rows; ++r)
                 for (int v = 0; v < vectors_per_block; ++v) sum[r][v] = start - V{};
             for (Index k = k0; k < k1; ++k) {
                 V column[vectors_per_block];
                 for (int v = 0; v < vectors_per_block; ++v)
-                    column[v] = at(z + k * stride + j + v * lanes);
+                    column[v] = at(z + j * width + k * block + v * lanes);
                 const T weight = weights ? weights[k] : T(1);
                 for (int r = 0; r < strip_rows; ++r)
                     for (int v = 0; v < vectors_per_block; ++v)
@@ -228,7 +287,49 @@ void compare(const T* x, const T* z, Index width, T* out, Index stride,
                         target += sum[r][v];
                 }
         }
+}
+
+// out[row][column] of the inner products of rows, given by their entries, with some blocks.
+template <int blocks, class T>
+inline void walk_blocks(const mercer::Matrix& rows, Index begin, Index count, const T* z,
+                        Index width, T* out, Index stride) {
+    using V = typename Simd<T>::vector;
+    constexpr int lanes = Simd<T>::lanes;
+    constexpr Index block = Simd<T>::block;
+    const T* values = static_cast<const T*>(rows.data);
+    for (Index i = 0; i < count; ++i) {
+        const Index last = rows.starts[begin + i + 1];
+        V total[blocks][vectors_per_block] = {};
+        for (Index e = rows.starts[begin + i]; e < last;) {
+            const Index pause = e + columns_per_sum < last ? e + columns_per_sum : last;
+            V sum[blocks][vectors_per_block] = {};
+            for (; e < pause; ++e) {
+                const T x = values[e];
+                const T* column = z + rows.columns[e] * block;
+                for (int b = 0; b < blocks; ++b)
+                    for (int v = 0; v < vectors_per_block; ++v)
+                        sum[b][v] += x * at(column + b * block * width + v * lanes);
+            }
+            for (int b = 0; b < blocks; ++b)
+                for (int v = 0; v < vectors_per_block; ++v) total[b][v] += sum[b][v];
+        }
+        for (int b = 0; b < blocks; ++b)
+            for (int v = 0; v < vectors_per_block; ++v)
+                at(out + i * stride + b * block + v * lanes) = total[b][v];
     }
+}
+
+// The same with all blocks, some at a time for all rows: these then stay in the first cache.
+template <class T>
+void walk(const mercer::Matrix& rows, Index begin, Index count, const T* z, Index width, T* out,
+          Index stride) {
+    constexpr int together = 2;
+    constexpr Index block = Simd<T>::block;
+    Index j = 0;
+    for (; j + together * block <= stride; j += together * block)
+        walk_blocks<together>(rows, begin, count, z + j * width, width, out + j, stride);
+    for (; j < stride; j += block)
+        walk_blocks<1>(rows, begin, count, z + j * width, width, out + j, stride);
 }
 
 }  // namespace

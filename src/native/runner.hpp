@@ -16,6 +16,11 @@ constexpr Index product_form_width = 24;
 template <class T> constexpr T near = static_cast<T>(0x1p-10);
 // Largest sum of squared norms, in units of the length scale, that leaves the digits promised.
 template <class T> constexpr double reach = sizeof(T) == 8 ? 500.0 : 8.0;
+// Rows that are walked along their entries one after the other while a few blocks of columns stay
+// in the first cache.
+constexpr Index group_rows = 64;
+// No row, of any group.
+constexpr Index none = -1;
 // A packed panel of columns should fit in the second cache.
 constexpr Index panel_bytes = 1 << 20;
 
@@ -53,7 +58,7 @@ template <class T> struct Runner {
     const Job& job;
     const Tile& tile;
     Index stride;  // columns of the panel, padded
-    T** columns;   // [panel][k * stride + column]
+    T** columns;   // [panel], in blocks
     T** centred;   // the same with the centre subtracted, for leaves in product form
     T** column_norms;
     T* column_reach;     // largest norm in the panel
@@ -63,8 +68,12 @@ template <class T> struct Runner {
     T* centred_rows;
     T* row_norms;
     T* products;  // inner products of the strip, shared by the leaves of a panel
+    T** walks;    // [panel], inner products of the rows of a group, found along their entries
+    Index* walk_begin;  // [panel], the first row of that group
     T* slots;
     T* factor;
+    // Of the strip at hand: the panel whose rows are packed, and the one whose products are known.
+    Index packed, multiplied;
 
     T* slot(int i) const { return slots + static_cast<Index>(i) * strip_rows * stride; }
 
@@ -83,8 +92,10 @@ template <class T> struct Runner {
         products = scratch.template cut<T>(strip_rows * stride);
         slots = scratch.template cut<T>(job.n_slots * strip_rows * stride);
         factor = scratch.template cut<T>(stride);
+        walks = scratch.template cut<T*>(job.n_panels);
+        walk_begin = scratch.template cut<Index>(job.n_panels);
         for (int p = 0; p < job.n_panels; ++p) {
-            columns[p] = centred[p] = nullptr;
+            columns[p] = centred[p] = walks[p] = nullptr;
             column_norms[p] = scratch.template cut<T>(stride);
         }
         for (int i = 0; i < job.n_leaves; ++i) {
@@ -100,7 +111,11 @@ template <class T> struct Runner {
         const int p = leaf.panel;
         if (!columns[p]) {
             columns[p] = scratch.template cut<T>(leaf.width * stride);
-            pack(leaf.right, tile.column_begin, count, leaf.width, nullptr, columns[p], stride);
+            pack_blocks(leaf.right, tile.column_begin, count, leaf.width, nullptr, columns[p]);
+        }
+        if (leaf.walked.data && !walks[p]) {
+            walks[p] = scratch.template cut<T>(group_rows * stride);
+            walk_begin[p] = none;
         }
         weights[i] = nullptr;
         if (leaf.weights) {
@@ -114,10 +129,13 @@ template <class T> struct Runner {
             centred[p] = columns[p];
             if (leaf.centre) {
                 centred[p] = scratch.template cut<T>(leaf.width * stride);
-                pack(leaf.right, tile.column_begin, count, leaf.width, leaf.centre, centred[p],
-                     stride);
+                pack_blocks(leaf.right, tile.column_begin, count, leaf.width, leaf.centre,
+                            centred[p]);
             }
-            norms(centred[p], leaf.width, stride, column_norms[p]);
+            if (leaf.right.starts && !leaf.centre)
+                entry_norms(leaf.right, tile.column_begin, count, column_norms[p], stride);
+            else
+                block_norms(centred[p], leaf.width, stride, column_norms[p]);
             column_reach[p] = largest(column_norms[p], count);
         }
         // Rows are checked strip by strip; columns alone may already be too far out.
@@ -132,13 +150,13 @@ template <class T> struct Runner {
 
     // Run the program on the rows [begin, begin + count) of the tile's columns.
     const T* strip(Index begin, Index count) {
-        int packed = -1, multiplied = -1;
+        packed = multiplied = none;
         for (int s = 0; s < job.n_steps; ++s) {
             const Step& step = job.steps[s];
             T* target = slot(step.target);
             switch (step.operation) {
                 case Operation::leaf:
-                    fill_leaf(step.first, begin, count, target, packed, multiplied);
+                    fill_leaf(step.first, begin, count, target);
                     break;
                 case Operation::constant: {
                     const T b = static_cast<T>(step.b);
@@ -162,17 +180,46 @@ template <class T> struct Runner {
         return slot(job.steps[job.n_steps - 1].target);
     }
 
-    void fill_leaf(int index, Index begin, Index count, T* target, int& packed, int& multiplied) {
+    void pack_rows(const Leaf& leaf, Index begin, Index count) {
+        if (packed == leaf.panel) return;
+        pack(leaf.left, begin, count, leaf.width, nullptr, rows, strip_rows);
+        packed = leaf.panel;
+    }
+
+    // The inner products of the strip, found along the entries of its rows.
+    const T* walked(const Leaf& leaf, Index begin) {
+        const int p = leaf.panel;
+        T* group = walks[p];
+        if (walk_begin[p] == none || begin < walk_begin[p] || begin >= walk_begin[p] + group_rows) {
+            const Index left = tile.row_end - begin;
+            const Index n = left < group_rows ? left : group_rows;
+            walk(leaf.walked, begin, n, columns[p], leaf.width, group, stride);
+            // What a strip has beyond the last row must be numbers.
+            for (Index k = n * stride; k < (n + strip_rows - 1) / strip_rows * strip_rows * stride;
+                 ++k)
+                group[k] = T(0);
+            walk_begin[p] = begin;
+        }
+        return group + (begin - walk_begin[p]) * stride;
+    }
+
+    void fill_leaf(int index, Index begin, Index count, T* target) {
         const Leaf& leaf = job.leaves[index];
         if (leaf.kind == Kind::given) {
             copy_given(leaf, begin, count, target);
             return;
         }
         const int p = leaf.panel;
-        if (packed != p) {
-            pack(leaf.left, begin, count, leaf.width, nullptr, rows, strip_rows);
-            packed = p;
+        if (leaf.kind == Kind::dot && leaf.walked.data) {
+            const T* dots = walked(leaf, begin);
+            for (Index k = 0; k < strip_rows * stride; ++k) target[k] = dots[k];
+            return;
         }
+        if (product_form[index] && rows_in_reach(leaf, begin, count)) {
+            expand(leaf, begin, count, target);
+            return;
+        }
+        pack_rows(leaf, begin, count);
         const T* x = rows;
         const T* z = columns[p];
         switch (leaf.kind) {
@@ -188,9 +235,7 @@ template <class T> struct Runner {
                 }
                 break;
             case Kind::squared_distance:
-                if (product_form[index] && rows_in_reach(leaf, begin, count))
-                    expand(leaf, p, count, target, multiplied);
-                else if (leaf.weights)
+                if (leaf.weights)
                     compare<WeightedSquaredDistance>(x, z, leaf.width, target, stride,
                                                      weights[index]);
                 else
@@ -232,44 +277,61 @@ template <class T> struct Runner {
     }
 
     bool rows_in_reach(const Leaf& leaf, Index begin, Index count) {
-        if (leaf.centre)
+        if (leaf.walked.data) {
+            entry_norms(leaf.walked, begin, count, row_norms, strip_rows);
+        } else if (leaf.centre) {
             pack(leaf.left, begin, count, leaf.width, leaf.centre, centred_rows, strip_rows);
-        norms(leaf.centre ? centred_rows : rows, leaf.width, strip_rows, row_norms);
+            norms(centred_rows, leaf.width, strip_rows, row_norms);
+        } else {
+            pack_rows(leaf, begin, count);
+            norms(rows, leaf.width, strip_rows, row_norms);
+        }
         const double far = static_cast<double>(largest(row_norms, count)) + column_reach[leaf.panel];
         return leaf.sensitivity * far <= reach<T>;
     }
 
-    // ||x||^2 + ||z||^2 - 2 x'z, with the small ones recomputed by differences.
-    void expand(const Leaf& leaf, int p, Index count, T* target, int& multiplied) {
-        const T* x = leaf.centre ? centred_rows : rows;
+    const T* inner_products(const Leaf& leaf, Index begin) {
+        const int p = leaf.panel;
+        if (leaf.walked.data) return walked(leaf, begin);
         if (multiplied != p || leaf.centre) {
-            compare<Dot>(x, centred[p], leaf.width, products, stride);
-            multiplied = leaf.centre ? -1 : p;
+            compare<Dot>(leaf.centre ? centred_rows : rows, centred[p], leaf.width, products, stride);
+            multiplied = leaf.centre ? none : p;
         }
+        return products;
+    }
+
+    // ||x||^2 + ||z||^2 - 2 x'z, with the small ones recomputed by differences.
+    void expand(const Leaf& leaf, Index begin, Index count, T* target) {
+        const int p = leaf.panel;
+        const T* dots = inner_products(leaf, begin);
         Index small = 0;
+        int near_in[strip_rows];
         for (Index r = 0; r < strip_rows; ++r) {
             const T norm = row_norms[r];
             int near_ones = 0;
             for (Index j = 0; j < stride; ++j) {
                 const T total = norm + column_norms[p][j];
-                const T d = total - T(2) * products[r * stride + j];
+                const T d = total - T(2) * dots[r * stride + j];
                 target[r * stride + j] = d;
                 near_ones += d <= near<T> * total;
             }
-            if (r < count) small += near_ones;
+            near_in[r] = r < count ? near_ones : 0;
+            small += near_in[r];
         }
         if (small == 0) return;
+        pack_rows(leaf, begin, count);
         if (small * 8 > strip_rows * stride) {
             compare<SquaredDistance>(rows, columns[p], leaf.width, target, stride);
             return;
         }
         const Index n = tile.column_end - tile.column_begin;
         for (Index r = 0; r < count; ++r)
-            for (Index j = 0; j < n; ++j) {
+            for (Index j = 0; j < (near_in[r] ? n : 0); ++j) {
                 if (target[r * stride + j] > near<T> * (row_norms[r] + column_norms[p][j])) continue;
+                const T* z = columns[p] + place<T>(j, leaf.width);
                 T sum = 0;
                 for (Index k = 0; k < leaf.width; ++k) {
-                    const T t = rows[k * strip_rows + r] - columns[p][k * stride + j];
+                    const T t = rows[k * strip_rows + r] - z[k * Simd<T>::block];
                     sum += t * t;
                 }
                 target[r * stride + j] = sum;

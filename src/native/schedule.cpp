@@ -147,6 +147,17 @@ int useful_threads(const Job& job, int threads) {
     return job.rows * job.columns * (width + job.width) < 4'000'000 ? 1 : threads;
 }
 
+// Rows that are walked along their entries take so little time that packing the columns tells: more
+// of them share a panel, as long as there are tiles for all threads. The strips stay the same, and
+// so do their bits.
+Index rows_per_tile(const Job& job, int threads) {
+    constexpr Index most = 4 * tile_rows;
+    bool walks = false;
+    for (int i = 0; i < job.n_leaves; ++i) walks = walks || job.leaves[i].walked.data;
+    if (!walks) return tile_rows;
+    return std::clamp(job.rows / (4 * threads) / tile_rows * tile_rows, tile_rows, most);
+}
+
 }  // namespace
 
 bool run_tasks(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
@@ -171,10 +182,11 @@ bool fill(const Level& level, const Job& job, bool single, int threads, Interrup
                 level.fill(job, tile, memory, single);
             });
     }
-    const Index down = blocks(job.rows, tile_rows), across = blocks(job.columns, step);
+    const Index height = rows_per_tile(job, threads), down = blocks(job.rows, height);
+    const Index across = blocks(job.columns, step);
     return run_in_order(
         down * across, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
-            const Tile tile = tile_at(job, i / across, tile_rows, i % across, step);
+            const Tile tile = tile_at(job, i / across, height, i % across, step);
             level.fill(job, tile, memory, single);
         });
 }
@@ -206,11 +218,12 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
                 turns.finish(second, round);
             });
     }
-    const Index down = blocks(job.rows, tile_rows), across = blocks(job.columns, step);
+    const Index height = rows_per_tile(job, threads), down = blocks(job.rows, height);
+    const Index across = blocks(job.columns, step);
     return run_in_order(
         down, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
             for (Index j = 0; j < across; ++j)
-                level.multiply(job, tile_at(job, i, tile_rows, j, step), memory, single);
+                level.multiply(job, tile_at(job, i, height, j, step), memory, single);
         });
 }
 

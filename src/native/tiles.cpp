@@ -163,9 +163,11 @@ template <class T> Index bytes(const Job& job) {
     Index entries = (job.n_slots + 2) * strip_rows * stride + 2 * width * strip_rows;
     entries += job.n_panels * (2 * width + 1) * stride + job.n_leaves * width + 4 * stride;
     entries += 2 * job.width * stride + (job.symmetric ? stride * (stride + gap<T>) : 0);
+    for (int i = 0; i < job.n_leaves; ++i)
+        if (job.leaves[i].walked.data) entries += group_rows * stride;
     const Index pieces = 20 + 4 * (job.n_panels + job.n_leaves);
     return entries * static_cast<Index>(sizeof(T)) + pieces * 64 +
-           (job.n_panels * 3 + job.n_leaves * 2) * 64;
+           (job.n_panels * 5 + job.n_leaves * 2) * 64;
 }
 
 Index scratch_bytes(const Job& job, bool single) {

@@ -26,6 +26,9 @@ def multiply(
     threads: int,
     cpu: str,
 ) -> None: ...
+def gather_entries(
+    A: NDArray[Any], values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any]
+) -> int: ...
 def level(name: str) -> str: ...
 def chain_solve(
     links: NDArray[Any],

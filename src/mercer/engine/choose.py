@@ -16,7 +16,7 @@ from mercer.errors import EngineWarning
 
 @functools.cache
 def engine() -> ModuleType:
-    """Return the module whose ``fill`` and ``multiply`` run the tiles."""
+    """Return the module that runs the tiles: ``takes``, ``fill``, ``multiply``, ``dense_share``."""
     wanted = os.environ.get("MERCER_ENGINE", "native")
     if wanted not in ("native", "numpy"):
         raise ValueError(f"MERCER_ENGINE must be 'native' or 'numpy', got {wanted!r}")

@@ -22,6 +22,9 @@ Array = NDArray[Any]
 
 # Entries of a block whose leaves are computed in Python: 8 MB in float64.
 BLOCK = 1 << 20
+# Share of entries below which a product of sparse rows meets so few pairs of them that taking these
+# one by one is faster than a tile.
+RARE = 1 / 16
 # Difference of f(x, z) and f(z, x), relative to the largest value, that counts as rounding.
 ASYMMETRY = 1e-8
 
@@ -49,15 +52,15 @@ def evaluate(
         )
     if out.size == 0:
         return out
-    if bound.is_ready:
-        engine().fill(bound, out)
-        return out
-    if len(program.instructions) == 1 and out.dtype == np.float64:
+    if len(program.instructions) == len(bound.operands) == 1 and out.dtype == np.float64:
         o = bound.operands[0]
         if o.is_counted:
             return count_products(o.left, o.right, out)
-        if o.is_sparse_product:
+        if o.is_sparse_product and (_is_rare(o.right) or not engine().takes(o)):
             return sparse_products(o.left, o.right, out)
+    if all(engine().takes(o) for o in bound.operands):
+        engine().fill(bound, out)
+        return out
     for rows, columns, mirrored, block in _blocks(bound):
         engine().fill(block, out[rows, columns])
         if mirrored:
@@ -85,7 +88,7 @@ def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
 
 
 def _multiply(bound: Bound, V: Array, out: Array) -> None:
-    if bound.is_ready:
+    if all(engine().takes(o) for o in bound.operands):
         engine().multiply(bound, V, out)
         return
     for rows, columns, mirrored, block in _blocks(bound):
@@ -104,12 +107,18 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
     rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape, BLOCK))
     for rows, columns in half_blocks(n, BLOCK) if halved else rows_only:
         given = {
-            i: _given(o, rows, columns) for i, o in enumerate(bound.operands) if not o.is_ready
+            i: _given(o, rows, columns)
+            for i, o in enumerate(bound.operands)
+            if not engine().takes(o)
         }
         if halved and rows == columns:
             for i, values in given.items():
                 _check_symmetric(values, bound.operands[i])
         yield rows, columns, halved and rows != columns, bound.block(rows, columns, given)
+
+
+def _is_rare(A: Any) -> bool:
+    return bool(A.nnz < RARE * A.shape[0] * A.shape[1])
 
 
 def _given(o: Operand, rows: slice, columns: slice) -> Array:

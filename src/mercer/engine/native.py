@@ -7,9 +7,11 @@ import os
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.engine import _native
+from mercer.data.checks import Matrix
+from mercer.engine import _native, entries
 from mercer.engine.operands import Bound, Operand
 from mercer.engine.program import FUNCTIONS, OPERATIONS, Program
 from mercer.engine.threads import thread_count
@@ -20,6 +22,8 @@ Array = NDArray[Any]
 KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
+# The share of entries from which on sparse rows that are not walked along are better dense.
+DENSE_SHARE = 0.02
 # Columns from which on the tiles take squared distances from inner products.
 PRODUCT_FORM_WIDTH = 24
 
@@ -37,11 +41,22 @@ def _level(wanted: str) -> str:
         raise ValueError(f"MERCER_CPU={wanted!r}: {error}; try v2, v3, v4 or unset it") from None
 
 
+def takes(o: Operand) -> bool:
+    """Whether the tiles can use an input as it is."""
+    return o.is_ready or entries.are_tiled(o)
+
+
+def dense_share(width: int) -> float:
+    """Return the share of entries from which on sparse rows are compared faster as dense ones."""
+    is_walked = entries.NARROW <= width <= entries.WIDEST
+    return 1.0 / entries.WALK if is_walked else DENSE_SHARE
+
+
 def fill(bound: Bound, out: Array) -> None:
     """Write the Gram block of a bound program into `out`."""
     code, constants = _code(bound.program)
     _native.fill(
-        [_leaf(o, bound.dtype) for o in bound.operands],
+        _leaves(bound),
         code,
         constants,
         _factors(bound),
@@ -56,7 +71,7 @@ def fill(bound: Bound, out: Array) -> None:
 def multiply(bound: Bound, V: Array, out: Array) -> None:
     """Write K @ V into `out`, which holds zeros, without storing K."""
     code, constants = _code(bound.program)
-    leaves = [_leaf(o, bound.dtype) for o in bound.operands]
+    leaves = _leaves(bound)
     is_whole = V.shape[1] <= VECTORS_AT_A_TIME and out.flags.c_contiguous
     for start in range(0, V.shape[1], VECTORS_AT_A_TIME):
         group = np.ascontiguousarray(V[:, start : start + VECTORS_AT_A_TIME])
@@ -96,16 +111,30 @@ def _factors(bound: Bound) -> list[tuple[Array, Array]]:
     ]
 
 
-def _leaf(o: Operand, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+def _leaves(bound: Bound) -> list[tuple[Any, ...]]:
+    forms = entries.Forms(bound.dtype)
+    return [_leaf(o, forms) for o in bound.operands]
+
+
+def _leaf(o: Operand, forms: entries.Forms) -> tuple[Any, ...]:
     if o.given is not None:
-        return (KINDS.index("given"), np.asarray(o.given, dtype), None, None, None, 0.0)
+        return (KINDS.index("given"), np.asarray(o.given, forms.dtype))
     assert isinstance(o.source, Leaf)
-    left, right = np.asarray(o.left, dtype), np.asarray(o.right, dtype)
-    centre = _centre(left) if o.source.kind == "squared_distance" else None
-    return (KINDS.index(o.source.kind), left, right, o.weights, centre, o.sensitivity)
+    left, right, walked = forms.sides(o)
+    has_centre = walked is None and o.source.kind == "squared_distance"
+    return (
+        KINDS.index(o.source.kind),
+        left,
+        right,
+        walked,
+        o.left.shape[1],
+        o.weights,
+        _centre(o.left) if has_centre else None,
+        o.sensitivity,
+    )
 
 
-def _centre(A: Array) -> Array | None:
+def _centre(A: Matrix) -> Array | None:
     """Return the mean row where subtracting it shortens the rows, else None.
 
     Squared distances from inner products lose digits in proportion to the squared norms.
@@ -114,6 +143,12 @@ def _centre(A: Array) -> Array | None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         mean = A.mean(axis=0, dtype=np.float64)
-        typical = np.einsum("ij,ij->", A, A, dtype=np.float64) / len(A)
+        typical = _squares(A) / A.shape[0]
         length = mean @ mean
     return mean if length > 0.1 * typical else None
+
+
+def _squares(A: Matrix) -> float:
+    if sp.issparse(A):
+        return float(np.dot(A.data, A.data))
+    return float(np.einsum("ij,ij->", A, A, dtype=np.float64))

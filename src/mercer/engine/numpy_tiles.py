@@ -10,6 +10,17 @@ from mercer.engine.tile import Leaf
 from mercer.engine.twin import LEAVES, Array, run
 
 ENTRIES_AT_A_TIME = 1 << 20
+DENSE_SHARE = 0.02
+
+
+def takes(o: Operand) -> bool:
+    """Whether the loop can use an input as it is."""
+    return o.is_ready
+
+
+def dense_share(width: int) -> float:
+    """Return the share of entries from which on sparse rows are compared faster as dense ones."""
+    return DENSE_SHARE
 
 
 def fill(bound: Bound, out: Array) -> None:

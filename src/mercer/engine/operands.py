@@ -66,11 +66,6 @@ class Bound:
     dtype: np.dtype[Any]
     symmetric: bool
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the tile loop can run on it as it is."""
-        return all(o.is_ready for o in self.operands)
-
     def with_values(self, known: Mapping[Input, NDArray[Any]]) -> Bound:
         """Return it with the values of some inputs, of the shape of the result, given."""
         operands = tuple(replace(o, given=known.get(o.source, o.given)) for o in self.operands)

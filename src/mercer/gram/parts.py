@@ -10,14 +10,13 @@ import scipy.sparse as sp
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import take_rows
 from mercer.engine import apply
+from mercer.engine.choose import engine
 from mercer.gram.copied import ChosenGram, CopiedGram
 from mercer.gram.dense import HeldGram
 from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram, WrappedGram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.gram.streamed import StreamedGram, is_precomputed
 
-# Sparse rows with a larger share of entries than this are compared faster as dense ones.
-DENSE_SHARE = 0.02
 # The largest copy that is made of entries: of more rows many are never looked at.
 LARGEST_COPY = 2 << 30
 # Rows at which entries of float32 are tried, and how far they may be off beside the largest entry.
@@ -121,17 +120,18 @@ def in_single(gram: Gram) -> Gram:
         return ChosenGram(gram.copy, gram.index, gram.memory)
     if gram.dtype == np.float32:
         return gram
-    if _is_plain(gram) and gram.kernel.program.is_arithmetic and isinstance(gram.X, np.ndarray):
+    if _is_plain(gram) and gram.kernel.program.is_arithmetic and _has_numbers(gram.X):
         single = StreamedGram(gram.kernel, gram.X.astype(np.float32), gram.memory)
-        if _is_close(single, gram, gram.X):
+        if _is_close(single, gram):
             return single
     return RoundedGram(gram)
 
 
-def _is_close(single: StreamedGram, gram: StreamedGram, X: Array) -> bool:
+def _is_close(single: StreamedGram, gram: StreamedGram) -> bool:
     """Whether rows in float32 can still be told apart, such as those far from zero cannot."""
-    most = np.argpartition(np.abs(X).max(axis=1), -1)[-1:]
-    some = np.union1d(most, np.linspace(0, len(X) - 1, SAMPLE - 1).astype(np.intp))
+    sizes = abs(gram.X).max(axis=1)
+    largest = int(np.argmax(sizes.toarray() if sp.issparse(sizes) else sizes))
+    some = np.union1d(largest, np.linspace(0, len(gram) - 1, SAMPLE - 1).astype(np.intp))
     exact = gram.rows(some)
     return bool(np.abs(single.rows(some) - exact).max() <= CLOSE * np.abs(exact).max())
 
@@ -146,7 +146,7 @@ def with_copy(gram: Gram) -> Gram:
 
 
 def with_dense_rows(gram: Gram) -> Gram:
-    """Return K over dense rows, if its rows are sparse but not very."""
+    """Return K over dense rows, if its rows are sparse and dense ones are compared faster."""
     if not _is_plain(gram):
         return gram
     X = dense_rows(gram.X, gram.memory)
@@ -154,10 +154,11 @@ def with_dense_rows(gram: Gram) -> Gram:
 
 
 def dense_rows(X: Any, memory: int) -> Any:
-    """Return sparse rows as an array, if they are not very sparse and it is not large."""
+    """Return sparse rows as an array, if that is compared faster and is not large."""
     if not sp.issparse(X) or X.shape[0] * X.shape[1] * X.dtype.itemsize > ROOM * memory:
         return X
-    return X.toarray() if X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1] else X
+    n, width = X.shape
+    return X.toarray() if X.nnz > engine().dense_share(width) * n * width else X
 
 
 def partial_product(gram: Gram, rows: Index | None, columns: Index, V: Array) -> Array:
@@ -189,3 +190,7 @@ def partial_product(gram: Gram, rows: Index | None, columns: Index, V: Array) ->
 def _is_plain(gram: Gram) -> TypeGuard[StreamedGram]:
     """Whether the entries are those of a kernel on rows that can be taken one by one."""
     return type(gram) is StreamedGram and not is_precomputed(gram.kernel)
+
+
+def _has_numbers(X: Any) -> bool:
+    return isinstance(X, np.ndarray) or sp.issparse(X)

@@ -1,0 +1,44 @@
+"""Sparse rows keep the form in which the engine compares them fastest."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from mercer.engine import describe
+from mercer.gram import StreamedGram, dense_rows, in_single, partial_product
+from mercer.kernels import Gaussian
+
+KERNEL = Gaussian(3.0)
+
+
+@pytest.fixture
+def rows():
+    return sp.random_array((300, 60), density=0.1, rng=np.random.default_rng(0), format="csr")
+
+
+def test_rows_stay_sparse_where_tiles_walk_along_them(rows):
+    is_native = describe()["engine"] == "native"
+    assert sp.issparse(dense_rows(rows, 1 << 30)) == is_native
+
+
+def test_rows_with_many_entries_become_dense(rows):
+    many = sp.csr_array(rows.toarray() + 1.0)
+    assert_allclose(dense_rows(many, 1 << 30), many.toarray())
+    assert dense_rows(many, 1 << 10) is many
+
+
+def test_sparse_rows_are_compared_in_single_precision_themselves(rows):
+    gram = in_single(StreamedGram(KERNEL, rows))
+    assert isinstance(gram, StreamedGram)
+    assert gram.dtype == np.float32
+    assert gram.X.dtype == np.float32
+    assert_allclose(gram.dense(), KERNEL(rows.toarray()), rtol=1e-5)
+
+
+def test_partial_products_of_sparse_rows_equal_those_of_dense_ones(rows, rng):
+    K = KERNEL(rows.toarray())
+    some, v = np.arange(0, 300, 3), rng.normal(size=100)
+    gram = StreamedGram(KERNEL, rows)
+    assert_allclose(partial_product(gram, None, some, v), K[:, some] @ v, atol=1e-12)
+    assert_allclose(partial_product(gram, some, some, v), K[np.ix_(some, some)] @ v, atol=1e-12)
