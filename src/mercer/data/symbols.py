@@ -43,6 +43,10 @@ class Sequences:
         """The number of symbols in each row."""
         return np.diff(self.starts)
 
+    def each(self) -> list[NDArray[Any]]:
+        """Return the rows as a list."""
+        return np.split(self.symbols, self.starts[1:-1]) if len(self) else []
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

@@ -15,12 +15,41 @@ from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.symbols import Sequences
 from mercer.engine import Expression, Tile
 from mercer.engine.grams import COLUMNS, distinct_grams, gram_counts
+from mercer.engine.windows import (
+    ENTRIES,
+    LARGEST,
+    Cost,
+    matched_windows,
+    matched_windows_diagonal,
+)
 from mercer.kernels import domains
-from mercer.kernels.formula import Rule
+from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
 
 # Ways to choose the positions of gaps beyond which counting would never end.
 MOST_MASKS = 1 << 16
+
+
+@dataclass(frozen=True)
+class MatchedWindows:
+    """The block of sums over all pairs of windows of the value for their equal positions.
+
+    Two windows with e equal positions read the same under C(e, k) of the masks that read k.
+
+    Parameters
+    ----------
+    values : tuple of int
+        The value for every number of equal positions, up to the width of a window.
+    """
+
+    values: tuple[int, ...]
+
+    def __call__(self, S: Sequences, T: Sequences) -> Array:
+        return matched_windows(S, T, self.values)
+
+    def diagonal(self, S: Sequences) -> Array:
+        """Return the sums of every sequence with itself."""
+        return matched_windows_diagonal(S, self.values)
 
 
 @dataclass(frozen=True)
@@ -41,12 +70,39 @@ class Grams:
     gaps: int = 0
     letters: int | None = None
 
+    # There is a column for everything that might occur.
+    columns: ClassVar[int] = COLUMNS
+
     def __call__(self, X: Any) -> sp.csr_array:
-        S = as_sequences(X)
-        self._check_letters(S)
+        S = self.compared(X)
         if self.width > S.lengths.max(initial=0):
             return sp.csr_array((len(S), COLUMNS))
         return gram_counts(S, self.width, list(self.masks()))
+
+    def compared(self, X: Any) -> Sequences:
+        """Return the rows as sequences."""
+        S = as_sequences(X)
+        self._check_letters(S)
+        return S
+
+    def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
+        """Return what compares windows pair by pair, or None if they are counted more quickly."""
+        pairs = self._pairs()
+        cost = Cost(S, T, self.width, self.width - self.gaps)
+        return pairs if pairs is not None and cost.prefers_pairs else None
+
+    def own_comparison(self, S: Sequences) -> MatchedWindows | None:
+        """Return what compares the windows of a row, or None if they are counted more quickly."""
+        pairs = self._pairs()
+        cost = Cost(S, S, self.width, self.width - self.gaps)
+        return pairs if pairs is not None and cost.paired_diagonal() < cost.codes() else None
+
+    def _pairs(self) -> MatchedWindows | None:
+        # A window without gaps is counted once, which no comparison of pairs is quicker than.
+        if not 0 < self.gaps < self.width < ENTRIES:
+            return None
+        values = tuple(math.comb(e, self.width - self.gaps) for e in range(self.width + 1))
+        return MatchedWindows(values) if max(values) < LARGEST else None
 
     def spelled(self, X: Any) -> list[Any]:
         """Return the features that occur in the rows `X`, in the order of their columns.
