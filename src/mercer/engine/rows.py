@@ -20,7 +20,7 @@ DIAGONAL_BLOCK = 32
 
 
 class Comparison(Protocol):
-    """What takes the place of g(x)'g(z): a block of its values, and those of rows with themselves."""
+    """What gives g(x)'g(z): a block of its values, and those of every row with itself."""
 
     def __call__(self, X: Any, Z: Any) -> NDArray[Any]: ...
     def diagonal(self, X: Any) -> NDArray[Any]: ...
@@ -28,7 +28,13 @@ class Comparison(Protocol):
 
 @runtime_checkable
 class Comparable(Protocol):
-    """A map g to features whose inner products g(x)'g(z) can be had without the features."""
+    """A map g to features whose inner products g(x)'g(z) can be had without the features.
+
+    These are sparse, and `columns` is the number of all that might occur.
+    """
+
+    @property
+    def columns(self) -> int: ...
 
     def compared(self, X: Any) -> Any:
         """Return the rows `X` in the form that is compared."""
@@ -38,6 +44,12 @@ class Comparable(Protocol):
 
     def own_comparison(self, X: Any) -> Comparison | None:
         """Return what compares every row with itself, or None where the features are quicker."""
+
+    def entries(self, X: Any) -> int:
+        """Return about how many features of rows in that form are not zero, and no fewer."""
+
+    def pays(self, X: Any) -> bool:
+        """Whether the features of a new row take less time than to compare it with these."""
 
 
 def see(view: View, X: Any) -> Any:
@@ -159,8 +171,8 @@ class Rows:
 def comparable(view: View) -> Comparable | None:
     """Return the last map of a view if its inner products can be had without features."""
     last = view[-1] if view else None
-    is_comparable = isinstance(last, Transform) and isinstance(last.g, Comparable)
-    return last.g if is_comparable else None
+    g = last.g if isinstance(last, Transform) else None
+    return g if isinstance(g, Comparable) else None
 
 
 def comparable_leaf(leaf: Leaf) -> Comparable | None:

@@ -97,6 +97,15 @@ class Cost:
         rows, symbols = len(self.S) * len(self.T), len(self.S.symbols) * len(self.T.symbols)
         return self._shares * (rows * self._rates.rows + symbols * self._rates.pair)
 
+    @property
+    def window_pays(self) -> bool:
+        """Whether one more window is counted in less time than it is compared with those of `S`.
+
+        What both take once for many rows is not counted.
+        """
+        threads = 1 if engine() is numpy_tiles else thread_count()
+        return self.masks * self._rates.window < len(self.S.symbols) * self._rates.pair / threads
+
     def paired_diagonal(self) -> float:
         """Return the time to compare all windows of a row with each other, for every row of `S`."""
         lengths = self.S.lengths.astype(np.float64)

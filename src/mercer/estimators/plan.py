@@ -147,10 +147,8 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
 
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     """Return the number of a kernel's explicit features if `n` rows are better solved in them."""
-    p = kernel.n_features(rows)
-    if p is None or p > FEW_FEATURES * n or FEATURE_BYTES * n * p > memory:
-        return None
-    return p
+    most = min(FEW_FEATURES * n, memory / (FEATURE_BYTES * n))
+    return kernel.n_features(rows, int(most))
 
 
 def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]:

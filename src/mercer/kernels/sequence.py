@@ -75,7 +75,7 @@ class Grams:
 
     def __call__(self, X: Any) -> sp.csr_array:
         S = self.compared(X)
-        if self.width > S.lengths.max(initial=0):
+        if self.width > S.longest:
             return sp.csr_array((len(S), COLUMNS))
         return gram_counts(S, self.width, list(self.masks()))
 
@@ -97,6 +97,16 @@ class Grams:
         cost = Cost(S, S, self.width, self.width - self.gaps)
         return pairs if pairs is not None and cost.paired_diagonal() < cost.codes() else None
 
+    def entries(self, S: Sequences) -> int:
+        """Return the number of windows under all masks, which may be fewer different k-grams."""
+        windows = np.maximum(S.lengths - min(self.width, S.longest + 1) + 1, 0).sum()
+        return int(windows) * math.comb(self.width, self.gaps)
+
+    def pays(self, S: Sequences) -> bool:
+        """Whether a window is counted in less time than it is compared with all others."""
+        read = self.width - self.gaps
+        return self._pairs() is None or Cost(S, S, self.width, read).window_pays
+
     def _pairs(self) -> MatchedWindows | None:
         # A window without gaps is counted once, which no comparison of pairs is quicker than.
         if not 0 < self.gaps < self.width < ENTRIES:
@@ -110,7 +120,7 @@ class Grams:
         A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
         """
         S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
-        if self.width > S.lengths.max(initial=0):
+        if self.width > S.longest:
             return []
         _, chosen, places, used = distinct_grams(S, self.width, masks)
         windows = (
