@@ -81,7 +81,7 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
     options = {
         o.solver: o
         for o in (
-            *_by_features(kernel, rows, problem),
+            *_by_features(kernel, rows, gram, problem),
             *_by_chain(gram, problem),
             _by_factor(gram, problem),
             _by_eigenvalues(gram),
@@ -151,9 +151,9 @@ def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     return kernel.n_features(rows, int(most))
 
 
-def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]:
-    p = kernel.n_features(rows)
+def _by_features(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> list[Plan]:
     n = len(problem.y)
+    p = kernel.n_features(rows)
     if p is None:
         return []
     rates = machine_rates()
