@@ -153,7 +153,7 @@ def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
 
 def _by_features(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> list[Plan]:
     n = len(problem.y)
-    p = kernel.n_features(rows)
+    p = kernel.n_features(rows, gram.memory // (FEATURE_BYTES * n))
     if p is None:
         return []
     rates = machine_rates()

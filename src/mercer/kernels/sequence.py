@@ -205,7 +205,9 @@ class GappedKmer(Kernel):
     """Common windows with gaps: sum over masks of m gaps in g positions of common k-mers.
 
     For each of the C(g, m) choices of the k = g - m positions that are read, it is the inner
-    product of the counts of what is read there, over all windows of g symbols.
+    product of the counts of what is read there, over all windows of g symbols. Two windows that
+    agree on j positions add C(j, k). So the values are had either by counts, mask by mask, or from
+    all pairs of windows, in a time that depends neither on g nor on m: whichever is cheaper.
 
     Parameters
     ----------
