@@ -149,7 +149,8 @@ def _strands(sequence: str) -> str:
 
 def searched(task: Task, model: Any, X: Any) -> GridSearchCV:
     """Return a model of the rows `X` with the best C of the folds."""
-    model = model.set_params(class_weight="balanced")
+    if task.scoring == "roc_auc":
+        model = model.set_params(class_weight="balanced")
     search = GridSearchCV(model, {"C": CS}, cv=task.folds, scoring=task.scoring)
     return search.fit(X, task.y)
 
