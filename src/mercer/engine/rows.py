@@ -35,6 +35,8 @@ class Comparable(Protocol):
 
     @property
     def columns(self) -> int: ...
+    @property
+    def is_comparable(self) -> bool: ...
 
     def compared(self, X: Any) -> Any:
         """Return the rows `X` in the form that is compared."""
@@ -172,7 +174,7 @@ def comparable(view: View) -> Comparable | None:
     """Return the last map of a view if its inner products can be had without features."""
     last = view[-1] if view else None
     g = last.g if isinstance(last, Transform) else None
-    return g if isinstance(g, Comparable) else None
+    return g if isinstance(g, Comparable) and g.is_comparable else None
 
 
 def comparable_leaf(leaf: Leaf) -> Comparable | None:

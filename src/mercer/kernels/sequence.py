@@ -87,32 +87,35 @@ class Grams:
 
     def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
         """Return what compares windows pair by pair, or None if they are counted more quickly."""
-        pairs = self._pairs()
-        cost = Cost(S, T, self.width, self.width - self.gaps)
-        return pairs if pairs is not None and cost.prefers_pairs else None
+        return self._pairs if self._cost(S, T).prefers_pairs else None
 
     def own_comparison(self, S: Sequences) -> MatchedWindows | None:
         """Return what compares the windows of a row, or None if they are counted more quickly."""
-        pairs = self._pairs()
-        cost = Cost(S, S, self.width, self.width - self.gaps)
-        return pairs if pairs is not None and cost.paired_diagonal() < cost.codes() else None
+        cost = self._cost(S, S)
+        return self._pairs if cost.paired_diagonal() < cost.codes() else None
 
     def entries(self, S: Sequences) -> int:
         """Return the number of windows under all masks, which may be fewer different k-grams."""
-        windows = np.maximum(S.lengths - min(self.width, S.longest + 1) + 1, 0).sum()
+        windows = np.maximum(S.lengths - self.width + 1, 0).sum()
         return int(windows) * math.comb(self.width, self.gaps)
 
     def pays(self, S: Sequences) -> bool:
         """Whether a window is counted in less time than it is compared with all others."""
-        read = self.width - self.gaps
-        return self._pairs() is None or Cost(S, S, self.width, read).window_pays
+        return self._cost(S, S).window_pays
 
-    def _pairs(self) -> MatchedWindows | None:
-        # A window without gaps is counted once, which no comparison of pairs is quicker than.
-        if not 0 < self.gaps < self.width < ENTRIES:
-            return None
-        values = tuple(math.comb(e, self.width - self.gaps) for e in range(self.width + 1))
-        return MatchedWindows(values) if max(values) < LARGEST else None
+    def _cost(self, S: Sequences, T: Sequences) -> Cost:
+        return Cost(S, T, self.width, self.width - self.gaps)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether there are gaps, in windows that can be compared pair by pair."""
+        # Windows without gaps are counted once, which no comparison of pairs is quicker than.
+        return 0 < self.gaps < self.width < ENTRIES and max(self._pairs.values) < LARGEST
+
+    @property
+    def _pairs(self) -> MatchedWindows:
+        read = self.width - self.gaps
+        return MatchedWindows(tuple(math.comb(e, read) for e in range(self.width + 1)))
 
     def spelled(self, X: Any) -> list[Any]:
         """Return the features that occur in the rows `X`, in the order of their columns.
