@@ -4,12 +4,13 @@ Splice junctions by accuracy; binding sites of transcription factors and remote 
 proteins by the area under the ROC curve. Kernels, k-grams and C are chosen by cross-validation on
 the training sequences alone, for every contender in the same folds.
 
-The kernels to choose from are the same for all sets of a kind, and no held-out score decided on
-them: for binding sites k-mers of six letters, which most of the published settings for DNA read, in
-windows of 6, 8, 10 and 13; for proteins the published settings for all superfamilies (not these
-four alone), thinned out, and the classical mismatch kernel. Their authors chose these settings by
-cross-validation on the same training sets, and earlier held-out scores of some of them on these
-sets were known when the list was written. The members of a superfamily that are to be recognised
+The kernels to choose from are the same for all sets of a kind, and come from the literature: for
+binding sites k-mers of six letters, which most of the published settings for DNA read, in windows
+of 6, 8, 10 and 13; for proteins the published settings for all superfamilies (not these four
+alone), thinned out, and the classical mismatch kernel. This is not a blind comparison: held-out
+scores of some of these kernels were known when the list was written, the mean of all kernels was
+added when those of two superfamilies had been seen, and weights of classes were left out for splice
+junctions when theirs had. The members of a superfamily that are to be recognised
 belong to families that no training sequence is of, so that folds do not tear apart proteins with
 many 5-grams in common: what is left out is as strange to the others as new families are.
 """
