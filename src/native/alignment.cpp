@@ -89,17 +89,6 @@ typedef int Sums __attribute__((vector_size(vector_bytes)));
 typedef int LooseSums __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
 constexpr Index columns_per_vector = vector_bytes / 4;
 
-// Whether the processor multiplies counts and adds the products to sums in one instruction, which
-// its level does not promise.
-bool fuses_products() {
-#if defined(__AVX512BW__)
-    static const bool yes = __builtin_cpu_supports("avx512vnni");
-    return yes;
-#else
-    return false;
-#endif
-}
-
 // The sums with the products of neighbours added, in pairs.
 template <bool fused> inline Sums add_pairs(Sums sum, Counts x, Counts y) {
 #if defined(__AVX512BW__)

@@ -194,6 +194,7 @@ NB_MODULE(_native, m) {
     bind_chain(m);
     bind_line(m);
     bind_spread(m);
+    bind_windows(m);
     bind_band(m);
     bind_perceptron(m);
     bind_sequences(m);

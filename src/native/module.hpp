@@ -10,3 +10,4 @@ void bind_perceptron(nanobind::module_& m);
 void bind_sequences(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
 void bind_spread(nanobind::module_& m);
+void bind_windows(nanobind::module_& m);

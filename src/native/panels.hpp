@@ -58,6 +58,17 @@ inline void finish_streams() {
 #endif
 }
 
+// Whether the processor multiplies small whole numbers and adds the products to sums in one
+// instruction, which its level does not promise.
+inline bool fuses_products() {
+#if defined(__AVX512BW__)
+    static const bool yes = __builtin_cpu_supports("avx512vnni");
+    return yes;
+#else
+    return false;
+#endif
+}
+
 // The entries of two rows of a square in turn, first those of their first halves.
 template <class V> inline void interleave(const V& a, const V& b, V& first, V& last) {
     if constexpr (strip_rows == 8) {

@@ -207,15 +207,16 @@ def test_narrow_columns_keep_their_entries_and_drop_the_others(rng):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
-def test_an_interrupt_stops_a_long_comparison():
+@pytest.mark.parametrize("kernel", ["Subsequence(3, 0.5)", "GappedKmer(13, 7)"])
+def test_an_interrupt_stops_a_long_comparison(kernel):
     code = textwrap.dedent(
-        """
+        f"""
         import os, signal, threading
-        from mercer import Subsequence
-        rows = ["ab" * 1000] * 2000
+        from mercer import GappedKmer, Subsequence
+        rows = ["ab" * 2000] * 4000
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
-            Subsequence(3, 0.5)(rows)
+            {kernel}(rows)
         except KeyboardInterrupt:
             print("stopped")
         """

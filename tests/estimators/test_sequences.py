@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import strings
 from mercer import (
+    GappedKmer,
     KernelLogisticRegression,
     KernelPCA,
     KernelRidge,
@@ -22,8 +23,9 @@ from mercer import (
     Spectrum,
     explain,
 )
-from mercer.errors import IndefiniteKernelError
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import cross_gram
+from mercer.kernels.sequence import Grams
 
 
 @pytest.fixture
@@ -195,6 +197,54 @@ def test_columns_of_a_table_have_kernels_each(library, data, rng):
     model = KernelRidge("spectrum(k=3).on(smiles) + linear.on(mass)", alpha=0.1)
     fitted = model.fit(table, y + numbers)
     assert_allclose(fitted.predict(table), y + numbers, atol=0.7)
+
+
+# Wide windows
+
+
+@pytest.fixture
+def wide(rng):
+    X = strings.words(rng, 60, "ACGT", 60)
+    return X, np.array([x.count("ACG") - 2.0 * x.count("GTT") for x in X])
+
+
+@pytest.mark.parametrize("solver", ["auto", "cholesky", "cg", "eigen"])
+def test_wide_windows_are_fitted_without_features(wide, solver, monkeypatch):
+    X, y = wide
+    kernel = GappedKmer(13, 7).normalized()
+    K, B = kernel(X[:50]), kernel(X[50:], X[:50])
+    whole = []
+    count = Grams.__call__
+    monkeypatch.setattr(Grams, "__call__", lambda g, X: whole.append(len(X)) or count(g, X))
+    model = KernelRidge(kernel, alpha=0.1, solver=solver, fit_intercept=False, tol=1e-10)
+    values = model.fit(X[:50], y[:50]).predict(X[50:])
+    assert_allclose(values, B @ np.linalg.solve(K + 0.1 * np.eye(50), y[:50]), atol=1e-6)
+    assert model.theta_ is None
+    # A few rows tell that there are too many features.
+    assert max(whole, default=0) < 10
+
+
+def test_features_that_do_not_fit_are_refused_before_they_are_counted(wide):
+    X, y = wide
+    with pytest.raises(MemoryLimitError, match="sparse features of 60 rows need"):
+        KernelRidge(GappedKmer(13, 7), solver="primal", memory="10MB").fit(X, y)
+
+
+def test_a_plan_for_wide_windows_does_without_features(wide):
+    X, _ = wide
+    plan = KernelRidge(GappedKmer(13, 7).normalized(), memory="100MB").plan(X)
+    assert plan.solver == "cholesky"
+    assert "primal" not in [other.solver for other in plan.alternatives]
+
+
+def test_classifiers_take_wide_windows(wide):
+    X, y = wide
+    signs = y > np.median(y)
+    kernel = GappedKmer(11, 6).normalized()
+    for model in (KernelSVC(kernel, C=100.0), KernelLogisticRegression(kernel, C=100.0)):
+        values = model.fit(X, signs).decision_function(X[:9])
+        precomputed = type(model)("precomputed", C=100.0).fit(kernel(X), signs)
+        assert_allclose(values, precomputed.decision_function(kernel(X[:9], X)), atol=1e-3)
 
 
 # Explaining

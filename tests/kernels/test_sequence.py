@@ -7,6 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import mercer
 import strings
+from mercer.engine import apply
 from mercer.kernels import (
     EditDistance,
     GappedKmer,
@@ -65,6 +66,21 @@ def test_gapped_k_mers_are_counted_mask_by_mask(rng, g, m):
     X = strings.words(rng, 12, "abc", 18)
     expected = strings.gram(lambda s, t: strings.gapped(s, t, g, m), X, X)
     assert_array_equal(GappedKmer(g, m)(X), expected)
+
+
+def test_wide_windows_agree_with_their_definition_through_every_door(rng):
+    X, Z = strings.words(rng, 10, "ab", 30), strings.words(rng, 6, "abc", 30)
+    k, d = GappedKmer(11, 6), 1.0 / 3.0
+    K, B = (strings.gram(lambda s, t: strings.gapped(s, t, 11, 6), X, R) for R in (X, Z))
+    assert_array_equal(k(X), K)
+    assert_array_equal(k(X, Z), B)
+    assert_array_equal(k(Z, X), B.T)
+    assert_array_equal(k.diagonal(X), np.diagonal(K))
+    assert_allclose(apply(k.program, X, None, np.ones(10)), K @ np.ones(10), rtol=1e-14)
+    assert_allclose((d * k + Spectrum(2))(X), d * K + Spectrum(2)(X), rtol=1e-14)
+    roots = np.sqrt(np.diagonal(K))
+    safe = np.where(roots > 0, roots, 1.0)
+    assert_allclose(k.normalized()(X), K / np.outer(safe, safe), rtol=1e-14)
 
 
 @pytest.mark.parametrize(("k", "m"), [(3, 0), (3, 1), (3, 2), (4, 2), (5, 1)])

@@ -43,6 +43,15 @@ class Sequences:
         """The number of symbols in each row."""
         return np.diff(self.starts)
 
+    @property
+    def longest(self) -> int:
+        """The number of symbols in the longest row."""
+        return int(self.lengths.max(initial=0))
+
+    def each(self) -> list[NDArray[Any]]:
+        """Return the rows as a list."""
+        return np.split(self.symbols, self.starts[1:-1]) if len(self) else []
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

@@ -1,5 +1,6 @@
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 def fill(
@@ -150,6 +151,29 @@ def subsequence_diagonal(
     starts: NDArray[Any],
     weights: NDArray[Any],
     decay: float,
+    out: NDArray[Any],
+    threads: int,
+    cpu: str,
+) -> None: ...
+def matched_windows(
+    left: NDArray[Any],
+    left_starts: NDArray[Any],
+    right: NDArray[Any],
+    right_starts: NDArray[Any],
+    table: NDArray[np.uint8],
+    width: int,
+    letters: int,
+    out: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+    cpu: str,
+) -> None: ...
+def matched_windows_diagonal(
+    symbols: NDArray[Any],
+    starts: NDArray[Any],
+    table: NDArray[np.uint8],
+    width: int,
+    letters: int,
     out: NDArray[Any],
     threads: int,
     cpu: str,

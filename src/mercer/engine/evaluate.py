@@ -54,6 +54,9 @@ def evaluate(
         return out
     if len(program.instructions) == len(bound.operands) == 1 and out.dtype == np.float64:
         o = bound.operands[0]
+        if o.comparison is not None:
+            out[...] = o.comparison(o.left, o.right)
+            return out
         if o.is_counted:
             return count_products(o.left, o.right, out)
         if o.is_sparse_product and (_is_rare(o.right) or not engine().takes(o)):
@@ -124,6 +127,9 @@ def _is_rare(A: Any) -> bool:
 def _given(o: Operand, rows: slice, columns: slice) -> Array:
     # The same rows on both sides stay one object: a routine may then do half of the work.
     is_same = o.left is o.right and rows == columns
+    if o.comparison is not None:
+        left = o.left[rows]
+        return o.comparison(left, left if is_same else o.right[columns])
     if isinstance(o.source, Leaf):
         left = o.left[rows]
         right = left if is_same else o.right[columns]

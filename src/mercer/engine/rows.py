@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,41 @@ from mercer.engine.tile import Leaf, Normalize, Opaque, Select, Transform, View
 
 NON_NEGATIVE = {"minimum": "min(x, z)", "chi2": "the chi-squared distance"}
 DIAGONAL_BLOCK = 32
+
+
+class Comparison(Protocol):
+    """What gives g(x)'g(z): a block of its values, and those of every row with itself."""
+
+    def __call__(self, X: Any, Z: Any) -> NDArray[Any]: ...
+    def diagonal(self, X: Any) -> NDArray[Any]: ...
+
+
+@runtime_checkable
+class Comparable(Protocol):
+    """A map g to features whose inner products g(x)'g(z) can be had without the features.
+
+    These are sparse, and `columns` is the number of all that might occur.
+    """
+
+    @property
+    def columns(self) -> int: ...
+    @property
+    def is_comparable(self) -> bool: ...
+
+    def compared(self, X: Any) -> Any:
+        """Return the rows `X` in the form that is compared."""
+
+    def comparison(self, X: Any, Z: Any) -> Comparison | None:
+        """Return what compares rows in that form, or None where the features are quicker."""
+
+    def own_comparison(self, X: Any) -> Comparison | None:
+        """Return what compares every row with itself, or None where the features are quicker."""
+
+    def entries(self, X: Any) -> int:
+        """Return about how many features of rows in that form are not zero, and no fewer."""
+
+    def pays(self, X: Any) -> bool:
+        """Whether the features of a new row take less time than to compare it with these."""
 
 
 def see(view: View, X: Any) -> Any:
@@ -36,6 +71,7 @@ class Rows:
         self._matrices: dict[View, Matrix] = {}
         self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
+        self._compared: dict[View, Any] = {}
 
     def raw(self, view: View) -> Any:
         """Return the rows behind a view, unchecked, for a leaf that fills its own tile."""
@@ -54,6 +90,14 @@ class Rows:
         if kind in NON_NEGATIVE:
             check_not_negative(self._matrices[view], NON_NEGATIVE[kind])
         return self._matrices[view]
+
+    def compared(self, view: View) -> Any:
+        """Return the rows before the last step of a view, in the form that it compares."""
+        if view not in self._compared:
+            g = comparable(view)
+            assert g is not None
+            self._compared[view] = g.compared(self.raw(view[:-1]))
+        return self._compared[view]
 
     def categories(self, view: View) -> Categories:
         """Return the rows behind a view that ends in `AsCategories`."""
@@ -89,6 +133,9 @@ class Rows:
         if source.kind == "match":
             self.categories(source.left)
             return np.ones(self.n)
+        comparison = self._own_comparison(source)
+        if comparison is not None:
+            return comparison.diagonal(self.compared(source.left))
         A = self.matrix(source.left, source.kind)
         B = self.matrix(source.right, source.kind)
         if source.kind == "dot":
@@ -98,6 +145,12 @@ class Rows:
             dense = A.toarray() if sp.issparse(A) else A
             return dense.prod(axis=1, dtype=np.float64)
         return np.zeros(self.n)
+
+    def _own_comparison(self, source: Leaf) -> Comparison | None:
+        g = comparable_leaf(source)
+        if g is None or source.left in self._matrices:
+            return None
+        return g.own_comparison(self.compared(source.left))
 
     def _opaque_diagonal(self, source: Opaque) -> NDArray[Any]:
         X = self.raw(source.view)
@@ -115,6 +168,19 @@ class Rows:
             raise ValueError(
                 f"a map in the kernel turned {self.n} rows into {n}; it must keep the rows"
             )
+
+
+def comparable(view: View) -> Comparable | None:
+    """Return the last map of a view if its inner products can be had without features."""
+    last = view[-1] if view else None
+    g = last.g if isinstance(last, Transform) else None
+    return g if isinstance(g, Comparable) and g.is_comparable else None
+
+
+def comparable_leaf(leaf: Leaf) -> Comparable | None:
+    """Return the map of an inner product that can be had without features."""
+    is_inner = leaf.kind == "dot" and leaf.left == leaf.right
+    return comparable(leaf.left) if is_inner else None
 
 
 def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:

@@ -23,8 +23,8 @@ def subsequences(S: Sequences, T: Sequences, weights: Array, decay: float) -> Ar
     """
     out = np.empty((len(S), len(T)))
     if engine() is numpy_tiles:
-        for i, s in enumerate(_each(S)):
-            for j, t in enumerate(_each(T)):
+        for i, s in enumerate(S.each()):
+            for j, t in enumerate(T.each()):
                 out[i, j] = strings_twin.subsequence(s, t, weights, decay)
         return out
     from mercer.engine import _native
@@ -40,7 +40,7 @@ def subsequences(S: Sequences, T: Sequences, weights: Array, decay: float) -> Ar
 def subsequence_diagonal(S: Sequences, weights: Array, decay: float) -> Array:
     """Return sum_p weights[p - 1] K_p(s, s) for every row."""
     if engine() is numpy_tiles:
-        return np.array([strings_twin.subsequence(s, s, weights, decay) for s in _each(S)])
+        return np.array([strings_twin.subsequence(s, s, weights, decay) for s in S.each()])
     from mercer.engine import _native
     from mercer.engine.native import cpu_level
 
@@ -115,7 +115,3 @@ def _parts(M: Matrix) -> tuple[Array, Array, Array]:
 def _vectors(S: Sequences) -> tuple[Array, Array]:
     symbols = S.symbols.view(np.int64) if S.symbols.dtype == np.uint64 else S.symbols
     return symbols.astype(np.int64, copy=False), S.starts
-
-
-def _each(S: Sequences) -> list[Array]:
-    return np.split(S.symbols, S.starts[1:-1]) if len(S) else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,18 @@ def _decays(n: int, decay: float) -> Array:
     """Return decay^(i - j) for i > j, and zeros above."""
     gaps = np.subtract.outer(np.arange(n), np.arange(n))
     return np.where(gaps > 0, float(decay) ** np.maximum(gaps, 0), 0.0)
+
+
+def matched_windows(s: Array, t: Array, values: Sequence[int]) -> float:
+    """Return the sum over all pairs of windows of values[how many positions are equal]."""
+    width = len(values) - 1
+    rows, columns = len(s) - width + 1, len(t) - width + 1
+    if min(rows, columns) < 1:
+        return 0.0
+    equal = (s[:, None] == t[None, :]).astype(np.intp)
+    counts = sum(equal[p : p + rows, p : p + columns] for p in range(width))
+    pairs = np.bincount(np.ravel(counts), minlength=width + 1)
+    return float(sum(value * int(n) for value, n in zip(values, pairs, strict=True)))
 
 
 def count_products(A: Array, B: Array) -> Array:

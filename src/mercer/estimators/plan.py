@@ -81,7 +81,7 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
     options = {
         o.solver: o
         for o in (
-            *_by_features(kernel, rows, problem),
+            *_by_features(kernel, rows, gram, problem),
             *_by_chain(gram, problem),
             _by_factor(gram, problem),
             _by_eigenvalues(gram),
@@ -147,15 +147,13 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
 
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     """Return the number of a kernel's explicit features if `n` rows are better solved in them."""
-    p = kernel.n_features(rows)
-    if p is None or p > FEW_FEATURES * n or FEATURE_BYTES * n * p > memory:
-        return None
-    return p
+    most = min(FEW_FEATURES * n, memory / (FEATURE_BYTES * n))
+    return kernel.n_features(rows, int(most))
 
 
-def _by_features(kernel: Kernel, rows: Any, problem: RidgeProblem) -> list[Plan]:
-    p = kernel.n_features(rows)
+def _by_features(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> list[Plan]:
     n = len(problem.y)
+    p = kernel.n_features(rows, gram.memory // (FEATURE_BYTES * n))
     if p is None:
         return []
     rates = machine_rates()

@@ -26,7 +26,7 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
-from mercer.gram import feature_weights, repair_of, unheld_gram_of
+from mercer.gram import feature_weights, paying_weights, repair_of, unheld_gram_of
 from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
 from mercer.solvers.choose import name_of
 
@@ -233,7 +233,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.theta_columns_ = None
         index = np.flatnonzero(used)
         rows = training_subset(self.kernel_, self.X_fit_, index)
-        weights = feature_weights(self.kernel_, rows, self.dual_coef_[index])
+        # Those of a solver in features are of the columns in use, which are to be kept with them.
+        found = paying_weights if theta is None else feature_weights
+        weights = found(self.kernel_, rows, self.dual_coef_[index], self.memory)
         if weights is not None:
             self.theta_columns_, self.theta_ = weights
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept

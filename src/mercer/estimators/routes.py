@@ -69,7 +69,7 @@ def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     sparse = open_features_of(kernel, rows, gram.memory) if solver.iterates else None
     if sparse is not None:
         return sparse
-    if solver.iterates and not kernel.program.is_arithmetic:
+    if solver.iterates and not kernel.is_quick:
         return _held_entries(kernel, rows, gram)
     if not isinstance(solver, Primal):
         return gram
@@ -92,7 +92,7 @@ def logistic_route(
         return solver, gram
     if few_features(kernel, rows, len(gram), gram.memory) is not None:
         return solver, FeatureGram(kernel, rows, gram.memory)
-    return solver, gram if kernel.program.is_arithmetic else _held_entries(kernel, rows, gram)
+    return solver, gram if kernel.is_quick else _held_entries(kernel, rows, gram)
 
 
 def logistic_solver(estimator: Any, gram: Gram, problem: LogisticProblem) -> Newton:
@@ -123,7 +123,7 @@ def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
 
 
 def _held_entries(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
-    """Return the Gram matrix with entries that Python computes held, in half of the memory."""
+    """Return the Gram matrix with entries that take long held, in half of the memory."""
     # The other half is for the preconditioner.
     return gram_of(kernel, rows, gram.memory, share=0.5)
 

@@ -85,7 +85,7 @@ def margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
     A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
     asked for.
     """
-    choose = unheld_gram_of if kernel.program.is_arithmetic else gram_of
+    choose = unheld_gram_of if kernel.is_quick else gram_of
     gram = choose(kernel, rows, estimator.memory)
     if kernel.proof() is None and estimator.repair is None:
         try:

@@ -12,6 +12,7 @@ from mercer.gram.features import (
     features_at,
     features_of,
     open_features_of,
+    paying_weights,
 )
 from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
@@ -65,6 +66,7 @@ __all__ = [
     "open_features_of",
     "part_of",
     "partial_product",
+    "paying_weights",
     "repair_of",
     "shared_grams",
     "unheld_gram_of",

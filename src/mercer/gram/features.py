@@ -10,11 +10,17 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import gigabytes, memory_limit
+from mercer.engine import Rows
 from mercer.engine.counts import narrowed, used_columns
+from mercer.errors import MemoryLimitError
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, check_fits
 from mercer.kernels import Kernel
+from mercer.kernels.features import FeatureMap
+
+# Bytes for every entry of sparse features: its number and value, sorted, and narrowed to a copy.
+ENTRY_BYTES = 48
 
 
 class FeatureGram(LowRankGram):
@@ -35,7 +41,10 @@ class FeatureGram(LowRankGram):
         limit = memory_limit(memory)
         self.kernel = kernel.resolved(X)
         self.X = X
-        phi, p = self.kernel.feature_map, self.kernel.n_features(X)
+        phi = self.kernel.feature_map
+        if phi is not None:
+            _check_entries(phi, X, limit)
+        p = self.kernel.n_features(X)
         if phi is None or p is None:
             raise ValueError(f"{kernel} has no finite features; use gram_of(kernel, X)")
         if not phi.stays_sparse(X):
@@ -55,19 +64,19 @@ def features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram | Non
 
     The parameters are those of `FeatureGram`.
     """
-    if kernel.n_features(X) is None:
-        return None
-    return FeatureGram(kernel, X, memory)
+    phi = kernel.without_rules().feature_map
+    if phi is not None:
+        _check_entries(phi, X, memory_limit(memory))
+    return None if kernel.n_features(X) is None else FeatureGram(kernel, X, memory)
 
 
 def open_features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram | None:
     """Return the Gram matrix by sparse features such as k-grams, or None if there are none.
 
-    Its products take the time that reading the features takes, whatever the number of rows. The
-    parameters are those of `FeatureGram`.
+    Its products take the time that reading the features takes, whatever the number of rows. There
+    are none, either, where features do not pay. The parameters are those of `FeatureGram`.
     """
-    phi = kernel.without_rules().feature_map
-    return FeatureGram(kernel, X, memory) if phi is not None and phi.is_open(X) else None
+    return FeatureGram(kernel, X, memory) if _pay(kernel, X, memory) else None
 
 
 def feature_product(
@@ -91,7 +100,9 @@ def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None
     return phi(X) if columns is None else narrowed(phi(X), columns)
 
 
-def feature_weights(kernel: Kernel, X: Any, a: Array) -> tuple[NDArray[np.int64], Array] | None:
+def feature_weights(
+    kernel: Kernel, X: Any, a: Array, memory: Any = None
+) -> tuple[NDArray[np.int64], Array] | None:
     """Return the weights theta of f(x) = sum_i a_i k(x_i, x) = theta'phi(x), and their columns.
 
     With them a kernel of k-grams predicts in the time that reading the new rows takes. The columns
@@ -101,6 +112,39 @@ def feature_weights(kernel: Kernel, X: Any, a: Array) -> tuple[NDArray[np.int64]
     phi = kernel.feature_map
     if phi is None or not phi.is_open(X):
         return None
+    _check_entries(phi, X, memory_limit(memory))
     F = phi(X)
     columns = used_columns(F)
     return columns, np.asarray(narrowed(F, columns).T @ a)
+
+
+def paying_weights(
+    kernel: Kernel, X: Any, a: Array, memory: Any = None
+) -> tuple[NDArray[np.int64], Array] | None:
+    """Return the weights of features, or None also where a new row is sooner compared with all.
+
+    The first parameters are those of `feature_weights`.
+    """
+    return feature_weights(kernel, X, a, memory) if _pay(kernel, X, memory) else None
+
+
+def _pay(kernel: Kernel, X: Any, memory: Any) -> bool:
+    """Whether a kernel has sparse features such as k-grams that fit, and pay for every new row.
+
+    Windows with gaps have so many if they are wide that to compare them pair by pair is quicker.
+    """
+    phi = kernel.without_rules().feature_map
+    if phi is None or not phi.is_open(X):
+        return False
+    rows = Rows(X, "X")
+    return ENTRY_BYTES * phi.entries(rows) <= memory_limit(memory) and phi.pays(rows)
+
+
+def _check_entries(phi: FeatureMap, X: Any, limit: int) -> None:
+    """Refuse sparse features of more bytes than the limit, before they are counted."""
+    entries = phi.entries(Rows(X, "X"))
+    if ENTRY_BYTES * entries > limit:
+        raise MemoryLimitError(
+            f"{entries} sparse features of {n_rows(X)} rows need {gigabytes(ENTRY_BYTES * entries)}"
+            f" but the limit is {gigabytes(limit)}; use shorter windows, fewer gaps or fewer rows"
+        )

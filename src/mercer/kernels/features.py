@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
-from mercer.data.columns import take_rows
+from mercer.data.columns import n_rows, take_rows
 from mercer.engine.counts import used_columns
 from mercer.engine.program import Factor
-from mercer.engine.rows import Rows
+from mercer.engine.rows import Rows, comparable
 from mercer.engine.tile import (
     Add,
     Expression,
@@ -55,6 +55,8 @@ Array = NDArray[Any]
 
 # Entries computed at a time: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
+# Entries of sparse features counted at a time, of some 50 bytes each.
+COUNTED_AT_A_TIME = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,22 @@ class Inner:
 
     def width(self, rows: Rows) -> int:
         """Return the number of features."""
-        return int(rows.matrix(self.view, "dot").shape[1])
+        g = comparable(self.view)
+        return g.columns if g is not None else int(rows.matrix(self.view, "dot").shape[1])
+
+    def is_sparse(self, rows: Rows) -> bool:
+        """Whether the features are a CSR matrix."""
+        return comparable(self.view) is not None or sp.issparse(rows.matrix(self.view, "dot"))
+
+    def entries(self, rows: Rows) -> int:
+        """Return about how many features there are that are not zero, if they need be counted."""
+        g = comparable(self.view)
+        return 0 if g is None else g.entries(rows.compared(self.view))
+
+    def pays(self, rows: Rows) -> bool:
+        """Whether the features of a new row are had in less time than it is compared with these."""
+        g = comparable(self.view)
+        return g is None or g.pays(rows.compared(self.view))
 
     def block(self, rows: Rows, part: slice) -> Matrix:
         """Return the features of some of the rows."""
@@ -89,6 +106,18 @@ class RowScaled:
         """Return the number of features."""
         return self.phi.width(rows)
 
+    def is_sparse(self, rows: Rows) -> bool:
+        """Whether the features are a CSR matrix."""
+        return self.phi.is_sparse(rows)
+
+    def entries(self, rows: Rows) -> int:
+        """Return about how many features there are that are not zero, if they need be counted."""
+        return self.phi.entries(rows)
+
+    def pays(self, rows: Rows) -> bool:
+        """Whether the features of a new row are had in less time than it is compared with these."""
+        return self.phi.pays(rows)
+
     def block(self, rows: Rows, part: slice) -> Matrix:
         """Return the features of some of the rows."""
         F, f = self.phi.block(rows, part), rows.factor(self.factor)[part]
@@ -110,29 +139,53 @@ class FeatureMap:
     atoms: tuple[Inner | RowScaled, ...]
     terms: tuple[tuple[Monomial, float], ...]
 
-    def count(self, X: Any) -> int | None:
-        """Return the number of features of rows such as `X`, or None for more than `MOST`.
+    def count(self, X: Any, most: int = MOST) -> int | None:
+        """Return the number of features of rows such as `X`, or None for more than `most`.
 
         Only the first row is looked at, and no features are computed. Sparse features that have a
         column for everything there might be, such as k-grams, count where they are not zero.
         """
         first = Rows(take_rows(X, slice(0, 1)), "X")
         count = self.width(first)
-        if count > MOST and self._is_sparse(first):
-            count = max(len(used_columns(self(X))), 1)
-        return count if count <= MOST else None
+        if count > MOST and self.is_sparse(first):
+            return self._count_used(X, min(most, MOST))
+        return count if count <= min(most, MOST) else None
+
+    def _count_used(self, X: Any, most: int) -> int | None:
+        """Return the number of columns in use, or None as soon as there are more than `most`."""
+        n, start, columns = n_rows(X), 0, np.empty(0, np.int64)
+        per_row = self.entries(Rows(X, "X")) / max(n, 1)
+        at_a_time = int(COUNTED_AT_A_TIME / max(per_row, 1.0)) + 1
+        while start < n:
+            # Twice as many rows every time: a few that have too many features tell soon.
+            stop = min(n, 2 * start + 1, start + at_a_time)
+            part = self(take_rows(X, slice(start, stop)))
+            columns = np.union1d(columns, used_columns(part))
+            if len(columns) > most:
+                return None
+            start = stop
+        return max(len(columns), 1)
 
     def is_open(self, X: Any) -> bool:
         """Whether there is a sparse column for all that might occur, such as every k-gram."""
         first = Rows(take_rows(X, slice(0, 1)), "X")
-        return self.width(first) > MOST and self._is_sparse(first)
+        return self.width(first) > MOST and self.is_sparse(first)
 
     def stays_sparse(self, X: Any) -> bool:
         """Whether the features of rows such as `X` are a CSR matrix."""
-        return self._is_sparse(Rows(take_rows(X, slice(0, 1)), "X"))
+        return self.is_sparse(Rows(take_rows(X, slice(0, 1)), "X"))
 
-    def _is_sparse(self, rows: Rows) -> bool:
-        return self.is_linear and sp.issparse(self.block(rows, slice(0, rows.n)))
+    def is_sparse(self, rows: Rows) -> bool:
+        """Whether the features of these rows are a CSR matrix."""
+        return self.is_linear and any(atom.is_sparse(rows) for atom in self.atoms)
+
+    def entries(self, rows: Rows) -> int:
+        """Return about how many features there are that are not zero, if they need be counted."""
+        return sum(atom.entries(rows) for atom in self.atoms)
+
+    def pays(self, rows: Rows) -> bool:
+        """Whether the features of a new row are had in less time than it is compared with these."""
+        return all(atom.pays(rows) for atom in self.atoms)
 
     def __call__(self, X: Any) -> Matrix:
         """Return phi(X) of shape (n, p): the rows themselves for x'z, and CSR if they stay so."""

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.engine import Expression, Program, Rows, Tile, compile_expression, evaluate
+from mercer.engine.rows import comparable_leaf
+from mercer.engine.tile import Leaf
 from mercer.kernels.domains import check_fields
 from mercer.kernels.features import FeatureMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.maps import InputMap
+from mercer.kernels.monomials import MOST
 from mercer.kernels.params import Parametric
 
 Array = NDArray[Any]
@@ -66,18 +69,25 @@ class Formula(Parametric, ABC):
         return np.sqrt(np.maximum(squared, 0.0))
 
     @property
+    def is_quick(self) -> bool:
+        """Whether an entry is computed about as quickly as one that is stored is read."""
+        leaves = [i for i in self.program.inputs if isinstance(i, Leaf)]
+        is_compared = any(comparable_leaf(leaf) is not None for leaf in leaves)
+        return self.program.is_arithmetic and not is_compared
+
+    @property
     def feature_map(self) -> FeatureMap | None:
         """The finite map phi with phi(x)'phi(z) = k(x, z), or None if none is known."""
         return _feature_map(self)
 
-    def n_features(self, X: Any) -> int | None:
+    def n_features(self, X: Any, most: int = MOST) -> int | None:
         """Return how many finite features rows such as `X` have, or None; nothing is computed.
 
         Of k-grams and the like, which have a column each for all that might occur, those that do
-        occur in `X` are counted.
+        occur in `X` are counted. More than `most` are None.
         """
         phi = self.without_rules().feature_map
-        return None if phi is None else phi.count(X)
+        return None if phi is None else phi.count(X, most)
 
     def features(self, X: Any) -> Matrix:
         """Return phi(X) of shape (n, p), such that phi(x)'phi(z) = k(x, z)."""

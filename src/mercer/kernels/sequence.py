@@ -15,12 +15,41 @@ from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.symbols import Sequences
 from mercer.engine import Expression, Tile
 from mercer.engine.grams import COLUMNS, distinct_grams, gram_counts
+from mercer.engine.windows import (
+    ENTRIES,
+    LARGEST,
+    Cost,
+    matched_windows,
+    matched_windows_diagonal,
+)
 from mercer.kernels import domains
-from mercer.kernels.formula import Rule
+from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
 
 # Ways to choose the positions of gaps beyond which counting would never end.
 MOST_MASKS = 1 << 16
+
+
+@dataclass(frozen=True)
+class MatchedWindows:
+    """The block of sums over all pairs of windows of the value for their equal positions.
+
+    Two windows with e equal positions read the same under C(e, k) of the masks that read k.
+
+    Parameters
+    ----------
+    values : tuple of int
+        The value for every number of equal positions, up to the width of a window.
+    """
+
+    values: tuple[int, ...]
+
+    def __call__(self, S: Sequences, T: Sequences) -> Array:
+        return matched_windows(S, T, self.values)
+
+    def diagonal(self, S: Sequences) -> Array:
+        """Return the sums of every sequence with itself."""
+        return matched_windows_diagonal(S, self.values)
 
 
 @dataclass(frozen=True)
@@ -41,12 +70,52 @@ class Grams:
     gaps: int = 0
     letters: int | None = None
 
+    # There is a column for everything that might occur.
+    columns: ClassVar[int] = COLUMNS
+
     def __call__(self, X: Any) -> sp.csr_array:
-        S = as_sequences(X)
-        self._check_letters(S)
-        if self.width > S.lengths.max(initial=0):
+        S = self.compared(X)
+        if self.width > S.longest:
             return sp.csr_array((len(S), COLUMNS))
         return gram_counts(S, self.width, list(self.masks()))
+
+    def compared(self, X: Any) -> Sequences:
+        """Return the rows as sequences."""
+        S = as_sequences(X)
+        self._check_letters(S)
+        return S
+
+    def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
+        """Return what compares windows pair by pair, or None if they are counted more quickly."""
+        return self._pairs if self._cost(S, T).prefers_pairs else None
+
+    def own_comparison(self, S: Sequences) -> MatchedWindows | None:
+        """Return what compares the windows of a row, or None if they are counted more quickly."""
+        cost = self._cost(S, S)
+        return self._pairs if cost.paired_diagonal() < cost.codes() else None
+
+    def entries(self, S: Sequences) -> int:
+        """Return the number of windows under all masks, which may be fewer different k-grams."""
+        windows = np.maximum(S.lengths - self.width + 1, 0).sum()
+        return int(windows) * math.comb(self.width, self.gaps)
+
+    def pays(self, S: Sequences) -> bool:
+        """Whether a window is counted in less time than it is compared with all others."""
+        return self._cost(S, S).window_pays
+
+    def _cost(self, S: Sequences, T: Sequences) -> Cost:
+        return Cost(S, T, self.width, self.width - self.gaps)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether there are gaps, in windows that can be compared pair by pair."""
+        # Windows without gaps are counted once, which no comparison of pairs is quicker than.
+        return 0 < self.gaps < self.width < ENTRIES and max(self._pairs.values) < LARGEST
+
+    @property
+    def _pairs(self) -> MatchedWindows:
+        read = self.width - self.gaps
+        return MatchedWindows(tuple(math.comb(e, read) for e in range(self.width + 1)))
 
     def spelled(self, X: Any) -> list[Any]:
         """Return the features that occur in the rows `X`, in the order of their columns.
@@ -54,7 +123,7 @@ class Grams:
         A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
         """
         S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
-        if self.width > S.lengths.max(initial=0):
+        if self.width > S.longest:
             return []
         _, chosen, places, used = distinct_grams(S, self.width, masks)
         windows = (
@@ -139,7 +208,9 @@ class GappedKmer(Kernel):
     """Common windows with gaps: sum over masks of m gaps in g positions of common k-mers.
 
     For each of the C(g, m) choices of the k = g - m positions that are read, it is the inner
-    product of the counts of what is read there, over all windows of g symbols.
+    product of the counts of what is read there, over all windows of g symbols. Two windows that
+    agree on j positions add C(j, k). So the values are had either by counts, mask by mask, or from
+    all pairs of windows, in a time that depends neither on g nor on m: whichever is cheaper.
 
     Parameters
     ----------

@@ -1,0 +1,224 @@
+// Sums over all pairs of windows of sequences, by the number of positions at which they are equal.
+#include "windows.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "module.hpp"
+#include "ordered.hpp"
+#include "release.hpp"
+
+namespace nb = nanobind;
+
+namespace mercer {
+#if defined(MERCER_X86_LEVELS)
+extern const WindowLevel windows_v2, windows_v3, windows_v4;
+#else
+extern const WindowLevel windows_plain;
+#endif
+}  // namespace mercer
+
+namespace {
+
+using namespace mercer;
+using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
+
+// Rows of one task, or fewer if they are so long that a task would take more than some
+// milliseconds, in which nobody asks for interrupts.
+constexpr Index rows_per_task = 64;
+constexpr Index cells_per_task = Index{1} << 24;
+
+const WindowLevel& level_named(const std::string& name) {
+    const Level* level = choose_level(name.c_str());
+    if (!level)
+        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
+#if defined(MERCER_X86_LEVELS)
+    return level->name[1] == '4' ? windows_v4 : level->name[1] == '3' ? windows_v3 : windows_v2;
+#else
+    return windows_plain;
+#endif
+}
+
+// What is summed: a table of values, byte by byte, for windows over so many symbols.
+struct Values {
+    const List<const unsigned char>& table;
+    Index width, letters;
+
+    int value_bytes() const { return static_cast<int>(table.shape(0) / table_entries); }
+    // The symbol beyond the ends of sequences.
+    long long end() const { return letters; }
+    int symbol_bytes() const {
+        int bytes = 1;
+        while (end() >> (8 * bytes)) ++bytes;
+        return bytes;
+    }
+    double value(const long long* totals, Index lanes, Index r) const {
+        double sum = 0.0;
+        for (int p = value_bytes(); p-- > 0;)
+            sum = 256.0 * sum + static_cast<double>(totals[p * lanes + r]);
+        return sum;
+    }
+    double whole() const {
+        double sum = 0.0;
+        for (int p = value_bytes(); p-- > 0;)
+            sum = 256.0 * sum + table.data()[p * table_entries + width];
+        return sum;
+    }
+};
+
+// Scratch memory of a thread, cut into what the comparison of s with several t needs.
+class Bench {
+  public:
+    Bench(const Values& values, Index lanes, Index s_longest, Index t_longest, bool own)
+        : values(values), lanes(lanes), s_lanes(own ? lanes : 1),
+          s_plane(rounded(s_longest * s_lanes)), t_plane((before + t_longest) * lanes) {}
+
+    Index bytes() const {
+        const Index planes = values.symbol_bytes() * (s_plane + t_plane) + t_plane;
+        return 4 * planes + 8 * values.value_bytes() * lanes;
+    }
+    long long* totals(void* memory) const {
+        return reinterpret_cast<long long*>(s_base(memory) + values.symbol_bytes() * s_plane);
+    }
+    // The rows order[first], order[first + 1], ... of T, one to a lane.
+    Windows with_group(const Sequences& T, Index first, void* memory) const {
+        int* ends = static_cast<int*>(memory);
+        int* t = ends + t_plane;
+        const Index rows = std::min(lanes, T.size() - first);
+        const Index longest = T.length(T.order[first]);
+        for (Index j = -before; j < longest; ++j)
+            for (Index r = 0; r < lanes; ++r) {
+                const Index row = r < rows ? T.order[first + r] : 0, n = r < rows ? T.length(row) : 0;
+                const Index place = (before + j) * lanes + r;
+                ends[place] = four([&](Index q) {
+                    return j + q >= values.width - 1 && j + q < n ? 0xFF : 0;
+                });
+                for (int p = 0; p < values.symbol_bytes(); ++p)
+                    t[p * t_plane + place] = four([&](Index q) {
+                        const bool inside = j + q >= 0 && j + q < n;
+                        return byte(inside ? T.begin(row)[j + q] : values.end(), p);
+                    });
+            }
+        Windows job{};
+        job.t = t + before * lanes;
+        job.ends = ends + before * lanes;
+        job.t_plane = t_plane;
+        job.t_longest = longest;
+        job.t_shortest = T.length(T.order[first + rows - 1]);
+        job.s = s_base(memory);
+        job.s_plane = s_plane;
+        job.symbol_bytes = values.symbol_bytes();
+        job.width = static_cast<int>(values.width);
+        job.table = values.table.data();
+        job.value_bytes = values.value_bytes();
+        return job;
+    }
+    // Write a row as the sequence s, into one lane if there are several.
+    void place(const Sequences& S, Index row, Index length, Index lane, void* memory) const {
+        for (int p = 0; p < values.symbol_bytes(); ++p) {
+            int* s = s_base(memory) + p * s_plane;
+            for (Index i = 0; i < length; ++i) {
+                const int symbol = byte(i < S.length(row) ? S.begin(row)[i] : values.end(), p);
+                s[i * s_lanes + lane] = four([&](Index) { return symbol; });
+            }
+        }
+    }
+
+  private:
+    // The first of the diagonals begin before t does.
+    static constexpr Index before = diagonals - 1;
+    Index rounded(Index ints) const { return (ints + lanes - 1) / lanes * lanes; }
+    int* s_base(void* memory) const {
+        return static_cast<int*>(memory) + (1 + values.symbol_bytes()) * t_plane;
+    }
+    static int byte(long long symbol, int p) { return static_cast<int>(symbol >> (8 * p) & 0xFF); }
+    template <class Part> static int four(const Part& part) {
+        unsigned all = 0;
+        for (Index q = 0; q < diagonals; ++q) all |= static_cast<unsigned>(part(q)) << (8 * q);
+        return static_cast<int>(all);
+    }
+
+    const Values& values;
+    Index lanes, s_lanes, s_plane, t_plane;
+};
+
+void matched_windows(List<const long long> left, List<const long long> left_starts,
+                     List<const long long> right, List<const long long> right_starts,
+                     List<const unsigned char> table, Index width, Index letters, Writable out,
+                     bool symmetric, int threads, const std::string& cpu) {
+    const WindowLevel& level = level_named(cpu);
+    const Index lanes = level.lanes;
+    const Sequences S(left, left_starts), T(right, right_starts);
+    const Values values{table, width, letters};
+    const Bench bench(values, lanes, S.longest(), T.longest(), false);
+    const Index groups = (T.size() + lanes - 1) / lanes;
+    const Index cells = std::max<Index>(1, S.longest() * T.longest());
+    const Index rows = std::clamp<Index>(cells_per_task / cells, 1, rows_per_task);
+    const Index parts = (S.size() + rows - 1) / rows;
+    double* const entries = out.data();
+    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
+
+    const auto task = [&](Index i, void* memory) {
+        const Index first = i / parts * lanes, begin = i % parts * rows;
+        Index end = std::min(S.size(), begin + rows);
+        // Half of a symmetric matrix: what stands before the group, and the group itself.
+        if (symmetric) end = std::min(end, first + lanes);
+        if (begin >= end) return;
+        Windows job = bench.with_group(T, first, memory);
+        long long* totals = bench.totals(memory);
+        for (Index a = begin; a < end; ++a) {
+            const Index row = S.order[a];
+            const bool none = std::min(S.length(row), job.t_longest) < width;
+            if (!none) {
+                bench.place(S, row, S.length(row), 0, memory);
+                job.s_length = S.length(row);
+                level.compare(job, totals);
+            }
+            // Within the group every pair belongs to the task of its first row.
+            const Index start = symmetric ? std::max<Index>(0, a - first) : 0;
+            for (Index r = start; r < std::min(lanes, T.size() - first); ++r) {
+                const Index column = T.order[first + r];
+                const double value = none ? 0.0 : values.value(totals, lanes, r);
+                entries[row * down + column * across] = value;
+                if (symmetric) entries[column * down + row * across] = value;
+            }
+        }
+    };
+    without_gil([&] { return run_tasks(groups * parts, threads, bench.bytes(), signals(), task); });
+}
+
+void matched_windows_diagonal(List<const long long> symbols, List<const long long> starts,
+                              List<const unsigned char> table, Index width, Index letters,
+                              List<double> out, int threads, const std::string& cpu) {
+    const WindowLevel& level = level_named(cpu);
+    const Index lanes = level.lanes;
+    const Sequences S(symbols, starts);
+    const Values values{table, width, letters};
+    const Bench bench(values, lanes, S.longest(), S.longest(), true);
+    const auto task = [&](Index i, void* memory) {
+        const Index first = i * lanes, count = std::min(lanes, S.size() - first);
+        Windows job = bench.with_group(S, first, memory);
+        for (Index r = 0; r < lanes; ++r)
+            bench.place(S, S.order[first + std::min(r, count - 1)], job.t_longest, r, memory);
+        job.own = true;
+        job.s_length = job.t_longest;
+        long long* totals = bench.totals(memory);
+        level.compare(job, totals);
+        for (Index r = 0; r < count; ++r) {
+            const Index row = S.order[first + r];
+            // Every window with itself, and every pair of two in both orders.
+            const auto own = static_cast<double>(std::max<Index>(0, S.length(row) - width + 1));
+            out.data()[row] = own * values.whole() + 2.0 * values.value(totals, lanes, r);
+        }
+    };
+    const Index groups = (S.size() + lanes - 1) / lanes;
+    without_gil([&] { return run_tasks(groups, threads, bench.bytes(), signals(), task); });
+}
+
+}  // namespace
+
+void bind_windows(nb::module_& m) {
+    m.def("matched_windows", &matched_windows);
+    m.def("matched_windows_diagonal", &matched_windows_diagonal);
+}
