@@ -36,7 +36,7 @@ REACH = {np.dtype(np.float64): 500.0, np.dtype(np.float32): 8.0}
 
 def are_tiled(o: Operand) -> bool:
     """Whether the native tiles take an input with sparse rows, and are faster than SciPy."""
-    if not isinstance(o.source, Leaf) or o.is_counted:
+    if not isinstance(o.source, Leaf) or o.is_counted or o.comparison is not None:
         return False
     is_weighted = o.source.kind == "squared_distance" and o.weights is not None
     return bool(o.left.shape[1] <= (WIDEST_WEIGHTED if is_weighted else WIDEST))
