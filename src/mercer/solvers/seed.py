@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.linalg.blas import ssyrk, strsm
+from scipy.linalg.blas import strsm
 
 from mercer.gram import Gram, part_of
 from mercer.solvers.margin import MarginProblem
@@ -28,9 +28,11 @@ SHARE, FEWEST, MOST = 0.2, 1024, 4096
 # The widths of the kinks on the way, in units of the largest target: for some rows, for all.
 SOME_WIDTHS, ALL_WIDTHS = (3.0, 0.9, 0.3), (0.3, 0.06)
 # Newton steps for a width, and what they may leave of the objective to gain.
-STEPS, GAIN = 8, 1e-3
+STEPS, GAIN = 8, 3e-3
 # The sum of coefficients beside that of their sizes that is zero.
 ROUNDING = 1e-12
+# Rows of F that are summed at a time.
+ROWS_AT_A_TIME = 1024
 # Halvings of a step that goes too far.
 HALVINGS = 6
 
@@ -46,9 +48,9 @@ class Seed:
 def seed(
     gram: Gram, single: Gram, problem: MarginProblem, is_over: Callable[[], bool]
 ) -> Seed | None:
-    """Return the solution of a margin problem with K = F'F + diag(rest), F of few rows.
+    """Return the solution of a margin problem with K = F F' + diag(rest), F of few columns.
 
-    In w and b, f = F'w + b, its loss is that of f + rest * a, where a_i is minus the slope of the
+    In w and b, f = F w + b, its loss is that of f + rest * a, where a_i is minus the slope of the
     loss of row i: a kink of the loss becomes a ramp of the width rest_i (upper_i - lower_i), and
     where that is none at all of a small width of its own, which shrinks on the way.
 
@@ -75,15 +77,16 @@ def seed(
     except scipy.linalg.LinAlgError:
         return None
     part = problem.on(some)
-    F = _solved(factor, single.between(chosen, some))
+    F = _solved(factor, single.between(some, chosen))
     rank = _rank(F, diagonal[some], part)
-    smooth = _Smooth.of(F[:rank], diagonal[some], part, n / len(some))
+    F = np.ascontiguousarray(F[:, :rank])
+    smooth = _Smooth.of(F, diagonal[some], part, n / len(some))
     unit = 0.5 * float(np.ptp(problem.z)) or 1.0
     w, b = np.zeros(rank), problem.offset(np.zeros(n))
     for width in SOME_WIDTHS:
         w, b = _newton(replace(smooth, width=unit * width), w, b, is_over)
     del smooth, F
-    F = _solved(factor[:rank, :rank], single.rows(chosen[:rank]))
+    F = _solved(factor[:rank, :rank], single.between(slice(None), chosen[:rank]))
     smooth = _Smooth.of(F, diagonal, problem, 1.0)
     for width in ALL_WIDTHS:
         smooth = replace(smooth, width=unit * width)
@@ -102,30 +105,30 @@ def _factor(K: Array) -> Single:
 
 
 def _solved(L: Single, K: Any) -> Single:
-    """Return F = L^-1 K, in place of K where it may be written to."""
+    """Return F = K L^-T, in place of K where it may be written to."""
     # BLAS counts along columns and finds K transposed.
-    L = np.asfortranarray(L)
-    return np.asarray(strsm(1.0, L, K.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
+    K, L = np.ascontiguousarray(K), np.asfortranarray(L)
+    return np.asarray(strsm(1.0, L, K.T, lower=1, overwrite_b=1).T)
 
 
 def _rank(F: Single, diagonal: Array, problem: MarginProblem) -> int:
-    """Return how many rows of F are enough."""
+    """Return how many columns of F are enough."""
     bounds = np.maximum(problem.upper, -problem.lower)
-    squares = np.cumsum(np.einsum("ij,ij,j->i", F, F, bounds.astype(np.float32), dtype=np.float64))
+    squares = np.cumsum(np.einsum("ij,ij,i->j", F, F, bounds.astype(np.float32), dtype=np.float64))
     left = (float(bounds @ diagonal) - squares) / len(bounds)
-    return next((k for k in RANKS if k <= len(F) and left[k - 1] <= LEFT), len(F))
+    return next((k for k in RANKS if k <= F.shape[1] and left[k - 1] <= LEFT), F.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
 class _Smooth:
-    """1/2 ||w||^2 + weight sum_i loss_i(F'w + b - z) with even slopes across the kinks of the loss.
+    """1/2 ||w||^2 + weight sum_i loss_i(F w + b - z) with even slopes across the kinks of the loss.
 
     Parameters
     ----------
-    F : array of shape (k, m)
+    F : array of shape (m, k)
         The factor.
     rest : array of shape (m,)
-        What F'F leaves of the diagonal of K.
+        What F F' leaves of the diagonal of K.
     problem : MarginProblem
         The losses.
     weight : float
@@ -142,11 +145,11 @@ class _Smooth:
 
     @classmethod
     def of(cls, F: Single, diagonal: Array, problem: MarginProblem, weight: float) -> _Smooth:
-        rest = diagonal - np.einsum("ij,ij->j", F, F)
+        rest = diagonal - np.einsum("ij,ij->i", F, F)
         return cls(F, np.maximum(rest, 0.0), problem, weight)
 
     def residuals(self, w: Array, b: float) -> Array:
-        return (w.astype(np.float32) @ self.F).astype(np.float64) + b - self.problem.z
+        return (self.F @ w.astype(np.float32)).astype(np.float64) + b - self.problem.z
 
     def ramps(self, r: Array) -> tuple[Array, Array, Array, Array]:
         """Return how far up the two ramps every residual is, and how steep they are."""
@@ -201,7 +204,7 @@ def _newton(
         if is_over():
             break
         a = smooth.coefficients(r)
-        slope = w - smooth.weight * (smooth.F @ a.astype(np.float32)).astype(np.float64)
+        slope = w - smooth.weight * _sums(smooth.F, a)
         change, shift = _direction(smooth, r, slope, -smooth.weight * float(a.sum()))
         gain = -float(slope @ change) + smooth.weight * float(a.sum()) * shift
         along = smooth.residuals(change, shift) + smooth.problem.z
@@ -216,32 +219,52 @@ def _newton(
 def _direction(smooth: _Smooth, r: Array, slope: Array, slope_b: float) -> tuple[Array, float]:
     """Return the Newton step of w and b from their slopes."""
     D = smooth.weight * smooth.curvature(r)
-    inside = np.flatnonzero(D)
-    k = len(slope)
-    if len(inside) == 0:
-        return -slope, 0.0
-    F, D = smooth.F[:, inside], D[inside]
-    mean = np.zeros(k)
     total = float(D.sum())
+    if total == 0.0:
+        return -slope, 0.0
+    mean = np.zeros(len(slope))
     if smooth.problem.fit_intercept:
         # With b eliminated F is centred, before its squares are rounded.
-        mean = (F @ D.astype(np.float32)).astype(np.float64) / total
+        mean = _sums(smooth.F, D) / total
         slope = slope - slope_b * mean
-        F -= mean.astype(np.float32)[:, None]
-    F *= np.sqrt(D).astype(np.float32)
-    H = ssyrk(1.0, F.T, trans=1, lower=1).astype(np.float64)
+    H = _squares(smooth.F, mean, D)
     ridge = 1.0
-    while True:
+    H[np.diag_indices_from(H)] += ridge
+    change = -np.linalg.solve(H, slope)
+    while float(slope @ change) > 0.0:
+        # float32 lost what made the squares positive.
+        ridge = max(10.0 * ridge, JITTER * float(H.diagonal().max()))
         H[np.diag_indices_from(H)] += ridge
-        try:
-            c = scipy.linalg.cho_factor(H, lower=True, check_finite=False)
-        except scipy.linalg.LinAlgError:
-            # What float32 lost of F'F.
-            ridge = max(10.0 * ridge, JITTER * float(H.diagonal().max()))
-            continue
-        change = -scipy.linalg.cho_solve(c, slope, check_finite=False)
-        shift = -slope_b / total - float(mean @ change) if smooth.problem.fit_intercept else 0.0
-        return change, shift
+        change = -np.linalg.solve(H, slope)
+    shift = -slope_b / total - float(mean @ change) if smooth.problem.fit_intercept else 0.0
+    return np.asarray(change, np.float64), shift
+
+
+def _sums(F: Single, v: Array) -> Array:
+    """Return F'v from the rows at which v is not zero."""
+    sums = np.zeros(F.shape[1])
+    for rows, part in _taken(F, np.flatnonzero(v)):
+        sums += v[rows].astype(np.float32) @ part
+    return sums
+
+
+def _squares(F: Single, mean: Array, D: Array) -> Array:
+    """Return (F - mean)' diag(D) (F - mean)."""
+    H = np.zeros((F.shape[1], F.shape[1]))
+    centre = mean.astype(np.float32)
+    for rows, part in _taken(F, np.flatnonzero(D)):
+        part -= centre
+        part *= np.sqrt(D[rows]).astype(np.float32)[:, None]
+        H += part.T @ part
+    return H
+
+
+def _taken(F: Single, index: Rows) -> Iterator[tuple[Rows, Single]]:
+    """Yield copies of some rows of F at a time, in memory that stays in the cache."""
+    room = np.empty((ROWS_AT_A_TIME, F.shape[1]), np.float32)
+    for start in range(0, len(index), ROWS_AT_A_TIME):
+        rows = index[start : start + ROWS_AT_A_TIME]
+        yield rows, np.take(F, rows, axis=0, out=room[: len(rows)], mode="clip")
 
 
 def _step(smooth: _Smooth, r: Array, along: Array, tilt: float, square: float) -> float:
