@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "levels.hpp"
 #include "module.hpp"
 #include "release.hpp"
 
@@ -112,16 +113,10 @@ Request request_of(nb::list leaves, const Code& code, const Constants& constants
     return r;
 }
 
-const mercer::Level& level_named(const std::string& name) {
-    const mercer::Level* level = mercer::choose_level(name.c_str());
-    if (!level)
-        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
-    return *level;
-}
 
 void fill(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
           Writable out, bool symmetric, int threads, const std::string& cpu) {
-    const mercer::Level& level = level_named(cpu);
+    const mercer::Level& level = mercer::level_named(cpu);
     Request r = request_of(leaves, code, constants, factors, n_slots,
                            static_cast<Index>(out.shape(0)), static_cast<Index>(out.shape(1)),
                            symmetric);
@@ -139,7 +134,7 @@ void multiply(nb::list leaves, Code code, Constants constants, nb::list factors,
               nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> vectors,
               nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> products,
               bool symmetric, bool single, int threads, const std::string& cpu) {
-    const mercer::Level& level = level_named(cpu);
+    const mercer::Level& level = mercer::level_named(cpu);
     Request r = request_of(leaves, code, constants, factors, n_slots,
                            static_cast<Index>(products.shape(0)),
                            static_cast<Index>(vectors.shape(0)), symmetric);
@@ -199,5 +194,5 @@ NB_MODULE(_native, m) {
     bind_perceptron(m);
     bind_sequences(m);
     bind_smo(m);
-    m.def("level", [](const std::string& name) { return std::string(level_named(name).name); });
+    m.def("level", [](const std::string& name) { return std::string(mercer::level_named(name).name); });
 }

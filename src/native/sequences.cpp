@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "levels.hpp"
 #include "module.hpp"
 #include "ordered.hpp"
 #include "release.hpp"
@@ -35,16 +36,11 @@ using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
 constexpr Index rows_per_task = 64;
 constexpr Index cells_per_task = Index{1} << 20;
 
-const SequenceLevel& level_named(const std::string& name) {
-    const Level* level = choose_level(name.c_str());
-    if (!level)
-        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
+const SequenceLevel& own_level(const std::string& name) {
 #if defined(MERCER_X86_LEVELS)
-    return level->name[1] == '4'   ? sequences_v4
-           : level->name[1] == '3' ? sequences_v3
-                                   : sequences_v2;
+    return level_named(name, sequences_v2, sequences_v3, sequences_v4);
 #else
-    return sequences_plain;
+    return level_named(name), sequences_plain;
 #endif
 }
 
@@ -84,7 +80,7 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
                   List<const long long> right, List<const long long> right_starts,
                   List<const double> lengths, double decay, Writable out, bool symmetric,
                   int threads, const std::string& cpu) {
-    const SequenceLevel& level = level_named(cpu);
+    const SequenceLevel& level = own_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(left, left_starts), T(right, right_starts);
     const Weights weights(lengths, decay);
@@ -129,7 +125,7 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
 void subsequence_diagonal(List<const long long> symbols, List<const long long> starts,
                           List<const double> lengths, double decay, List<double> out, int threads,
                           const std::string& cpu) {
-    const SequenceLevel& level = level_named(cpu);
+    const SequenceLevel& level = own_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(symbols, starts);
     const Weights weights(lengths, decay);
@@ -171,7 +167,7 @@ void turn(const int* sums, int* turned) {
 
 void count_products(Table<const short> a, Table<const short> b, Writable out, bool symmetric,
                     int threads, const std::string& cpu) {
-    const SequenceLevel& level = level_named(cpu);
+    const SequenceLevel& level = own_level(cpu);
     const Index n = static_cast<Index>(a.shape(0)), m = static_cast<Index>(b.shape(0));
     const Index width = static_cast<Index>(a.shape(1));
     if (width % count_padding != 0 || b.shape(1) != a.shape(1))

@@ -7,7 +7,6 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -18,7 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "candidates.hpp"
 #include "leaps.hpp"
+#include "levels.hpp"
 #include "module.hpp"
 #include "rows.hpp"
 #include "schedule.hpp"
@@ -50,14 +51,11 @@ constexpr Index steps_each = 40;
 // Multiplications that are worth a thread.
 constexpr Index thread_work = 1 << 20;
 
-const SmoLevel& level_named(const std::string& name) {
-    const Level* level = choose_level(name.c_str());
-    if (!level)
-        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
+const SmoLevel& own_level(const std::string& name) {
 #if defined(MERCER_X86_LEVELS)
-    return level->name[1] == '4' ? smo_v4 : level->name[1] == '3' ? smo_v3 : smo_v2;
+    return level_named(name, smo_v2, smo_v3, smo_v4);
 #else
-    return smo_plain;
+    return level_named(name), smo_plain;
 #endif
 }
 
@@ -210,21 +208,6 @@ template <class T> class Solver {
         return rough < 0.1 ? std::min(rough, gap_at(best_offset())) : rough;
     }
 
-    // A violation above the row it belongs to, in bits that compare as the numbers do. Equal ones
-    // are taken in a scattered order, so that sorted rows do no harm.
-    static constexpr std::uint32_t scatter = 2654435761u, gather_back = 244002641u;
-    static_assert(scatter * gather_back == 1u);
-
-    static std::uint64_t candidate(double value, Index i) {
-        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-        // Negative floats count downwards, and below the others.
-        const std::uint32_t ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-        return std::uint64_t{ordered} << 32 | static_cast<std::uint32_t>(i) * scatter;
-    }
-    static Index row_of(std::uint64_t candidate) {
-        return static_cast<Index>(static_cast<std::uint32_t>(candidate) * gather_back);
-    }
-
     void take(Index i) {
         if (member[static_cast<std::size_t>(i)]) return;
         member[static_cast<std::size_t>(i)] = 1;
@@ -359,12 +342,13 @@ template <class T> class Solver {
 
 using Column = Flat<const double>;
 
-nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool single, nb::object store,
-                    Index capacity, Column z, Column lower, Column upper, double epsilon, bool offset, Flat<double> a,
-                    Flat<double> g, double tolerance, double floor, Index rounds, double seconds,
-                    Flat<const std::uint8_t> stop, nb::object progress, nb::object leap,
-                    bool eager, bool asks_signals, Index q, int threads, const std::string& cpu) {
-    const SmoLevel& level = level_named(cpu);
+nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool single,
+                    nb::object store, Index capacity, Column z, Column lower, Column upper,
+                    double epsilon, bool offset, Flat<double> a, Flat<double> g, double tolerance,
+                    double floor, Index rounds, double seconds, Flat<const std::uint8_t> stop,
+                    nb::object progress, nb::object leap, bool eager, bool asks_signals, Index q,
+                    int threads, const std::string& cpu) {
+    const SmoLevel& level = own_level(cpu);
     const auto n = static_cast<Index>(z.shape(0));
     const Problem problem{z.data(), lower.data(), upper.data(), a.data(), g.data(), n, epsilon,
                           offset};
@@ -399,8 +383,8 @@ nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool sing
 
 void bind_smo(nb::module_& m) {
     const auto whole = [](const char* name) { return nb::arg(name).noconvert(); };
-    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "index"_a.none(), "single"_a, "store"_a.none(), "capacity"_a, "z"_a,
-          "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
+    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "index"_a.none(), "single"_a,
+          "store"_a.none(), "capacity"_a, "z"_a, "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
           "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "leap"_a.none(), "eager"_a,
           "asks_signals"_a, "q"_a, "threads"_a, "cpu"_a);
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "levels.hpp"
 #include "module.hpp"
 #include "ordered.hpp"
 #include "release.hpp"
@@ -29,14 +30,11 @@ using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
 constexpr Index rows_per_task = 64;
 constexpr Index cells_per_task = Index{1} << 24;
 
-const WindowLevel& level_named(const std::string& name) {
-    const Level* level = choose_level(name.c_str());
-    if (!level)
-        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
+const WindowLevel& own_level(const std::string& name) {
 #if defined(MERCER_X86_LEVELS)
-    return level->name[1] == '4' ? windows_v4 : level->name[1] == '3' ? windows_v3 : windows_v2;
+    return level_named(name, windows_v2, windows_v3, windows_v4);
 #else
-    return windows_plain;
+    return level_named(name), windows_plain;
 #endif
 }
 
@@ -147,7 +145,7 @@ void matched_windows(List<const long long> left, List<const long long> left_star
                      List<const long long> right, List<const long long> right_starts,
                      List<const unsigned char> table, Index width, Index letters, Writable out,
                      bool symmetric, int threads, const std::string& cpu) {
-    const WindowLevel& level = level_named(cpu);
+    const WindowLevel& level = own_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(left, left_starts), T(right, right_starts);
     const Values values{table, width, letters};
@@ -191,7 +189,7 @@ void matched_windows(List<const long long> left, List<const long long> left_star
 void matched_windows_diagonal(List<const long long> symbols, List<const long long> starts,
                               List<const unsigned char> table, Index width, Index letters,
                               List<double> out, int threads, const std::string& cpu) {
-    const WindowLevel& level = level_named(cpu);
+    const WindowLevel& level = own_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(symbols, starts);
     const Values values{table, width, letters};

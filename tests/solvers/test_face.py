@@ -111,3 +111,18 @@ def test_changes_that_all_have_one_sign_are_balanced_within_their_bounds():
     change = face._balanced(np.array([0.3, 0.31, 0.32, 0.33]))
     assert_allclose(change.sum(), 0.0, atol=1e-12)
     assert (face.start + change >= 0.0).all() and (face.start + change <= 1.0).all()
+
+
+def test_bounds_that_round_are_held_once(X, rng):
+    # start + (bound - start) is not the bound where its last bit is odd.
+    upper = rng.uniform(0.3, 0.4, size=len(X))
+    K = KERNEL(X)
+    problem = MarginProblem.classification(np.sign(rng.normal(size=len(X))), upper, True)
+    a = problem.feasible(rng.uniform(-0.3, 0.3, size=len(X)))
+    g = K @ a - problem.z
+    leap = Leap(lambda rows: K[np.ix_(rows, rows)], HeldGram(K, 1 << 30), problem, a, g, 0.1)
+    before = 0.5 * a @ K @ a - problem.z @ a
+    for _ in range(10):
+        leap()
+    assert (a >= problem.lower).all() and (a <= problem.upper).all()
+    assert 0.5 * a @ K @ a - problem.z @ a < before

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.gram import PrecomputedGram, StreamedGram, in_single
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Polynomial
 from mercer.solvers import SMO, MarginProblem, seed as seeding
 
 KERNEL = Gaussian(1.0)
@@ -34,7 +34,8 @@ def classification(X, rng, C, fit_intercept=True):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
-def test_the_seed_is_feasible_and_near_the_optimum(X, rng, C, fit_intercept):
+def test_the_seed_is_feasible_and_near_the_optimum(X, rng, monkeypatch, C, fit_intercept):
+    monkeypatch.setattr(seeding, "RANKS", (64,))
     problem = classification(X, rng, C, fit_intercept)
     found = seeded(StreamedGram(KERNEL, X), problem)
     assert (found.a >= problem.lower).all() and (found.a <= problem.upper).all()
@@ -88,3 +89,14 @@ def test_the_seed_is_given_up_when_time_is_over(X, rng):
 def test_an_indefinite_matrix_has_no_seed(X, rng):
     problem = classification(X, rng, 1.0)
     assert seeded(PrecomputedGram(-KERNEL(X)), problem) is None
+
+
+def test_entries_beyond_float32_have_no_seed(X, rng):
+    problem = classification(X, rng, 1.0)
+    with np.errstate(all="ignore"):
+        assert seeded(StreamedGram(Polynomial(3), 1e8 * X), problem) is None
+
+
+def test_a_seed_that_does_not_fit_is_left_out(X, rng):
+    problem = classification(X, rng, 1.0)
+    assert seeded(StreamedGram(KERNEL, X, 1 << 10), problem) is None

@@ -52,7 +52,8 @@ def evaluate(
         )
     if out.size == 0:
         return out
-    if len(program.instructions) == len(bound.operands) == 1 and out.dtype == np.float64:
+    is_one = len(program.instructions) == len(bound.operands) == 1
+    if is_one and out.dtype == np.float64 and bound.operands[0].given is None:
         o = bound.operands[0]
         if o.comparison is not None:
             out[...] = o.comparison(o.left, o.right)

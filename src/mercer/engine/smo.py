@@ -132,12 +132,12 @@ def minimise(
             whole = np.ascontiguousarray(whole)
     if index is not None:
         index = np.ascontiguousarray(index, np.int64)
+    core, cpu = _core()
     store = None
-    if whole is None:
+    if whole is None and core is not smo_twin:
         slots = min(max(capacity, working_set), len(a))
         store = RESERVE.empty((slots, len(a)), np.float32 if is_single else np.float64)
     threads = thread_count() if effort.threads is None else effort.threads
-    core, cpu = _core()
     steps, rounds, gap, end = core.smo_solve(
         whole,
         None if whole is not None else K,

@@ -80,6 +80,7 @@ class Cost:
     def prefers_pairs(self) -> bool:
         """Whether windows are compared pair by pair in less time than they are counted."""
         pairing = self.pairing()
+        # Counts that take longer before they are multiplied need no look at the products.
         return pairing < self.codes() or pairing < self.counting()
 
     def codes(self) -> float:
@@ -103,8 +104,8 @@ class Cost:
 
         What both take once for many rows is not counted.
         """
-        threads = 1 if engine() is numpy_tiles else thread_count()
-        return self.masks * self._rates.window < len(self.S.symbols) * self._rates.pair / threads
+        pairing = len(self.S.symbols) * self._rates.pair / self._threads
+        return self.masks * self._rates.window < pairing
 
     def paired_diagonal(self) -> float:
         """Return the time to compare all windows of a row with each other, for every row of `S`."""
@@ -118,7 +119,8 @@ class Cost:
         equal = sum(share * right.get(symbol, 0.0) for symbol, share in left.items())
         pairs = _windows(self.S, self.width) * _windows(self.T, self.width)
         sparse = self.masks * pairs * equal**self.read * self._rates.product
-        columns = self.masks * float(len(left | right)) ** self.read
+        # Very many tokens have more columns than a number can say.
+        columns = self.masks * math.exp(min(self.read * math.log(max(len(left | right), 1)), 700.0))
         if 2 * (len(self.S) + len(self.T)) * columns > DENSE_BYTES:
             return sparse
         return min(sparse, len(self.S) * len(self.T) * columns * self._rates.column)
@@ -130,8 +132,11 @@ class Cost:
     @property
     def _shares(self) -> float:
         """The share of the pairs that a thread computes."""
-        threads = 1 if engine() is numpy_tiles else thread_count()
-        return (0.5 if self.T is self.S else 1.0) / threads
+        return (0.5 if self.T is self.S else 1.0) / self._threads
+
+    @property
+    def _threads(self) -> int:
+        return 1 if engine() is numpy_tiles else thread_count()
 
 
 def _windows(S: Sequences, width: int) -> float:

@@ -260,7 +260,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
     def _share(self, kernel: Kernel) -> float:
         """Return the share of the memory for the Gram matrix: none if few entries are needed."""
-        # What Python computes is not computed twice.
+        # What takes long is not computed twice.
         is_quick = kernel.is_quick
         return 0.0 if self.budget is not None and is_quick else 1.0
 

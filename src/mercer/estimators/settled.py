@@ -45,8 +45,9 @@ def settled_classes(
     exact : callable
         The classes of rows by float64.
     """
-    single = supports.in_single(X)
-    if single is None or n_rows(X) * n_rows(supports.rows) < MANY_ENTRIES:
+    is_worth_it = n_rows(X) * n_rows(supports.rows) >= MANY_ENTRIES
+    single = supports.in_single(X) if is_worth_it else None
+    if single is None:
         return exact(X)
     doubt = SAFETY * supports.measured(lambda: _largest_error(supports, single, scores))
     classes, is_clear = np.empty(len(X), np.intp), np.empty(len(X), bool)

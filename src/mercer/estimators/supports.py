@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,6 +56,8 @@ Rows = NDArray[np.intp]
 # Rows that parts of the support vectors are met with at a time: what is found for them stays in
 # memory that is used again.
 ROWS_AT_A_TIME = 2048
+# Entries that are stored at a time.
+ENTRIES_AT_A_TIME = 1 << 24
 # Seconds after which a waiting thread looks for Ctrl-C.
 LOOK = 0.1
 
@@ -80,7 +82,7 @@ class Task:
 
 
 def margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
-    """Return the Gram matrix of the training rows; entries that Python computes are held.
+    """Return the Gram matrix of the training rows; entries that take long are held.
 
     A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
     asked for.
@@ -140,13 +142,17 @@ def solve_all(
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(run, task, False) for task in tasks]
         try:
-            # Another thread may take the signal, which this one then only sees when it wakes up.
-            while wait(futures, timeout=LOOK).not_done:
-                pass
+            _await(futures)
         except KeyboardInterrupt:
             stop[0] = 1
-            wait(futures)
+            _await(futures)
         return [future.result() for future in futures]
+
+
+def _await(futures: Sequence[Future[Solution]]) -> None:
+    # Another thread may take the signal, which this one then only sees when it wakes up.
+    while wait(futures, timeout=LOOK).not_done:
+        pass
 
 
 class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
@@ -251,12 +257,18 @@ class Supports:
         """Yield for some rows of `X` at a time K(X, rows[p]) @ coefficients[p] for parts p."""
         cross = self._cross(X)
         # Entries of float32 are stored and multiplied faster than tiles of them, part by part.
-        are_stored = is_precomputed(self.kernel) or cross.dtype == np.float32
-        for start in range(0, len(cross), ROWS_AT_A_TIME):
-            rows = slice(start, min(start + ROWS_AT_A_TIME, len(cross)))
+        is_single = isinstance(self.rows, np.ndarray) and self.rows.dtype == np.float32
+        are_stored = is_precomputed(self.kernel) or is_single
+        height = ROWS_AT_A_TIME
+        if are_stored:
+            height = max(1, min(height, ENTRIES_AT_A_TIME // max(1, n_rows(self.rows))))
+            kind = np.float64 if is_precomputed(self.kernel) else np.float32
+            coefficients = coefficients.astype(kind)
+        for start in range(0, len(cross), height):
+            rows = slice(start, min(start + height, len(cross)))
             if are_stored:
                 K = cross.rows(rows)
-                yield rows, [K[:, p] @ coefficients[p].astype(K.dtype) for p in parts]
+                yield rows, [K[:, p] @ coefficients[p] for p in parts]
             else:
                 yield rows, [self._part(cross, rows, p, coefficients[p]) for p in parts]
 

@@ -223,7 +223,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         """Return the label of every row.
 
         Of many rows of numbers float64 computes only those that float32 does not settle: whose
-        scores could change sides within eight times the largest rounding error of a sample.
+        scores could change sides within some times the largest rounding error of a sample.
         """
         check_is_fitted(self)
         X = checked_rows(self, self.kernel_, X)

@@ -18,6 +18,7 @@ from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.parts import (
+    CLOSE,
     PartOfGram,
     RoundedGram,
     dense_rows,
@@ -34,6 +35,7 @@ from mercer.gram.shared import SharedGram, shared_grams
 from mercer.gram.streamed import StreamedGram, is_precomputed
 
 __all__ = [
+    "CLOSE",
     "ChainGram",
     "ChosenGram",
     "CopiedGram",

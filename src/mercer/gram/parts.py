@@ -193,4 +193,4 @@ def _is_plain(gram: Gram) -> TypeGuard[StreamedGram]:
 
 
 def _has_numbers(X: Any) -> bool:
-    return isinstance(X, np.ndarray) or sp.issparse(X)
+    return (isinstance(X, np.ndarray) or sp.issparse(X)) and X.dtype.kind == "f"

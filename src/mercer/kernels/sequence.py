@@ -26,7 +26,7 @@ from mercer.kernels import domains
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
 
-# Ways to choose the positions of gaps beyond which counting would never end.
+# Ways to choose the positions of gaps up to which features can be counted, if need be.
 MOST_MASKS = 1 << 16
 
 

@@ -147,13 +147,17 @@ class _Face:
             if system is None or is_over():
                 return np.zeros(len(change))
             end = self.start[inside] + system.solution()
-            leaves = np.flatnonzero((end < self.low[inside]) | (end > self.high[inside]))
+            outside = np.flatnonzero((end < self.low[inside]) | (end > self.high[inside]))
+            # Rounding may put a coefficient that is held at its bound just beyond it.
+            leaves = np.setdiff1d(outside, system.held)
             change[inside] = np.clip(end, self.low[inside], self.high[inside]) - self.start[inside]
-            if len(leaves) == 0 or len(system.held) + len(leaves) == len(inside):
+            held = np.concatenate([system.held, leaves])
+            if len(leaves) == 0 or len(held) == len(inside):
                 break
-            system.hold(leaves, change[inside[leaves]])
-            if len(system.held) > MOST_HELD * len(inside):
-                held, rest = system.held, np.delete(np.arange(len(inside)), system.held)
+            if len(held) <= MOST_HELD * len(inside):
+                system.hold(leaves, change[inside[leaves]])
+            else:
+                rest = np.delete(np.arange(len(inside)), held)
                 fixed = change[inside[held]]
                 right, total = right[rest] - K[np.ix_(rest, held)] @ fixed, total - fixed.sum()
                 K, inside = K[np.ix_(rest, rest)], inside[rest]
@@ -225,7 +229,6 @@ class _System:
         sums = self.columns.sum(axis=0)[None, :][border]
         system = np.concatenate([sums, self.columns[held]])
         d = self.base + self.columns @ np.linalg.solve(system, asked - found)
-        # To the last bit, since bounds are.
         d[held] = self.values
         return np.asarray(d)
 

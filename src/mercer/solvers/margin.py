@@ -57,11 +57,6 @@ class MarginProblem:
             self.z[index], self.lower[index], self.upper[index], self.epsilon, self.fit_intercept
         )
 
-    def scaled(self, factor: float) -> MarginProblem:
-        """Return the problem with bounds times a factor."""
-        lower, upper = factor * self.lower, factor * self.upper
-        return MarginProblem(self.z, lower, upper, self.epsilon, self.fit_intercept)
-
     @property
     def box(self) -> Box:
         """The dual as the engine takes it."""

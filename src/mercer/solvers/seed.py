@@ -21,7 +21,8 @@ Rows = NDArray[np.intp]
 # Rows of K that make a copy of it, the fewest that leave no more than this of a coefficient at
 # its bound to the diagonal, in units of the margin; and the memory that the copy may take.
 RANKS, LEFT, MEMORY = (128, 256, 512), 0.03, 256 << 20
-# What is added to the diagonal of K at these rows, beside its largest entry.
+# What is added to the diagonal of a matrix that rounding may leave indefinite, beside its largest
+# entry.
 JITTER = 1e-6
 # The way begins with some rows that stand for all.
 SHARE, FEWEST, MOST = 0.2, 1024, 4096
@@ -63,19 +64,33 @@ def seed(
     is_over : callable
         Asked before every step; True gives the seed up.
 
-    Returns None where K at the chosen rows is not positive definite, or there is no time.
+    Returns None where there is no room, no time, or no definite copy of K in float32.
     """
     n = len(gram)
     random = np.random.default_rng(0)
-    rank = min(RANKS[-1], n, max(MEMORY // (4 * n), RANKS[0]))
-    chosen = np.sort(random.permutation(n)[:rank])
-    random.shuffle(chosen)
-    some = np.sort(random.permutation(n)[: int(np.clip(SHARE * n, FEWEST, MOST))])
-    diagonal = gram.diagonal().astype(np.float64)
-    try:
-        factor = _factor(part_of(gram, chosen).fresh())
-    except scipy.linalg.LinAlgError:
+    room = min(MEMORY, gram.memory // 4) // (4 * n)
+    if room < RANKS[0]:
         return None
+    chosen = random.permutation(n)[: min(RANKS[-1], n, room)]
+    some = np.sort(random.permutation(n)[: int(np.clip(SHARE * n, FEWEST, MOST))])
+    try:
+        return _seed(gram, single, problem, chosen, some, is_over)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _seed(
+    gram: Gram,
+    single: Gram,
+    problem: MarginProblem,
+    chosen: Rows,
+    some: Rows,
+    is_over: Callable[[], bool],
+) -> Seed | None:
+    """Return the seed by rows that K is copied from, and rows that the way begins with."""
+    n = len(gram)
+    diagonal = gram.diagonal().astype(np.float64)
+    factor = _factor(part_of(gram, chosen).fresh())
     part = problem.on(some)
     F = _solved(factor, single.between(some, chosen))
     rank = _rank(F, diagonal[some], part)
@@ -85,6 +100,8 @@ def seed(
     w, b = np.zeros(rank), problem.offset(np.zeros(n))
     for width in SOME_WIDTHS:
         w, b = _newton(replace(smooth, width=unit * width), w, b, is_over)
+    if is_over():
+        return None
     del smooth, F
     F = _solved(factor[:rank, :rank], single.between(slice(None), chosen[:rank]))
     smooth = _Smooth.of(F, diagonal, problem, 1.0)
@@ -95,6 +112,8 @@ def seed(
         return None
     r = smooth.residuals(w, b)
     a = smooth.balanced(r) if problem.fit_intercept else smooth.coefficients(r)
+    if not np.isfinite(a).all():
+        return None
     return Seed(a, smooth.near(r + smooth.rest * a))
 
 
@@ -168,7 +187,9 @@ class _Smooth:
     def balanced(self, r: Array) -> Array:
         """Return a of sum zero by a shift of the residuals, with what is at a bound left there."""
         p = self.problem
-        low, high = -float(np.abs(r).max()), float(np.abs(r).max())
+        bounds = np.maximum(p.upper, -p.lower)
+        high = float(np.abs(r).max() + (self.rest * bounds).max()) + p.epsilon + self.width
+        low = -high
         for _ in range(60):
             shift = 0.5 * (low + high)
             low, high = (shift, high) if self.coefficients(r + shift).sum() > 0.0 else (low, shift)
@@ -176,7 +197,7 @@ class _Smooth:
         # What is missing goes to coefficients that are free, as far as they have room.
         room = np.where(p.free(a), np.where(a > 0.0, p.upper - a, -a), 0.0)
         missing = -float(a.sum())
-        if missing < float(room.sum()):
+        if 0.0 <= missing < float(room.sum()):
             a += missing / float(room.sum()) * room
         return p.feasible(a) if abs(a.sum()) > ROUNDING * np.abs(a).sum() else a
 

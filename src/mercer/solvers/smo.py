@@ -198,6 +198,7 @@ class _Run:
 
     def _polished(self, gap: Gap) -> Gap:
         """Return the gap after the last digits, which few rows give for little."""
+        self.values.exact()
         for goal in FINE:
             better = polished(self.gram, self.problem, self.values.a)
             if better is not None:
@@ -317,18 +318,18 @@ class _Run:
 
         At these alone f is computed. None stands for all rows.
         """
+        n = len(self.gram)
         try:
             start = seed(self.gram, self.values.single, self.problem, self._is_called_off)
+            if start is None:
+                return None
+            self.values.start(start.a, start.doubtful)
+            if 0 < len(start.doubtful) < MOST_ACTIVE * n:
+                return start.doubtful
+            self.values.add(np.arange(n), np.zeros(n))
         except KeyboardInterrupt:
+            self.values = Values(self.gram, self.values.single, self.problem)
             self.stop[0] = 1
-            return None
-        if start is None:
-            return None
-        n, active = len(self.gram), start.doubtful
-        self.values.start(start.a, active)
-        if 0 < len(active) < MOST_ACTIVE * n:
-            return active
-        self.values.add(np.arange(n), np.zeros(n))
         return None
 
     def _doubtful(self, gap: Gap) -> Rows | None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import Gram, partial_product
+from mercer.gram import CLOSE, Gram, partial_product
 from mercer.solvers.margin import Gap, MarginProblem
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Relative error granted to an entry of K in float32.
-SINGLE = 4e-6
-# Rows that tell how much of it f has in fact, and how many times that is granted to other rows.
+# Rows that tell how far f is off by K in float32, and how many times that is granted to others.
 MANY, SAFETY = 1024, 4.0
+# The least size of a row that is divided by.
+TINY = 1e-300
 
 
 class Values:
@@ -81,7 +83,8 @@ class Values:
     def certified(self) -> Gap:
         """Return the gap, with K in float64 at every row that could add to it.
 
-        The other rows have a_i = 0 and no loss, whatever the rounding of float32.
+        The other rows have a_i = 0 and no loss, by more than float32 may be off: by some times the
+        largest error at the rows that count where these are many, else by what `in_single` allows.
         """
         self._is_rough = False
         used = self.a != 0.0
@@ -91,7 +94,7 @@ class Values:
         if self._is_exact.all():
             return gap
         up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
-        wanted = (used | (np.maximum(up, down) > -self._doubt())) & ~self._is_exact
+        wanted = (used | (np.maximum(up, down) > -self._doubts())) & ~self._is_exact
         if not wanted.any():
             return gap
         self._recompute(wanted)
@@ -112,13 +115,21 @@ class Values:
             rows = columns = either
         exact = partial_product(self.gram, rows, columns, self.a[columns])
         if len(rows) >= MANY:
-            self._error = max(self._error, float(np.abs(exact - self.f[rows]).max()))
+            # An entry is at most the root of two diagonal entries, and so is its error.
+            errors = np.abs(exact - self.f[rows]) / np.maximum(self._sizes[rows], TINY)
+            self._error = max(self._error, float(errors.max()))
         self.f[rows] = exact
         self._is_exact[rows] = True
 
-    def _doubt(self) -> float:
-        """Return how far f may be off at a row where K was taken in float32."""
-        # |K_ij| is at most the largest diagonal entry, and both f and b may be off.
-        largest = float(np.abs(self.single.diagonal()).max())
-        most = 2.0 * SINGLE * float(np.abs(self.a).sum()) * largest
-        return min(SAFETY * self._error, most) if self._error > 0.0 else most
+    @cached_property
+    def _sizes(self) -> Array:
+        """The roots of the diagonal of K, to which its entries compare."""
+        return np.sqrt(np.abs(self.gram.diagonal()).astype(np.float64))
+
+    def _doubts(self) -> Array:
+        """Return how far f + b may be off at every row where K was taken in float32."""
+        if self._error > 0.0:
+            return SAFETY * self._error * self._sizes
+        return np.full(
+            len(self.a), 2.0 * CLOSE * float(np.abs(self.a).sum() * self._sizes.max() ** 2)
+        )
