@@ -19,7 +19,7 @@ Scores = Callable[[Supports, Any], Iterator[tuple[slice, Array]]]
 Clear = Callable[[Array, Array], tuple[Codes, NDArray[np.bool_]]]
 
 # Kernel entries from which on float32 saves more than it costs.
-MANY_ENTRIES = 3 << 19
+MANY_ENTRIES = 3 << 18
 # Support vectors at which both precisions are compared, half of them those of the largest entries,
 # and how many times their largest difference is granted to other rows.
 SAMPLE, SAFETY = 64, 8.0
