@@ -143,7 +143,7 @@ def sparse_figures() -> list[Figure]:
         peer = best["scikit-learn"]
         name = np.dtype(dtype).name
         figures += [
-            Figure(f"Gram of sparse rows, {name}", peer / best["mercer"], 8.0, detail=detail),
+            Figure(f"Gram of sparse rows, {name}", peer / best["mercer"], detail=detail),
             Figure(f"... given as an array, {name}", peer / best["mercer, dense rows"]),
             Figure(f"... K @ v, {name}", peer / best["mercer, K @ v"]),
         ]

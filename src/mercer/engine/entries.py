@@ -19,7 +19,7 @@ Entries = tuple[Array, Array, Array]
 
 # An entry takes as long as 2.2 to 3 columns of a dense row, as measured over 30 to 8000 columns in
 # either precision: of the vectors that it is multiplied by, nothing stays in registers for other
-# rows. Fewer columns are compared by differences in less time.
+# rows. Fewer columns, `product_form_width` of the tiles, are compared by differences in less time.
 WALK, NARROW = 3.0, 24
 # Rows on the other side that repay a search for the entries of dense rows, and how many of these
 # tell whether to begin with it.
@@ -27,10 +27,12 @@ FEW, SAMPLE = 64, 64
 # Columns up to which a few rows, all entries written out, still fit in the second cache, and up to
 # which weighted differences of all columns are faster than products of scaled rows by SciPy.
 WIDEST, WIDEST_WEIGHTED = 2048, 512
-# Rows that a panel of columns serves at least; for more of them it may be packed again.
+# Rows that a panel of columns serves at least, `tile_rows` of the tiles; for more of them it may be
+# packed again.
 TILE_ROWS = 256
 # Squared norms, in units of the length scale, that leave the digits promised to squared distances
-# from inner products of rows that are not centred; the tiles see to it strip by strip.
+# from inner products of rows that are not centred; the tiles see to it strip by strip, by a `reach`
+# of the same size.
 REACH = {np.dtype(np.float64): 500.0, np.dtype(np.float32): 8.0}
 
 

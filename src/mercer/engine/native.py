@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.engine import _native, entries
-from mercer.engine.operands import Bound, Operand
+from mercer.engine.operands import DENSE_SHARE, Bound, Operand
 from mercer.engine.program import FUNCTIONS, OPERATIONS, Program
 from mercer.engine.threads import thread_count
 from mercer.engine.tile import Leaf
@@ -22,8 +22,6 @@ Array = NDArray[Any]
 KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
-# The share of entries from which on sparse rows that are not walked along are better dense.
-DENSE_SHARE = 0.02
 # Columns from which on the tiles take squared distances from inner products.
 PRODUCT_FORM_WIDTH = 24
 

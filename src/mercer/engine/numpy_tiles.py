@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.data.blocks import row_blocks
-from mercer.engine.operands import Bound, Operand
+from mercer.engine.operands import DENSE_SHARE, Bound, Operand
 from mercer.engine.tile import Leaf
 from mercer.engine.twin import LEAVES, Array, run
 
 ENTRIES_AT_A_TIME = 1 << 20
-DENSE_SHARE = 0.02
 
 
 def takes(o: Operand) -> bool:

@@ -16,6 +16,9 @@ from mercer.engine.program import Input, Program
 from mercer.engine.rows import Comparison, Rows, comparable_leaf, leaf_matrices
 from mercer.engine.tile import Leaf
 
+# The share of entries from which on sparse rows that are not walked along are better dense.
+DENSE_SHARE = 0.02
+
 
 @dataclass(frozen=True)
 class Operand:
