@@ -90,6 +90,7 @@ class LowRankCurvature:
         self._most = min(room, max(int(LARGEST_SHARE * n), 1))
         self._wanted = min(rank or int(FIRST_RANK * n**0.5) + 1, self._most)
         self._uses_copy = copy is not None
+        self._seen: Array | None = None
 
     def product(self, V: Array) -> Array:
         if self._copy is not None and self._uses_copy:
@@ -112,15 +113,23 @@ class LowRankCurvature:
         self._inverses = [LowRankInverse(self._pivots.F * scale) for scale in root.scale.T]
         for inverse in self._inverses:
             inverse.shift(ridge)
+        self._seen = None
 
     def solve(self, U: Array) -> Array:
+        each = zip(self._inverses, U.T, self._images(U), strict=True)
         return self._root.project(
-            np.hstack([inv.solve(U[:, [c]]) for c, inv in enumerate(self._inverses)])
+            np.hstack([inverse.solve(u[:, None], image) for inverse, u, image in each])
         )
 
     def energy(self, U: Array) -> float:
-        parts = (inv.F @ u for inv, u in zip(self._inverses, U.T, strict=True))
-        return float(sum(part @ part for part in parts))
+        return float(sum((image * image).sum() for image in self._images(U)))
+
+    def _images(self, U: Array) -> list[Array]:
+        """Return F R U for every column, kept since energy and solution are asked of one U."""
+        if self._seen is not U:
+            self._kept = [inv.image(u[:, None]) for inv, u in zip(self._inverses, U.T, strict=True)]
+            self._seen = U
+        return self._kept
 
     def improve(self, steps: int) -> None:
         if steps > MANY_STEPS and not self._is_fixed and self.rank == self._wanted:

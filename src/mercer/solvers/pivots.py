@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dgemm, dtrsm
 
 from mercer.gram import Gram
 
@@ -103,9 +103,9 @@ class Pivots:
 
         taken = proposed[kept]
         rows = self._F[len(self.index) : len(self.index) + len(taken)]
-        np.matmul(known[:, kept].T, self.F, out=rows)
-        np.subtract(K[which[kept]], rows, out=rows)
-        # L^-1 of the rows in place: BLAS counts along columns and finds them transposed.
+        rows[:] = K[which[kept]]
+        # In place: BLAS counts along columns and finds the rows transposed.
+        dgemm(-1.0, self.F.T, known[:, kept], 1.0, rows.T, overwrite_c=True)
         dtrsm(1.0, L, rows.T, side=1, lower=1, trans_a=1, overwrite_b=1)
         self.index = np.concatenate([self.index, taken])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dgemm
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 Array = NDArray[np.float64]
 
@@ -33,8 +34,8 @@ class LowRankInverse:
         self._G = np.empty((len(F), len(F)))
         if begun is not None:
             self._G[:k, :k] = begun._G
-        self._G[k:, k:] = F[k:] @ F[k:].T
-        self._G[k:, :k] = F[k:] @ F[:k].T
+        # The products of SciPy, as all others here: the threads of two libraries hinder each other.
+        self._G[k:] = dgemm(1.0, F.T, F[k:].T, trans_a=True).T
         self._G[:k, k:] = self._G[k:, :k].T
         self.alpha = 1.0
 
@@ -44,17 +45,19 @@ class LowRankInverse:
         while not self._factored():
             self.alpha *= 10.0
 
-    def solve(self, V: Array) -> Array:
-        """Return (F'F + alpha I)^-1 V, of shape (n, p)."""
-        inner = cho_solve(self._factor, self.F @ V, check_finite=False)
-        # BLAS reads the rows of F in their order this way round.
-        return (V - (inner.T @ self.F).T) / self.alpha
+    def image(self, V: Array) -> Array:
+        """Return F V, of shape (k, p)."""
+        return np.asarray(dgemm(1.0, self.F.T, V, trans_a=True))
+
+    def solve(self, V: Array, image: Array | None = None) -> Array:
+        """Return (F'F + alpha I)^-1 V, of shape (n, p); `image` is F V where it is known."""
+        image = self.image(V) if image is None else image
+        # LAPACK takes no matrix without rows.
+        inner = dpotrs(self._factor, image, lower=True)[0] if len(image) else image
+        return np.asarray(dgemm(-1.0 / self.alpha, self.F.T, inner, 1.0 / self.alpha, V))
 
     def _factored(self) -> bool:
         shifted = self._G.copy()
         shifted.reshape(-1)[:: len(shifted) + 1] += self.alpha
-        try:
-            self._factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            return False
-        return True
+        self._factor, order = dpotrf(shifted.T, lower=True, clean=False, overwrite_a=True)
+        return bool(order == 0)
