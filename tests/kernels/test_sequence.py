@@ -1,5 +1,7 @@
 """Kernels of k-grams against counting by hand, on every kind of sequence."""
 
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,6 +9,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import mercer
 import strings
+from mercer import KernelRidge, explain
 from mercer.engine import apply
 from mercer.kernels import (
     EditDistance,
@@ -81,6 +84,26 @@ def test_wide_windows_agree_with_their_definition_through_every_door(rng):
     roots = np.sqrt(np.diagonal(K))
     safe = np.where(roots > 0, roots, 1.0)
     assert_allclose(k.normalized()(X), K / np.outer(safe, safe), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("g", "m"), [(20, 10), (40, 20)])
+def test_windows_with_gaps_in_more_ways_than_can_be_counted_are_compared(rng, g, m):
+    texts = ["".join(rng.choice(list("AC"), n)) for n in (60, 45, g, g - 1, 0)]
+    windows = [[t[i : i + g] for i in range(len(t) - g + 1)] for t in texts]
+
+    def value(a, b):
+        agreements = (sum(map(str.__eq__, u, v)) for u in a for v in b)
+        return sum(math.comb(e, g - m) for e in agreements)
+
+    expected = np.array([[value(a, b) for b in windows] for a in windows], np.float64)
+    k = GappedKmer(g, m)
+    assert_allclose(k(texts), expected, rtol=1e-13)
+    assert_allclose(k.diagonal(texts), np.diagonal(expected), rtol=1e-13)
+    assert k.n_features(texts) is None
+    model = KernelRidge(k.normalized(), 0.1).fit(texts, np.arange(5.0))
+    assert np.isfinite(model.predict(texts)).all()
+    with pytest.raises(ValueError, match="more than the 65536 that can be counted"):
+        explain(model)
 
 
 @pytest.mark.parametrize(("k", "m"), [(3, 0), (3, 1), (3, 2), (4, 2), (5, 1)])
@@ -164,7 +187,8 @@ def test_kernels_of_sequences_have_names(text, kernel):
         (lambda: Spectrum(normalize=1), "Spectrum: normalize must be True or False, got 1"),
         (lambda: GappedKmer(3, 3), "GappedKmer: m must be less than g = 3, got 3"),
         (lambda: GappedKmer(3, -1), "GappedKmer: m must be a whole number of at least 0, got -1"),
-        (lambda: GappedKmer(40, 20), "more than the 65536 that can be counted"),
+        (lambda: GappedKmer(70, 35), "more than the 65536 that can be counted"),
+        (lambda: Mismatch(40, 10), "more than the 65536 that can be counted"),
         (lambda: Mismatch(2, 2), "Mismatch: m must be less than k = 2, got 2"),
         (lambda: Subsequence(2, 1.5), "Subsequence: decay must lie between 0 and 1, got 1.5"),
         (lambda: Subsequence(2, -0.1), "Subsequence: decay must lie between 0 and 1, got -0.1"),

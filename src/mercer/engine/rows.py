@@ -37,6 +37,8 @@ class Comparable(Protocol):
     def columns(self) -> int: ...
     @property
     def is_comparable(self) -> bool: ...
+    @property
+    def is_countable(self) -> bool: ...
 
     def compared(self, X: Any) -> Any:
         """Return the rows `X` in the form that is compared."""
@@ -175,6 +177,12 @@ def comparable(view: View) -> Comparable | None:
     last = view[-1] if view else None
     g = last.g if isinstance(last, Transform) else None
     return g if isinstance(g, Comparable) and g.is_comparable else None
+
+
+def is_countable(view: View) -> bool:
+    """Whether a view has features that can be listed, rather than too many kinds of them."""
+    g = comparable(view)
+    return g is None or g.is_countable
 
 
 def comparable_leaf(leaf: Leaf) -> Comparable | None:

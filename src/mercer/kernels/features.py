@@ -22,7 +22,7 @@ from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.engine.counts import used_columns
 from mercer.engine.program import Factor
-from mercer.engine.rows import Rows, comparable
+from mercer.engine.rows import Rows, comparable, is_countable
 from mercer.engine.tile import (
     Add,
     Expression,
@@ -289,7 +289,7 @@ class _Reader:
         match e:
             case Number(value=c):
                 return constant(c)
-            case Leaf(kind="dot", left=left, right=right):
+            case Leaf(kind="dot", left=left, right=right) if is_countable(left):
                 return self._atom(Inner(left if left == right else _rooted(left, right)))
             case Add(terms=parts):
                 return reduce(add, map(self.read, parts))

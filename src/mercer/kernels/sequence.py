@@ -26,7 +26,7 @@ from mercer.kernels import domains
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
 
-# Ways to choose the positions of gaps up to which features can be counted, if need be.
+# Ways to choose the positions of gaps up to which features are counted.
 MOST_MASKS = 1 << 16
 
 
@@ -87,12 +87,14 @@ class Grams:
 
     def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
         """Return what compares windows pair by pair, or None if they are counted more quickly."""
-        return self._pairs if self._cost(S, T).prefers_pairs else None
+        prefers_pairs = not self.is_countable or self._cost(S, T).prefers_pairs
+        return self._pairs if prefers_pairs else None
 
     def own_comparison(self, S: Sequences) -> MatchedWindows | None:
         """Return what compares the windows of a row, or None if they are counted more quickly."""
         cost = self._cost(S, S)
-        return self._pairs if cost.paired_diagonal() < cost.codes() else None
+        prefers_pairs = not self.is_countable or cost.paired_diagonal() < cost.codes()
+        return self._pairs if prefers_pairs else None
 
     def entries(self, S: Sequences) -> int:
         """Return the number of windows under all masks, which may be fewer different k-grams."""
@@ -105,6 +107,11 @@ class Grams:
 
     def _cost(self, S: Sequences, T: Sequences) -> Cost:
         return Cost(S, T, self.width, self.width - self.gaps)
+
+    @property
+    def is_countable(self) -> bool:
+        """Whether the gaps can be chosen in so few ways that what is read is counted for each."""
+        return math.comb(self.width, self.gaps) <= MOST_MASKS
 
     @property
     def is_comparable(self) -> bool:
@@ -133,7 +140,8 @@ class Grams:
         return [_read(window, mask) for window, mask in windows]
 
     def masks(self) -> Iterator[tuple[int, ...]]:
-        """Yield the positions that are read, for every choice of the gaps."""
+        """Return the positions that are read, for every choice of the gaps."""
+        _check_masks("features", self)
         return combinations(range(self.width), self.width - self.gaps)
 
     def as_latex(self, x: str) -> str:
@@ -229,7 +237,9 @@ class GappedKmer(Kernel):
         super().__post_init__()
         if self.m >= self.g:
             raise ValueError(f"GappedKmer: m must be less than g = {self.g}, got {self.m!r}")
-        _check_masks("GappedKmer", self.g, self.m)
+        grams = Grams(self.g, self.m)
+        if not grams.is_comparable:
+            _check_masks("GappedKmer", grams)
 
     @property
     def grams(self) -> tuple[tuple[float, Grams], ...]:
@@ -271,7 +281,7 @@ class Mismatch(Kernel):
         super().__post_init__()
         if self.m >= self.k:
             raise ValueError(f"Mismatch: m must be less than k = {self.k}, got {self.m!r}")
-        _check_masks("Mismatch", self.k, min(2 * self.m, self.k // 2))
+        _check_masks("Mismatch", Grams(self.k, min(2 * self.m, self.k // 2)))
 
     def lower(self, t: Tile) -> Expression:
         return t.sum(
@@ -321,10 +331,11 @@ def _read(window: Any, mask: tuple[int, ...]) -> Any:
     return tuple(token if i in mask else None for i, token in enumerate(window))
 
 
-def _check_masks(name: str, width: int, gaps: int) -> None:
-    masks = math.comb(width, gaps)
-    if masks > MOST_MASKS:
+def _check_masks(name: str, grams: Grams) -> None:
+    """Refuse windows with gaps in more ways than can be counted."""
+    if not grams.is_countable:
+        masks = math.comb(grams.width, grams.gaps)
         raise ValueError(
-            f"{name}: {gaps} gaps in {width} positions can be chosen in {masks} ways, more than "
-            f"the {MOST_MASKS} that can be counted; use a shorter window or fewer gaps"
+            f"{name}: {grams.gaps} gaps in {grams.width} positions can be chosen in {masks} ways, "
+            f"more than the {MOST_MASKS} that can be counted; use a shorter window or fewer gaps"
         )
