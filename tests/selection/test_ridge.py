@@ -68,6 +68,12 @@ def test_a_kernel_valid_on_sums_of_zero_has_the_scores_of_repeated_fits(X, y, we
     )
 
 
+def test_default_ridges_go_with_the_size_of_a_kernel_valid_on_sums_of_zero(X, y):
+    small, large = (KernelRidgeCV(c * AdditiveChi2()).fit(np.abs(X), y) for c in (1.0, 1e6))
+    assert_allclose(large.alpha_, 1e6 * small.alpha_, rtol=1e-10)
+    assert_allclose(large.predict(np.abs(X)), small.predict(np.abs(X)), rtol=1e-8)
+
+
 @pytest.mark.parametrize("cv", ["loo", 4])
 def test_a_function_on_strings_has_the_scores_of_repeated_fits(rng, cv):
     def shared(A, B):

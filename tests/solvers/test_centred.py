@@ -1,11 +1,14 @@
 """The factor of a matrix that is positive semi-definite on vectors of sum zero only."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import IndefiniteKernelError
+from mercer.gram import CentredGram
 from mercer.gram.dense import HeldGram
 from mercer.solvers import Cholesky, Eigen
 from mercer.solvers.centred import CentredTriangles, triangles_of
@@ -42,6 +45,19 @@ def test_residuals_are_those_of_rounding(given, ridge, several):
     solution = Cholesky().solve(Conditional(K, 1 << 30), problem)
     assert solution.solver == "cholesky of the centred matrix in float64"
     assert lapack_ratio(K, problem, solution) < 30.0
+
+
+@pytest.mark.parametrize("solver", [Cholesky(), Eigen()], ids=["cholesky", "eigen"])
+@given(given=conditional(), ridge=st.floats(1e-8, 1e3))
+def test_with_an_offset_the_centred_matrix_leaves_residuals_of_rounding(solver, given, ridge):
+    K, rng = given
+    n = len(K)
+    alpha, weights = ridge * np.abs(K).max(), rng.uniform(0.1, 10.0, size=n)
+    problem = problem_of(rng.normal(size=(n, 2)), alpha, weights)
+    gram = CentredGram(Conditional(K, 1 << 30))
+    solution = solver.solve(gram, problem)
+    moved = solution.intercept - gram.m @ solution.coefficients
+    assert lapack_ratio(K, problem, replace(solution, intercept=moved)) < 30.0
 
 
 @given(conditional(1), st.floats(1e-6, 1e3))
