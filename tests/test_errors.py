@@ -33,5 +33,6 @@ def test_a_witness_survives_the_way_between_processes(again):
 
 
 def test_warnings_are_user_warnings():
+    assert issubclass(errors.ConditionalKernelWarning, UserWarning)
     assert issubclass(errors.ConvergenceWarning, UserWarning)
     assert issubclass(errors.EngineWarning, UserWarning)

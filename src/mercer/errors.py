@@ -3,6 +3,7 @@
 from typing import Any
 
 __all__ = [
+    "ConditionalKernelWarning",
     "ConvergenceWarning",
     "EngineWarning",
     "IndefiniteKernelError",
@@ -53,6 +54,10 @@ class ModelFileError(ValueError):
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped before its certificate reached the tolerance."""
+
+
+class ConditionalKernelWarning(UserWarning):
+    """A kernel that is valid on coefficients of sum zero only is used without an offset."""
 
 
 class EngineWarning(UserWarning):

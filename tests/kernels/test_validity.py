@@ -17,6 +17,7 @@ from mercer.kernels import (
     Kernel,
     Linear,
     Polynomial,
+    Precomputed,
     Sigmoid,
     Sobolev,
     Status,
@@ -83,6 +84,50 @@ def test_proof_needs_no_points():
 def test_one_doubtful_part_leaves_no_proof():
     assert (Gaussian() + FromFunction(inner)).proof() is None
     assert (Gaussian() * Sigmoid()).on(0).proof() is None
+
+
+# Conditional
+
+CONDITIONAL = [
+    AdditiveChi2(),
+    0.5 * AdditiveChi2(),
+    AdditiveChi2().on("u", "v"),
+    AdditiveChi2().after(np.sqrt),
+    AdditiveChi2() + Gaussian(),
+    Sobolev() + (2.0 * AdditiveChi2() + AdditiveChi2().on(0)).after(np.abs),
+]
+
+UNCONDITIONAL = [
+    Gaussian() + Linear(),
+    Sigmoid(),
+    AdditiveChi2() + Sigmoid(),
+    AdditiveChi2() + FromFunction(inner),
+    AdditiveChi2() * Gaussian(),
+    AdditiveChi2() ** 2,
+    AdditiveChi2().exp(),
+    AdditiveChi2().normalized(),
+    AdditiveChi2().scaled_by(np.ravel),
+    AdditiveChi2().polynomial([1.0, 1.0]),
+    2.0 * Precomputed() + AdditiveChi2(),
+]
+
+
+@pytest.mark.parametrize("kernel", CONDITIONAL, ids=str)
+def test_sums_multiples_and_maps_keep_a_kernel_valid_on_sums_of_zero(kernel):
+    assert kernel.is_conditional
+    assert kernel.proof() is None
+
+
+@pytest.mark.parametrize("kernel", UNCONDITIONAL, ids=str)
+def test_nothing_else_is_known_to_be_valid_on_sums_of_zero(kernel):
+    assert not kernel.is_conditional
+
+
+@pytest.mark.parametrize("kernel", CONDITIONAL, ids=str)
+def test_the_exponential_of_a_conditional_kernel_is_proved(kernel):
+    validity = kernel.exp().check()
+    assert validity.status == "PROVED"
+    assert "Schoenberg" in str(validity.proof)
 
 
 # REFUTED

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.kernels import FromFunction, Linear
+from mercer.kernels import AdditiveChi2, FromFunction, Linear
 from mercer.selection import KernelRidgeCV
 
 N = 50
@@ -21,6 +21,12 @@ def test_one_row_is_refused(cv):
 def test_fewer_rows_than_folds_are_refused(X, y):
     with pytest.raises(ValueError, match=r"n_splits=5 greater than the number of samples"):
         KernelRidgeCV(cv=5).fit(X[:4], y[:4])
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 5])
+def test_a_kernel_valid_on_sums_of_zero_is_refused_without_an_offset(X, y, cv):
+    with pytest.raises(ValueError, match=r"does not outweigh it; choose with fit_intercept=True$"):
+        KernelRidgeCV(AdditiveChi2(), [0.1, 1.0], cv=cv, fit_intercept=False).fit(np.abs(X), y)
 
 
 def test_a_fold_without_training_rows_is_refused(X, y):

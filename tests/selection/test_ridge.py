@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 )
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import Exponential, FromFunction, Gaussian, Linear, Matern32
+from mercer.kernels import AdditiveChi2, Exponential, FromFunction, Gaussian, Linear, Matern32
 from mercer.selection import KernelRidgeCV
 from mercer.selection.costs import entry_work
 from mercer.selection.splits import Splits
@@ -51,6 +51,27 @@ def test_leave_one_out_scores_are_those_of_repeated_fits(X, y, weights):
     model = KernelRidgeCV(KERNELS, ALPHAS).fit(X, y, weights)
     expected = refitted(model, X, y, weights, list(LeaveOneOut().split(X)))
     assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("cv", ["loo", 4, "random"])
+def test_a_kernel_valid_on_sums_of_zero_has_the_scores_of_repeated_fits(X, y, weights, cv):
+    rows, kernels = np.abs(X), [AdditiveChi2(), AdditiveChi2() + 0.5 * Gaussian(0.7)]
+    splitter = {"loo": LeaveOneOut(), 4: KFold(4), "random": SPLITTERS["random"]}[cv]
+    model = KernelRidgeCV(kernels, ALPHAS, cv=splitter if cv == "random" else cv)
+    model.fit(rows, y, weights)
+    expected = refitted(model, rows, y, weights, list(splitter.split(rows)))
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
+    alone = KernelRidge(**model.best_params_).fit(rows, y, weights)
+    assert_allclose(model.predict(rows), alone.predict(rows), rtol=1e-10)
+    assert_allclose(
+        model.estimator_.leave_one_out_predictions_, alone.leave_one_out_predictions_, rtol=1e-10
+    )
+
+
+def test_default_ridges_go_with_the_size_of_a_kernel_valid_on_sums_of_zero(X, y):
+    small, large = (KernelRidgeCV(c * AdditiveChi2()).fit(np.abs(X), y) for c in (1.0, 1e6))
+    assert_allclose(large.alpha_, 1e6 * small.alpha_, rtol=1e-10)
+    assert_allclose(large.predict(np.abs(X)), small.predict(np.abs(X)), rtol=1e-8)
 
 
 @pytest.mark.parametrize("cv", ["loo", 4])

@@ -32,6 +32,13 @@ def test_the_bound_has_a_column_per_target():
     assert_allclose(bound, [[5.0, 10.0], [1.0, 2.0]])
 
 
+def test_an_infinite_radius_bounds_nothing_wherever():
+    X = np.array([[3.0, 4.0], [0.0, 0.0]])
+    assert np.isinf(certificate(radius=np.inf).bound(X)).all()
+    bound = certificate(radius=np.array([np.inf, 2.0])).bound(X)
+    assert_allclose(bound, [[np.inf, 10.0], [np.inf, 0.0]])
+
+
 def test_it_prints_in_one_line():
     assert str(certificate()) == (
         "relative residual 1.0e-09, within 1.0e-06; |f - f*|(x) <= 2.0e+00 sqrt(k(x, x))"

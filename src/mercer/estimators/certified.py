@@ -1,4 +1,4 @@
-"""What a duality gap proves of a fitted model."""
+"""What a solution proves of a fitted model."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.errors import ConvergenceWarning
 from mercer.kernels import Kernel
 from mercer.solvers import Certificate, Solution
 
+Array = NDArray[np.float64]
+
 # The least relative gap that is told from zero.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+
+
+def proved_radius(kernel: Kernel, solution: Solution) -> Array:
+    """Return the bound on ||f - f*|| of every target, infinite where it bounds f at no point.
+
+    That is so for a kernel which is valid on coefficients of sum zero only: its norm may be zero
+    for functions that are not.
+    """
+    return np.full_like(solution.radius, np.inf) if kernel.is_conditional else solution.radius
 
 
 def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
@@ -26,7 +38,7 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
         "relative duality gap",
         float(worst.residual.max()),
         max(worst.tolerance, ROUNDING),
-        max(float(s.radius.max()) for s in solutions),
+        max(float(proved_radius(kernel, s).max()) for s in solutions),
         kernel.diagonal,
         worst.solver,
         kernel.proof() is not None,

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.estimators.rows import training_subset
-from mercer.gram import ChainGram, Gram, unheld_gram_of
+from mercer.gram import ChainGram, Gram, centred, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import Cholesky, ConjugateGradient, LogisticProblem, RidgeProblem
 from mercer.solvers.curvature import FIRST_RANK
@@ -78,6 +78,7 @@ class Plan:
 
 def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, name: str) -> Plan:
     """Return the plan that has this solver, with what else would fit into the memory."""
+    is_open = gram.is_conditional and not problem.fit_intercept
     options = {
         o.solver: o
         for o in (
@@ -85,7 +86,7 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
             *_by_chain(gram, problem),
             _by_factor(gram, problem),
             _by_eigenvalues(gram),
-            _by_products(kernel, rows, gram, problem),
+            *([] if is_open else [_by_products(kernel, rows, gram, problem)]),
         )
     }
     if name not in options:
@@ -134,6 +135,9 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
         return "primal"
     if isinstance(gram, ChainGram):
         return "banded"
+    # Without an offset only a factor solves with a matrix that is not positive.
+    if gram.is_conditional and not problem.fit_intercept:
+        return "cholesky"
     if 8 * n**2 > gram.memory:
         return "cg"
     if n < ROWS_FOR_A_GLANCE or not kernel.program.is_arithmetic:
@@ -191,7 +195,7 @@ def _by_eigenvalues(gram: Gram) -> Plan:
 def _by_products(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Plan:
     n = len(gram)
     some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
-    sample = unheld_gram_of(kernel, training_subset(kernel, rows, some), gram.memory)
+    sample = centred(unheld_gram_of(kernel, training_subset(kernel, rows, some), gram.memory))
     shift = float(problem.alpha.min() / problem.weights.max())
     expected = forecast(gram, sample, shift, AS_GOOD_AS_A_FACTOR)
     ridges = len(np.unique(problem.alpha))

@@ -15,6 +15,7 @@ from mercer.estimators.rows import checked_rows, training_subset
 from mercer.gram import (
     Gram,
     Interpolant,
+    centred,
     cross_gram,
     feature_product,
     features_at,
@@ -53,6 +54,7 @@ class RidgePosterior(KernelEstimator):
     intercept_: Any
     _problem_: RidgeProblem
     _used_: NDArray[np.bool_]
+    _centre_: Array | None
     _interpolant_: Interpolant | None
     _is_repaired_: bool
     _residual_cache: Array
@@ -137,9 +139,17 @@ class RidgePosterior(KernelEstimator):
                 "semi-definite kernel has held-out predictions, intervals and deviations in "
                 "closed form; use cross-validation"
             )
+        if self.kernel_.is_conditional and not self._problem_.fit_intercept:
+            raise ValueError(
+                f"{self.kernel_} is positive semi-definite on coefficients of sum zero only, and "
+                "without an offset it has no held-out predictions, intervals and deviations in "
+                "closed form; use fit_intercept=True"
+            )
         rows = training_subset(self.kernel_, self.X_fit_, np.flatnonzero(self._used_))
         features = None if self.theta_ is None else features_of(self.kernel_, rows, self.memory)
-        return unheld_gram_of(self.kernel_, rows, self.memory) if features is None else features
+        if features is not None:
+            return features
+        return centred(unheld_gram_of(self.kernel_, rows, self.memory))
 
     def _loo_residuals(self) -> Array:
         if not hasattr(self, "_residual_cache"):
@@ -166,4 +176,5 @@ class RidgePosterior(KernelEstimator):
                 yield rows, features_at(self.kernel_, some, self.theta_columns_)
             else:
                 K = cross_gram(self.kernel_, some, self.X_fit_).dense()
-                yield rows, np.asarray(K[:, self._used_].T, np.float64)
+                k = np.asarray(K[:, self._used_].T, np.float64)
+                yield rows, k if self._centre_ is None else k - self._centre_[:, None]

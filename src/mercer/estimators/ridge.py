@@ -12,12 +12,23 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows
-from mercer.errors import ConvergenceWarning, IndefiniteKernelError
+from mercer.errors import (
+    ConditionalKernelWarning,
+    ConvergenceWarning,
+    IndefiniteKernelError,
+)
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.estimator import with_points
+from mercer.estimators.certified import proved_radius
 from mercer.estimators.plan import Plan, plan_ridge
 from mercer.estimators.posterior import CACHES, RidgePosterior
-from mercer.estimators.routes import carried, interpolant_of, named, route
+from mercer.estimators.routes import (
+    carried,
+    interpolant_of,
+    named,
+    refusal_of,
+    route,
+    uncentred,
+)
 from mercer.estimators.rows import (
     checked_ridges,
     checked_rows,
@@ -26,7 +37,14 @@ from mercer.estimators.rows import (
     kernel_for,
     training_subset,
 )
-from mercer.gram import feature_weights, paying_weights, repair_of, unheld_gram_of
+from mercer.gram import (
+    CentredGram,
+    centred,
+    feature_weights,
+    paying_weights,
+    repair_of,
+    unheld_gram_of,
+)
 from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
 from mercer.solvers.choose import name_of
 
@@ -71,7 +89,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
         value, or as much more on the whole diagonal. New rows go through the same map. None
-        refuses such a kernel.
+        refuses such a kernel, unless it is known to be positive semi-definite on coefficients that
+        sum to zero, as `AdditiveChi2` is. An offset makes them so; without one the system is solved
+        all the same, as scikit-learn does, with a `mercer.errors.ConditionalKernelWarning`.
 
     Attributes
     ----------
@@ -150,18 +170,21 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         kernel = kernel.resolved(rows, problem.weights)
         solver, gram = route(self, kernel, rows, problem)
         repair = repair_of(gram, self.repair)
+        gram = centred(repair.gram) if self.fit_intercept else repair.gram
 
         try:
-            run = partial(solver.solve, repair.gram, problem)
+            run = partial(solver.solve, gram, problem)
             solution = carried(run_as_task(self, run, X, y, solver.iterates), repair)
+            solution = uncentred(solution, gram)
         except IndefiniteKernelError as error:
-            raise with_points(error, kernel, rows) from None
+            raise refusal_of(error, kernel, rows, gram, problem) from None
 
         self.kernel_, self.X_fit_ = kernel, X
         self.solver_, self.solution_ = solver, solution
         self._problem_, self._used_ = problem, used
-        self._interpolant_ = interpolant_of(repair.gram, solution)
+        self._interpolant_ = interpolant_of(gram, solution)
         self._is_repaired_ = repair.is_changed
+        self._centre_ = gram.m if isinstance(gram, CentredGram) else None
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution, used, y.shape)
         return self
@@ -227,6 +250,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             coefficients = np.zeros((shape[0], solution.coefficients.shape[1]))
             coefficients[used] = solution.coefficients
         single = len(shape) == 1
+        radius = proved_radius(self.kernel_, solution)
         self.dual_coef_ = coefficients.reshape(shape)
         theta = solution.theta
         self.theta_ = None if theta is None else theta.reshape(len(theta), *shape[1:])
@@ -243,7 +267,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             "relative residual",
             float(solution.residual.max()),
             solution.tolerance,
-            float(solution.radius[0]) if single else solution.radius,
+            float(radius[0]) if single else radius,
             self.kernel_.diagonal,
             solution.solver,
             self.kernel_.proof() is not None,
@@ -252,6 +276,15 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             warnings.warn(
                 f"{self.certificate_}: {solution.advice or ILL_CONDITIONED}",
                 ConvergenceWarning,
+                stacklevel=3,
+            )
+        is_open = self.kernel_.is_conditional and not self._is_repaired_
+        if is_open and not self.fit_intercept:
+            warnings.warn(
+                f"{self.kernel_} is positive semi-definite on coefficients of sum zero only, which "
+                "nothing ensures without an offset: the answer is a stationary point of the "
+                "objective, as scikit-learn's is, and no minimum; use fit_intercept=True",
+                ConditionalKernelWarning,
                 stacklevel=3,
             )
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.errors import IndefiniteKernelError
+from mercer.estimators.estimator import with_points
 from mercer.estimators.plan import chosen, few_features
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
+    CentredGram,
     ChainGram,
     FeatureGram,
     Gram,
@@ -23,6 +26,7 @@ from mercer.gram import (
 from mercer.kernels import Kernel
 from mercer.solvers import (
     ChainSolution,
+    Cholesky,
     LogisticProblem,
     Newton,
     NewtonCG,
@@ -33,6 +37,7 @@ from mercer.solvers import (
     as_solver,
 )
 from mercer.solvers.choose import Solver
+from mercer.solvers.refusals import indefinite_along, singular
 
 # Rows times columns of scores up to which factors take no longer than to set up an iteration, and
 # up to which they are taken for several classes where C w k(x, x) is so large that the
@@ -51,6 +56,15 @@ def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> t
         estimator.time_limit,
         checked_seed(estimator.random_state),
     )
+    if gram.is_conditional and isinstance(solver, Cholesky) and solver.precision == "auto":
+        # The diagonal, which tells whether float32 is faster, takes all entries to be centred.
+        solver = replace(solver, precision="double")
+    is_unrepaired = gram.is_conditional and estimator.repair is None
+    if solver.iterates and is_unrepaired and not problem.fit_intercept:
+        raise ValueError(
+            f"solver={estimator.solver!r} needs a positive semi-definite kernel, and {kernel} is "
+            "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"
+        )
     return solver, gram_for(solver, kernel, rows, gram)
 
 
@@ -133,6 +147,26 @@ def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
     if isinstance(gram, ChainGram) and isinstance(solution, ChainSolution):
         return gram.interpolant(solution.values, solution.level)
     return None
+
+
+def refusal_of(
+    error: IndefiniteKernelError, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem
+) -> ValueError:
+    """Return a solver's refusal of a Gram matrix, centred or not, in terms of the kernel."""
+    if not isinstance(gram, CentredGram):
+        return with_points(error, kernel, rows)
+    c = error.witness.coefficients
+    found = indefinite_along(gram.gram, c - c.mean())
+    if found is not None:
+        return with_points(found, kernel, rows)
+    return singular(float(problem.alpha.min()), len(gram), float(gram.diagonal().max()))
+
+
+def uncentred(solution: Solution, gram: Gram) -> Solution:
+    """Return a solution with a Gram matrix, centred or not, in terms of the kernel as it is."""
+    if not isinstance(gram, CentredGram):
+        return solution
+    return replace(solution, intercept=solution.intercept - gram.m @ solution.coefficients)
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

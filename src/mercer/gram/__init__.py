@@ -1,5 +1,6 @@
 """A kernel met with data, as an operator."""
 
+from mercer.gram.centred import CentredGram, centre, centred
 from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, unheld_gram_of
 from mercer.gram.copied import ChosenGram, CopiedGram
@@ -36,6 +37,7 @@ from mercer.gram.streamed import StreamedGram, is_precomputed
 
 __all__ = [
     "CLOSE",
+    "CentredGram",
     "ChainGram",
     "ChosenGram",
     "CopiedGram",
@@ -55,6 +57,8 @@ __all__ = [
     "SharedGram",
     "ShiftedGram",
     "StreamedGram",
+    "centre",
+    "centred",
     "chain_of",
     "cross_gram",
     "dense_rows",

@@ -99,3 +99,7 @@ class DenseGram(HeldGram):
         super().__init__(source.dense(), source.memory)
         self.kernel = source.kernel
         self.X = X
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.kernel.is_conditional

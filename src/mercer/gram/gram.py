@@ -45,6 +45,11 @@ class Gram(Operator):
         """Whether products run on threads that are not those of the BLAS."""
         return False
 
+    @property
+    def is_conditional(self) -> bool:
+        """Whether c'Kc >= 0 is known of coefficients c of sum zero, though not of all."""
+        return False
+
     def shifted(self, d: Any) -> ShiftedGram:
         """Return K + diag(d) for a number or a vector d."""
         return ShiftedGram(self, d)

@@ -59,6 +59,10 @@ class StreamedGram(Gram):
     def has_own_threads(self) -> bool:
         return self.kernel.program.is_arithmetic and describe()["engine"] == "native"
 
+    @property
+    def is_conditional(self) -> bool:
+        return self.kernel.is_conditional
+
     def product(self, V: Array) -> Array:
         return apply(self.kernel.program, self.seen, None, V)
 

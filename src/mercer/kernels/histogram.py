@@ -39,8 +39,13 @@ class AdditiveChi2(Kernel):
     """Negative chi-squared distance: -sum_j (x_j - z_j)^2 / (x_j + z_j).
 
     It is only conditionally positive definite: valid on coefficients that sum to zero, which is
-    what an unpenalised intercept enforces and ``KernelRidge(solver="eigen")`` accepts.
+    what an unpenalised intercept enforces. `KernelRidge` takes it, also in sums with valid kernels,
+    multiples, on columns and after maps, and warns where ``fit_intercept=False`` leaves it without.
     """
 
     def lower(self, t: Tile) -> Expression:
         return -t.chi2()
+
+    @property
+    def is_conditional(self) -> bool:
+        return True

@@ -28,6 +28,8 @@ class Kernel(Formula):
     """
 
     precedence: ClassVar[int] = printing.CALL
+    # Whether coefficients of this kernel that sum to zero meet the parts with the same sum.
+    keeps_sums: ClassVar[bool] = False
 
     # Validity and spelling
 
@@ -38,6 +40,12 @@ class Kernel(Formula):
         if rule is None or any(p is None for p in premises):
             return None
         return Proof(str(self), rule, tuple(p for p in premises if p is not None))
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it is positive semi-definite on coefficients of sum zero, though not on all."""
+        is_open = self.keeps_sums and self.proof() is None
+        return is_open and all(k.is_conditional or k.proof() is not None for k in self.parts)
 
     def check(self, X: Any = None, *, trials: int = 200, random_state: int = 0) -> Validity:
         """Return whether the kernel is PROVED, CONSISTENT or REFUTED, with the evidence.
@@ -152,6 +160,7 @@ class Sum(Compound):
     """k1 + k2 + ...: feature vectors side by side."""
 
     precedence: ClassVar[int] = printing.SUM
+    keeps_sums: ClassVar[bool] = True
     operator: ClassVar[str] = "+"
 
     def lower(self, t: Tile) -> Expression:
@@ -180,6 +189,7 @@ class Scaled(Kernel):
     """c k with c >= 0."""
 
     precedence: ClassVar[int] = printing.PRODUCT
+    keeps_sums: ClassVar[bool] = True
     kernel: Kernel
     factor: float = domains.non_negative()
 
@@ -230,6 +240,11 @@ class Exp(Kernel):
 
     def rule(self) -> Rule:
         return "exponential of a kernel (limit of polynomials)"
+
+    def proof(self) -> Proof | None:
+        if self.kernel.is_conditional:
+            return Proof(str(self), "exp(k) of a conditionally positive definite k (Schoenberg)")
+        return super().proof()
 
     def __str__(self) -> str:
         return printing.method(self.kernel, "exp")
@@ -289,6 +304,7 @@ class ScaledBy(Kernel):
 class After(Kernel):
     """k(g(x), g(z))."""
 
+    keeps_sums: ClassVar[bool] = True
     kernel: Kernel
     g: Callable[[Any], Any] = domains.function()
 
@@ -323,6 +339,7 @@ class After(Kernel):
 class Columns(Kernel):
     """k on some columns of a table or matrix."""
 
+    keeps_sums: ClassVar[bool] = True
     kernel: Kernel
     columns: tuple[str | int, ...]
 

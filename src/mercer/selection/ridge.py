@@ -48,7 +48,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         distance.
     alphas : list of float, optional
         The ridges to choose from. By default 30, from 1e-6 to 1e2 times the weighted mean of
-        k(x, x) over the training rows.
+        k(x, x) over the training rows, where k is centred if it is `AdditiveChi2` or made of it.
     cv : {"loo", "gcv"}, int, splitter or list of (train, test)
         What is held out: every row by itself, nothing (generalised cross-validation), that many
         folds, or what a splitter of scikit-learn says.
@@ -215,7 +215,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = around(kernels[0])
-        alphas = [ridges(self.alphas, k.diagonal(search.X), search.weights) for k in kernels]
+        alphas = [ridges(self.alphas, k, search.X, search.weights) for k in kernels]
         # What is tried on all rows takes no longer than the largest matrix that is.
         work, _ = entry_work(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
         is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1

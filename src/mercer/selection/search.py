@@ -133,6 +133,11 @@ class Search:
 
     def _reason(self, kernel: Kernel, alpha: float) -> Exception:
         """Return why K + alpha W^-1 could not be inverted, as the exact solver words it."""
+        if kernel.is_conditional and not self.fit_intercept:
+            return ValueError(
+                f"{kernel} is positive semi-definite on coefficients of sum zero only, and "
+                f"alpha = {alpha:g} does not outweigh it; choose with fit_intercept=True"
+            )
         model = KernelRidge(kernel, alpha, fit_intercept=self.fit_intercept, memory=self.memory)
         try:
             model.fit(self.X, self.y, self.weights)

@@ -54,7 +54,10 @@ class Certificate:
     def bound(self, X: Any) -> NDArray[np.float64]:
         """Return radius sqrt(k(x, x)) at the rows of `X`: shape (n,), or (n, targets)."""
         norms = np.sqrt(np.maximum(self.diagonal(X), 0.0))
-        return np.multiply.outer(norms, self.radius)
+        # An infinite radius proves nothing, also where k(x, x) is zero.
+        proved = np.isfinite(self.radius)
+        bounds = np.multiply.outer(norms, np.where(proved, self.radius, 0.0))
+        return np.where(proved, bounds, np.inf)
 
     def __str__(self) -> str:
         verdict = "within" if self.satisfied else "NOT within"

@@ -13,6 +13,7 @@ from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
 from mercer.solvers.blockcg import CurvatureError
 from mercer.solvers.bordered import Answer, Bordered, RidgeProblem, column_norms, relative_norm
+from mercer.solvers.centred import triangles_of
 from mercer.solvers.rates import machine_rates
 from mercer.solvers.refusals import (
     EPS,
@@ -48,7 +49,8 @@ class Cholesky:
     precision : {"auto", "single", "double"}
         ``"single"`` factors in float32, in half the time and memory, and refines the answer in
         float64 by conjugate gradients with the Gram operator; where that does not reach the
-        tolerance the factor is taken in float64 after all. ``"auto"`` predicts which is faster.
+        tolerance, or K is positive semi-definite on vectors of sum zero only, the factor is taken
+        in float64 after all. ``"auto"`` predicts which is faster.
     """
 
     iterates: ClassVar[bool] = False
@@ -73,6 +75,8 @@ class Cholesky:
 
     def prefers_single(self, gram: Gram, problem: RidgeProblem) -> bool:
         """Whether the factor is taken in float32: as told, or where that should be faster."""
+        if gram.is_conditional:
+            return False
         if self.precision != "auto":
             return self.precision == "single"
         if len(gram) < SMALL:
@@ -114,7 +118,7 @@ class Cholesky:
         return answer.solution(self.tol, steps, perf_counter() - start, name)
 
     def _in_double(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution:
-        matrix = TwoTriangles(gram.fresh())
+        matrix = triangles_of(gram)
         answer = Answer.like(problem)
         steps = 0
         for alpha, targets in problem.by_alpha():
@@ -126,7 +130,7 @@ class Cholesky:
                 steps += 1
             answer.keep(system, targets, alpha, problem)
             _check_finite(system.a, matrix, alpha)
-        return answer.solution(self.tol, steps, perf_counter() - start, "cholesky in float64")
+        return answer.solution(self.tol, steps, perf_counter() - start, matrix.name)
 
 
 def is_large(r: Array, a: Array, y: Array, size: Array | float, tol: float) -> bool:
@@ -146,7 +150,7 @@ def factored(matrix: TwoTriangles, alpha: float, weights: Array) -> None:
     order = matrix.factor(alpha / weights)
     if order > 0 or not np.isfinite(matrix.diagonal).all():
         _check_entries(matrix)
-        raise _indefinite(matrix, order) or singular(alpha, len(matrix), matrix.diagonal.max())
+        raise _indefinite(matrix, order) or singular(alpha, len(matrix), matrix.largest)
     if alpha == 0.0 and (rcond := matrix.reciprocal_condition()) < EPS:
         raise not_invertible(rcond)
 
@@ -155,7 +159,8 @@ def _indefinite(matrix: TwoTriangles, order: int) -> IndefiniteKernelError | Non
     """Return the refusal of K where the failed minor shows that it is indefinite."""
     c = matrix.negative_direction(order)
     value = float(c @ matrix.gram_product(c[:, None])[:, 0])
-    return indefinite(c, value, float(np.abs(c) @ matrix.absolute_product(np.abs(c))), order)
+    magnitude = float(np.abs(c) @ matrix.absolute_product(np.abs(c)))
+    return indefinite(c, value, magnitude, int(np.flatnonzero(c)[-1]) + 1)
 
 
 def _check_entries(matrix: TwoTriangles) -> None:

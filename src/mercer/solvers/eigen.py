@@ -34,7 +34,8 @@ class Eigen:
 
     It takes about 9 n^3 multiplications and three n x n arrays, and then n^2 for every target,
     whatever its alpha. The residual is measured with K itself, in float64. With an offset only
-    vectors of sum zero matter, so that K need not be positive semi-definite beyond them.
+    vectors of sum zero matter, so that K need not be positive semi-definite beyond them; without
+    one a Gram matrix that is known to be so on them may have one negative eigenvalue.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class Eigen:
         start = perf_counter()
         alpha, weights, y = problem.alpha, problem.weights, problem.y
         spectrum = Spectrum.of(gram, weights, problem.fit_intercept)
-        _check_positive(spectrum, float(alpha.min()), gram)
+        _check_positive(spectrum, alpha, gram)
         a = spectrum.solve(alpha, y)
         b, r = _measured(gram, problem, a)
         size = np.max(gram.diagonal(), initial=0.0) + alpha / weights.min()
@@ -122,6 +123,20 @@ class Spectrum:
         """Return the vector c that makes c'Kc as negative as the lowest eigenvalue says."""
         return self._restored(self.vectors[:, :1])[:, 0]
 
+    def is_conditional(self, alpha: Array) -> bool:
+        """Whether A = K + alpha W^-1 is positive on vectors of sum zero, and invertible.
+
+        So it is with one negative eigenvalue at most, for which 1'A^-1 1 < 0. This is for a
+        spectrum without an offset, and for all ridges.
+        """
+        shifted = self.s[:, None] + alpha
+        least = EPS * np.abs(shifted).max(axis=0)
+        is_told = (np.abs(shifted[0]) >= least) & (shifted[1:] >= least).all(axis=0)
+        if not is_told.all():
+            return False
+        sums = ((self.vectors.T @ self.roots)[:, None] ** 2 / shifted).sum(axis=0)
+        return bool(((shifted[0] > 0.0) | (sums < 0.0)).all())
+
     @property
     def _skipped(self) -> int:
         return 0 if self.mirror is None else 1
@@ -161,12 +176,15 @@ def _measured(gram: Gram, problem: RidgeProblem, a: Array) -> tuple[Array, Array
     return b, rest - b
 
 
-def _check_positive(spectrum: Spectrum, alpha: float, gram: Gram) -> None:
-    """Refuse a spectrum that the ridge does not make positive, with a witness if it is negative."""
+def _check_positive(spectrum: Spectrum, ridges: Array, gram: Gram) -> None:
+    """Refuse a spectrum that not every ridge makes positive, with a witness if it is negative."""
     if len(spectrum.s) == 0:
         return
+    alpha = float(ridges.min())
     low, high = spectrum.s[0] + alpha, np.abs(spectrum.s).max() + alpha
     if low >= EPS * high and low > 0.0:
+        return
+    if gram.is_conditional and spectrum.mirror is None and spectrum.is_conditional(ridges):
         return
     if (refusal := indefinite_along(gram, spectrum.lowest())) is not None:
         raise refusal

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsymv
@@ -27,6 +29,9 @@ class TwoTriangles:
         Symmetric, float64, C-contiguous. It is overwritten.
     """
 
+    # What ran, for the solution.
+    name: ClassVar[str] = "cholesky in float64"
+
     def __init__(self, K: Array) -> None:
         # LAPACK counts along columns: the transpose of a symmetric matrix is the same matrix.
         self._square = K.T
@@ -38,6 +43,11 @@ class TwoTriangles:
     def __len__(self) -> int:
         return len(self._square)
 
+    @property
+    def largest(self) -> float:
+        """The largest entry of K, on the diagonal since K is positive semi-definite."""
+        return float(self.diagonal.max())
+
     def factor(self, d: Array) -> int:
         """Factor A = K + diag(d); return 0, or the order of the first minor not positive."""
         if not self._below_is_K:
@@ -45,6 +55,10 @@ class TwoTriangles:
         self.shift = d
         self._on_diagonal[:] = self.diagonal + d
         self._below_is_K = False
+        return self._decomposed()
+
+    def _decomposed(self) -> int:
+        """Put the factor in the place of A; return what `factor` does."""
         # clean=False leaves the upper triangle alone.
         _, order = dpotrf(self._square, lower=True, clean=False, overwrite_a=True)
         return int(order)
@@ -60,6 +74,10 @@ class TwoTriangles:
 
     def solve(self, V: Array) -> Array:
         """Return the solution of A X = V, of shape (n, p)."""
+        return self._solved(V)
+
+    def _solved(self, V: Array) -> Array:
+        """Return the solution with the matrix that the factor is of."""
         X, _ = dpotrs(self._square, np.array(V, order="F"), lower=True, overwrite_b=True)
         return np.asarray(X)
 
@@ -112,10 +130,14 @@ class TwoTriangles:
             self._square[column + 1 :, column] = 0.0
         self._on_diagonal[p:] = 1.0
         beside = np.zeros((len(self), 1))
-        beside[:p, 0] = self._square[:p, p]
-        v = -self.solve(beside)[:, 0]
+        beside[:p, 0] = self._beside(p)
+        v = -self._solved(beside)[:, 0]
         v[p] = 1.0
         return v / np.linalg.norm(v)
+
+    def _beside(self, p: int) -> Array:
+        """Return the entries of column p above the diagonal."""
+        return self._square[:p, p]
 
     def is_finite(self) -> bool:
         """Whether every entry of K is finite."""

@@ -1,0 +1,65 @@
+"""A Gram matrix that is valid on coefficients of sum zero, made valid on all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram.gram import Gram, WrappedGram
+from mercer.gram.operator import Array, Index, check_fits, positions
+
+
+class CentredGram(WrappedGram):
+    """K - m 1' - 1 m', which has the values of K on coefficients of sum zero.
+
+    It is P K P + t 1 1' with P = I - 1 1'/n and t = |tr(P K P)| / n, so positive semi-definite if
+    and only if K is on coefficients of sum zero. Where an offset b is fitted freely, and keeps
+    1'a = 0, both have the same coefficients a, and b of K is less by m'a.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    """
+
+    def __init__(self, gram: Gram) -> None:
+        super().__init__(gram)
+        self.m = centre(gram @ np.ones(len(gram)) / len(gram), gram.diagonal())
+
+    def product(self, V: Array) -> Array:
+        m = self.m.astype(np.result_type(self.dtype, V.dtype), copy=False)
+        return self.gram.product(V) - np.multiply.outer(m, V.sum(axis=0)) - m @ V
+
+    def diagonal(self) -> Array:
+        return self._rounded(self.gram.diagonal() - 2.0 * self.m)
+
+    def rows(self, index: Index) -> Array:
+        chosen = positions(index, len(self))
+        return self._rounded(self.gram.rows(chosen) - self.m[chosen, None] - self.m)
+
+    def dense(self) -> Array:
+        K = self.gram.dense()
+        if not K.flags.writeable:
+            check_fits(self.shape, self.dtype, self.memory)
+            K = K.copy()
+        m = self._rounded(self.m)
+        K -= m
+        K -= m[:, None]
+        return K
+
+    def _rounded(self, values: Array) -> Array:
+        return values.astype(self.dtype, copy=False)
+
+
+def centre(means: NDArray[Any], diagonal: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the m of `CentredGram` from the means of the rows and the diagonal of K."""
+    mean = np.mean(means)
+    # The second term is t, which is negative for no K that is valid on coefficients of sum zero.
+    return np.asarray(means - 0.5 * (mean + abs(np.mean(diagonal) - mean)), np.float64)
+
+
+def centred(gram: Gram) -> Gram:
+    """Return what to solve with under an offset: K, or K centred where it is valid only there."""
+    return CentredGram(gram) if gram.is_conditional else gram
