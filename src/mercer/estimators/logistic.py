@@ -28,7 +28,7 @@ from mercer.estimators.rows import (
     checked_unlabelled,
     checked_weights,
     kernel_for,
-    training_subset,
+    used_rows,
 )
 from mercer.gram import FeatureGram, Repair, cross_gram, feature_product, repair_of, unheld_gram_of
 from mercer.kernels import Kernel
@@ -298,9 +298,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, classes)
         used, numbers, classes = present_classes(self, weights, codes, classes)
-        rows = X
-        if not used.all():
-            rows = training_subset(kernel, X, np.flatnonzero(used))
+        rows = used_rows(kernel, X, used)
         kernel = kernel.resolved(rows, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
         solver, gram = logistic_route(self, kernel, rows, problem)
@@ -357,7 +355,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
                 "semi-definite kernel has held-out scores in closed form; use cross-validation"
             )
         used = np.flatnonzero(self._used_)
-        rows = training_subset(self.kernel_, self.X_fit_, used)
+        rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         gram = unheld_gram_of(self.kernel_, rows, self.memory)
         scores = np.empty((len(self._used_), self._problem_.columns))
         solution = self.solution_

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.rows import checked_rows, training_subset
+from mercer.estimators.rows import checked_rows, used_rows
 from mercer.gram import (
     Gram,
     Interpolant,
@@ -145,7 +145,7 @@ class RidgePosterior(KernelEstimator):
                 "without an offset it has no held-out predictions, intervals and deviations in "
                 "closed form; use fit_intercept=True"
             )
-        rows = training_subset(self.kernel_, self.X_fit_, np.flatnonzero(self._used_))
+        rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         features = None if self.theta_ is None else features_of(self.kernel_, rows, self.memory)
         if features is not None:
             return features

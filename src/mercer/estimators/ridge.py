@@ -35,7 +35,7 @@ from mercer.estimators.rows import (
     checked_training,
     checked_weights,
     kernel_for,
-    training_subset,
+    used_rows,
 )
 from mercer.gram import (
     CentredGram,
@@ -164,8 +164,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         problem = self._problem(y, sample_weight)
         used, rows = problem.used, X
         if not used.all():
-            index = np.flatnonzero(used)
-            rows, problem = training_subset(kernel, X, index), problem.on(index)
+            rows, problem = used_rows(kernel, X, used), problem.on(np.flatnonzero(used))
 
         kernel = kernel.resolved(rows, problem.weights)
         solver, gram = route(self, kernel, rows, problem)
@@ -255,11 +254,11 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         theta = solution.theta
         self.theta_ = None if theta is None else theta.reshape(len(theta), *shape[1:])
         self.theta_columns_ = None
-        index = np.flatnonzero(used)
-        rows = training_subset(self.kernel_, self.X_fit_, index)
+        rows = used_rows(self.kernel_, self.X_fit_, used)
         # Those of a solver in features are of the columns in use, which are to be kept with them.
         found = paying_weights if theta is None else feature_weights
-        weights = found(self.kernel_, rows, self.dual_coef_[index], self.memory)
+        a = solution.coefficients.reshape(-1, *shape[1:])
+        weights = found(self.kernel_, rows, a, self.memory)
         if weights is not None:
             self.theta_columns_, self.theta_ = weights
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept

@@ -180,6 +180,11 @@ def training_subset(kernel: Kernel, X: Any, index: NDArray[np.intp]) -> Any:
     return take_rows(X, index)
 
 
+def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
+    """Return the training rows that count: `X` itself where all do."""
+    return X if used.all() else training_subset(kernel, X, np.flatnonzero(used))
+
+
 def _matrix(kernel: Kernel) -> dict[str, Any]:
     """Return how scikit-learn is to check a matrix for this kernel."""
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
