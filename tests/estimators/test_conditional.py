@@ -243,6 +243,27 @@ def test_without_offset_only_a_factor_is_planned(rng):
         small.fit(X, y)
 
 
+def test_a_repair_lets_conjugate_gradients_be_planned_as_they_are_fitted(rng):
+    X, y = histograms(rng)
+    model = KernelRidge(AdditiveChi2(), fit_intercept=False, repair="flip", solver="cg")
+    assert model.plan(X).solver == "cg"
+    assert model.fit(X, y).certificate_.satisfied
+
+
+@pytest.mark.parametrize("solver", ["auto", "cholesky", "eigen"])
+def test_one_row_without_ridge_is_met_by_the_offset(solver):
+    model = KernelRidge(AdditiveChi2(), 0.0, solver=solver).fit(np.ones((1, 2)), [3.0])
+    assert_allclose(model.predict([[0.5, 0.2]]), 3.0)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("solver", ["cholesky", "eigen"])
+def test_entries_that_overflow_are_refused_without_warnings(solver, fit_intercept):
+    X = np.array([[1.7e308, 1.0], [0.0, 1.7e308], [1.0, 2.0]])
+    with pytest.raises(ValueError, match="not finite"):
+        KernelRidge(AdditiveChi2(), solver=solver, fit_intercept=fit_intercept).fit(X, [0, 1, 2.0])
+
+
 def test_without_offset_conjugate_gradients_are_refused(rng):
     X, y = histograms(rng)
     with pytest.raises(ValueError, match=r"solver='cg' needs a positive.*use fit_intercept=True"):

@@ -123,6 +123,17 @@ def test_nothing_else_is_known_to_be_valid_on_sums_of_zero(kernel):
     assert not kernel.is_conditional
 
 
+def test_a_proof_asks_every_part_for_its_own_once(monkeypatch):
+    asked = []
+    rule = Gaussian.rule
+    monkeypatch.setattr(Gaussian, "rule", lambda self: asked.append(self) or rule(self))
+    kernel = Gaussian(1.0)
+    for _ in range(10):
+        kernel = (0.5 * kernel).exp()
+    assert kernel.proof() is not None
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("kernel", CONDITIONAL, ids=str)
 def test_the_exponential_of_a_conditional_kernel_is_proved(kernel):
     validity = kernel.exp().check()

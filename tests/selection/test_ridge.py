@@ -74,6 +74,18 @@ def test_default_ridges_go_with_the_size_of_a_kernel_valid_on_sums_of_zero(X, y)
     assert_allclose(large.predict(np.abs(X)), small.predict(np.abs(X)), rtol=1e-8)
 
 
+def test_default_ridges_of_a_kernel_valid_on_sums_of_zero_take_weights_for_copies(X, y, rng):
+    copies = rng.integers(1, 5, size=len(y))
+    rows = np.abs(X)
+    weighted = KernelRidgeCV(AdditiveChi2()).fit(rows, y, copies)
+    repeated = KernelRidgeCV(AdditiveChi2()).fit(np.repeat(rows, copies, 0), np.repeat(y, copies))
+    assert_allclose(
+        weighted.cv_results_["param_alpha"].astype(float),
+        repeated.cv_results_["param_alpha"].astype(float),
+        rtol=1e-10,
+    )
+
+
 @pytest.mark.parametrize("cv", ["loo", 4])
 def test_a_function_on_strings_has_the_scores_of_repeated_fits(rng, cv):
     def shared(A, B):

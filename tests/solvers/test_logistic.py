@@ -98,6 +98,28 @@ def test_the_step_solves_the_bordered_system(problem, F, gram, rng, which, with_
     assert_allclose(inner.KRU, gram @ root.forward(inner.U), atol=1e-5)
 
 
+def test_energies_and_solutions_belong_to_the_vectors_and_the_root_they_are_asked_for(
+    problem, F, rng
+):
+    gram = LowRankGram(rng.normal(size=(N, 5)))
+    curvature = LowRankCurvature(gram, None, None, 0)
+    U, V = rng.normal(size=(2, *F.shape))
+    K = gram.dense()
+    for scores, ridge in ((F, 0.5), (2.0 * F, 0.1)):
+        root = problem.curvature(scores)
+        curvature.prepare(root, ridge)
+        for W in (U, V, U):
+            S = root.scale * W
+            assert_allclose(curvature.energy(W), (S * (K @ S)).sum(), rtol=1e-8)
+            solved = np.column_stack(
+                [
+                    np.linalg.solve(s[:, None] * K * s + ridge * np.eye(N), w)
+                    for s, w in zip(root.scale.T, W.T, strict=True)
+                ]
+            )
+            assert_allclose(curvature.solve(W), root.project(solved), rtol=1e-6, atol=1e-8)
+
+
 def test_float32_does_not_serve_a_ridge_that_its_rounding_hides(gram):
     assert single_serves(gram, 1e2)
     assert not single_serves(gram, 1e8)

@@ -76,9 +76,13 @@ class Plan:
     __repr__ = __str__
 
 
-def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, name: str) -> Plan:
+def plan_ridge(
+    kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, name: str, repair: str | None
+) -> Plan:
     """Return the plan that has this solver, with what else would fit into the memory."""
-    is_open = gram.is_conditional and not problem.fit_intercept
+    products = (
+        [] if needs_factor(gram, problem, repair) else [_by_products(kernel, rows, gram, problem)]
+    )
     options = {
         o.solver: o
         for o in (
@@ -86,7 +90,7 @@ def plan_ridge(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem, nam
             *_by_chain(gram, problem),
             _by_factor(gram, problem),
             _by_eigenvalues(gram),
-            *([] if is_open else [_by_products(kernel, rows, gram, problem)]),
+            *products,
         )
     }
     if name not in options:
@@ -135,8 +139,7 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
         return "primal"
     if isinstance(gram, ChainGram):
         return "banded"
-    # Without an offset only a factor solves with a matrix that is not positive.
-    if gram.is_conditional and not problem.fit_intercept:
+    if needs_factor(gram, problem):
         return "cholesky"
     if 8 * n**2 > gram.memory:
         return "cg"
@@ -147,6 +150,14 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
         return "cholesky"
     # The same pivots every time, as a factor gives the same answer every time.
     return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR, random_state=0)
+
+
+def needs_factor(gram: Gram, problem: RidgeProblem, repair: str | None = None) -> bool:
+    """Whether only a factor solves with K, which is valid on coefficients of sum zero alone.
+
+    An offset keeps that sum, and a repair makes K valid on all.
+    """
+    return gram.is_conditional and not problem.fit_intercept and repair is None
 
 
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:

@@ -162,9 +162,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         kernel = kernel_for(self.kernel, X)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
-        used, rows = problem.used, X
+        used = problem.used
+        rows = used_rows(kernel, X, used)
         if not used.all():
-            rows, problem = used_rows(kernel, X, used), problem.on(np.flatnonzero(used))
+            problem = problem.on(np.flatnonzero(used))
 
         kernel = kernel.resolved(rows, problem.weights)
         solver, gram = route(self, kernel, rows, problem)
@@ -207,7 +208,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         kernel = kernel.resolved(X)
         gram = unheld_gram_of(kernel, X, self.memory)
         solver = named(self, kernel, X, gram, problem)
-        return plan_ridge(kernel, X, gram, problem, name_of(solver))
+        return plan_ridge(kernel, X, gram, problem, name_of(solver), self.repair)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).
@@ -282,7 +283,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             warnings.warn(
                 f"{self.kernel_} is positive semi-definite on coefficients of sum zero only, which "
                 "nothing ensures without an offset: the answer is a stationary point of the "
-                "objective, as scikit-learn's is, and no minimum; use fit_intercept=True",
+                "objective, as scikit-learn's is, and need not be its minimum; use "
+                "fit_intercept=True",
                 ConditionalKernelWarning,
                 stacklevel=3,
             )

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.estimator import with_points
-from mercer.estimators.plan import chosen, few_features
+from mercer.estimators.plan import chosen, few_features, needs_factor
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
     CentredGram,
@@ -59,8 +59,7 @@ def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> t
     if gram.is_conditional and isinstance(solver, Cholesky) and solver.precision == "auto":
         # The diagonal, which tells whether float32 is faster, takes all entries to be centred.
         solver = replace(solver, precision="double")
-    is_unrepaired = gram.is_conditional and estimator.repair is None
-    if solver.iterates and is_unrepaired and not problem.fit_intercept:
+    if solver.iterates and needs_factor(gram, problem, estimator.repair):
         raise ValueError(
             f"solver={estimator.solver!r} needs a positive semi-definite kernel, and {kernel} is "
             "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"

@@ -14,9 +14,9 @@ from mercer.gram.operator import Array, Index, check_fits, positions
 class CentredGram(WrappedGram):
     """K - m 1' - 1 m', which has the values of K on coefficients of sum zero.
 
-    It is P K P + t 1 1' with P = I - 1 1'/n and t = |tr(P K P)| / n, so positive semi-definite if
-    and only if K is on coefficients of sum zero. Where an offset b is fitted freely, and keeps
-    1'a = 0, both have the same coefficients a, and b of K is less by m'a.
+    It is P K P + t 1 1' with P = I - 1 1'/n and t = |tr(P K P)| / n, or 1 where that is zero, so
+    positive semi-definite if and only if K is on coefficients of sum zero. Where an offset b is
+    fitted freely, and keeps 1'a = 0, both have the same coefficients a, and b of K is less by m'a.
 
     Parameters
     ----------
@@ -55,9 +55,12 @@ class CentredGram(WrappedGram):
 
 def centre(means: NDArray[Any], diagonal: NDArray[Any]) -> NDArray[np.float64]:
     """Return the m of `CentredGram` from the means of the rows and the diagonal of K."""
-    mean = np.mean(means)
-    # The second term is t, which is negative for no K that is valid on coefficients of sum zero.
-    return np.asarray(means - 0.5 * (mean + abs(np.mean(diagonal) - mean)), np.float64)
+    # Entries that are not finite fail the factor.
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.mean(means)
+        # Negative for no K that is valid on coefficients of sum zero; zero for equal rows.
+        t = abs(np.mean(diagonal) - mean) or 1.0
+        return np.asarray(means - 0.5 * (mean + t), np.float64)
 
 
 def centred(gram: Gram) -> Gram:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
 from mercer.estimators.rows import checked_ridges
-from mercer.gram import centred, is_precomputed, unheld_gram_of
+from mercer.gram import is_precomputed, unheld_gram_of
 from mercer.kernels import Gaussian, Kernel, Sum, as_kernel
 
 Array = NDArray[np.float64]
@@ -83,12 +83,17 @@ def _from_grid(grid: Mapping[str, Any]) -> Iterable[Kernel]:
 
 
 def ridges(alphas: Any, kernel: Kernel, X: Any, weights: Array) -> Array:
-    """Return the ridges to try, by default in units of the weighted mean of k(x, x)."""
+    """Return the ridges to try, by default in units of the weighted mean of k(x, x).
+
+    Of a kernel that is valid on coefficients of sum zero only the mean of k(x, z) is taken off.
+    """
     if alphas is None:
+        diagonal = kernel.diagonal(X)
         if kernel.is_conditional:
-            # Its own k(x, x) says nothing, and may be zero.
-            return ALPHAS * _unit(centred(unheld_gram_of(kernel, X)).diagonal(), weights)
-        return ALPHAS * _unit(kernel.diagonal(X), weights)
+            # k(x, x) alone says nothing, and may be zero.
+            v = weights / weights.sum()
+            diagonal = diagonal - v @ (unheld_gram_of(kernel, X) @ v)
+        return ALPHAS * _unit(diagonal, weights)
     values = checked_ridges(alphas, "alphas", "a number or a list of numbers")
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"alphas must be a number or a list of numbers, got {alphas!r}")

@@ -48,7 +48,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         distance.
     alphas : list of float, optional
         The ridges to choose from. By default 30, from 1e-6 to 1e2 times the weighted mean of
-        k(x, x) over the training rows, where k is centred if it is `AdditiveChi2` or made of it.
+        k(x, x) over the training rows, less that of k(x, z) if k is `AdditiveChi2` or made of it.
     cv : {"loo", "gcv"}, int, splitter or list of (train, test)
         What is held out: every row by itself, nothing (generalised cross-validation), that many
         folds, or what a splitter of scikit-learn says.
@@ -57,7 +57,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         their weights if it takes them. By default minus the weighted mean of the squared errors,
         averaged over the targets; for ``"gcv"`` minus n ||a||^2 / (tr B)^2.
     fit_intercept : bool
-        Whether there is an offset b.
+        Whether there is an offset b. Without it `AdditiveChi2` and what is made of it are refused.
     alpha_per_target : bool
         Whether every target has a ridge of its own. The kernel is the same for all.
     memory : int or str, optional

@@ -23,6 +23,7 @@ class CentredTriangles(TwoTriangles):
     The m of `CentredGram` makes A_c positive definite if K is positive semi-definite on vectors of
     sum zero. A = K + diag(d) itself, which has at most one negative eigenvalue, is solved with two
     more right-hand sides: A^-1 = A_c^-1 - Z (N'Z + SWAP)^-1 Z' with N = (1, m) and Z = A_c^-1 N.
+    Solutions and products are those of A; its inverse and condition are not worked out.
 
     Parameters
     ----------

@@ -91,6 +91,7 @@ class LowRankCurvature:
         self._wanted = min(rank or int(FIRST_RANK * n**0.5) + 1, self._most)
         self._uses_copy = copy is not None
         self._seen: Array | None = None
+        self._kept: list[Array] = []
 
     def product(self, V: Array) -> Array:
         if self._copy is not None and self._uses_copy:
