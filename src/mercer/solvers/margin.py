@@ -125,10 +125,11 @@ class MarginProblem:
         """Return the offset at which the loss is least: where its slope in b changes sign."""
         if not self.fit_intercept:
             return 0.0
-        g = f - self.z
-        rising, falling = self.upper > 0.0, self.lower < 0.0
-        at = np.concatenate([-g[rising] - self.epsilon, -g[falling] + self.epsilon])
-        change = np.concatenate([self.upper[rising], -self.lower[falling]])
+        at, change = self.z - f, self.upper - self.lower
+        if self.epsilon > 0.0:
+            # Both kinks of a row, where the loss stops falling and where it begins to rise.
+            at = np.concatenate([at - self.epsilon, at + self.epsilon])
+            change = np.concatenate([self.upper, -self.lower])
         order = np.argsort(at)
         slope = np.cumsum(change[order]) - self.upper.sum()
         # Rounding of the sums is no slope.

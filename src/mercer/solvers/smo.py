@@ -26,7 +26,7 @@ Progress = Callable[[int, float], bool | None]
 
 # The iteration goes on to this share of the tolerance: the last digits cost little, least where
 # only few of many rows are in doubt, and the predictions of two solvers agree by them.
-MARGIN, MANY_MARGIN = 0.1, 0.02
+MARGIN, MANY_MARGIN = 0.1, 0.05
 # Rows whose Gram matrix is computed as a whole: few enough that its symmetric half costs less than
 # groups of rows, each of which packs all others.
 WHOLE = 6400

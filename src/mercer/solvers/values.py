@@ -90,14 +90,12 @@ class Values:
         used = self.a != 0.0
         if np.count_nonzero(used & ~self._is_exact) >= MANY:
             self._recompute(used)
-        gap = self.gap
-        if self._is_exact.all():
-            return gap
-        up, down = self.problem.slopes(self.a, self.f + gap.offset - self.problem.z)
-        wanted = (used | (np.maximum(up, down) > -self._doubts())) & ~self._is_exact
-        if not wanted.any():
-            return gap
-        self._recompute(wanted)
+        if not self._is_exact.all():
+            b = self.problem.offset(self.f)
+            up, down = self.problem.slopes(self.a, self.f + b - self.problem.z)
+            wanted = (used | (np.maximum(up, down) > -self._doubts())) & ~self._is_exact
+            if wanted.any():
+                self._recompute(wanted)
         return self.gap
 
     def exact(self) -> None:
