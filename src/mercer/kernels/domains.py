@@ -135,6 +135,22 @@ def check_positive(name: str, value: Any) -> float:
         raise ValueError(f"{name} {error}, got {value!r}") from None
 
 
+def check_columns(columns: tuple[Any, ...]) -> tuple[str | int, ...]:
+    """Return different columns by name or position, at least one."""
+    if not columns:
+        raise ValueError(".on() needs at least one column, got none")
+    names = tuple(c if isinstance(c, str) else _position(c) for c in columns)
+    if len(set(names)) < len(names):
+        raise ValueError(f".on{names} names a column twice")
+    return names
+
+
+def _position(column: Any) -> int:
+    if isinstance(column, bool) or not isinstance(column, Integral):
+        raise ValueError(f".on() takes column names or whole numbers, got {column!r}")
+    return int(column)
+
+
 def _real(value: Any) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ValueError("must be a real number")

@@ -345,12 +345,7 @@ class Columns(Kernel):
     columns: tuple[str | int, ...]
 
     def __post_init__(self) -> None:
-        if not self.columns:
-            raise ValueError(".on() needs at least one column, got none")
-        names = [c if isinstance(c, str) else _position(c) for c in self.columns]
-        if len(set(names)) < len(names):
-            raise ValueError(f".on{tuple(names)} names a column twice")
-        object.__setattr__(self, "columns", tuple(names))
+        object.__setattr__(self, "columns", domains.check_columns(self.columns))
 
     def lower(self, t: Tile) -> Expression:
         return self.kernel.lower(t.on(self.columns))
@@ -368,12 +363,6 @@ class Columns(Kernel):
 
     def __str__(self) -> str:
         return printing.on(self.kernel, self.columns)
-
-
-def _position(column: Any) -> int:
-    if isinstance(column, bool) or not isinstance(column, int | np.integer):
-        raise ValueError(f".on() takes column names or whole numbers, got {column!r}")
-    return int(column)
 
 
 def _is_number(value: Any) -> bool:
