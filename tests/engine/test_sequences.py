@@ -214,6 +214,8 @@ def test_an_interrupt_stops_a_long_comparison(kernel):
         import os, signal, threading
         from mercer import GappedKmer, Subsequence
         rows = ["ab" * 2000] * 4000
+        # A process started in the background may have been told to ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
             {kernel}(rows)
