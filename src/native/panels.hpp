@@ -159,14 +159,8 @@ void entry_norms(const mercer::Matrix& m, Index begin, Index count, T* result, I
     }
 }
 
-// The columns of a tile are packed in blocks, panel[block][k][column], so that comparing those of a
-// few blocks reads memory in a row. Where the first entry of a column is:
-template <class T> inline Index place(Index column, Index width) {
-    constexpr Index block = Simd<T>::block;
-    return column / block * block * width + column % block;
-}
-
-// Pack the columns of a tile.
+// Pack the columns of a tile in blocks, panel[block][k][column], so that comparing those of a few
+// blocks reads memory in a row.
 template <class T>
 void pack_blocks(const mercer::Matrix& m, Index begin, Index count, Index width,
                  const double* centre, T* panel) {

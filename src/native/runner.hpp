@@ -21,8 +21,6 @@ template <class T> constexpr double reach = sizeof(T) == 8 ? 500.0 : 8.0;
 constexpr Index group_rows = 64;
 // No row, of any group.
 constexpr Index none = -1;
-// A packed panel of columns should fit in the second cache.
-constexpr Index panel_bytes = 1 << 20;
 
 template <class T> Index widest(const Job& job) {
     Index width = 1;
@@ -30,16 +28,6 @@ template <class T> Index widest(const Job& job) {
         if (job.leaves[i].kind != Kind::given && job.leaves[i].width > width)
             width = job.leaves[i].width;
     return width;
-}
-
-template <class T> Index panel_columns(const Job& job) {
-    constexpr Index block = Simd<T>::block;
-    Index columns = panel_bytes / (widest<T>(job) * static_cast<Index>(sizeof(T)));
-    columns = columns / block * block;
-    if (columns < block) columns = block;
-    // As many bytes of a row for floats as for doubles: longer runs are written faster.
-    constexpr Index most = tile_columns * static_cast<Index>(sizeof(double) / sizeof(T));
-    return columns < most ? columns : most;
 }
 
 // Working memory of one thread, cut from one aligned piece.
@@ -305,7 +293,6 @@ template <class T> struct Runner {
         const int p = leaf.panel;
         const T* dots = inner_products(leaf, begin);
         Index small = 0;
-        int near_in[strip_rows];
         for (Index r = 0; r < strip_rows; ++r) {
             const T norm = row_norms[r];
             int near_ones = 0;
@@ -315,8 +302,7 @@ template <class T> struct Runner {
                 target[r * stride + j] = d;
                 near_ones += d <= near<T> * total;
             }
-            near_in[r] = r < count ? near_ones : 0;
-            small += near_in[r];
+            small += r < count ? near_ones : 0;
         }
         if (small == 0) return;
         pack_rows(leaf, begin, count);
@@ -324,18 +310,29 @@ template <class T> struct Runner {
             compare<SquaredDistance>(rows, columns[p], leaf.width, target, stride);
             return;
         }
-        const Index n = tile.column_end - tile.column_begin;
         for (Index r = 0; r < count; ++r)
-            for (Index j = 0; j < (near_in[r] ? n : 0); ++j) {
-                if (target[r * stride + j] > near<T> * (row_norms[r] + column_norms[p][j])) continue;
-                const T* z = columns[p] + place<T>(j, leaf.width);
-                T sum = 0;
-                for (Index k = 0; k < leaf.width; ++k) {
-                    const T t = rows[k * strip_rows + r] - z[k * Simd<T>::block];
-                    sum += t * t;
-                }
-                target[r * stride + j] = sum;
+            for (Index j = 0; j < stride; j += Simd<T>::block)
+                difference_block(leaf, r, j, target + r * stride + j);
+    }
+
+    // Recompute the small squared distances of a row within a block of columns by differences.
+    void difference_block(const Leaf& leaf, Index r, Index first, T* target) {
+        const T norm = row_norms[r];
+        const T* norms = column_norms[leaf.panel] + first;
+        int near_ones = 0;
+        for (Index j = 0; j < Simd<T>::block; ++j)
+            near_ones += target[j] <= near<T> * (norm + norms[j]);
+        if (near_ones == 0) return;
+        const T* z = columns[leaf.panel] + first * leaf.width;
+        for (Index j = 0; j < Simd<T>::block; ++j) {
+            if (target[j] > near<T> * (norm + norms[j])) continue;
+            T sum = 0;
+            for (Index k = 0; k < leaf.width; ++k) {
+                const T t = rows[k * strip_rows + r] - z[k * Simd<T>::block + j];
+                sum += t * t;
             }
+            target[j] = sum;
+        }
     }
 
     void map(const Step& step, const T* source, T* target) {

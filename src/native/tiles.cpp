@@ -6,6 +6,20 @@
 
 namespace {
 
+// A packed panel of columns should fit in the second cache, and the slots of a strip in the first.
+constexpr Index panel_bytes = 1 << 20, strip_bytes = 1 << 15;
+
+template <class T> Index panel_columns(const Job& job) {
+    constexpr Index block = Simd<T>::block, size = sizeof(T);
+    const Index in_panel = panel_bytes / (widest<T>(job) * size);
+    const Index in_strip = strip_bytes / ((job.n_slots + 1) * strip_rows * size);
+    Index columns = in_panel < in_strip ? in_panel : in_strip;
+    // As many bytes of a row for floats as for doubles: longer runs are written faster.
+    constexpr Index most = tile_columns * static_cast<Index>(sizeof(double)) / size;
+    columns = (columns < most ? columns : most) / block * block;
+    return columns < block ? block : columns;
+}
+
 template <class T> Index padded_columns(const Tile& tile) {
     constexpr Index block = Simd<T>::block;
     return (tile.column_end - tile.column_begin + block - 1) / block * block;
