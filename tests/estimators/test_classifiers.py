@@ -150,6 +150,21 @@ def test_threads_change_no_bit(kind, rng, monkeypatch):
     assert_array_equal(fitted("1"), fitted("2"))
 
 
+def test_objects_that_are_strings_are_classes_in_their_order(kind, data):
+    X, y = data
+    names = np.array(["A", "b", "ü"], object)
+    by_name, by_number = kind().fit(X, names[2 - y]), kind().fit(X, 2 - y)
+    assert by_name.classes_.dtype == object
+    assert_array_equal(by_name.classes_, names[by_number.classes_])
+    assert_array_equal(by_name.predict(X), names[by_number.predict(X)])
+
+
+def test_whole_numbers_that_may_be_targets_of_a_regression_are_doubted(kind, data):
+    X = data[0][:30]
+    with pytest.warns(UserWarning, match="regression"):
+        kind().fit(X, np.arange(30) % 20)
+
+
 def test_one_class_is_refused(kind, data):
     refuses("needs at least two classes, got 1 class", kind().fit, data[0], np.ones(90))
 

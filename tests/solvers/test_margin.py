@@ -17,6 +17,29 @@ def problems(rng, fit_intercept):
     yield MarginProblem.regression(rng.normal(size=M), costs, 0.3, fit_intercept)
 
 
+def loss_at(problem, f, b):
+    r = f + b - problem.z
+    above = problem.upper * np.maximum(-r - problem.epsilon, 0.0)
+    return (above - problem.lower * np.maximum(r - problem.epsilon, 0.0)).sum()
+
+
+@pytest.mark.parametrize("costs", ["equal", "unequal"])
+@pytest.mark.parametrize("epsilon", [None, 0.0, 0.3])
+@pytest.mark.parametrize("positive", [0, 1, 5, M])
+def test_the_loss_is_least_at_the_offset(rng, costs, epsilon, positive):
+    costs = np.full(M, 0.7) if costs == "equal" else rng.uniform(0.5, 2.0, size=M)
+    if epsilon is None:
+        signs = np.where(np.arange(M) < positive, 1.0, -1.0)
+        problem = MarginProblem.classification(signs, costs, True)
+    else:
+        problem = MarginProblem.regression(rng.normal(size=M), costs, epsilon, True)
+    f = rng.normal(size=M)
+    # The loss is piecewise linear, so that it is least at one of its kinks.
+    kinks = np.concatenate([problem.z - f - problem.epsilon, problem.z - f + problem.epsilon])
+    least = min(loss_at(problem, f, b) for b in kinks)
+    assert_allclose(loss_at(problem, f, problem.offset(f)), least, atol=1e-12)
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_steepest_point_is_the_least_of_a_linear_programme(rng, fit_intercept):
     for problem in problems(rng, fit_intercept):

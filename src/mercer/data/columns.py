@@ -40,6 +40,8 @@ def column_names(X: Any) -> list[str]:
 
 def n_rows(X: Any) -> int:
     """Return the number of rows of an array, CSR matrix, table, mapping or sequence."""
+    if isinstance(X, np.ndarray) and X.ndim:
+        return len(X)
     if _is_mapping(X):
         return len(next(iter(X.values()))) if X else 0
     if is_table(X):
@@ -52,6 +54,8 @@ def n_rows(X: Any) -> int:
 
 def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
     """Return the rows at `index`, in the form in which `X` came."""
+    if isinstance(X, np.ndarray):
+        return X[index]
     if _is_mapping(X):
         return {name: take_rows(column, index) for name, column in X.items()}
     if is_table(X):
@@ -62,7 +66,7 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
         return X.tocsr()[index]
     if hasattr(X, "iloc"):  # a column of pandas, which X[index] would search by its labels
         return X.iloc[index]
-    if isinstance(index, slice) or isinstance(X, np.ndarray | Sequences):
+    if isinstance(index, slice) or isinstance(X, Sequences):
         return X[index]
     # A column of pyarrow or of polars.
     pick = getattr(X, "take", None) or getattr(X, "gather", None)

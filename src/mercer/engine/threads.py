@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -15,8 +16,19 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
+class _Here(threading.local):
+    """What the thread that asks knows of itself."""
+
+    is_worker = False
+
+
+_HERE = _Here()
+
+
 def thread_count() -> int:
-    """Return MERCER_THREADS, or the number of processors this process may use."""
+    """Return MERCER_THREADS, or the number of processors this process may use; 1 in a worker."""
+    if _HERE.is_worker:
+        return 1
     wanted = os.environ.get("MERCER_THREADS")
     if wanted is None:
         return (
@@ -29,12 +41,21 @@ def thread_count() -> int:
     return int(wanted)
 
 
+def workers(threads: int) -> ThreadPoolExecutor:
+    """Return threads that work side by side, so that none of them starts further ones."""
+    return ThreadPoolExecutor(threads, initializer=_become_worker)
+
+
+def _become_worker() -> None:
+    _HERE.is_worker = True
+
+
 def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
     """Return what `run` makes of every job, on all threads; it gains where it frees the GIL."""
     threads = min(thread_count(), len(jobs))
     if threads <= 1:
         return [run(job) for job in jobs]
-    with ThreadPoolExecutor(threads) as pool:
+    with workers(threads) as pool:
         return list(pool.map(run, jobs))
 
 

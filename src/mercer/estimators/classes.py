@@ -102,7 +102,9 @@ def present_classes(
     A row of zero weight is as good as absent, and so is a class that has no others.
     """
     used = weights > 0.0
-    present, numbers = np.unique(codes[used], return_inverse=True)
+    counts = np.bincount(codes[used], minlength=len(classes))
+    present = np.flatnonzero(counts)
+    numbers = (np.cumsum(counts > 0) - 1)[codes[used]]
     if len(present) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes of positive weight, got "

@@ -103,7 +103,7 @@ def checked_classification(
     """Return training rows, the class of each by its number, and the classes in order."""
     X = checked_unlabelled(estimator, kernel, X)
     labels = _labels(estimator, X, y)
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = _coded(labels)
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes, got 1 class: "
@@ -131,12 +131,35 @@ def support_columns(kernel: Kernel, X: Any, support: NDArray[np.intp]) -> Any:
 
 def _labels(estimator: BaseEstimator, X: Any, y: Any) -> Array:
     """Return the labels of checked rows as a vector."""
-    labels = column_or_1d(y, warn=True)
+    is_vector = type(y) is np.ndarray and y.ndim == 1
+    labels = y if is_vector else column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
-    check_classification_targets(labels)
+    if not (labels.dtype.kind in "iubU" or _are_texts(labels)):
+        check_classification_targets(labels)
     if n_rows(X) != len(labels):
         raise ValueError(f"X has {n_rows(X)} rows but y has {len(labels)}; they must agree")
     return np.asarray(labels)
+
+
+def _are_texts(labels: Array) -> bool:
+    """Whether the labels are objects that are all strings."""
+    is_object = labels.dtype == object
+    return is_object and all(isinstance(label, str) for label in set(labels.tolist()))
+
+
+def _coded(labels: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Return the classes in order, and which of them every label is."""
+    if not _are_texts(labels):
+        classes, codes = np.unique(labels, return_inverse=True)
+        if 2 * len(classes) > len(labels):
+            # Says that so many whole numbers may be meant for a regression.
+            check_classification_targets(labels)
+        return classes, codes
+    # Looked up one by one, as objects take long to be sorted.
+    names = labels.tolist()
+    classes = sorted(set(names))
+    number = {name: i for i, name in enumerate(classes)}
+    return np.array(classes, object), np.array([number[name] for name in names], np.intp)
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
-from mercer.engine.threads import thread_count
+from mercer.engine.threads import thread_count, workers
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelEstimator, with_points
@@ -139,7 +139,7 @@ def solve_all(
     threads = min(thread_count(), len(tasks))
     if threads <= 1 or progress is not None:
         return [run(task, True) for task in tasks]
-    with ThreadPoolExecutor(threads) as pool:
+    with workers(threads) as pool:
         futures = [pool.submit(run, task, False) for task in tasks]
         try:
             _await(futures)

@@ -273,14 +273,14 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         n_classes = len(self.classes_)
         by_pairs = n_classes > 2 and self.multiclass == "ovo"
         A = np.zeros((n_classes - 1 if by_pairs else len(tasks), len(codes)))
+        members, pairs = np.bincount(codes, minlength=n_classes), pairs_of(n_classes)
         for k, (task, dual) in enumerate(zip(tasks, duals, strict=True)):
             if not by_pairs:
                 A[k, task.index] = dual
                 continue
-            i, j = pairs_of(n_classes)[k]
-            own = codes[task.index] == i
-            A[slot(i, j), task.index[own]] = dual[own]
-            A[slot(j, i), task.index[~own]] = dual[~own]
+            i, j = pairs[k]
+            own, other = np.split(task.index, [members[i]])
+            A[slot(i, j), own], A[slot(j, i), other] = np.split(dual, [members[i]])
         support = np.flatnonzero(A.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]
         self.dual_coef_ = A[:, support]

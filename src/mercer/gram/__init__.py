@@ -3,7 +3,7 @@
 from mercer.gram.centred import CentredGram, centre, centred
 from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, unheld_gram_of
-from mercer.gram.copied import ChosenGram, CopiedGram
+from mercer.gram.chosen import ChosenGram
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
 from mercer.gram.features import (
@@ -20,6 +20,7 @@ from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.parts import (
     CLOSE,
+    CopiedGram,
     PartOfGram,
     RoundedGram,
     dense_rows,

@@ -11,7 +11,7 @@ from mercer.data.blocks import row_blocks
 from mercer.data.columns import take_rows
 from mercer.engine import apply
 from mercer.engine.choose import engine
-from mercer.gram.copied import ChosenGram, CopiedGram
+from mercer.gram.chosen import ChosenGram
 from mercer.gram.dense import HeldGram
 from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram, WrappedGram
 from mercer.gram.operator import Array, Index, check_fits, positions
@@ -55,12 +55,46 @@ class PartOfGram(Gram):
     def diagonal(self) -> Array:
         return self.gram.diagonal()[self.index]
 
+    def at(self, index: Index) -> Array:
+        """Return which rows of K some of these are."""
+        return self.index[positions(index, len(self))]
+
     def rows(self, index: Index) -> Array:
-        return self.gram.between(self.index[positions(index, len(self))], self.index)
+        return self.gram.between(self.at(index), self.index)
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         return self.rows(slice(None))
+
+
+class CopiedGram(PartOfGram):
+    """K at some of its rows, of which a copy in float32 is held that all such parts share.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    index : array of shape (m,)
+        The rows.
+    copy : array of shape (n, n)
+        All entries of K in float32.
+    entries : array of shape (n,)
+        All entries on its diagonal.
+    """
+
+    def __init__(self, gram: Gram, index: Array, copy: Array, entries: Array) -> None:
+        super().__init__(gram, index)
+        self.copy = copy
+        self.entries = entries
+
+    def diagonal(self) -> Array:
+        return self.entries[self.index]
+
+    def between(self, rows: Index, columns: Index) -> Array:
+        return self.gram.between(self.at(rows), self.at(columns))
+
+    def dense(self) -> Array:
+        return part_of(self.gram, self.index).dense()
 
 
 class RoundedGram(WrappedGram):
@@ -104,7 +138,7 @@ class RoundedGram(WrappedGram):
 def part_of(gram: Gram, index: Array) -> Gram:
     """Return K at some of its rows and the same columns, held if K is."""
     if isinstance(gram, CopiedGram):
-        return CopiedGram(part_of(gram.gram, index), gram.copy, gram.index[index])
+        return CopiedGram(gram.gram, gram.index[index], gram.copy, gram.entries)
     if isinstance(gram, ChosenGram):
         return ChosenGram(gram.matrix, gram.index[index], gram.memory)
     if isinstance(gram, HeldGram):
@@ -142,7 +176,7 @@ def with_copy(gram: Gram) -> Gram:
     single = in_single(gram)
     if gram.held_bytes or single.dense_bytes > min(LARGEST_COPY, gram.memory):
         return gram
-    return CopiedGram(gram, single.dense(), np.arange(len(gram)))
+    return CopiedGram(gram, np.arange(len(gram)), single.dense(), gram.diagonal())
 
 
 def with_dense_rows(gram: Gram) -> Gram:
@@ -174,7 +208,9 @@ def partial_product(gram: Gram, rows: Index | None, columns: Index, V: Array) ->
         The factors.
     """
     if isinstance(gram, CopiedGram):
-        return partial_product(gram.gram, rows, columns, V)
+        across = gram.at(columns)
+        down = across if rows is columns else gram.at(slice(None) if rows is None else rows)
+        return partial_product(gram.gram, down, across, V)
     down = slice(None) if rows is None else rows
     if _is_plain(gram):
         others = None if rows is columns else gram.taken(columns)

@@ -130,6 +130,12 @@ class MarginProblem:
             # Both kinks of a row, where the loss stops falling and where it begins to rise.
             at = np.concatenate([at - self.epsilon, at + self.epsilon])
             change = np.concatenate([self.upper, -self.lower])
+        rise = change[0]
+        if (change == rise).all():
+            # Every kink counts the same, so that their order tells where the slope is zero.
+            below = round(float(self.upper.sum() / rise))
+            middle = [max(below - 1, 0), min(below, len(at) - 1)]
+            return 0.5 * float(np.partition(at, middle)[middle].sum())
         order = np.argsort(at)
         slope = np.cumsum(change[order]) - self.upper.sum()
         # Rounding of the sums is no slope.

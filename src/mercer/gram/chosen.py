@@ -1,4 +1,4 @@
-"""A Gram matrix with all its entries in float32 beside it, for problems on parts of its rows."""
+"""A Gram matrix made of some of the entries of a matrix that is held."""
 
 from __future__ import annotations
 
@@ -6,42 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.gram import Gram, WrappedGram
+from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
-
-
-class CopiedGram(WrappedGram):
-    """K as it is, and a copy of its entries in float32 that is computed once and held.
-
-    Parameters
-    ----------
-    gram : Gram
-        K.
-    copy : array of shape (m, m)
-        The entries of all rows in float32.
-    index : array of shape (n,)
-        Which of them are those of K.
-    """
-
-    def __init__(self, gram: Gram, copy: Array, index: Array) -> None:
-        super().__init__(gram)
-        self.copy = copy
-        self.index = index
-
-    def product(self, V: Array) -> Array:
-        return self.gram.product(V)
-
-    def diagonal(self) -> Array:
-        return self.gram.diagonal()
-
-    def rows(self, index: Index) -> Array:
-        return self.gram.rows(index)
-
-    def between(self, rows: Index, columns: Index) -> Array:
-        return self.gram.between(rows, columns)
-
-    def dense(self) -> Array:
-        return self.gram.dense()
 
 
 class ChosenGram(Gram):
