@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -59,9 +59,36 @@ def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result
         return list(pool.map(run, jobs))
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context in which the BLAS has one thread, for work that is not worth more."""
-    return _libraries().limit(limits=1, user_api="blas")
+class _OneBlasThread:
+    """A limit on the BLAS of the process, kept while any thread asks for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._askers = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._askers == 0:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._askers += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._askers -= 1
+            if self._askers == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Return a context in which the BLAS has one thread, for work that is not worth more.
+
+    Its threads wait for more work by spinning, which takes time from those of the engine.
+    """
+    return _ONE_BLAS_THREAD
 
 
 @cache

@@ -157,9 +157,9 @@ def _coded(labels: Array) -> tuple[Array, NDArray[np.intp]]:
         return classes, codes
     # Looked up one by one, as objects take long to be sorted.
     names = labels.tolist()
-    classes = sorted(set(names))
-    number = {name: i for i, name in enumerate(classes)}
-    return np.array(classes, object), np.array([number[name] for name in names], np.intp)
+    present = sorted(set(names))
+    number = {name: i for i, name in enumerate(present)}
+    return np.array(present, object), np.array([number[name] for name in names], np.intp)
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

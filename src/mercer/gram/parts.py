@@ -208,13 +208,13 @@ def partial_product(gram: Gram, rows: Index | None, columns: Index, V: Array) ->
         The factors.
     """
     if isinstance(gram, CopiedGram):
-        across = gram.at(columns)
-        down = across if rows is columns else gram.at(slice(None) if rows is None else rows)
-        return partial_product(gram.gram, down, across, V)
+        chosen = gram.at(columns)
+        others = chosen if rows is columns else gram.at(slice(None) if rows is None else rows)
+        return partial_product(gram.gram, others, chosen, V)
     down = slice(None) if rows is None else rows
     if _is_plain(gram):
-        others = None if rows is columns else gram.taken(columns)
-        return apply(gram.kernel.program, gram.taken(down), others, V)
+        right = None if rows is columns else gram.taken(columns)
+        return apply(gram.kernel.program, gram.taken(down), right, V)
     across = positions(columns, len(gram))
     n = len(positions(down, len(gram)))
     out = np.zeros((n, *V.shape[1:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.engine.smo import Effort, minimise
+from mercer.engine.threads import one_blas_thread
 from mercer.gram import ChosenGram, Gram, in_single, part_of, with_dense_rows
 from mercer.solvers.face import Leap
 from mercer.solvers.margin import Gap, MarginProblem
@@ -113,7 +115,10 @@ class SMO:
             is_main,
             np.inf if self.time_limit is None else began + self.time_limit,
         )
-        gap = run.finish(start)
+        # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
+        is_small = len(gram) > MANY and problem.epsilon == 0.0
+        with one_blas_thread() if is_small else nullcontext():
+            gap = run.finish(start)
         if run.reason == "interrupt":
             # Ctrl-C means the other problems as well.
             run.stop[0] = 1
