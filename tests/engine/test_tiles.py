@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.engine import Tile, apply, compile_expression, evaluate, numpy_tiles
 from mercer.engine.operands import bind
-from mercer.engine.threads import in_threads, thread_count
 
 native = pytest.importorskip("mercer.engine.native", reason="the native core is not built here")
 
@@ -252,12 +251,6 @@ def test_an_unknown_processor_level_is_refused(monkeypatch):
     monkeypatch.setenv("MERCER_CPU", "v9")
     with pytest.raises(ValueError, match=r"MERCER_CPU='v9'.*v2, v3, v4"):
         native.cpu_level()
-
-
-def test_threads_that_work_side_by_side_start_no_others(monkeypatch):
-    monkeypatch.setenv("MERCER_THREADS", "3")
-    assert in_threads(lambda _: thread_count(), range(3)) == [1, 1, 1]
-    assert thread_count() == 3
 
 
 def test_a_thread_count_that_is_no_count_is_refused(monkeypatch):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.linalg.blas import strsm
+from scipy.linalg.lapack import dtrtri
 
+from mercer.data.blocks import row_blocks
+from mercer.engine.threads import in_threads
 from mercer.gram import Gram, part_of
 from mercer.solvers.margin import MarginProblem
 
@@ -32,8 +33,11 @@ SOME_WIDTHS, ALL_WIDTHS = (3.0, 0.9, 0.3), (0.3, 0.06)
 STEPS, GAIN = 8, 3e-3
 # The sum of coefficients beside that of their sizes that is zero.
 ROUNDING = 1e-12
-# Rows of F that are summed at a time.
-ROWS_AT_A_TIME = 1024
+# Rows of F that are summed at a time, and shares of them that are by themselves, on however many
+# threads: the same sums in the same order give the same bits.
+ROWS_AT_A_TIME, SHARES = 1024, 4
+# Entries of blocks that a thread multiplies by a matrix, or by a vector, before it takes others.
+MULTIPLIED, READ = 1 << 19, 1 << 22
 # Halvings of a step that goes too far.
 HALVINGS = 6
 
@@ -90,9 +94,9 @@ def _seed(
     """Return the seed by rows that K is copied from, and rows that the way begins with."""
     n = len(gram)
     diagonal = gram.diagonal().astype(np.float64)
-    factor = _factor(part_of(gram, chosen).fresh())
+    inverse = _inverse(part_of(gram, chosen).fresh())
     part = problem.on(some)
-    F = _solved(factor, single.between(some, chosen))
+    F = _multiplied(single.between(some, chosen), inverse)
     rank = _rank(F, diagonal[some], part)
     F = np.ascontiguousarray(F[:, :rank])
     smooth = _Smooth.of(F, diagonal[some], part, n / len(some))
@@ -103,7 +107,7 @@ def _seed(
     if is_over():
         return None
     del smooth, F
-    F = _solved(factor[:rank, :rank], single.between(slice(None), chosen[:rank]))
+    F = _multiplied(single.between(slice(None), chosen[:rank]), inverse[:rank, :rank])
     smooth = _Smooth.of(F, diagonal, problem, 1.0)
     for width in ALL_WIDTHS:
         smooth = replace(smooth, width=unit * width)
@@ -117,17 +121,26 @@ def _seed(
     return Seed(a, smooth.near(r + smooth.rest * a))
 
 
-def _factor(K: Array) -> Single:
+def _inverse(K: Array) -> Single:
+    """Return L^-T of K = L L', with which the rows of K become those of F."""
     K[np.diag_indices_from(K)] += JITTER * float(K.diagonal().max())
     L = scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    return np.asfortranarray(L, np.float32)
+    return np.asarray(dtrtri(L, lower=1)[0].T, np.float32)
 
 
-def _solved(L: Single, K: Any) -> Single:
-    """Return F = K L^-T, in place of K where it may be written to."""
-    # BLAS counts along columns and finds K transposed.
-    K, L = np.ascontiguousarray(K), np.asfortranarray(L)
-    return np.asarray(strsm(1.0, L, K.T, lower=1, overwrite_b=1).T)
+def _multiplied(K: Single, A: Single) -> Single:
+    """Return K A in place of K."""
+
+    def run(rows: slice) -> None:
+        K[rows] = K[rows] @ A
+
+    in_threads(run, list(row_blocks(K.shape, MULTIPLIED)))
+    return K
+
+
+def _product(F: Single, w: Single) -> Single:
+    """Return F w."""
+    return np.concatenate(in_threads(lambda rows: F[rows] @ w, list(row_blocks(F.shape, READ))))
 
 
 def _rank(F: Single, diagonal: Array, problem: MarginProblem) -> int:
@@ -168,7 +181,7 @@ class _Smooth:
         return cls(F, np.maximum(rest, 0.0), problem, weight)
 
     def residuals(self, w: Array, b: float) -> Array:
-        return (self.F @ w.astype(np.float32)).astype(np.float64) + b - self.problem.z
+        return _product(self.F, w.astype(np.float32)).astype(np.float64) + b - self.problem.z
 
     def ramps(self, r: Array) -> tuple[Array, Array, Array, Array]:
         """Return how far up the two ramps every residual is, and how steep they are."""
@@ -270,14 +283,18 @@ def _sums(F: Single, v: Array) -> Array:
 
 
 def _squares(F: Single, mean: Array, D: Array) -> Array:
-    """Return (F - mean)' diag(D) (F - mean)."""
-    H = np.zeros((F.shape[1], F.shape[1]))
+    """Return (F - mean)' diag(D) (F - mean), a fixed share of the rows on every thread."""
     centre = mean.astype(np.float32)
-    for rows, part in _taken(F, np.flatnonzero(D)):
-        part -= centre
-        part *= np.sqrt(D[rows]).astype(np.float32)[:, None]
-        H += part.T @ part
-    return H
+
+    def run(index: Rows) -> Array:
+        H = np.zeros((F.shape[1], F.shape[1]))
+        for rows, part in _taken(F, index):
+            part -= centre
+            part *= np.sqrt(D[rows]).astype(np.float32)[:, None]
+            H += part.T @ part
+        return H
+
+    return np.sum(in_threads(run, np.array_split(np.flatnonzero(D), SHARES)), axis=0)
 
 
 def _taken(F: Single, index: Rows) -> Iterator[tuple[Rows, Single]]:
