@@ -139,7 +139,7 @@ def _check_finite(matrix: Matrix, name: str, titles: Sequence[Any]) -> None:
     values = matrix.data if sp.issparse(matrix) else matrix
     # One pass without a temporary: a sum is finite unless an entry is not, or it overflows.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = values.size > 0 and not np.isfinite(values.sum(dtype=np.float64))
+        suspicious = values.size > 0 and not np.isfinite(values.sum())
     if not suspicious or np.isfinite(values).all():
         return
     if sp.issparse(matrix):

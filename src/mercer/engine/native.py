@@ -24,6 +24,8 @@ KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "mat
 VECTORS_AT_A_TIME = 512
 # Columns from which on the tiles take squared distances from inner products.
 PRODUCT_FORM_WIDTH = 24
+# Rows that tell where about the middle of all is: tiles look at every row whether it is near.
+CENTRED = 512
 
 
 def cpu_level() -> str:
@@ -133,12 +135,13 @@ def _leaf(o: Operand, forms: entries.Forms) -> tuple[Any, ...]:
 
 
 def _centre(A: Matrix) -> Array | None:
-    """Return the mean row where subtracting it shortens the rows, else None.
+    """Return the mean of some rows where subtracting it shortens them, else None.
 
     Squared distances from inner products lose digits in proportion to the squared norms.
     """
     if A.shape[1] < PRODUCT_FORM_WIDTH:
         return None
+    A = A[:: max(1, A.shape[0] // CENTRED)]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = A.mean(axis=0, dtype=np.float64)
         typical = _squares(A) / A.shape[0]
