@@ -12,10 +12,11 @@ def blas_threads():
     return [library["num_threads"] for library in libraries]
 
 
-def test_threads_that_work_side_by_side_start_no_others(monkeypatch):
-    monkeypatch.setenv("MERCER_THREADS", "3")
-    assert in_threads(lambda _: thread_count(), range(3)) == [1, 1, 1]
-    assert thread_count() == 3
+@pytest.mark.parametrize(("threads", "share"), [(3, 1), (5, 1), (7, 2)])
+def test_threads_that_work_side_by_side_share_all_others(monkeypatch, threads, share):
+    monkeypatch.setenv("MERCER_THREADS", str(threads))
+    assert in_threads(lambda _: thread_count(), range(3)) == [share] * 3
+    assert thread_count() == threads
 
 
 def test_the_blas_has_one_thread_until_the_last_who_asked_is_done():

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.engine import Tile, apply, compile_expression, evaluate, numpy_tiles
 from mercer.engine.operands import bind
+from mercer.kernels import Gaussian, Polynomial
 
 native = pytest.importorskip("mercer.engine.native", reason="the native core is not built here")
 
@@ -257,3 +258,13 @@ def test_a_thread_count_that_is_no_count_is_refused(monkeypatch):
     monkeypatch.setenv("MERCER_THREADS", "many")
     with pytest.raises(ValueError, match=r"MERCER_THREADS.*'many'"):
         by_native(bind(compile_expression(SMOOTH), np.zeros((2, 2))))
+
+
+def test_a_program_with_many_intermediate_results_has_narrow_tiles_and_the_same_entries(rng):
+    kernel = Gaussian(1.0)
+    for scale in range(2, 22):
+        kernel = Gaussian(float(scale)) * (1.0 + kernel) + 0.5 * Polynomial(2)
+    assert kernel.program.n_slots >= 9
+    X = rng.normal(size=(300, 30))
+    bound = bind(kernel.program, X)
+    assert_allclose(by_native(bound), by_twin(bound), rtol=1e-13)

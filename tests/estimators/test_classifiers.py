@@ -165,6 +165,16 @@ def test_whole_numbers_that_may_be_targets_of_a_regression_are_doubted(kind, dat
         kind().fit(X, np.arange(30) % 20)
 
 
+@pytest.mark.parametrize(
+    ("labels", "said"), [(["a", None], "NoneType, str"), ([[0], [1, 2]], "multi-label")]
+)
+def test_labels_that_are_no_classes_are_refused(kind, data, labels, said):
+    y = np.empty(90, object)
+    for i in range(90):
+        y[i] = labels[i % 2]
+    refuses(said, kind().fit, data[0], y)
+
+
 def test_one_class_is_refused(kind, data):
     refuses("needs at least two classes, got 1 class", kind().fit, data[0], np.ones(90))
 

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators import KernelSVC
 from mercer.kernels import FromFunction, Gaussian, Linear, Sigmoid
+from mercer.solvers import smo
 
 
 @parametrize_with_checks(
@@ -392,3 +393,17 @@ def test_rows_are_predicted_alike_whether_at_once_or_in_parts(X, three, monkeypa
     at_once = model.decision_function(X)
     monkeypatch.setattr("mercer.estimators.supports.ROWS_AT_A_TIME", 7)
     assert_allclose(model.decision_function(X), at_once, rtol=1e-12)
+
+
+def test_threads_change_no_bit_of_problems_large_and_small(rng, monkeypatch):
+    monkeypatch.setattr(smo, "MANY", 900)
+    X = rng.normal(size=(1300, 4))
+    y = np.repeat([0, 1, 2, 3], [900, 200, 150, 50])
+
+    def fitted(threads):
+        monkeypatch.setenv("MERCER_THREADS", threads)
+        return KernelSVC(Gaussian(1.0), 10.0).fit(X, y)
+
+    alone, together = fitted("1"), fitted("2")
+    assert_array_equal(alone.dual_coef_, together.dual_coef_)
+    assert_array_equal(alone.intercept_, together.intercept_)

@@ -54,6 +54,27 @@ def test_products_are_those_of_k(X, index, rng):
     assert_allclose(small @ v[index], K @ v[index], rtol=1e-5)
 
 
+def test_entries_and_sums_of_a_part_are_those_of_k(X, index, rng):
+    part = part_of(with_copy(StreamedGram(KERNEL, X)), index)
+    K = KERNEL(X)[np.ix_(index, index)]
+    rows, columns = np.array([0, 4]), np.array([1, 2, 5])
+    v = rng.normal(size=3)
+    assert_allclose(part.between(rows, columns), K[np.ix_(rows, columns)], rtol=1e-14)
+    assert_allclose(partial_product(part, rows, columns, v), K[np.ix_(rows, columns)] @ v)
+    assert_allclose(partial_product(part, columns, columns, v), K[np.ix_(columns, columns)] @ v)
+    assert_allclose(partial_product(part, None, columns, v), K[:, columns] @ v)
+
+
+def test_all_rows_in_another_order_are_a_part(X, rng):
+    order = rng.permutation(len(X))
+    turned = part_of(with_copy(StreamedGram(KERNEL, X)), order)
+    K = KERNEL(X)[np.ix_(order, order)]
+    v = rng.normal(size=len(X))
+    assert_allclose(turned.dense(), K, rtol=1e-14)
+    assert_allclose(turned.rows([2]), K[[2]], rtol=1e-14)
+    assert_allclose(partial_product(turned, None, np.arange(len(X)), v), K @ v)
+
+
 def test_parts_of_parts_point_into_the_same_copy(X, index):
     gram = with_copy(StreamedGram(KERNEL, X))
     twice = part_of(part_of(gram, index), np.array([0, 5]))

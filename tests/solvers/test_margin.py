@@ -25,15 +25,16 @@ def loss_at(problem, f, b):
 
 @pytest.mark.parametrize("costs", ["equal", "unequal"])
 @pytest.mark.parametrize("epsilon", [None, 0.0, 0.3])
-@pytest.mark.parametrize("positive", [0, 1, 5, M])
-def test_the_loss_is_least_at_the_offset(rng, costs, epsilon, positive):
-    costs = np.full(M, 0.7) if costs == "equal" else rng.uniform(0.5, 2.0, size=M)
+@pytest.mark.parametrize("n", [1, 11, 12])
+@pytest.mark.parametrize("positive", [0, 1, 5, 12])
+def test_the_loss_is_least_at_the_offset(rng, costs, epsilon, n, positive):
+    costs = np.full(n, 0.7) if costs == "equal" else rng.uniform(0.5, 2.0, size=n)
     if epsilon is None:
-        signs = np.where(np.arange(M) < positive, 1.0, -1.0)
+        signs = np.where(np.arange(n) < positive, 1.0, -1.0)
         problem = MarginProblem.classification(signs, costs, True)
     else:
-        problem = MarginProblem.regression(rng.normal(size=M), costs, epsilon, True)
-    f = rng.normal(size=M)
+        problem = MarginProblem.regression(rng.normal(size=n), costs, epsilon, True)
+    f = rng.normal(size=n)
     # The loss is piecewise linear, so that it is least at one of its kinks.
     kinks = np.concatenate([problem.z - f - problem.epsilon, problem.z - f + problem.epsilon])
     least = min(loss_at(problem, f, b) for b in kinks)

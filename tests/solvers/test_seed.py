@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from mercer.gram import PrecomputedGram, StreamedGram, in_single
 from mercer.kernels import Gaussian, Polynomial
@@ -73,6 +74,21 @@ def test_doubtful_rows_are_those_that_the_optimum_leaves_between_their_bounds(X,
     exact = SMO(tol=1e-6).solve(StreamedGram(KERNEL, X), problem).coefficients[:, 0]
     assert np.isin(np.flatnonzero(problem.free(exact)), found.doubtful).mean() > 0.9
     assert len(found.doubtful) < 0.5 * len(X)
+
+
+def test_threads_change_no_bit_of_the_seed(X, rng, monkeypatch):
+    monkeypatch.setattr(seeding, "ROWS_AT_A_TIME", 50)
+    monkeypatch.setattr(seeding, "MULTIPLIED", 4000)
+    monkeypatch.setattr(seeding, "READ", 9000)
+    gram, problem = StreamedGram(KERNEL, X), classification(X, rng, 1.0)
+
+    def found(threads):
+        monkeypatch.setenv("MERCER_THREADS", threads)
+        return seeded(gram, problem)
+
+    alone, together = found("1"), found("3")
+    assert_array_equal(alone.a, together.a)
+    assert_array_equal(alone.doubtful, together.doubtful)
 
 
 def test_equal_targets_have_a_seed():

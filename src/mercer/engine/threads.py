@@ -17,18 +17,18 @@ Result = TypeVar("Result")
 
 
 class _Here(threading.local):
-    """What the thread that asks knows of itself."""
+    """What the thread that asks knows of itself: its share of all threads, if it is one of many."""
 
-    is_worker = False
+    share: int | None = None
 
 
 _HERE = _Here()
 
 
 def thread_count() -> int:
-    """Return MERCER_THREADS, or the number of processors this process may use; 1 in a worker."""
-    if _HERE.is_worker:
-        return 1
+    """Return MERCER_THREADS, or the number of processors; in a worker its share of them."""
+    if _HERE.share is not None:
+        return _HERE.share
     wanted = os.environ.get("MERCER_THREADS")
     if wanted is None:
         return (
@@ -42,12 +42,13 @@ def thread_count() -> int:
 
 
 def workers(threads: int) -> ThreadPoolExecutor:
-    """Return threads that work side by side, so that none of them starts further ones."""
-    return ThreadPoolExecutor(threads, initializer=_become_worker)
+    """Return threads that work side by side, each of which may start its share of all others."""
+    share = max(1, thread_count() // threads)
+    return ThreadPoolExecutor(threads, initializer=_become_worker, initargs=(share,))
 
 
-def _become_worker() -> None:
-    _HERE.is_worker = True
+def _become_worker(share: int) -> None:
+    _HERE.share = share
 
 
 def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:

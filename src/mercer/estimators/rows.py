@@ -143,15 +143,20 @@ def _labels(estimator: BaseEstimator, X: Any, y: Any) -> Array:
 
 def _are_texts(labels: Array) -> bool:
     """Whether the labels are objects that are all strings."""
-    is_object = labels.dtype == object
-    return is_object and all(isinstance(label, str) for label in set(labels.tolist()))
+    if labels.dtype != object:
+        return False
+    are_texts = {kind: issubclass(kind, str) for kind in map(type, labels.tolist())}
+    if any(are_texts.values()) and not all(are_texts.values()):
+        kinds = ", ".join(sorted(kind.__name__ for kind in are_texts))
+        raise ValueError(f"y mixes labels of the types {kinds}; make all of them strings")
+    return all(are_texts.values())
 
 
 def _coded(labels: Array) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes in order, and which of them every label is."""
     if not _are_texts(labels):
         classes, codes = np.unique(labels, return_inverse=True)
-        if 2 * len(classes) > len(labels):
+        if labels.dtype.kind in "iu" and 2 * len(classes) > len(labels):
             # Says that so many whole numbers may be meant for a regression.
             check_classification_targets(labels)
         return classes, codes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
-from mercer.engine.threads import thread_count, workers
+from mercer.engine.threads import one_blas_thread, thread_count, workers
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelEstimator, with_points
@@ -136,17 +137,20 @@ def solve_all(
         coefficients = fixed.coefficients(solution.coefficients)
         return replace(solution, coefficients=coefficients, radius=radius)
 
-    threads = min(thread_count(), len(tasks))
-    if threads <= 1 or progress is not None:
-        return [run(task, True) for task in tasks]
-    with workers(threads) as pool:
-        futures = [pool.submit(run, task, False) for task in tasks]
-        try:
-            _await(futures)
-        except KeyboardInterrupt:
-            stop[0] = 1
-            _await(futures)
-        return [future.result() for future in futures]
+    threads = 1 if progress is not None else min(thread_count(), len(tasks))
+    # Of several problems none may find more threads of the BLAS than when all run side by side:
+    # its sums would have other last bits.
+    with one_blas_thread() if len(tasks) > 1 else nullcontext():
+        if threads <= 1:
+            return [run(task, True) for task in tasks]
+        with workers(threads) as pool:
+            futures = [pool.submit(run, task, False) for task in tasks]
+            try:
+                _await(futures)
+            except KeyboardInterrupt:
+                stop[0] = 1
+                _await(futures)
+            return [future.result() for future in futures]
 
 
 def _await(futures: Sequence[Future[Solution]]) -> None:

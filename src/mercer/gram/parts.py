@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -62,6 +63,9 @@ class PartOfGram(Gram):
     def rows(self, index: Index) -> Array:
         return self.gram.between(self.at(index), self.index)
 
+    def between(self, rows: Index, columns: Index) -> Array:
+        return self.gram.between(self.at(rows), self.at(columns))
+
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         return self.rows(slice(None))
@@ -90,11 +94,16 @@ class CopiedGram(PartOfGram):
     def diagonal(self) -> Array:
         return self.entries[self.index]
 
-    def between(self, rows: Index, columns: Index) -> Array:
-        return self.gram.between(self.at(rows), self.at(columns))
+    @cached_property
+    def is_all(self) -> bool:
+        """Whether these are all rows of K, in their order."""
+        return len(self) == len(self.gram) and bool((np.diff(self.index) == 1).all())
+
+    def rows(self, index: Index) -> Array:
+        return self.gram.rows(index) if self.is_all else super().rows(index)
 
     def dense(self) -> Array:
-        return part_of(self.gram, self.index).dense()
+        return (self.gram if self.is_all else part_of(self.gram, self.index)).dense()
 
 
 class RoundedGram(WrappedGram):
@@ -207,6 +216,8 @@ def partial_product(gram: Gram, rows: Index | None, columns: Index, V: Array) ->
     V : array of shape (columns,) or (columns, p)
         The factors.
     """
+    if isinstance(gram, CopiedGram) and gram.is_all:
+        return partial_product(gram.gram, rows, columns, V)
     if isinstance(gram, CopiedGram):
         chosen = gram.at(columns)
         others = chosen if rows is columns else gram.at(slice(None) if rows is None else rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,8 +134,9 @@ class MarginProblem:
         rise = change[0]
         if (change == rise).all():
             # Every kink counts the same, so that their order tells where the slope is zero.
-            below = round(float(self.upper.sum() / rise))
-            middle = [max(below - 1, 0), min(below, len(at) - 1)]
+            share, rounding = float((self.upper / rise).sum()), 1e-12 * len(at)
+            first, last = ceil(share - rounding) - 1, floor(share + rounding)
+            middle = [max(first, 0), min(last, len(at) - 1)]
             return 0.5 * float(np.partition(at, middle)[middle].sum())
         order = np.argsort(at)
         slope = np.cumsum(change[order]) - self.upper.sum()

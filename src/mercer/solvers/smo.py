@@ -116,8 +116,8 @@ class SMO:
             np.inf if self.time_limit is None else began + self.time_limit,
         )
         # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
-        is_small = len(gram) > MANY and problem.epsilon == 0.0
-        with one_blas_thread() if is_small else nullcontext():
+        few_are_free = len(gram) > MANY and problem.epsilon == 0.0
+        with one_blas_thread() if few_are_free else nullcontext():
             gap = run.finish(start)
         if run.reason == "interrupt":
             # Ctrl-C means the other problems as well.
