@@ -66,7 +66,19 @@ def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
         return validate_data(estimator, _kept(kernel, X), reset=False, skip_check_array=True)
+    if _is_flawless(estimator, X):
+        return X
     return validate_data(estimator, X, reset=False, **_matrix(kernel))
+
+
+def _is_flawless(estimator: BaseEstimator, X: Any) -> bool:
+    """Whether rows are just as scikit-learn would hand them on after half a millisecond."""
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or len(X) == 0:
+        return False
+    has_names = hasattr(estimator, "feature_names_in_")
+    has_columns = X.shape[1] == getattr(estimator, "n_features_in_", None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return has_columns and not has_names and bool(np.isfinite(X.sum()))
 
 
 def checked_training(

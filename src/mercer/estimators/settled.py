@@ -53,7 +53,9 @@ def settled_classes(
     classes, is_clear = np.empty(len(X), np.intp), np.empty(len(X), bool)
     for rows, some in scores(single, X.astype(np.float32)):
         classes[rows], is_clear[rows] = clear(some, doubt)
-    is_clear &= np.abs(X).max(axis=1) <= np.abs(supports.rows).max()
+    most = np.abs(supports.rows).max()
+    if X.max() > most or X.min() < -most:
+        is_clear &= np.abs(X).max(axis=1) <= most
     rest = np.flatnonzero(~is_clear)
     if len(rest):
         classes[rest] = exact(X[rest])

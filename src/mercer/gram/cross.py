@@ -24,11 +24,11 @@ class CrossGram(Operator):
         k, with numbers for parameters.
     X, Z : rows
         Arrays, CSR matrices or tables.
-    memory : int
-        The limit in bytes for `dense`.
+    memory : int, optional
+        The limit in bytes for `dense`; by default a share of what is free then.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, Z: Any, memory: int) -> None:
+    def __init__(self, kernel: Kernel, X: Any, Z: Any, memory: int | None = None) -> None:
         self.kernel = kernel
         self.X = X
         self.Z = Z
@@ -60,7 +60,7 @@ class CrossGram(Operator):
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.Z)
 
     def dense(self) -> Array:
-        check_fits(self.shape, self.dtype, self.memory)
+        check_fits(self.shape, self.dtype, memory_limit(self.memory))
         return evaluate(self.kernel.program, self.X, self.Z)
 
 
@@ -70,4 +70,5 @@ def cross_gram(kernel: Kernel, X: Any, Z: Any, memory: Any = None) -> CrossGram:
     ``cross_gram(k, X, Z) @ a`` are the values at `X` of sum_j a_j k(., z_j). A kernel with
     ``"median"`` is resolved on `Z`, the rows it was fitted to.
     """
-    return CrossGram(kernel.resolved(Z), X, Z, memory_limit(memory))
+    # What is free is not looked up before somebody asks for all entries.
+    return CrossGram(kernel.resolved(Z), X, Z, None if memory is None else memory_limit(memory))
