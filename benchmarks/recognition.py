@@ -1,11 +1,12 @@
 """Sequences recognised by kernels of their k-grams, against linear and Gaussian models of k-grams.
 
 Splice junctions by accuracy; binding sites of transcription factors and remote homologues of
-proteins by the area under the ROC curve. Two tables: in the first kernels, k-grams and C are chosen
-by cross-validation on the training sequences alone, for every contender in the same folds; in the
-second they are those with the best score on the new sequences, which the search that is published
-with the data takes as well. The more settings a contender has to choose from, the more that
-flatters it: their number is printed. C is one of those of the published search.
+proteins by the area under the ROC curve. Three tables. In the first kernel, C and kind of machine
+are those that were published for the set, with the score; they were found by a search that scores
+the new sequences. In the others scikit-learn is the peer: kernels, k-grams and C are chosen by
+cross-validation on the training sequences alone, for every contender in the same folds; or they are
+those with the best score on the new sequences. The more settings a contender has to choose from,
+the more that flatters it: their number is printed. C is one of those of the published search.
 
 Every third of the junctions is new once, and the others are learnt from. Their kernels see a
 sequence twice: as letters at their places, and as letters before or after the junction; so do the
@@ -43,6 +44,7 @@ from datasets import fasta, splice_classes, splice_junctions
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -54,7 +56,7 @@ from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC, LinearSVC
 from timing import Figure, show
 
-from mercer import GappedKmer, KernelSVC, Mismatch, Spectrum
+from mercer import GappedKmer, KernelSVC, Linear, Mismatch, Spectrum
 from mercer.kernels import Kernel
 
 Array = NDArray[Any]
@@ -95,16 +97,26 @@ PROTEINS = (
     GappedKmer(15, 10),
 )
 
+
+@dataclass(frozen=True)
+class Published:
+    """The settings that a search of others found for a set, and the score on its new sequences."""
+
+    kernel: Kernel
+    C: float
+    score: float
+
+
 # The best of FastSK, gkm-SVM and GaKCo on the same files, after a search of their own over wider
 # windows, as published with the data (Blakely et al., FastSK, Bioinformatics 36, 2020).
 PUBLISHED = {
-    "tf_CTCF": 0.971,
-    "tf_EP300": 0.991,
-    "tf_KAT2B": 0.922,
-    "scop_1.1": 0.853,
-    "scop_2.31": 1.000,
-    "scop_2.34": 0.971,
-    "scop_3.25": 0.963,
+    "tf_CTCF": Published(GappedKmer(13, 7), 1.0, 0.971),
+    "tf_EP300": Published(GappedKmer(10, 4), 1.0, 0.991),
+    "tf_KAT2B": Published(GappedKmer(13, 7), 1.0, 0.922),
+    "scop_1.1": Published(GappedKmer(8, 4), 0.01, 0.853),
+    "scop_2.31": Published(GappedKmer(15, 10), 0.01, 1.000),
+    "scop_2.34": Published(Spectrum(6), 10.0, 0.971),
+    "scop_3.25": Published(GappedKmer(15, 9), 100.0, 0.963),
 }
 
 
@@ -337,22 +349,40 @@ def figure(name: str, results: list[Result], choice: Choice) -> Figure:
     detail += f" (of {len(results[0].ours)} settings)"
     detail += "".join(f"; {model} {score:.3f}" for model, score in scores.items())
     detail += f" (of {len(results[0].others)})"
-    published = [PUBLISHED[r.name] for r in results if r.name in PUBLISHED]
+    published = [PUBLISHED[r.name].score for r in results if r.name in PUBLISHED]
     if published:
         detail += f"; published {np.mean(published):.3f}"
     value = float(np.mean([c.on_new for c in ours]))
     return Figure(name, value, max(scores.values()), unit=results[0].unit, detail=detail)
 
 
+def as_published(name: str, task: Task) -> Figure:
+    """Return the score with the settings and the kind of machine that were published for a set.
+
+    It is linear in the similarities of a row to all training rows, and five of it, each with a
+    fifth of the rows left out and calibrated there, are averaged.
+    """
+    found = PUBLISHED[name]
+    k = found.kernel.normalized()
+    machine = KernelSVC(Linear(), found.C, class_weight="balanced")
+    model = CalibratedClassifierCV(machine, cv=5).fit(k(task.rows), task.y)
+    score = float(get_scorer(task.scoring)(model, k(task.new, task.rows), task.truth))
+    detail = f"{found.kernel}, C = {found.C:g}"
+    return Figure(name, score, found.score, unit=" AUC", detail=detail)
+
+
 def main() -> None:
     """Print the scores on held-out sequences."""
-    results = []
+    results, published = [], []
     for name, task in ((name, make()) for name, make in tasks()):
         unit = " accuracy" if task.scoring == "accuracy" else " AUC"
         results.append(Result(name, by_kernels(task), by_counts(task), unit))
+        if name in PUBLISHED:
+            published.append(as_published(name, task))
+    show("Recognition of sequences, settings as published, beside the published scores", published)
     for title, choice in {
-        "Recognition of sequences, settings chosen by folds of the training rows": by_folds,
-        "... the best settings in hindsight, as the published ones": by_hindsight,
+        "... settings chosen by folds of the training rows, beside scikit-learn": by_folds,
+        "... the best settings in hindsight, beside scikit-learn": by_hindsight,
     }.items():
         # A third of the junctions cannot tell contenders apart that all of them can.
         thirds = [r for r in results if r.name.startswith("splice")]
