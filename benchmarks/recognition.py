@@ -366,9 +366,10 @@ def as_published(name: str, task: Task) -> Figure:
     k = found.kernel.normalized()
     machine = KernelSVC(Linear(), found.C, class_weight="balanced")
     model = CalibratedClassifierCV(machine, cv=5).fit(k(task.rows), task.y)
-    score = float(get_scorer(task.scoring)(model, k(task.new, task.rows), task.truth))
-    detail = f"{found.kernel}, C = {found.C:g}"
-    return Figure(name, score, found.score, unit=" AUC", detail=detail)
+    score = get_scorer(task.scoring)(model, k(task.new, task.rows), task.truth)
+    # To as many digits as were published.
+    value, detail = round(float(score), 3), f"{found.kernel}, C = {found.C:g}"
+    return Figure(name, value, found.score, unit=" AUC", detail=detail)
 
 
 def main() -> None:
