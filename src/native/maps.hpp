@@ -135,8 +135,8 @@ template <class T> inline void square_roots(const T* x, T a, T b, T* out, long l
 
 #if defined(__AVX512F__)
 // The processor's estimate of 1/sqrt(v), the series of (1 - e)^(-1/2) in its error and a step of
-// Newton's method take a quarter of the time of its square root. Numbers of which the estimate fails
-// are left to that.
+// Newton's method take less time than its square root. Numbers of which the estimate fails are left
+// to that.
 inline void square_roots(const double* x, double a, double b, double* out, long long n) {
     long long k = 0;
     for (; k + 8 <= n; k += 8) {

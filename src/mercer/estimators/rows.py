@@ -72,7 +72,7 @@ def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
 
 
 def _is_flawless(estimator: BaseEstimator, X: Any) -> bool:
-    """Whether rows are just as scikit-learn would hand them on after half a millisecond."""
+    """Whether rows are just as scikit-learn's checks, which take longer, would hand them on."""
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or len(X) == 0:
         return False
     has_names = hasattr(estimator, "feature_names_in_")
