@@ -13,7 +13,7 @@ constexpr Index tile_rows = 256;
 constexpr Index tile_columns = 256;
 
 enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, sine, match, given };
-enum class Operation : int { leaf, constant, map, add, multiply, scale_rows };
+enum class Operation : int { leaf, constant, map, map_add, add, multiply, scale_rows };
 enum class Function : int { identity, exp, tanh, sqrt, log1p, reciprocal };
 
 // A matrix by its strides, counted in entries. Or, where there are starts, by those of its entries

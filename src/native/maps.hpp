@@ -123,29 +123,45 @@ template <class T> inline T square_root(T x) {
         return __builtin_sqrtf(x);
 }
 
-// out = exp(a x + b) for n entries.
-template <class T> inline void exponentials(const T* x, T a, T b, T* out, long long n) {
-    for (long long k = 0; k < n; ++k) out[k] = exponential(a * x[k] + b);
+// What becomes of the values of a function, one or a vector of them from place k on: they are kept
+// as they are, or added to others.
+struct Itself {
+    template <class V> V operator()(long long, V value) const { return value; }
+};
+template <class T> struct Added {
+    const T* others;
+    T c, d;
+
+    template <class V> V operator()(long long k, V value) const {
+        return c * value + d * *reinterpret_cast<const V*>(others + k);
+    }
+};
+
+// out = finish(exp(a x + b)) for n entries.
+template <class T, class Finish>
+inline void exponentials(const T* x, T a, T b, T* out, long long n, const Finish& finish) {
+    for (long long k = 0; k < n; ++k) out[k] = finish(k, exponential(a * x[k] + b));
 }
 
-// out = sqrt(a x + b) for n entries.
-template <class T> inline void square_roots(const T* x, T a, T b, T* out, long long n) {
-    for (long long k = 0; k < n; ++k) out[k] = square_root(a * x[k] + b);
+// out = finish(sqrt(a x + b)) for n entries.
+template <class T, class Finish>
+inline void square_roots(const T* x, T a, T b, T* out, long long n, const Finish& finish) {
+    for (long long k = 0; k < n; ++k) out[k] = finish(k, square_root(a * x[k] + b));
 }
 
 #if defined(__AVX512F__)
 // The processor's estimate of 1/sqrt(v), the series of (1 - e)^(-1/2) in its error and a step of
 // Newton's method take less time than its square root. Numbers of which the estimate fails are left
 // to that.
-inline void square_roots(const double* x, double a, double b, double* out, long long n) {
+template <class Finish>
+inline void square_roots(const double* x, double a, double b, double* out, long long n,
+                         const Finish& finish) {
     long long k = 0;
     for (; k + 8 <= n; k += 8) {
         const __m512d v = _mm512_set1_pd(a) * _mm512_loadu_pd(x + k) + _mm512_set1_pd(b);
-        const __mmask8 usual = _mm512_cmp_pd_mask(v, _mm512_set1_pd(1e-290), _CMP_GT_OQ) &
-                               _mm512_cmp_pd_mask(v, _mm512_set1_pd(1e290), _CMP_LT_OQ);
         __m512d root;
-        if (usual == 0xff) {
-            const __m512d r = _mm512_maskz_rsqrt14_pd(usual, v);
+        if (_mm512_fpclass_pd_mask(v, 0xff) == 0) {
+            const __m512d r = _mm512_maskz_rsqrt14_pd(0xff, v);
             const __m512d rough = v * r;
             const __m512d e = 1.0 - rough * r;
             root = rough + rough * (e * (0.5 + 0.375 * e));
@@ -153,9 +169,9 @@ inline void square_roots(const double* x, double a, double b, double* out, long 
         } else {
             root = _mm512_maskz_sqrt_pd(0xff, v);
         }
-        _mm512_storeu_pd(out + k, root);
+        _mm512_storeu_pd(out + k, finish(k, root));
     }
-    for (; k < n; ++k) out[k] = __builtin_sqrt(a * x[k] + b);
+    for (; k < n; ++k) out[k] = finish(k, __builtin_sqrt(a * x[k] + b));
 }
 
 // 2^(j/16), j < 16: in two registers, from which an index picks eight at once.
@@ -167,7 +183,8 @@ alignas(64) constexpr double sixteenths[16] = {
 
 // x = k ln(2)/16 + r: with |r| <= ln(2)/32 a short series serves, and the processor multiplies by
 // 2^(k/16) rounded down, which over- and underflows as it should. NaN passes both limits.
-inline void exponentials(const double* x, double a, double b, double* out, long long n) {
+template <class Finish>
+inline void exponentials(const double* x, double a, double b, double* out, long long n, const Finish& finish) {
     const __m512d low = _mm512_load_pd(sixteenths), high = _mm512_load_pd(sixteenths + 8);
     const __m512d rounder = _mm512_set1_pd(0x1.8p48);
     long long k = 0;
@@ -185,13 +202,14 @@ inline void exponentials(const double* x, double a, double b, double* out, long 
         q = q * r + 0x1.0000000000000p-1;
         const __m512d part = _mm512_permutex2var_pd(low, _mm512_castpd_si512(shifted), high);
         const __m512d power = part + part * (r + r * r * q);
-        _mm512_storeu_pd(out + k, _mm512_maskz_scalef_pd(0xff, power, steps));
+        _mm512_storeu_pd(out + k, finish(k, _mm512_maskz_scalef_pd(0xff, power, steps)));
     }
-    for (; k < n; ++k) out[k] = exponential(a * x[k] + b);
+    for (; k < n; ++k) out[k] = finish(k, exponential(a * x[k] + b));
 }
 
 // The same with k ln(2) in one step: a float needs no table.
-inline void exponentials(const float* x, float a, float b, float* out, long long n) {
+template <class Finish>
+inline void exponentials(const float* x, float a, float b, float* out, long long n, const Finish& finish) {
     const __m512 rounder = _mm512_set1_ps(Bits<float>::rounder);
     long long k = 0;
     for (; k + 16 <= n; k += 16) {
@@ -201,9 +219,9 @@ inline void exponentials(const float* x, float a, float b, float* out, long long
         const __m512 steps = (v * 0x1.715476p+0f + rounder) - rounder;
         const __m512 r = (v - steps * Bits<float>::ln2_high) - steps * Bits<float>::ln2_low;
         const __m512 power = 1.0f + (r + r * r * single_tail(r));
-        _mm512_storeu_ps(out + k, _mm512_maskz_scalef_ps(0xffff, power, steps));
+        _mm512_storeu_ps(out + k, finish(k, _mm512_maskz_scalef_ps(0xffff, power, steps)));
     }
-    for (; k < n; ++k) out[k] = exponential(a * x[k] + b);
+    for (; k < n; ++k) out[k] = finish(k, exponential(a * x[k] + b));
 }
 #endif
 

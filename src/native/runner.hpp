@@ -152,7 +152,11 @@ template <class T> struct Runner {
                     break;
                 }
                 case Operation::map:
-                    map(step, slot(step.first), target);
+                    map(step, slot(step.first), target, Itself{});
+                    break;
+                case Operation::map_add:
+                    map(step, slot(step.first), target,
+                        Added<T>{slot(step.second), static_cast<T>(step.c), static_cast<T>(step.d)});
                     break;
                 case Operation::add:
                     add(step, slot(step.first), slot(step.second), target);
@@ -335,27 +339,30 @@ template <class T> struct Runner {
         }
     }
 
-    void map(const Step& step, const T* source, T* target) {
+    template <class Finish>
+    void map(const Step& step, const T* source, T* target, const Finish& finish) {
         const T a = static_cast<T>(step.a), b = static_cast<T>(step.b);
         const Index n = strip_rows * stride;
         switch (step.function) {
             case Function::identity:
-                for (Index k = 0; k < n; ++k) target[k] = a * source[k] + b;
+                for (Index k = 0; k < n; ++k) target[k] = finish(k, a * source[k] + b);
                 break;
             case Function::exp:
-                exponentials(source, a, b, target, n);
+                exponentials(source, a, b, target, n, finish);
                 break;
             case Function::tanh:
-                for (Index k = 0; k < n; ++k) target[k] = hyperbolic_tangent(a * source[k] + b);
+                for (Index k = 0; k < n; ++k)
+                    target[k] = finish(k, hyperbolic_tangent(a * source[k] + b));
                 break;
             case Function::sqrt:
-                square_roots(source, a, b, target, n);
+                square_roots(source, a, b, target, n, finish);
                 break;
             case Function::log1p:
-                for (Index k = 0; k < n; ++k) target[k] = log_one_plus(a * source[k] + b);
+                for (Index k = 0; k < n; ++k)
+                    target[k] = finish(k, log_one_plus(a * source[k] + b));
                 break;
             case Function::reciprocal:
-                for (Index k = 0; k < n; ++k) target[k] = T(1) / (a * source[k] + b);
+                for (Index k = 0; k < n; ++k) target[k] = finish(k, T(1) / (a * source[k] + b));
                 break;
         }
     }

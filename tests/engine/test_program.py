@@ -103,6 +103,17 @@ def test_scaling_and_shifting_cost_no_step():
     assert len((3.0 * Linear(2.0) + 1.0).program.instructions) == 2
 
 
+def test_a_function_that_is_only_added_is_added_where_it_is_computed():
+    k = Gaussian() + 0.5 * Polynomial(2) + Exponential()
+    assert (steps(k, "map_add"), steps(k, "add")) == (2, 0)
+    assert k.program.n_slots == 2
+
+
+def test_a_function_that_is_read_again_is_computed_by_itself():
+    k = Gaussian()
+    assert (steps(k + k * Linear(), "map"), steps(k + k * Linear(), "map_add")) == (1, 0)
+
+
 def test_powers_are_taken_by_squaring():
     assert steps(Linear() ** 16, "multiply") == 4
     assert steps(Linear() ** 5, "multiply") == 3

@@ -35,6 +35,9 @@ FORMULAS = {
     "chi2": t.exp(-t.chi2()),
     "scaled": t.scale_rows(SMOOTH, lambda X: X[:, 0] + 1.0),
     "constant": t.constant(2.0),
+    "sum of functions": t.sum(
+        f(0.1 * t.dot() + 0.2) for f in (t.sqrt, t.tanh, t.log1p, t.reciprocal, t.exp)
+    ),
     "shared": SMOOTH + 0.5 * (t.dot() + 1.0) ** 2 + t.exp(-t.sqrt(t.squared_distance(3.0))),
 }
 
@@ -179,6 +182,15 @@ def test_extremes_of_the_elementwise_functions_match_numpy():
     for function in (t.sqrt, t.log1p, t.reciprocal):
         bound = bind(compile_expression(function(t.dot())), positive.T, np.ones((1, 1)))
         assert_allclose(by_native(bound), by_twin(bound), rtol=4e-15)
+
+
+@pytest.mark.parametrize("level", available_levels())
+def test_square_roots_are_exact_to_the_ends_of_the_numbers(level, monkeypatch):
+    monkeypatch.setenv("MERCER_CPU", level)
+    values = np.array([[0.0, 5e-324, 1e-310, 2.3e-308, 1e-300, 0.3, 1e300, 1.79e308]])
+    # As many columns as fill vectors, so that no lane is padding, for which another way is taken.
+    bound = bind(compile_expression(t.sqrt(t.dot())), values.T, np.ones((16, 1)))
+    assert_allclose(by_native(bound), by_twin(bound), rtol=3e-16)
 
 
 def run_python(code: str) -> list[str]:

@@ -2,11 +2,12 @@
 
 Every instruction reads its sources through a free affine map, so scaling and shifting cost
 nothing: ``map`` does f(a s + b), ``add`` does a s + c t + b, ``multiply`` does
-(a s + b) (c t + d). Equal subexpressions are computed once.
+(a s + b) (c t + d), ``map_add`` does c f(a s + b) + d t. Equal subexpressions are computed once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -26,7 +27,8 @@ from mercer.engine.tile import (
 )
 
 FUNCTIONS = ("identity", "exp", "tanh", "sqrt", "log1p", "reciprocal")
-OPERATIONS = ("leaf", "constant", "map", "add", "multiply", "scale_rows")
+OPERATIONS = ("leaf", "constant", "map", "map_add", "add", "multiply", "scale_rows")
+BINARY = ("map_add", "add", "multiply")
 
 Input = Leaf | Opaque
 Factor = ScaleRows | Normalize
@@ -181,25 +183,45 @@ class _Compiler:
         if result != Value(len(self.instructions) - 1):
             self.emit("map", result, first=result.slot, a=result.a, b=result.b)
         slots = [i for i, step in enumerate(self.instructions) if step.operation == "leaf"]
-        instructions, n_slots = _reuse_slots(self.instructions)
+        instructions, n_slots = _reuse_slots(_fused(self.instructions))
         sensitivity = tuple(self.sensitivity[i] for i in slots)
         return Program(instructions, tuple(self.inputs), tuple(self.factors), n_slots, sensitivity)
 
 
 def _sources(step: Instruction) -> tuple[int, ...]:
-    if step.operation in ("add", "multiply"):
+    if step.operation in BINARY:
         return (step.first, step.second)
     return (step.first,) if step.operation in ("map", "scale_rows") else ()
 
 
+def _fused(steps: list[Instruction]) -> list[Instruction]:
+    """Add a function of a slot where it is computed, if it serves for nothing but a sum."""
+    readers = Counter(s for step in steps for s in _sources(step))
+    fused = {step.target: step for step in steps}
+    for step in steps:
+        if step.operation != "add" or step.b:
+            continue
+        terms = (step.second, step.c), (step.first, step.a)
+        for (slot, c), (other, d) in (terms, terms[::-1]):
+            f = fused[slot]
+            if f.operation == "map" and readers[slot] == 1:
+                del fused[slot]
+                fused[step.target] = f._replace(
+                    operation="map_add", target=step.target, second=other, c=c, d=d
+                )
+                break
+    return list(fused.values())
+
+
 def _reuse_slots(steps: list[Instruction]) -> tuple[tuple[Instruction, ...], int]:
     """Give each result a slot that is free again after the last reading of its former owner."""
-    last_use = {s: i for i, step in enumerate(steps) for s in _sources(step)}
+    last_use = {s: step.target for step in steps for s in _sources(step)}
     home: dict[int, int] = {}
     free: list[int] = []
     n_slots = 0
     renamed = []
-    for i, step in enumerate(steps):
+    for step in steps:
+        i = step.target
         moved = {s: home[s] for s in _sources(step)}
         free.extend(home[s] for s in set(moved) if last_use[s] == i)
         if free:
@@ -213,7 +235,7 @@ def _reuse_slots(steps: list[Instruction]) -> tuple[tuple[Instruction, ...], int
 
 def _renamed(step: Instruction, target: int, home: dict[int, int]) -> Instruction:
     step = step._replace(target=target)
-    if step.operation in ("add", "multiply"):
+    if step.operation in BINARY:
         return step._replace(first=home[step.first], second=home[step.second])
     if step.operation in ("map", "scale_rows"):
         return step._replace(first=home[step.first])

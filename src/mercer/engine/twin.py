@@ -123,6 +123,9 @@ def run(
                 value = np.full(shape, i.b, dtype)
             elif i.operation == "map":
                 value = FUNCTIONS[i.function](_affine(slots[i.first], i.a, i.b))
+            elif i.operation == "map_add":
+                value = FUNCTIONS[i.function](_affine(slots[i.first], i.a, i.b))
+                value = i.c * value + i.d * slots[i.second]
             elif i.operation == "add":
                 value = i.a * slots[i.first] + i.c * slots[i.second] + i.b
             elif i.operation == "multiply":

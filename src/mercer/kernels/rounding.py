@@ -71,9 +71,12 @@ def _run(
             error = error + np.abs(value) * _doubt(np.diagonal(value), np.diagonal(error))
         return value * scale, error * np.abs(scale)
     second = slots[step.second]
+    if step.operation == "map_add":
+        value, error = _map(step.function, _affine(first, step.a, step.b))
+        term = value, error + STEP * np.abs(value)
+        return _sum(_affine(term, step.c, 0.0), _affine(second, step.d, 0.0))
     if step.operation == "add":
-        (v, e), (w, f) = _affine(first, step.a, step.b), _affine(second, step.c, 0.0)
-        return v + w, e + f
+        return _sum(_affine(first, step.a, step.b), _affine(second, step.c, 0.0))
     (v, e), (w, f) = _affine(first, step.a, step.b), _affine(second, step.c, step.d)
     return v * w, np.abs(v) * f + np.abs(w) * e + e * f
 
@@ -101,6 +104,10 @@ def _sizes(leaf: Leaf, left: Any, right: Any) -> Any:
         if magnitudes is not None:
             return magnitudes(left)
     return abs(right)
+
+
+def _sum(first: Bar, second: Bar) -> Bar:
+    return first[0] + second[0], first[1] + second[1]
 
 
 def _affine(bar: Bar, a: float, b: float) -> Bar:
