@@ -69,9 +69,13 @@ inline bool fuses_products() {
 #endif
 }
 
-// The entries of two rows of a square in turn, first those of their first halves.
-template <class V> inline void interleave(const V& a, const V& b, V& first, V& last) {
-    if constexpr (strip_rows == 8) {
+// The entries of two rows in turn, first those of their first halves.
+template <int columns, class V> inline void interleave(const V& a, const V& b, V& first, V& last) {
+    if constexpr (columns == 16) {
+        first = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        last = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,
+                                       15, 31);
+    } else if constexpr (columns == 8) {
         first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
         last = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
     } else {
@@ -80,19 +84,45 @@ template <class V> inline void interleave(const V& a, const V& b, V& first, V& l
     }
 }
 
-// Transpose a square of `strip_rows` rows: it takes as many perfect shuffles of them as a row has
-// halves of halves.
-template <class T> inline void turn(const T* from, Index stride, T* to, Index to_stride) {
+// The halves of a vector.
+template <class V, class Half> inline void split(const V& v, Half& first, Half& last) {
+    if constexpr (strip_rows == 8) {
+        first = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+        last = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    } else {
+        first = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+        last = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    }
+}
+
+// Transpose some columns of a strip. Of its entries, one row after the other, a perfect shuffle of
+// the first half with the last for every halving of the number of rows makes one column after the
+// other.
+template <int columns, class T>
+inline void turn(const T* from, Index stride, T* to, Index to_stride) {
     constexpr int half = strip_rows / 2;
-    typedef T V __attribute__((vector_size(strip_rows * sizeof(T))));
+    typedef T V __attribute__((vector_size(columns * sizeof(T))));
+    typedef T Column __attribute__((vector_size(strip_rows * sizeof(T))));
     V rows[strip_rows], dealt[strip_rows];
     for (int r = 0; r < strip_rows; ++r) __builtin_memcpy(&rows[r], from + r * stride, sizeof(V));
     for (int length = strip_rows; length > 1; length /= 2) {
         for (int r = 0; r < half; ++r)
-            interleave(rows[r], rows[r + half], dealt[2 * r], dealt[2 * r + 1]);
+            interleave<columns>(rows[r], rows[r + half], dealt[2 * r], dealt[2 * r + 1]);
         for (int r = 0; r < strip_rows; ++r) rows[r] = dealt[r];
     }
-    for (int c = 0; c < strip_rows; ++c) __builtin_memcpy(to + c * to_stride, &rows[c], sizeof(V));
+    constexpr int held = columns / strip_rows;
+    for (int r = 0; r < strip_rows; ++r) {
+        T* column = to + held * r * to_stride;
+        if constexpr (held == 1) {
+            __builtin_memcpy(column, &rows[r], sizeof(V));
+        } else {
+            // By the halves of a register: through memory it would be written and read once more.
+            Column first, last;
+            split(rows[r], first, last);
+            __builtin_memcpy(column, &first, sizeof(Column));
+            __builtin_memcpy(column + to_stride, &last, sizeof(Column));
+        }
+    }
 }
 
 // Write `count` rows, given by their entries, as panel[column][row] with the others zero.
@@ -116,7 +146,7 @@ void turn_rows(const mercer::Matrix& m, Index begin, Index count, Index width, T
     const Index across = width / strip_rows * strip_rows;
     for (Index i = 0; i < squares; i += strip_rows)
         for (Index k = 0; k < across; k += strip_rows)
-            turn(rows + i * m.row + k, m.row, panel + k * stride + i, stride);
+            turn<strip_rows>(rows + i * m.row + k, m.row, panel + k * stride + i, stride);
     for (Index i = 0; i < count; ++i)
         for (Index k = i < squares ? across : 0; k < width; ++k)
             panel[k * stride + i] = rows[i * m.row + k * m.column];

@@ -46,8 +46,9 @@ template <class T> void put(const T* values, Index count, T* out, const Job& job
 
 // mirror[column][row] from strip[row][column].
 template <class T> void transpose(const T* strip, Index stride, T* mirror, Index mirror_stride) {
-    for (Index j = 0; j < stride; j += strip_rows)
-        turn(strip + j, stride, mirror + j * mirror_stride, mirror_stride);
+    constexpr int lanes = Simd<T>::lanes, columns = lanes > strip_rows ? lanes : strip_rows;
+    for (Index j = 0; j < stride; j += columns)
+        turn<columns>(strip + j, stride, mirror + j * mirror_stride, mirror_stride);
 }
 
 // Blocks on the diagonal are halved down to this many rows, so that little is computed twice.
