@@ -32,7 +32,7 @@ SINGLE = {8: 8.0, 30: 6.0, 90: 4.0}
 COLUMNS, ONES = 123, 14
 # Ratios of mercer to itself are of runs of ten milliseconds, which seldom have both processors to
 # themselves: so many processes with some rounds each find the best of each.
-PROCESSES = 8
+PROCESSES = 16
 
 
 def data(d: int, dtype: type = np.float64) -> tuple[Array, float]:

@@ -109,7 +109,8 @@ def binding(name: str) -> Task:
         ([_strands(s.upper()) for s in texts], np.array(labels) == "1") for texts, labels in parts
     )
     groups = np.unique(rows, return_inverse=True)[1]
-    return Task(rows, y, new, truth, groups, "roc_auc", BINDING, _k_grams(4, 5, 6), True)
+    counts = _k_grams(4, 5, 6)
+    return Task(rows, y, new, truth, groups, "roc_auc", BINDING, counts, compares_rows=True)
 
 
 def proteins(name: str) -> Task:
@@ -119,7 +120,8 @@ def proteins(name: str) -> Task:
         ([s.upper() for s in texts], np.array(labels) == "1") for texts, labels in parts
     )
     _, groups = connected_components(Spectrum(5, normalize=True)(rows) > RELATED)
-    return Task(rows, y, new, truth, groups, "roc_auc", PROTEINS, _k_grams(3, 4, 5, 6), True)
+    counts = _k_grams(3, 4, 5, 6)
+    return Task(rows, y, new, truth, groups, "roc_auc", PROTEINS, counts, compares_rows=True)
 
 
 def tasks() -> Iterator[tuple[str, Callable[[], Task]]]:

@@ -124,7 +124,7 @@ template <class T> inline T square_root(T x) {
 }
 
 // What becomes of the values of a function, one or a vector of them from place k on: they are kept
-// as they are, or added to others.
+// as they are, or added to others, which like all slots begin where a vector may.
 struct Itself {
     template <class V> V operator()(long long, V value) const { return value; }
 };
@@ -150,9 +150,12 @@ inline void square_roots(const T* x, T a, T b, T* out, long long n, const Finish
 }
 
 #if defined(__AVX512F__)
+// NaN, zeros, infinities, subnormal and negative numbers: all classes that the processor tells.
+constexpr int any_class = 0xff;
+
 // The processor's estimate of 1/sqrt(v), the series of (1 - e)^(-1/2) in its error and a step of
-// Newton's method take less time than its square root. Numbers of which the estimate fails are left
-// to that.
+// Newton's method take less time than its square root. To that is left what is not positive, finite
+// and normal.
 template <class Finish>
 inline void square_roots(const double* x, double a, double b, double* out, long long n,
                          const Finish& finish) {
@@ -160,7 +163,7 @@ inline void square_roots(const double* x, double a, double b, double* out, long 
     for (; k + 8 <= n; k += 8) {
         const __m512d v = _mm512_set1_pd(a) * _mm512_loadu_pd(x + k) + _mm512_set1_pd(b);
         __m512d root;
-        if (_mm512_fpclass_pd_mask(v, 0xff) == 0) {
+        if (_mm512_fpclass_pd_mask(v, any_class) == 0) {
             const __m512d r = _mm512_maskz_rsqrt14_pd(0xff, v);
             const __m512d rough = v * r;
             const __m512d e = 1.0 - rough * r;
@@ -184,7 +187,8 @@ alignas(64) constexpr double sixteenths[16] = {
 // x = k ln(2)/16 + r: with |r| <= ln(2)/32 a short series serves, and the processor multiplies by
 // 2^(k/16) rounded down, which over- and underflows as it should. NaN passes both limits.
 template <class Finish>
-inline void exponentials(const double* x, double a, double b, double* out, long long n, const Finish& finish) {
+inline void exponentials(const double* x, double a, double b, double* out, long long n,
+                         const Finish& finish) {
     const __m512d low = _mm512_load_pd(sixteenths), high = _mm512_load_pd(sixteenths + 8);
     const __m512d rounder = _mm512_set1_pd(0x1.8p48);
     long long k = 0;
@@ -209,7 +213,8 @@ inline void exponentials(const double* x, double a, double b, double* out, long 
 
 // The same with k ln(2) in one step: a float needs no table.
 template <class Finish>
-inline void exponentials(const float* x, float a, float b, float* out, long long n, const Finish& finish) {
+inline void exponentials(const float* x, float a, float b, float* out, long long n,
+                         const Finish& finish) {
     const __m512 rounder = _mm512_set1_ps(Bits<float>::rounder);
     long long k = 0;
     for (; k + 16 <= n; k += 16) {

@@ -72,7 +72,8 @@ inline bool fuses_products() {
 // The entries of two rows in turn, first those of their first halves.
 template <int columns, class V> inline void interleave(const V& a, const V& b, V& first, V& last) {
     if constexpr (columns == 16) {
-        first = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        first = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,
+                                        23);
         last = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,
                                        15, 31);
     } else if constexpr (columns == 8) {
@@ -111,6 +112,7 @@ inline void turn(const T* from, Index stride, T* to, Index to_stride) {
         for (int r = 0; r < strip_rows; ++r) rows[r] = dealt[r];
     }
     constexpr int held = columns / strip_rows;
+    static_assert(held == 1 || held == 2);
     for (int r = 0; r < strip_rows; ++r) {
         T* column = to + held * r * to_stride;
         if constexpr (held == 1) {

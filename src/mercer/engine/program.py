@@ -195,7 +195,10 @@ def _sources(step: Instruction) -> tuple[int, ...]:
 
 
 def _fused(steps: list[Instruction]) -> list[Instruction]:
-    """Add a function of a slot where it is computed, if it serves for nothing but a sum."""
+    """Add a function of a slot where it is computed, if it serves for nothing but a sum.
+
+    A sum that is shifted stays a step: the four constants of an instruction hold no fifth.
+    """
     readers = Counter(s for step in steps for s in _sources(step))
     fused = {step.target: step for step in steps}
     for step in steps:

@@ -121,11 +121,10 @@ def run(
                 value = leaves[i.first]
             elif i.operation == "constant":
                 value = np.full(shape, i.b, dtype)
-            elif i.operation == "map":
+            elif i.operation in ("map", "map_add"):
                 value = FUNCTIONS[i.function](_affine(slots[i.first], i.a, i.b))
-            elif i.operation == "map_add":
-                value = FUNCTIONS[i.function](_affine(slots[i.first], i.a, i.b))
-                value = i.c * value + i.d * slots[i.second]
+                if i.operation == "map_add":
+                    value = i.c * value + i.d * slots[i.second]
             elif i.operation == "add":
                 value = i.a * slots[i.first] + i.c * slots[i.second] + i.b
             elif i.operation == "multiply":

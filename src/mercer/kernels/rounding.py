@@ -37,8 +37,8 @@ def entry_errors(program: Program, X: Any) -> Array:
     slots: dict[int, Bar] = {}
     with np.errstate(all="ignore"):
         for step in program.instructions:
-            value, error = _run(step, slots, bound, X, (n, n))
-            slots[step.target] = value, _known(error + STEP * np.abs(value))
+            value, error = _rounded(_run(step, slots, bound, X, (n, n)))
+            slots[step.target] = value, _known(error)
     return slots[program.instructions[-1].target][1]
 
 
@@ -61,8 +61,11 @@ def _run(
     if step.operation == "constant":
         return np.full(shape, step.b), np.zeros(shape)
     first = slots[step.first]
-    if step.operation == "map":
-        return _map(step.function, _affine(first, step.a, step.b))
+    if step.operation in ("map", "map_add"):
+        image = _map(step.function, _affine(first, step.a, step.b))
+        if step.operation == "map":
+            return image
+        return _sum(_affine(_rounded(image), step.c, 0.0), _affine(slots[step.second], step.d, 0.0))
     if step.operation == "scale_rows":
         left, right = bound.factors[step.second]
         value, error = _affine(first, step.a, step.b)
@@ -71,10 +74,6 @@ def _run(
             error = error + np.abs(value) * _doubt(np.diagonal(value), np.diagonal(error))
         return value * scale, error * np.abs(scale)
     second = slots[step.second]
-    if step.operation == "map_add":
-        value, error = _map(step.function, _affine(first, step.a, step.b))
-        term = value, error + STEP * np.abs(value)
-        return _sum(_affine(term, step.c, 0.0), _affine(second, step.d, 0.0))
     if step.operation == "add":
         return _sum(_affine(first, step.a, step.b), _affine(second, step.c, 0.0))
     (v, e), (w, f) = _affine(first, step.a, step.b), _affine(second, step.c, step.d)
@@ -104,6 +103,10 @@ def _sizes(leaf: Leaf, left: Any, right: Any) -> Any:
         if magnitudes is not None:
             return magnitudes(left)
     return abs(right)
+
+
+def _rounded(bar: Bar) -> Bar:
+    return bar[0], bar[1] + STEP * np.abs(bar[0])
 
 
 def _sum(first: Bar, second: Bar) -> Bar:
