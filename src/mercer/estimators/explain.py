@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.columns import n_rows
+from mercer.estimators.supports import SupportVectorMachine
 from mercer.gram import feature_weights
 from mercer.kernels import (
     Columns,
@@ -87,7 +89,8 @@ def explain(model: Any, target: int = 0) -> GramWeights:
         or as terms of a sum, whose other terms are left out. Of a search it is the model that was
         chosen.
     target : int
-        Which target, or which function of a classifier, if there are several.
+        Which target, or which function of a classifier, if there are several: those of pairs of
+        classes are in the order of scikit-learn, (0, 1), (0, 2), ..., and large for the first.
     """
     check_is_fitted(model)
     model = _chosen(model)
@@ -126,11 +129,9 @@ def _chosen(model: Any) -> Any:
 
 def _expansion(model: Any, target: int) -> tuple[Any, Array]:
     """Return the rows x_i and coefficients a_i of f(x) = sum_i a_i k(x_i, x) + b."""
-    if hasattr(model, "support_vectors_"):
-        rows, a = model.support_vectors_, np.asarray(model.dual_coef_).T
-    else:
-        rows, a = model.X_fit_, np.asarray(model.dual_coef_)
-    columns = a.reshape(len(a), -1)
+    rows = model.support_vectors_ if hasattr(model, "support_vectors_") else model.X_fit_
+    a = model._functions if isinstance(model, SupportVectorMachine) else model.dual_coef_
+    columns = np.asarray(a).reshape(n_rows(rows), -1)
     if not 0 <= target < columns.shape[1]:
         raise ValueError(f"target must be one of 0 to {columns.shape[1] - 1}, got {target!r}")
     return rows, columns[:, target]

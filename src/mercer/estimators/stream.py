@@ -81,7 +81,7 @@ def learn_targets(
 
 def _learn_tube(estimator: Any, X: Any, problem: MarginProblem, numbers: NDArray[np.intp]) -> None:
     """Follow the offset of a batch, and add its rows as far as they are outside of the tube."""
-    f = estimator._values(X)
+    f = estimator._values(X)[:, 0]
     if estimator.fit_intercept:
         pull = problem.offset(f) - estimator.intercept_
         estimator.intercept_ = estimator.intercept_ + pull / np.sqrt(numbers[0] / BATCH + 1.0)
@@ -96,7 +96,7 @@ def _learn_tube(estimator: Any, X: Any, problem: MarginProblem, numbers: NDArray
 
 def _keep(estimator: Any, rows: Any, index: NDArray[np.intp]) -> None:
     estimator.support_, estimator.n_support_ = index, np.array([len(index)], np.int32)
-    estimator._supports_ = Supports(estimator.kernel_, rows, index)
+    estimator._keep_supports(Supports(estimator.kernel_, rows, index))
 
 
 def _known_kernel(estimator: Any, X: Any) -> tuple[bool, Kernel]:
@@ -118,7 +118,7 @@ def _begin(estimator: Any, kernel: Any, X: Any, classes: NDArray[Any]) -> None:
     estimator.support_ = np.empty(0, np.intp)
     estimator.n_support_ = np.zeros(k, np.int32)
     estimator.n_iter_ = np.ones(problems, np.intp)
-    estimator._supports_ = Supports(kernel, take_rows(X, slice(0, 0)), estimator.support_)
+    estimator._keep_supports(Supports(kernel, take_rows(X, slice(0, 0)), estimator.support_))
     estimator._seen_, estimator._totals_ = 0, np.zeros(k)
 
 
@@ -158,5 +158,5 @@ def _learn(estimator: Any, X: Any, codes: NDArray[np.intp], costs: Array) -> Non
     estimator.support_ = index
     estimator.dual_coef_ = np.hstack([estimator.dual_coef_, columns[:, kept]])[:, order]
     estimator.n_support_ = np.bincount(everything, minlength=k).astype(np.int32)
-    estimator._supports_ = Supports(estimator.kernel_, take_rows(rows, order), index)
+    estimator._keep_supports(Supports(estimator.kernel_, take_rows(rows, order), index))
     estimator._seen_ = seen + len(codes)

@@ -33,9 +33,11 @@ from mercer.gram import (
     Gram,
     cross_gram,
     dense_rows,
+    feature_product,
     gram_of,
     is_precomputed,
     part_of,
+    paying_weights,
     repair_of,
     unheld_gram_of,
     with_copy,
@@ -165,7 +167,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     memory: Any
     warm_start: bool
     kernel_: Kernel
+    dual_coef_: Array
     support_: Rows
+    theta_: Array | None
+    theta_columns_: NDArray[np.int64] | None
     _supports_: Supports
 
     @property
@@ -193,7 +198,25 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     def _keep_rows(self, X: Any, support: Rows) -> None:
         """Store the rows of `X` that are support vectors."""
         self.support_ = support
-        self._supports_ = Supports.of(self.kernel_, X, support)
+        self._keep_supports(Supports.of(self.kernel_, X, support))
+
+    def _keep_supports(self, supports: Supports) -> None:
+        """Store support vectors, and the weights of their k-grams where these are counted."""
+        self._supports_, weights = supports, None
+        if n_rows(supports.rows):
+            weights = paying_weights(self.kernel_, supports.rows, self._functions, self.memory)
+        self.theta_columns_, self.theta_ = weights or (None, None)
+
+    @property
+    def _functions(self) -> Array:
+        """The coefficients of every f, of shape (n_SV, problems)."""
+        return self.dual_coef_.T
+
+    def _values(self, X: Any) -> Array:
+        """Return every f at checked rows, of shape (n, problems)."""
+        if self.theta_ is not None:
+            return feature_product(self.kernel_, X, self.theta_, self.theta_columns_)
+        return self._supports_.expand(X, self._functions)
 
     def _keep_start(
         self, C: float, tasks: Sequence[Task], used: Rows, solutions: Sequence[Solution]

@@ -34,7 +34,14 @@ from mercer.estimators.supports import (
     solver_of,
     warm_starts,
 )
-from mercer.estimators.votes import clear_winners, pair_scores, pairs_of, slot, tally
+from mercer.estimators.votes import (
+    clear_winners,
+    pair_coefficients,
+    pair_scores,
+    pairs_of,
+    slot,
+    tally,
+)
 from mercer.gram import is_precomputed
 from mercer.solvers import MarginProblem
 
@@ -97,6 +104,9 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         ``multiclass="ovr"`` one for each of n_classes problems.
     intercept_ : array of shape (problems,)
         b.
+    theta_, theta_columns_ : arrays of shape (p, problems) and (p,), or None
+        The coefficients of k-grams, f(x) = theta'phi(x), and which these are, if the kernel counts
+        them: a new row then takes the time that reading it takes.
     certificate_ : Certificate
         The duality gap in float64 of the worst problem.
     n_iter_ : array of shape (problems,)
@@ -317,6 +327,9 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
 
     def _score_blocks(self, supports: Supports, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield f + b of every problem for some checked rows at a time."""
+        if self.theta_ is not None:
+            yield slice(None), self._values(X) + self.intercept_
+            return
         if not self._is_by_pairs:
             yield slice(None), supports.expand(X, self.dual_coef_.T) + self.intercept_
             return
@@ -324,6 +337,12 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         parts = [slice(int(e - m), int(e)) for e, m in zip(ends, self.n_support_, strict=True)]
         for rows, by_class in supports.expand_parts(X, self.dual_coef_.T, parts):
             yield rows, pair_scores(by_class, self.intercept_)
+
+    @property
+    def _functions(self) -> Array:
+        if not self._is_by_pairs:
+            return self.dual_coef_.T
+        return pair_coefficients(self.dual_coef_, self.n_support_)
 
     @property
     def _is_by_pairs(self) -> bool:

@@ -84,6 +84,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         a.
     intercept_ : array of shape (1,)
         b.
+    theta_, theta_columns_ : arrays of shape (p, 1) and (p,), or None
+        The coefficients of k-grams, f(x) = theta'phi(x), and which these are, if the kernel counts
+        them: a new row then takes the time that reading it takes.
     certificate_ : Certificate
         The duality gap in float64.
     n_iter_ : int
@@ -185,11 +188,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
     def predict(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`."""
         check_is_fitted(self)
-        return self._values(checked_rows(self, self.kernel_, X)) + self.intercept_
+        return self._values(checked_rows(self, self.kernel_, X))[:, 0] + self.intercept_
 
     def _checked_settings(self) -> tuple[float, float]:
         return checked_positive("C", self.C), checked_not_negative("epsilon", self.epsilon)
-
-    def _values(self, X: Any) -> Array:
-        """Return f at checked rows."""
-        return self._supports_.expand(X, self.dual_coef_.T)[:, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,26 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
 def slot(own: int, other: int) -> int:
     """Return the row of `dual_coef_` that a vector of one class has against another one."""
     return other - 1 if other > own else other
+
+
+def pair_coefficients(dual_coef: Array, n_support: NDArray[Any]) -> Array:
+    """Return the coefficients of every pair's f, of shape (m, pairs), with zeros for the others.
+
+    Parameters
+    ----------
+    dual_coef : array of shape (n_classes - 1, m)
+        Those of every vector against the other classes, in their order.
+    n_support : array of shape (n_classes,)
+        How many vectors are of each class; those of the first come first.
+    """
+    n_classes = len(n_support)
+    codes = np.repeat(np.arange(n_classes), n_support)
+    coefficients = np.zeros((len(codes), len(pairs_of(n_classes))))
+    for k, (i, j) in enumerate(pairs_of(n_classes)):
+        for own, other in ((i, j), (j, i)):
+            mine = codes == own
+            coefficients[mine, k] = dual_coef[slot(own, other), mine]
+    return coefficients
 
 
 def pair_scores(by_class: list[Array], intercept: Array) -> Array:
