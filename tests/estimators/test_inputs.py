@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.estimators import KernelRidge
+from mercer.estimators import KernelRidge, KernelSVC, KernelSVR
 from mercer.kernels import FromFunction, Gaussian, Linear, Periodic
 
 TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -69,11 +69,27 @@ def test_targets_and_weights_may_be_series(X, y, expected):
         assert_allclose(model.predict(X), expected, rtol=1e-12)
 
 
-def test_columns_of_a_matrix_in_another_order_are_refused(X, y):
+def test_columns_of_numbers_in_another_order_give_the_right_answer(X, y):
     data = pd.DataFrame(columns_of(X))
-    model = KernelRidge(Gaussian()).fit(data, y)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(data[["b", "a", "c"]])
+    model = KernelRidge(Gaussian((1.0, 2.0, 3.0))).fit(data, y)
+    assert_allclose(model.predict(data[["b", "a", "c"]]), model.predict(data), rtol=1e-12)
+
+
+def test_masked_entries_are_refused_wherever_they_are(X, y):
+    hidden = np.zeros(X.shape, bool)
+    hidden[3, 1] = True
+    some = np.ma.masked_array(y, hidden[:, 1])
+    for estimator, targets in ((KernelRidge(), y), (KernelSVC(), y > 0.0), (KernelSVR(), y)):
+        with pytest.raises(ValueError, match="X is a masked array with 1 masked entries"):
+            estimator.fit(np.ma.masked_array(X, hidden), targets)
+        with pytest.raises(ValueError, match="y is a masked array with 1 masked entries"):
+            estimator.fit(X, np.ma.masked_array(targets, hidden[:, 1]))
+        with pytest.raises(ValueError, match="sample_weight is a masked array"):
+            estimator.fit(X, targets, sample_weight=abs(some))
+        whole = np.ma.masked_array(X, np.zeros(X.shape, bool))
+        assert_allclose(
+            estimator.fit(whole, targets).predict(whole), estimator.fit(X, targets).predict(X)
+        )
 
 
 def test_a_column_that_is_not_there_is_named(X, y):
@@ -216,8 +232,11 @@ def test_weights_that_mean_nothing_are_refused(X, y, weights, said):
         (lambda X, y: (X[:0], y[:0]), "0 sample"),
         (lambda X, y: (X[:, :0], y), "0 feature"),
         (lambda X, y: (X * 1j, y), "Complex data not supported"),
-        (lambda X, y: (np.where(X[3, 1] == X, np.nan, X), y), "Input X contains NaN"),
-        (lambda X, y: (np.where(X[3, 1] == X, np.inf, X), y), "Input X contains infinity"),
+        (lambda X, y: (np.where(X[3, 1] == X, np.nan, X), y), "X contains NaN at row 3, column 1"),
+        (
+            lambda X, y: (np.where(X[3, 1] == X, np.inf, X), y),
+            "X contains infinity at row 3, column 1",
+        ),
         (lambda X, y: (X, np.where(y == y[2], np.nan, y)), "Input y contains NaN"),
         (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
         (lambda X, y: (X.astype(str), ["a"] * len(y)), "could not convert string to float"),

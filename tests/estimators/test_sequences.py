@@ -16,10 +16,12 @@ from mercer import (
     GappedKmer,
     KernelLogisticRegression,
     KernelPCA,
+    KernelPerceptron,
     KernelRidge,
     KernelRidgeClassifier,
     KernelRidgeCV,
     KernelSVC,
+    KernelSVR,
     Spectrum,
     explain,
 )
@@ -88,6 +90,33 @@ def test_a_model_of_k_grams_predicts_without_its_rows(data):
     assert_allclose(model.predict(X), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_machine_of_k_grams_predicts_by_their_weights(multiclass, n_classes, data):
+    X, _ = data
+    y = [x.count("A") % n_classes for x in X]
+    model = KernelSVC("spectrum(k=2)", multiclass=multiclass, decision_function_shape=multiclass)
+    by_weights = model.fit(X, y).decision_function(X)
+    assert model.theta_.shape == (16, max(1, 3 * n_classes - 6))
+    model.theta_ = None
+    assert_allclose(by_weights, model.decision_function(X), atol=1e-10)
+
+
+def test_a_regression_of_k_grams_predicts_by_their_weights(data):
+    X, y = data
+    model = KernelSVR("spectrum(k=2)").fit(X, y)
+    expected = model.kernel_(X, model.support_vectors_) @ model.dual_coef_[0] + model.intercept_
+    assert model.theta_.shape == (16, 1)
+    assert_allclose(model.predict(X), expected, atol=1e-10)
+
+
+def test_weights_of_k_grams_follow_a_stream(data):
+    X, y = data
+    model = KernelSVR("spectrum(k=2)").partial_fit(X[:70], y[:70]).partial_fit(X[70:], y[70:])
+    expected = model.kernel_(X, model.support_vectors_) @ model.dual_coef_[0] + model.intercept_
+    assert_allclose(model.predict(X), expected, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     "form",
     [
@@ -107,6 +136,31 @@ def test_every_form_of_rows_gives_the_same_model(kernel, form, data):
     weights = np.arange(len(X)) % 3
     expected = KernelRidge(kernel).fit(X, y, weights).predict(X[:9])
     assert_allclose(KernelRidge(kernel).fit(form(X), y, weights).predict(form(X[:9])), expected)
+
+
+@pytest.mark.parametrize("estimator", [KernelRidge(), KernelSVC(), KernelPerceptron(), KernelPCA()])
+def test_lists_of_tokens_may_have_any_length(estimator):
+    X = [["a", "b"], ["c"], ["b", "c", "c"], ["a"]]
+    estimator.set_params(kernel="spectrum(k=1)").fit(X, [0, 1, 1, 0])
+    transform = getattr(estimator, "predict", None) or estimator.transform
+    assert_allclose(transform(X[1:2]), transform(X)[1:2], atol=1e-12)
+    assert not hasattr(estimator, "n_features_in_")
+
+
+def test_lists_of_tokens_are_cross_validated():
+    X = [["a"] * (1 + i % 3) + ["b"] * (i % 2) for i in range(30)]
+    y = [i % 2 for i in range(30)]
+    assert cross_val_score(KernelSVC("spectrum(k=1)", C=100.0), X, y).min() == 1.0
+
+
+def test_a_model_of_a_column_asks_for_a_table(data):
+    X, y = data
+    model = KernelRidge("spectrum(k=2)").fit(pd.DataFrame({"s": X}), y)
+    with pytest.raises(ValueError, match=r"columns by name, such as 's', and X has no names"):
+        model.predict(X)
+    assert_allclose(
+        model.fit(X, y).predict(X[:2]), KernelRidge("spectrum(k=2)").fit(X, y).predict(X[:2])
+    )
 
 
 def test_tokens_of_equal_length_are_no_matrix():
@@ -264,6 +318,29 @@ def test_weights_of_k_grams_add_up_to_the_prediction(kernel, data):
 
     values = [sum(w * found(gram, x) for gram, w in weights.items()) for x in X[:10]]
     assert_allclose(np.array(values) + model.intercept_, model.predict(X[:10]), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelSVC("spectrum(k=2)", decision_function_shape="ovo"),
+        KernelSVC("spectrum(k=2)", multiclass="ovr"),
+        KernelPerceptron("spectrum(k=2)"),
+        KernelLogisticRegression("spectrum(k=2)"),
+    ],
+    ids=["pairs", "rest", "perceptron", "logistic"],
+)
+def test_every_function_of_several_classes_is_explained(model, data):
+    X, _ = data
+    model.fit(X, [x.count("A") % 3 for x in X])
+    values = model.decision_function(X[:10])
+    offsets = getattr(model, "intercept_", np.zeros(3))
+    for j in range(3):
+        weights = dict(explain(model, j))
+        found = [sum(weights.get(x[i : i + 2], 0.0) for i in range(len(x) - 1)) for x in X[:10]]
+        assert_allclose(np.array(found) + offsets[j], values[:, j], atol=1e-8)
+    with pytest.raises(ValueError, match="target must be one of 0 to 2, got 3"):
+        explain(model, 3)
 
 
 def test_normalised_weights_are_those_of_counts_over_the_length(data):

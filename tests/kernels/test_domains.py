@@ -1,8 +1,11 @@
 """Rows, functions and parameters outside the domain of a kernel are refused in one line."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 
 from mercer.kernels import (
     AdditiveChi2,
@@ -23,6 +26,7 @@ from mercer.kernels import (
     RationalQuadratic,
     Sigmoid,
     Sobolev,
+    Standardize,
 )
 from refusals import refuses
 
@@ -128,3 +132,24 @@ def test_length_scales_are_positive(kind, value):
 )
 def test_parameters_outside_their_domain_are_refused_by_name(make, message):
     refuses(message, make)
+
+
+def test_two_tables_are_compared_by_the_names_of_their_columns(rng):
+    X = pd.DataFrame(rng.normal(size=(5, 3)), columns=["a", "b", "c"])
+    moved = pl.DataFrame({name: X[name].to_numpy() for name in ("c", "a", "b")})
+    for k in (
+        Gaussian((1.0, 2.0, 3.0)),
+        Linear().on(0) + Gaussian(),
+        Linear().after(Standardize()),
+    ):
+        k = k.resolved(X)
+        assert_allclose(k(X, moved), k(X), rtol=1e-12)
+
+
+def test_tables_of_different_columns_are_refused_unless_the_kernel_names_its_own(rng):
+    X = pd.DataFrame(rng.normal(size=(5, 3)), columns=["a", "b", "c"])
+    with pytest.raises(ValueError, match="the column 'b' is in X alone; give both tables the same"):
+        Gaussian()(X, X[["a", "c"]])
+    with pytest.raises(ValueError, match="the column 'b' is in Z alone"):
+        Gaussian()(X[["a", "c"]], X)
+    assert_allclose(Gaussian().on("a", "c")(X, X[["c", "a"]]), Gaussian().on("a", "c")(X))

@@ -28,12 +28,13 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
     matrix = _csr(X, name) if sp.issparse(X) else _dense(X, name)
     if matrix.shape[1] == 0:
         raise ValueError(f"{name} has 0 columns (shape {matrix.shape}); at least one is needed")
-    _check_finite(matrix, name, titles)
+    check_finite(matrix, name, titles)
     return matrix
 
 
 def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
     """Return `v` as a finite vector of `n` floats."""
+    refuse_masked(v, name)
     vector = np.asarray(v)
     if vector.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {vector.dtype}")
@@ -75,12 +76,8 @@ def check_not_negative(A: Matrix, need: str) -> None:
 
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
+    refuse_masked(X, name)
     if isinstance(X, np.ma.MaskedArray):
-        if np.ma.is_masked(X):
-            raise ValueError(
-                f"{name} is a masked array with {np.ma.count_masked(X)} masked entries; "
-                "fill or drop them first"
-            )
         X = X.data
     try:
         array = np.asarray(X)
@@ -135,7 +132,17 @@ def _csr(X: Any, name: str) -> sp.csr_array:
     return matrix
 
 
-def _check_finite(matrix: Matrix, name: str, titles: Sequence[Any]) -> None:
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse an array of which some entries are masked: they are not to be learnt from."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.count_masked(values)} masked entries; "
+            "fill or drop them first"
+        )
+
+
+def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
+    """Refuse a matrix with an entry that is no finite number, which is named by its place."""
     values = matrix.data if sp.issparse(matrix) else matrix
     # One pass without a temporary: a sum is finite unless an entry is not, or it overflows.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.columns import is_table
+from mercer.data.columns import column_names, is_table, select_columns
 from mercer.engine.counts import as_counts, brought_together
 from mercer.engine.program import Input, Program
 from mercer.engine.rows import Comparison, Rows, comparable_leaf, leaf_matrices
@@ -99,6 +99,8 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     Either may be `Rows`, whose views are then worked out once for many programs or products.
     """
     left = X if isinstance(X, Rows) else Rows(X, "X")
+    if is_table(Z) and is_table(left.X):
+        Z = _in_order(program, left.X, Z)
     right = left if Z is None else Z if isinstance(Z, Rows) else Rows(Z, "Z")
     kept = left if isinstance(X, Rows) else right if isinstance(Z, Rows) else None
     operands = tuple(
@@ -113,6 +115,23 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     single = all(_dtype_of(side) == np.float32 for side in sides)
     dtype = np.dtype(np.float32 if single else np.float64)
     return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
+
+
+def _in_order(program: Program, X: Any, Z: Any) -> Any:
+    """Return the table `Z` with its columns in the order of `X`, if they are the same."""
+    names, others = column_names(X), column_names(Z)
+    if names == others:
+        return Z
+    if set(names) == set(others):
+        return select_columns(Z, names)
+    if any(isinstance(source, Leaf) and not source.left for source in program.inputs):
+        alone = [n for n in names if n not in others] or [n for n in others if n not in names]
+        side = "X" if alone[0] in names else "Z"
+        raise ValueError(
+            f"the column {alone[0]!r} is in {side} alone; give both tables the same columns, or "
+            "name those to compare with .on(...)"
+        )
+    return Z
 
 
 def _fits_any(o: Operand) -> bool:

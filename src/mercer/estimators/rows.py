@@ -14,7 +14,7 @@ from sklearn.utils import assert_all_finite, check_array, check_random_state, co
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mercer.data.checks import as_vector
+from mercer.data.checks import as_vector, check_finite, refuse_masked
 from mercer.data.columns import column_names, is_table, n_rows, select_columns, take_rows
 from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.data.sequences import as_sequences, sequence_rows
@@ -22,6 +22,7 @@ from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.columns import (
     assigned,
+    columns_of,
     named_columns,
     reads_a_matrix,
     reads_everything,
@@ -65,10 +66,10 @@ def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """
     X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
-        return validate_data(estimator, _kept(kernel, X), reset=False, skip_check_array=True)
+        return _noted(estimator, kernel, X, reset=False)
     if _is_flawless(estimator, X):
         return X
-    return validate_data(estimator, X, reset=False, **_matrix(kernel))
+    return _as_matrix(estimator, kernel, X, reset=False)
 
 
 def _is_flawless(estimator: BaseEstimator, X: Any) -> bool:
@@ -86,15 +87,17 @@ def checked_training(
 ) -> tuple[Any, NDArray[np.float64]]:
     """Return training rows and targets, and note the columns on the estimator."""
     X = _narrowed(kernel, X)
+    refuse_masked(y, "y")
     if not _is_kept(kernel, X):
-        X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=True, **_matrix(kernel))
+        X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
         return X, y.astype(np.float64, copy=False)
-    X, y = validate_data(estimator, _kept(kernel, X), y, skip_check_array=True)
+    X = _noted(estimator, kernel, X, y=y)
     return X, checked_targets(estimator, X, y)
 
 
 def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
     """Return the targets of checked rows as finite numbers."""
+    refuse_masked(y, "y")
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     if n_rows(X) != len(y):
         raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
@@ -104,9 +107,7 @@ def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.floa
 def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """Return training rows without targets, and note the columns on the estimator."""
     X = _narrowed(kernel, X)
-    if _is_kept(kernel, X):
-        return validate_data(estimator, _kept(kernel, X), skip_check_array=True)
-    return validate_data(estimator, X, **_matrix(kernel))
+    return _noted(estimator, kernel, X) if _is_kept(kernel, X) else _as_matrix(estimator, kernel, X)
 
 
 def checked_classification(
@@ -143,6 +144,7 @@ def support_columns(kernel: Kernel, X: Any, support: NDArray[np.intp]) -> Any:
 
 def _labels(estimator: BaseEstimator, X: Any, y: Any) -> Array:
     """Return the labels of checked rows as a vector."""
+    refuse_masked(y, "y")
     is_vector = type(y) is np.ndarray and y.ndim == 1
     labels = y if is_vector else column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
@@ -225,11 +227,31 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
     return X if used.all() else training_subset(kernel, X, np.flatnonzero(used))
 
 
-def _matrix(kernel: Kernel) -> dict[str, Any]:
-    """Return how scikit-learn is to check a matrix for this kernel."""
+def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
+    """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
+    refuse_masked(X, "X")
+    titles = column_names(X) if is_table(X) else ()
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     dtype = [np.float64, np.float32] if is_precomputed(kernel) else np.float64
-    return {"accept_sparse": "csr", "dtype": dtype}
+    # What is not finite is refused below, by its row and the name of its column.
+    found = validate_data(
+        estimator, X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False, **checks
+    )
+    check_finite(found[0] if "y" in checks else found, "X", titles)
+    return found
+
+
+def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True, **y: Any) -> Any:
+    """Return rows that the kernel takes apart, their columns noted on the estimator or compared."""
+    rows = _kept(kernel, X)
+    seen = rows
+    if _holds_sequences(kernel, X):
+        # They have no columns: scikit-learn would count the tokens of the first.
+        seen = np.empty(len(rows), object)
+        if reset:
+            vars(estimator).pop("n_features_in_", None)
+    validate_data(estimator, seen, reset=reset, skip_check_array=True, **y)
+    return rows
 
 
 def _narrowed(kernel: Kernel, X: Any) -> Any:
@@ -249,15 +271,18 @@ def _narrowed(kernel: Kernel, X: Any) -> Any:
 def _as_seen(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """Return a table with the columns that the estimator was fitted to."""
     seen = getattr(estimator, "feature_names_in_", None)
-    if seen is None or not is_table(X) or reads_everything(kernel):
+    if seen is None:
         return X
-    _refuse_mapping(X)
-    if not reads_a_matrix(kernel):
+    if is_table(X):
+        _refuse_mapping(X)
         return select_columns(X, seen.tolist())
-    # A matrix has its columns in one order; scikit-learn refuses another one.
-    names = column_names(X)
-    known = set(seen.tolist())
-    return select_columns(X, [n for n in names if n in known]) if known <= set(names) else X
+    wanted = sorted(named_columns(kernel))
+    if wanted:
+        raise ValueError(
+            f"the kernel reads columns by name, such as {wanted[0]!r}, and X has no names "
+            f"({type(X).__name__}); pass a table with the columns of the training table"
+        )
+    return X
 
 
 def _refuse_mapping(X: Any) -> None:
@@ -276,6 +301,10 @@ def _kept(kernel: Kernel, X: Any) -> Any:
     """Return rows that the kernel takes apart: sequences as a list, each checked to be one."""
     if n_rows(X) == 0:
         raise ValueError("X has 0 rows; at least one is needed")
+    if is_table(X):
+        for name in sorted(columns_of(kernel, "sequences")):
+            # Refuses a row that is none, by its number among all rows and not in a sample of them.
+            as_sequences(select_columns(X, [name]))
     if not _holds_sequences(kernel, X):
         return X
     rows = sequence_rows(X)

@@ -47,6 +47,15 @@ def named_columns(kernel: Kernel) -> set[str]:
     return {name for part in kernel.parts for name in named_columns(part)}
 
 
+def columns_of(kernel: Kernel, domain: str) -> set[str]:
+    """Return the columns that a kernel names for parts of this domain."""
+    if isinstance(kernel, Columns):
+        return named_columns(kernel) if kernel.kernel.domain == domain else set()
+    if isinstance(kernel, After):
+        return set()
+    return {name for part in kernel.parts for name in columns_of(part, domain)}
+
+
 def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
     """Return a kernel with every part that names no columns put on all columns of its domain.
 
