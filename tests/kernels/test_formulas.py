@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from catalogue import ARD, COMPOSITE, SIMPLE, needs_non_negative
@@ -30,6 +30,12 @@ def test_kernel_is_its_formula(kernel, points):
     sign = needs_non_negative(kernel)
     X, Z = points(5, 3, sign), points(4, 3, sign)
     assert oracle.error(kernel(X, Z), kernel, X, Z) < 1e-13
+
+
+@pytest.mark.parametrize("kernel", [*SIMPLE, *ARD, *COMPOSITE], ids=str)
+def test_a_gram_matrix_is_symmetric_to_the_last_bit(kernel, points):
+    K = kernel(points(40, 3, needs_non_negative(kernel)))
+    assert_array_equal(K, K.T)
 
 
 @pytest.mark.parametrize("kernel", [*SIMPLE, *ARD, *COMPOSITE], ids=str)

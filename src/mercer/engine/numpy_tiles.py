@@ -26,6 +26,11 @@ def fill(bound: Bound, out: Array) -> None:
     """Write the Gram block of a bound program into `out`, some rows at a time."""
     for rows in row_blocks(bound.shape, ENTRIES_AT_A_TIME):
         out[rows] = _block(bound, rows)
+        if bound.symmetric:
+            # To the last bit, which depends on the side: the upper half counts.
+            out[rows, : rows.start] = out[: rows.start, rows].T
+            lower = np.tril_indices(rows.stop - rows.start, -1)
+            out[rows, rows][lower] = out[rows, rows].T[lower]
 
 
 def multiply(bound: Bound, V: Array, out: Array) -> None:
