@@ -26,6 +26,7 @@ from mercer import (
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import cross_gram
 from mercer.kernels.sequence import Grams
+from refusals import refuses
 
 
 @pytest.fixture
@@ -173,6 +174,17 @@ def test_rows_that_are_no_text_are_refused_with_their_number(bad, data):
     model = KernelRidge("spectrum").fit(X, y)
     with pytest.raises(ValueError, match="at row 1; text, bytes or a list of tokens is needed"):
         model.predict(["a", bad])
+
+
+@pytest.mark.parametrize("kernel", ["edit_distance", "subsequence", "words"])
+def test_a_row_that_is_no_text_is_named_with_its_column(kernel):
+    table = pd.DataFrame({"n": [1.0, 2.0, 3.0], "s": ["a", None, "b"]}, dtype=object)
+    whole = table.assign(s=["a", "c", "b"])
+    for model in (KernelRidge(f"{kernel}.on(s)"), KernelPCA(f"{kernel}.on(s)")):
+        refuses("column 's' holds None at row 1", model.fit, table, [1.0, 2.0, 3.0])
+        fitted = model.fit(whole, [1.0, 2.0, 3.0])
+        ask = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+        refuses("column 's' holds None at row 1", ask, table)
 
 
 def test_text_is_refused_by_a_kernel_of_numbers(data):

@@ -98,8 +98,9 @@ class CheckedRows:
     """The map of rows to a list of sequences, each checked to be one."""
 
     def __call__(self, X: Any) -> list[Any]:
+        # Checked as it came, since only a table names the column in which a row is wrong.
+        as_sequences(X)
         rows = sequence_rows(X)
-        as_sequences(rows)
         return [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
 
     def as_latex(self, x: str) -> str:
