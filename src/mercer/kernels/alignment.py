@@ -137,7 +137,7 @@ class EditDistance(Kernel):
     """Exponential of the edit distance: exp(-levenshtein(x, z) / scale).
 
     The edit distance is not negative definite, so that this is not positive semi-definite for
-    every scale: ``check`` looks for a witness, and estimators take ``repair=``.
+    every scale: ``check`` looks for a witness, and `KernelRidge` and others take ``repair=``.
 
     Parameters
     ----------
