@@ -56,6 +56,26 @@ class Comparable(Protocol):
         """Whether the features of a new row take less time than to compare it with these."""
 
 
+@runtime_checkable
+class Bounded(Protocol):
+    """A map g of which g(x)'g(z) is part of a kernel only among rows that it accepts together."""
+
+    def check_together(self, X: Any) -> None:
+        """Refuse rows `X` whose Gram matrix need not be positive semi-definite."""
+
+
+def check_together(program: Program, X: Any) -> None:
+    """Refuse rows to be compared with each other that some map of a program does not accept.
+
+    Rows that are compared with others alone, such as those of a prediction, need no such check.
+    """
+    leaves = [source for source in program.inputs if isinstance(source, Leaf)]
+    for view in {view for leaf in leaves for view in (leaf.left, leaf.right)}:
+        for i, step in enumerate(view):
+            if isinstance(step, Transform) and isinstance(step.g, Bounded):
+                step.g.check_together(see(view[:i], X))
+
+
 def see(view: View, X: Any) -> Any:
     """Return the rows `X` seen through a view."""
     for step in view:

@@ -63,7 +63,7 @@ class Grams:
     gaps : int
         How many of them are not read; every choice of the others is a feature of its own.
     letters : int, optional
-        How many different symbols the rows may have.
+        How many different symbols rows may have that are compared with each other.
     """
 
     width: int
@@ -81,9 +81,7 @@ class Grams:
 
     def compared(self, X: Any) -> Sequences:
         """Return the rows as sequences."""
-        S = as_sequences(X)
-        self._check_letters(S)
-        return S
+        return as_sequences(X)
 
     def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
         """Return what compares windows pair by pair, or None if they are counted more quickly."""
@@ -149,10 +147,11 @@ class Grams:
         gaps = rf",\,{self.gaps}" if self.gaps else ""
         return rf"\phi_{{{self.width}{gaps}}}({x})"
 
-    def _check_letters(self, S: Sequences) -> None:
+    def check_together(self, X: Any) -> None:
+        """Refuse rows of more different symbols than there are letters."""
         if self.letters is None:
             return
-        found = len(np.unique(S.symbols))
+        found = len(np.unique(as_sequences(X).symbols))
         if found > self.letters:
             raise ValueError(
                 f"Mismatch(letters={self.letters}) was given rows of {found} different symbols; "
@@ -268,7 +267,10 @@ class Mismatch(Kernel):
     m : int
         The number of substitutions, less than k.
     letters : int
-        The size of the alphabet, 4 for DNA and 20 for proteins. Rows with more are refused.
+        The size of the alphabet, 4 for DNA and 20 for proteins. Rows with more are refused where
+        they are compared with each other, in ``k(X)`` or `fit`, since the matrix need not be
+        positive semi-definite. In ``k(X, Z)`` or `predict` a symbol that the other side does not
+        have is one more that differs from all of its symbols.
     """
 
     domain: ClassVar[str] = "sequences"
