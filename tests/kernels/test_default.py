@@ -174,6 +174,22 @@ def test_an_array_is_read_as_a_whole_or_by_position(rng):
     assert default_kernel(random_words(rng, 10, 20)) == Spectrum(3).normalized()
 
 
+@pytest.mark.parametrize(
+    "names",
+    [pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x")]), [5, 7, 0]],
+    ids=["levels", "numbers"],
+)
+def test_columns_that_are_not_called_by_text_are_read_by_position(names, rng):
+    columns = {"a": rng.normal(size=N), "b": ["x", "y"] * 30, "c": rng.normal(size=N)}
+    named = pd.DataFrame(columns)
+    other = named.set_axis(names, axis="columns")
+    k = default_kernel(other)
+    assert [term.columns for term in k.terms] == [(0, 2), (1,)]
+    assert_array_equal(k(other), default_kernel(named)(named))
+    models = [KernelRidge(default_kernel(rows)).fit(rows, columns["a"]) for rows in (named, other)]
+    assert_array_equal(models[1].predict(other), models[0].predict(named))
+
+
 def test_many_columns_share_one_length_scale(rng):
     k = default_kernel(rng.normal(size=(20, 60)))
     assert isinstance(k.kernel.length_scale, float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +55,8 @@ def default_kernel(X: Any) -> Kernel:
     Parameters
     ----------
     X : table, array or list
-        The rows. Of an array the columns are named by position; a list holds one column.
+        The rows. Of an array, and of a table that calls some column by anything but text, the
+        columns are named by position; a list holds one column.
 
     Notes
     -----
@@ -161,9 +163,12 @@ def _described(X: Any) -> list[tuple[Any, Kind, Any]]:
     kinds = column_kinds(X)
     # Missing numbers are NaN in one of these, and keep the others whole in the other.
     arrays, values = dict(column_values(X)), dict(titled_columns(X))
+    # Columns that are called by anything but text are meant by their positions.
+    is_named = all(isinstance(name, str) for name in kinds)
+    titles: Iterable[Any] = kinds if is_named else range(len(kinds))
     return [
-        (title, kind, (arrays if kind is Kind.NUMBERS else values)[title])
-        for title, kind in kinds.items()
+        (title, kind, (arrays if kind is Kind.NUMBERS else values)[name])
+        for title, (name, kind) in zip(titles, kinds.items(), strict=True)
     ]
 
 
