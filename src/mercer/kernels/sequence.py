@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
+from sys import maxunicode
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,9 @@ from mercer.kernels.kernel import Kernel
 
 # Ways to choose the positions of gaps up to which features are counted.
 MOST_MASKS = 1 << 16
+# Characters that stand for a gap, by preference, and the first of those thereafter.
+GAPS = "._*?"
+MORE_GAPS = 0x2500
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,8 @@ class Grams:
         """Return the features that occur in the rows `X`, in the order of their columns.
 
         A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
+        Where the rows hold a dot the gap is the first of "_", "*", "?" and of further characters
+        that they do not hold, and where they hold None it is Ellipsis.
         """
         S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
         if self.width > S.longest:
@@ -135,7 +141,8 @@ class Grams:
             (rows[row][place : place + self.width], masks[mask])
             for row, place, mask in zip(chosen, places, used, strict=True)
         )
-        return [_read(window, mask) for window, mask in windows]
+        gaps = _unused_character(rows), _unused_token(rows)
+        return [_read(window, mask, *gaps) for window, mask in windows]
 
     def masks(self) -> Iterator[tuple[int, ...]]:
         """Return the positions that are read, for every choice of the gaps."""
@@ -325,12 +332,27 @@ class Mismatch(Kernel):
         }
 
 
-def _read(window: Any, mask: tuple[int, ...]) -> Any:
-    if isinstance(window, bytes):
-        window = window.decode("latin-1")
-    if isinstance(window, str):
-        return "".join(c if i in mask else "." for i, c in enumerate(window))
-    return tuple(token if i in mask else None for i, token in enumerate(window))
+def _read(window: Any, mask: tuple[int, ...], character: str, token: Any) -> Any:
+    """Return what a mask reads of a window, with a character or a token for a gap."""
+    if isinstance(window, str | bytes):
+        return "".join(c if i in mask else character for i, c in enumerate(_text(window)))
+    return tuple(t if i in mask else token for i, t in enumerate(window))
+
+
+def _text(row: str | bytes) -> str:
+    return row.decode("latin-1") if isinstance(row, bytes) else row
+
+
+def _unused_character(rows: list[Any]) -> str:
+    """Return the first character for a gap that no text among the rows holds."""
+    used = set().union(*(_text(row) for row in rows if isinstance(row, str | bytes)))
+    return next(c for c in chain(GAPS, map(chr, range(MORE_GAPS, maxunicode))) if c not in used)
+
+
+def _unused_token(rows: list[Any]) -> Any:
+    """Return None for a gap, or Ellipsis, which is no token, if that is a token in the rows."""
+    others = (row for row in rows if not isinstance(row, str | bytes))
+    return ... if any(token is None for row in others for token in row) else None
 
 
 def _check_masks(name: str, grams: Grams) -> None:
