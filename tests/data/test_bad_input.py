@@ -144,7 +144,7 @@ def test_object_arrays_of_numbers_are_numbers():
     ("rows", "message"),
     [
         ([[1, None]], "X contains NaN at row 0, column 1"),
-        ([[1, "a"]], "X is an object array that holds strings; select its numeric columns"),
+        ([[1, "a"]], "X holds text, 'a', and this kernel is one of numbers"),
         ([[1, 2j]], "X is an object array that does not hold numbers only"),
         ([[1, {}]], "X is an object array that does not hold numbers only"),
     ],
@@ -228,3 +228,12 @@ def test_any_strides_and_nested_lists_are_read(form):
 def test_broadcast_rows_are_read():
     rows = np.broadcast_to(X[:1], (5, 3))
     assert (Gaussian()(rows) == 1.0).all()
+
+
+@pytest.mark.parametrize("kernel", [Linear().exp(), Linear() ** 200], ids=str)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_diagonal_that_overflows_is_not_normalised_to_no_number(kernel, form):
+    rows = form(np.array([[1.0], [40.0]]))
+    refuses("k(x, x) = inf at row 1 of X cannot be normalised", kernel.normalized(), rows)
+    message = "k(x, x) = inf at row 0 of Z cannot be normalised; scale the rows, or use a kernel"
+    refuses(message, kernel.normalized(), rows[:1], rows[1:])

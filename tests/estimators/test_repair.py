@@ -5,8 +5,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators import KernelRidge
+from mercer.estimators import (
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelRidge,
+    KernelSVC,
+    MercerMap,
+)
 from mercer.kernels import FromFunction, Gaussian, Precomputed, Sigmoid
+from mercer.selection import KernelLogisticRegressionCV, KernelRidgeCV
 
 REPAIRS = ["clip", "flip", "shift"]
 KERNEL = Sigmoid(1.0, -2.0)
@@ -89,10 +96,30 @@ def test_rows_of_no_weight_take_no_part_in_the_repair(X, y, how, rng):
 
 
 def test_without_repair_the_refusal_names_it(X, y):
-    with pytest.raises(IndefiniteKernelError, match=r"use another kernel or repair=") as refusal:
+    with pytest.raises(IndefiniteKernelError, match=r"use another kernel, or repair=") as refusal:
         KernelRidge(KERNEL, 1e-3).fit(X, y)
     c, points = refusal.value.witness.coefficients, refusal.value.witness.points
     assert c @ KERNEL(points) @ c < -refusal.value.witness.rounding_bound
+
+
+REFUSING = [
+    KernelLogisticRegression,
+    KernelLogisticRegressionCV,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeCV,
+    KernelSVC,
+    MercerMap,
+]
+
+
+@pytest.mark.parametrize("kind", REFUSING, ids=lambda kind: kind.__name__)
+def test_a_refusal_advises_what_can_be_had_whichever_estimator_it_is(kind, X):
+    with pytest.raises(IndefiniteKernelError) as refusal:
+        kind(KERNEL).fit(X, np.arange(50) % 2)
+    advice = "use another kernel, or repair= of an estimator that has it, such as KernelRidge"
+    assert advice in str(refusal.value)
+    assert "repair" in KernelRidge().get_params()
 
 
 def test_nothing_is_bounded_at_new_rows_of_a_repaired_kernel(X, y):

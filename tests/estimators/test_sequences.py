@@ -28,6 +28,7 @@ from mercer import (
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import cross_gram
 from mercer.kernels.sequence import Grams
+from refusals import refuses
 
 
 @pytest.fixture
@@ -229,6 +230,17 @@ def test_rows_that_are_no_text_are_refused_with_their_number(bad, data):
         model.predict(["a", bad])
 
 
+@pytest.mark.parametrize("kernel", ["edit_distance", "subsequence", "words"])
+def test_a_row_that_is_no_text_is_named_with_its_column(kernel):
+    table = pd.DataFrame({"n": [1.0, 2.0, 3.0], "s": ["a", None, "b"]}, dtype=object)
+    whole = table.assign(s=["a", "c", "b"])
+    for model in (KernelRidge(f"{kernel}.on(s)"), KernelPCA(f"{kernel}.on(s)")):
+        refuses("column 's' holds None at row 1", model.fit, table, [1.0, 2.0, 3.0])
+        fitted = model.fit(whole, [1.0, 2.0, 3.0])
+        ask = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+        refuses("column 's' holds None at row 1", ask, table)
+
+
 def test_text_is_refused_by_a_kernel_of_numbers(data):
     with pytest.raises(ValueError):
         KernelRidge("gaussian").fit(*data)
@@ -372,6 +384,41 @@ def test_the_strongest_k_grams_come_first(data):
 def test_k_grams_of_tokens_are_tuples():
     model = KernelRidge("spectrum(k=2)").fit([["the", "cat", "sat"], ["a", "cat"]], [0.0, 1.0])
     assert set(dict(explain(model))) == {("the", "cat"), ("cat", "sat"), ("a", "cat")}
+
+
+@pytest.mark.parametrize(
+    ("X", "mark"),
+    [
+        (["a.bc", "axbc", "ab.c", "..a"], "_"),
+        ([b"a.bc", b"axbc", b"ab_c", b".a"], "*"),
+        (["a.b_", "*?a.", "abbb"], "\u2500"),
+        (["abcd", "axbc"], "."),
+    ],
+    ids=["dots", "bytes", "all", "none"],
+)
+@pytest.mark.parametrize("kernel", ["gapped_kmer(g=3, m=1)", "gapped_kmer(g=3, m=1) + spectrum"])
+def test_a_gap_is_spelled_like_nothing_in_the_text(X, mark, kernel):
+    model = KernelRidge(kernel, alpha=0.1).fit(X, np.arange(len(X)) - 1.0)
+    texts = [x.decode() if isinstance(x, bytes) else x for x in X]
+    weights = dict(explain(model))
+    windows = {x[i : i + 3] for x in texts for i in range(len(x) - 2)}
+    spelled = {w[:i] + mark + w[i + 1 :] for w in windows for i in range(3)}
+    assert set(weights) == (spelled if "+" not in kernel else spelled | windows)
+
+    def value(x):
+        found = [x[i : i + 3] for i in range(len(x) - 2)]
+        with_gaps = [w[:i] + mark + w[i + 1 :] for w in found for i in range(3)]
+        return sum(weights.get(u, 0.0) for u in (found + with_gaps))
+
+    assert_allclose([value(x) for x in texts], model.predict(X) - model.intercept_, atol=1e-9)
+
+
+def test_a_gap_between_tokens_is_none_unless_that_is_a_token():
+    for token, gap in ((7, None), (None, ...)):
+        X = [["a", token, "b"], ["a", "c", "b"]]
+        model = KernelRidge("gapped_kmer(g=3, m=1)").fit(X, [1.0, -1.0])
+        grams = {("a", token, gap), ("a", "c", gap), ("a", gap, "b"), (gap, token, "b")}
+        assert set(explain(model).grams) == grams | {(gap, "c", "b")}
 
 
 def test_k_grams_in_a_column_are_explained(data):

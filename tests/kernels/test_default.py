@@ -1,46 +1,19 @@
 """default_kernel: the kernel that a table suggests."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer.estimators import KernelRidge
-from mercer.kernels import Gaussian, Kernel, Match, Standardize, default_kernel, vocabulary
+from mercer.kernels import Gaussian, Match, Spectrum, Standardize, Words, default_kernel
 
 TABLES = {"mapping": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 N = 60
-
-
-@dataclass(frozen=True)
-class Letters(Kernel):
-    """A kernel of text that stands in for those of sequences: letters in common."""
-
-    domain: ClassVar[str] = "sequences"
-
-    k: int = 1
-
-    def lower(self, t):
-        return t.opaque(_shared)
-
-
-def _shared(X, Z):
-    sides = [[set(v) for v in np.asarray(S).ravel()] for S in (X, Z)]
-    return np.array([[float(len(a & b)) for b in sides[1]] for a in sides[0]])
-
-
-@pytest.fixture(autouse=True)
-def _stand_ins(monkeypatch):
-    for name in ("spectrum", "words"):
-        kind = dataclass(frozen=True)(type(name.title(), (Letters,), {"__module__": __name__}))
-        monkeypatch.setitem(vocabulary.KERNELS, name, kind)
 
 
 def random_words(rng, least, most):
@@ -66,8 +39,8 @@ def test_each_kind_of_column_has_a_term(table, rng):
     assert len(numbers.kernel.kernel.length_scale) == 2
     assert numbers.kernel.g == Standardize()
     assert categories == Match().on("site", "smoker")
-    assert str(smiles) == "spectrum(k=3).normalized().on(smiles)"
-    assert str(note).startswith("words(") and str(note).endswith(".on(note)")
+    assert smiles == Spectrum(3).normalized().on("smiles")
+    assert note == Words().on("note")
 
 
 @EACH_TABLE
@@ -155,6 +128,34 @@ def test_categories_are_matched(column):
     assert k == Match("own-category" if gaps else "refuse").on("c")
 
 
+@EACH_TABLE
+def test_short_text_is_a_category_also_if_it_never_comes_back(table):
+    states = [a + b for a in "ABCDEFGHIJ" for b in "KLMNO"]
+    rows = table({"state": states})
+    k = default_kernel(rows)
+    assert k == Match().on("state")
+    assert_array_equal(k(rows), np.eye(len(states)))
+    with pytest.raises(ValueError, match="'code' numbers the rows"):
+        default_kernel(table({"code": [f"A{i}" for i in range(100)]}))
+
+
+@EACH_TABLE
+def test_text_that_is_shorter_than_its_parts_is_like_itself(table):
+    rows = table({"name": ["Al", "Jo", "O", "Gertrude", "Wilhelmina", "Alexander", "Josephine"]})
+    k = default_kernel(rows)
+    assert k == Spectrum((1, 2, 3)).normalized().on("name")
+    assert mercer.kernel(str(k)) == k
+    assert_allclose(k.diagonal(rows), 1.0)
+    assert (k(rows)[0, [5, 1]] > 0.0).tolist() == [True, False]
+
+
+def test_empty_text_among_longer_has_nothing_in_common_with_itself():
+    rows = {"name": ["", "Gertrude", "Wilhelmina", "Alexander"]}
+    k = default_kernel(rows)
+    assert k == Spectrum(3).normalized().on("name")
+    assert_allclose(k.diagonal(rows), [0.0, 1.0, 1.0, 1.0])
+
+
 def test_many_categories_are_categories_if_they_come_back():
     cities = [f"the city of {'abcdefgh'[i % 8]} {'mnopqrstuv'[i % 10]}" for i in range(1000)]
     assert default_kernel({"city": cities}) == Match().on("city")
@@ -170,7 +171,23 @@ def test_an_array_is_read_as_a_whole_or_by_position(rng):
     X = np.column_stack([X[:, 0], np.ones(N), X[:, 1]])
     assert default_kernel(X).columns == (0, 2)
     assert default_kernel(["a", "b", "a", "b"]) == Match()
-    assert str(default_kernel(random_words(rng, 10, 20))) == "spectrum(k=3).normalized()"
+    assert default_kernel(random_words(rng, 10, 20)) == Spectrum(3).normalized()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x")]), [5, 7, 0]],
+    ids=["levels", "numbers"],
+)
+def test_columns_that_are_not_called_by_text_are_read_by_position(names, rng):
+    columns = {"a": rng.normal(size=N), "b": ["x", "y"] * 30, "c": rng.normal(size=N)}
+    named = pd.DataFrame(columns)
+    other = named.set_axis(names, axis="columns")
+    k = default_kernel(other)
+    assert [term.columns for term in k.terms] == [(0, 2), (1,)]
+    assert_array_equal(k(other), default_kernel(named)(named))
+    models = [KernelRidge(default_kernel(rows)).fit(rows, columns["a"]) for rows in (named, other)]
+    assert_array_equal(models[1].predict(other), models[0].predict(named))
 
 
 def test_many_columns_share_one_length_scale(rng):

@@ -38,9 +38,29 @@ K = Gaussian()(X)
 # Domains of kernels
 
 
-@pytest.mark.parametrize("rows", [["ab", "c"], np.array([["a"]]), "text"], ids=repr)
-def test_text_is_refused_by_kernels_of_numbers(rows):
-    refuses("X must hold numbers for this kernel, got dtype", Gaussian(), rows)
+@pytest.mark.parametrize("kernel", [Gaussian(), Gaussian(1.0), Linear()], ids=str)
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        (["ab", "c"], "'ab'"),
+        ([b"ab", b"c"], "b'ab'"),
+        (np.array([["a"]]), "'a'"),
+        (np.array([[1.0, "a"]], object), "'a'"),
+        (["acgt" * 20], "'acgtacgtacgtacgtacgtacgtacgtac' ..."),
+        ("text", "'text'"),
+    ],
+    ids=repr,
+)
+def test_text_is_refused_by_kernels_of_numbers_which_name_those_of_text(kernel, rows, shown):
+    message = f"X holds text, {shown}, and this kernel is one of numbers; use one of text such as"
+    refuses(f"{message} 'spectrum' or of categories such as 'match', or select", kernel, rows)
+    with pytest.raises(ValueError, match=r"with \.on\(\.\.\.\)$"):
+        kernel(rows)
+
+
+def test_a_column_that_no_text_names_is_asked_for_by_position():
+    message = "got ('a', 'x'); give the position of a column whose name is no text"
+    refuses(message, Gaussian().on, ("a", "x"))
 
 
 @pytest.mark.parametrize("kernel", [Sobolev(), Chi2(), AdditiveChi2(), Sobolev() + Gaussian()])

@@ -9,8 +9,9 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import mercer
 import strings
-from mercer import KernelRidge, explain
+from mercer import KernelRidge, KernelSVC, explain
 from mercer.engine import apply
+from mercer.gram import gram_of
 from mercer.kernels import (
     EditDistance,
     GappedKmer,
@@ -22,6 +23,7 @@ from mercer.kernels import (
     Words,
 )
 from mercer.testing import check_kernel
+from refusals import refuses
 
 ODD = ["", "a", "ab", "abracadabra", "naïve café", "日本語", "😀😀😀😀"]
 KERNELS = [
@@ -119,9 +121,37 @@ def test_mismatch_without_mismatches_is_the_spectrum(rng):
     assert_array_equal(Mismatch(4, 0)(X), Spectrum(4)(X))
 
 
-def test_mismatch_refuses_more_letters_than_it_was_told():
-    with pytest.raises(ValueError, match=r"letters=4\) was given rows of 5 different symbols"):
-        Mismatch(3, 1)(["ACGTN"])
+@pytest.mark.parametrize("kernel", [Mismatch(3, 1), 2.0 * Mismatch(3, 1).normalized() + 1.0])
+def test_mismatch_refuses_more_letters_than_it_was_told(kernel):
+    message = "Mismatch(letters=4) was given rows of 5 different symbols; give letters=5 or more"
+    refuses(message, kernel, ["ACGTN"])
+    refuses(message, kernel.on("s"), {"s": ["ACGT", "N"]})
+    refuses(message, gram_of, kernel, ["ACGT", "N"])
+    refuses(message, KernelRidge(kernel).fit, ["ACGT", "N"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(("k", "m"), [(2, 1), (3, 1), (3, 2)])
+def test_mismatch_compares_symbols_never_seen_by_the_distance_of_windows(rng, k, m):
+    X, Z = strings.words(rng, 6, "acgt", 9), ["nn", "acgtn", "", "nmoacpq", "acgt"]
+    kernel = Mismatch(k, m)
+
+    def windows(x):
+        return [x[i : i + k] for i in range(len(x) - k + 1)]
+
+    def value(s, t):
+        pairs = ((a, b) for a in windows(s) for b in windows(t))
+        return sum(kernel.shared(sum(map(str.__ne__, a, b))) for a, b in pairs)
+
+    assert_array_equal(kernel(X, Z), strings.gram(value, X, Z))
+    assert_array_equal(kernel(Z, X), strings.gram(value, Z, X))
+
+
+def test_what_mismatch_predicts_at_a_row_does_not_depend_on_the_rows_beside_it():
+    X = ["acgt", "aacc", "ggtt"]
+    for model in (KernelRidge(Mismatch(2, 1)), KernelSVC(Mismatch(2, 1))):
+        model.fit(X, [1.0, 2.0, 1.0])
+        rows = ["nn", "acgt", "acgtn", "op"]
+        assert_array_equal(model.predict(rows), [model.predict([row])[0] for row in rows])
 
 
 def test_words_agree_with_scikit_learns_hashed_counts():

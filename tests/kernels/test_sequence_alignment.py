@@ -8,7 +8,8 @@ from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import strings
-from mercer.kernels import EditDistance, Spectrum, Status, Subsequence
+from mercer.kernels import EditDistance, Spectrum, Status, Subsequence, alignment
+from refusals import refuses
 
 short = st.lists(st.text("abc", max_size=7), min_size=1, max_size=4)
 
@@ -33,6 +34,27 @@ def test_longer_words_agree_with_enumeration(rng):
     for k in (2, 4, 7):
         expected = strings.gram(lambda s, t, k=k: strings.subsequence(s, t, k, 0.8), X, X)
         assert_allclose(Subsequence(k, 0.8)(X), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_sums_that_overflow_are_refused_rather_than_no_number():
+    # No shorter sequence has that many subsequences: C(520, 260)^2 is more than 1e308.
+    message = "subsequences of 260 symbols at decay 1 overflows on these sequences; use a smaller"
+    refuses(message, Subsequence(260, 1.0).normalized(), ["a" * 520])
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_block_of_sums_is_looked_at_like_the_diagonal(value, monkeypatch):
+    monkeypatch.setattr(alignment, "subsequences", lambda S, T, *_: np.array([[1.0, value]]))
+    message = "subsequences of 2 symbols at decay 0.5 overflows on these sequences; use a smaller k"
+    refuses(message, Subsequence(2, 0.5), ["aa"], ["aa", "aaa"])
+
+
+def test_weights_that_are_lost_are_refused_rather_than_zero():
+    kernel, X = Subsequence(30, 1e-6), ["b", "a" * 31]
+    message = "at decay 1e-06 weigh less than the smallest number at row 1; use a smaller k or a l"
+    refuses(message, kernel.normalized(), X)
+    assert_array_equal(kernel.diagonal(["b", "a" * 29]), [0.0, 0.0])
+    assert_array_equal(Subsequence(30, 0.0).diagonal(X), [0.0, 0.0])
 
 
 def test_a_window_of_k_symbols_without_gaps_weighs_the_decay_to_the_power_k_less_one():

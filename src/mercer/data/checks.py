@@ -15,6 +15,10 @@ from mercer.data.columns import column_names, is_table, table_matrix
 # A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
 Matrix: TypeAlias = Any
 
+# Objects among which text is looked for, and characters of it that a message shows.
+LOOKED_AT = 1000
+MOST_SHOWN = 30
+
 
 def as_matrix(X: Any, name: str = "X") -> Matrix:
     """Return `X` as a finite float32 or float64 matrix of shape (rows, columns), dense or CSR.
@@ -83,6 +87,7 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
         array = np.asarray(X)
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; they must be equal") from None
+    check_no_text(array, name)
     if array.dtype.kind == "O":
         array = _numbers_from_objects(array, name)
     if array.dtype.kind == "c":
@@ -90,7 +95,7 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
     if array.dtype.kind not in "fiub":
         raise ValueError(
             f"{name} must hold numbers for this kernel, got dtype {array.dtype}; "
-            "use a kernel for sequences or categories, or select numeric columns with .on(...)"
+            "use a kernel for its kind, or select numeric columns with .on(...)"
         )
     if array.ndim != 2:
         raise ValueError(_not_a_matrix(name, array.shape))
@@ -99,17 +104,26 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
+def check_no_text(array: NDArray[Any], name: str) -> None:
+    """Refuse an array of text, or of objects with some text among the first, for its numbers."""
+    if array.dtype.kind not in "USO":
+        return
+    text = next((v for v in array.ravel()[:LOOKED_AT] if isinstance(v, str | bytes)), None)
+    if text is not None:
+        shown = f"{text[:MOST_SHOWN]!r}{' ...' if len(text) > MOST_SHOWN else ''}"
+        raise ValueError(
+            f"{name} holds text, {shown}, and this kernel is one of numbers; use one of text such "
+            "as 'spectrum' or of categories such as 'match', or select columns of numbers with "
+            ".on(...)"
+        )
+
+
 def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:
     hint = f"; use {name}.reshape(-1, 1) for one column" if len(shape) == 1 else ""
     return f"{name} must be a matrix of shape (rows, columns), got shape {shape}{hint}"
 
 
 def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
-    if any(isinstance(v, str | bytes) for v in array.ravel()[:1000]):
-        raise ValueError(
-            f"{name} is an object array that holds strings; select its numeric columns with "
-            ".on(...) or use a kernel for sequences"
-        )
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -133,7 +133,8 @@ def table_matrix(X: Any, name: str) -> NDArray[Any]:
         if array.dtype.kind not in "fiub":
             raise ValueError(
                 f"column {title!r} of {name} does not hold numbers (dtype {array.dtype}); "
-                "select numeric columns with .on(...) or use a kernel for its kind"
+                "select numeric columns with .on(...), or use a kernel for its kind, such as "
+                "'spectrum' for text and 'match' for categories"
             )
         columns.append(array)
     if not columns:

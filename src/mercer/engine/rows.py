@@ -56,6 +56,26 @@ class Comparable(Protocol):
         """Whether the features of a new row take less time than to compare it with these."""
 
 
+@runtime_checkable
+class Bounded(Protocol):
+    """A map g of which g(x)'g(z) is part of a kernel only among rows that it accepts together."""
+
+    def check_together(self, X: Any) -> None:
+        """Refuse rows `X` whose Gram matrix need not be positive semi-definite."""
+
+
+def check_together(program: Program, X: Any) -> None:
+    """Refuse rows to be compared with each other that some map of a program does not accept.
+
+    Rows that are compared with others alone, such as those of a prediction, need no such check.
+    """
+    leaves = [source for source in program.inputs if isinstance(source, Leaf)]
+    for view in {view for leaf in leaves for view in (leaf.left, leaf.right)}:
+        for i, step in enumerate(view):
+            if isinstance(step, Transform) and isinstance(step.g, Bounded):
+                step.g.check_together(see(view[:i], X))
+
+
 def see(view: View, X: Any) -> Any:
     """Return the rows `X` seen through a view."""
     for step in view:
@@ -118,6 +138,12 @@ class Rows:
     def _factor(self, f: Factor) -> NDArray[Any]:
         if isinstance(f, Normalize):
             d = self.diagonal(compile_expression(f.argument))
+            if not np.isfinite(d).all():
+                row = int(np.flatnonzero(~np.isfinite(d))[0])
+                raise ValueError(
+                    f"k(x, x) = {d[row]:g} at row {row} of {self.name} cannot be normalised; scale "
+                    "the rows, or use a kernel that does not overflow on them"
+                )
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(d > 0.0, 1.0 / np.sqrt(d), 0.0)
         return as_vector(f.f(see(f.view, self.X)), self.n, "f(X) in scaled_by")

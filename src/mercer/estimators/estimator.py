@@ -54,7 +54,8 @@ def with_points(error: IndefiniteKernelError, kernel: Kernel, X: Any) -> Indefin
     witness = Witness(points, form.coefficients[used], form.value, form.rounding_bound)
     return IndefiniteKernelError(
         f"{kernel} is not positive semi-definite: c'Kc = {form.value:.3g} on {len(used)} of the "
-        f"training rows, beyond rounding ({form.rounding_bound:.1g}); use another kernel "
-        "or repair= (the rows and c are in error.witness)",
+        f"training rows, beyond rounding ({form.rounding_bound:.1g}); use another kernel, or "
+        "repair= of an estimator that has it, such as KernelRidge (the rows and c are in "
+        "error.witness)",
         witness,
     )

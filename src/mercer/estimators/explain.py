@@ -42,7 +42,8 @@ class GramWeights:
     Parameters
     ----------
     grams : list
-        The k-grams: text, or tuples of tokens; a gap is a dot, or None.
+        The k-grams: text, or tuples of tokens; a gap is a dot, or None. Where the training rows
+        hold these, it is the first of "_", "*", "?" that they do not hold, or Ellipsis.
     weights : array of shape (p,)
         Their weights.
     """

@@ -12,6 +12,7 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.engine import Rows, apply, describe, evaluate
 from mercer.engine.operands import bind
+from mercer.engine.rows import check_together
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel, Precomputed
@@ -38,6 +39,7 @@ class StreamedGram(Gram):
     def __init__(self, kernel: Kernel, X: Any, memory: Any = None) -> None:
         self.memory = memory_limit(memory)
         self.kernel = kernel.resolved(X)
+        check_together(self.kernel.program, X)
         self.X = X
 
     @property

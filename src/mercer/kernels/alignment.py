@@ -41,18 +41,40 @@ class CommonSubsequences:
         weights = self._weights(min(S.lengths.max(initial=0), T.lengths.max(initial=0)))
         if not len(weights):
             return np.zeros((len(S), len(T)))
-        return subsequences(S, T, weights, self.decay)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = subsequences(S, T, weights, self.decay)
+        return self._finite(values)
 
     def diagonal(self, S: Sequences) -> Array:
         """Return the sums of every sequence with itself."""
         weights = self._weights(S.lengths.max(initial=0))
-        return subsequence_diagonal(S, weights, self.decay) if len(weights) else np.zeros(len(S))
+        if not len(weights):
+            return np.zeros(len(S))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._finite(subsequence_diagonal(S, weights, self.decay))
+        # Every sequence of k symbols is like itself, so that a zero is a sum that was lost.
+        is_lost = (values == 0.0) & (S.lengths >= min(self.lengths)) & (self.decay > 0.0)
+        if is_lost.any():
+            raise ValueError(
+                f"subsequences of {max(self.lengths)} symbols at decay {self.decay:g} weigh less "
+                f"than the smallest number at row {int(is_lost.argmax())}; use a smaller k or a "
+                "larger decay"
+            )
+        return values
 
     def as_latex(self, x: str, z: str) -> str:
         """Return the sum as a formula."""
         lengths = r",\,".join(str(k) for k in self.lengths)
         chosen = rf"= {lengths}" if len(self.lengths) == 1 else rf"\in \{{{lengths}\}}"
         return rf"\sum_{{\lvert u\rvert {chosen}}} \phi_u({x}) \phi_u({z})"
+
+    def _finite(self, values: Array) -> Array:
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"the sum over common subsequences of {max(self.lengths)} symbols at decay "
+                f"{self.decay:g} overflows on these sequences; use a smaller k or decay"
+            )
+        return values
 
     def _weights(self, longest: int) -> Array:
         """Return the weight of every length, without those that no sequence has."""
@@ -98,8 +120,9 @@ class CheckedRows:
     """The map of rows to a list of sequences, each checked to be one."""
 
     def __call__(self, X: Any) -> list[Any]:
+        # Checked as it came, since only a table names the column in which a row is wrong.
+        as_sequences(X)
         rows = sequence_rows(X)
-        as_sequences(rows)
         return [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
 
     def as_latex(self, x: str) -> str:
@@ -136,7 +159,7 @@ class EditDistance(Kernel):
     """Exponential of the edit distance: exp(-levenshtein(x, z) / scale).
 
     The edit distance is not negative definite, so that this is not positive semi-definite for
-    every scale: ``check`` looks for a witness, and estimators take ``repair=``.
+    every scale: ``check`` looks for a witness, and `KernelRidge` and others take ``repair=``.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,9 +26,11 @@ LEVELS = 50
 OFTEN = 10
 # Rows below which one repeated value already says that text is a category.
 FEW = 20
-# Text of so few characters has no parts to compare, and of so many words is prose.
+# Text of fewer characters has no parts to compare, and of so many words is prose.
 SHORT = 4
 PROSE = 3
+# Characters of the parts by which other text is compared.
+PART = 3
 # Columns of numbers up to which each has a length scale of its own to edit.
 MOST_SCALES = 50
 DIGITS = 4
@@ -44,13 +47,16 @@ def default_kernel(X: Any) -> Kernel:
 
     Numbers are compared by one Gaussian of the standardised columns, with a length scale for each
     column, all at the median distance of the rows; categories by `Match`; text of several words
-    by ``words()`` and other text by ``spectrum(k=3).normalized()``, a term for each column.
-    ``print`` it to see, and edit, what it says: `mercer.kernel` reads it back.
+    by ``words()`` and other text by ``spectrum(k=3).normalized()``, or ``k=[1, 2, 3]`` where some
+    of it is shorter, a term for each column. In such a term text without a word, or without a
+    character, has nothing to compare: its value is 0 with every row, itself included. ``print``
+    the kernel to see, and edit, what it says: `mercer.kernel` reads it back.
 
     Parameters
     ----------
     X : table, array or list
-        The rows. Of an array the columns are named by position; a list holds one column.
+        The rows. Of an array, and of a table that calls some column by anything but text, the
+        columns are named by position; a list holds one column.
 
     Notes
     -----
@@ -59,8 +65,8 @@ def default_kernel(X: Any) -> Kernel:
     - Numbers are numbers, however few different ones there are. Truth values and columns declared
       as categories are categories.
     - Text is a category if it has at most 50 different values, or as few as a tenth of the rows,
-      and they come back twice on average (in a table of fewer than 20 rows: if any does); text of
-      fewer than four characters is one too.
+      and they come back twice on average (in a table of fewer than 20 rows: if any does); text
+      with a median length of fewer than four characters is one too, whether it comes back or not.
     - A missing category is a category of its own. Missing numbers are left for `fit` to refuse.
     - Left out are columns that tell rows from each other but not how they are alike: of one
       value, of none, of whole numbers that count 20 rows or more from 0 or 1, and of values all
@@ -127,11 +133,11 @@ class _Choice:
             self._leave(title, "has one value" if known else "is empty")
             return
         words = [levels[i] for i in known]
+        if kind is Kind.TEXT and len(words) == n and _are_keys(title, words):
+            self._leave(title, "numbers the rows")
+            return
         if kind is Kind.TEXT and not _are_categories(words, n):
-            if len(words) == n and _are_keys(title, words):
-                self._leave(title, "numbers the rows")
-            else:
-                self.text.append((title, _text_kernel(words)))
+            self.text.append((title, _text_kernel(words)))
             return
         self.categories.append(title)
         self.has_gaps = self.has_gaps or has_gaps
@@ -157,9 +163,12 @@ def _described(X: Any) -> list[tuple[Any, Kind, Any]]:
     kinds = column_kinds(X)
     # Missing numbers are NaN in one of these, and keep the others whole in the other.
     arrays, values = dict(column_values(X)), dict(titled_columns(X))
+    # Columns that are called by anything but text are meant by their positions.
+    is_named = all(isinstance(name, str) for name in kinds)
+    titles: Iterable[Any] = kinds if is_named else range(len(kinds))
     return [
-        (title, kind, (arrays if kind is Kind.NUMBERS else values)[title])
-        for title, kind in kinds.items()
+        (title, kind, (arrays if kind is Kind.NUMBERS else values)[name])
+        for title, (name, kind) in zip(titles, kinds.items(), strict=True)
     ]
 
 
@@ -180,7 +189,11 @@ def _text_kernel(words: list[Any]) -> str:
     """Return the kernel of a column of text, in the expression language."""
     tokens = [len(word.split()) for word in words]
     is_prose = np.mean(tokens) >= PROSE and all(isinstance(word, str) for word in words)
-    return "words()" if is_prose else "spectrum(k=3).normalized()"
+    if is_prose:
+        return "words()"
+    # Text that is shorter than its parts would not even be like itself.
+    is_short = any(0 < len(word) < PART for word in words)
+    return f"spectrum(k={list(range(1, PART + 1)) if is_short else PART}).normalized()"
 
 
 def _are_categories(words: list[Any], n: int) -> bool:
@@ -189,7 +202,7 @@ def _are_categories(words: list[Any], n: int) -> bool:
     come_back = distinct <= n / 2 or (n < FEW and distinct < n)
     if come_back and (distinct <= LEVELS or distinct <= n / OFTEN):
         return True
-    return float(np.median([len(word) for word in words])) < SHORT and distinct < n
+    return float(np.median([len(word) for word in words])) < SHORT
 
 
 def _are_keys(title: Any, words: list[Any]) -> bool:

@@ -147,7 +147,10 @@ def check_columns(columns: tuple[Any, ...]) -> tuple[str | int, ...]:
 
 def _position(column: Any) -> int:
     if isinstance(column, bool) or not isinstance(column, Integral):
-        raise ValueError(f".on() takes column names or whole numbers, got {column!r}")
+        raise ValueError(
+            f".on() takes column names or whole numbers, got {column!r}; give the position of a "
+            "column whose name is no text"
+        )
     return int(column)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.engine import Expression, Program, Rows, Tile, compile_expression, evaluate
-from mercer.engine.rows import comparable_leaf
+from mercer.engine.rows import check_together, comparable_leaf
 from mercer.engine.tile import Leaf
 from mercer.kernels.domains import check_fields
 from mercer.kernels.features import FeatureMap, feature_map_of
@@ -51,7 +51,11 @@ class Formula(Parametric, ABC):
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """Return the Gram matrix k(x_i, z_j) of shape (n, m); `Z` defaults to `X`."""
-        return evaluate(self.resolved(X).program, X, None if Z is X else Z)
+        program = self.resolved(X).program
+        if Z is not None and Z is not X:
+            return evaluate(program, X, Z)
+        check_together(program, X)
+        return evaluate(program, X)
 
     def diagonal(self, X: Any) -> Array:
         """Return k(x_i, x_i) for every row, without a matrix."""

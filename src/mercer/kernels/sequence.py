@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
+from sys import maxunicode
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,9 @@ from mercer.kernels.kernel import Kernel
 
 # Ways to choose the positions of gaps up to which features are counted.
 MOST_MASKS = 1 << 16
+# Characters that stand for a gap, by preference, and the first of those thereafter.
+GAPS = "._*?"
+MORE_GAPS = 0x2500
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class Grams:
     gaps : int
         How many of them are not read; every choice of the others is a feature of its own.
     letters : int, optional
-        How many different symbols the rows may have.
+        How many different symbols rows may have that are compared with each other.
     """
 
     width: int
@@ -81,9 +85,7 @@ class Grams:
 
     def compared(self, X: Any) -> Sequences:
         """Return the rows as sequences."""
-        S = as_sequences(X)
-        self._check_letters(S)
-        return S
+        return as_sequences(X)
 
     def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
         """Return what compares windows pair by pair, or None if they are counted more quickly."""
@@ -128,6 +130,8 @@ class Grams:
         """Return the features that occur in the rows `X`, in the order of their columns.
 
         A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
+        Where the rows hold a dot the gap is the first of "_", "*", "?" and of further characters
+        that they do not hold, and where they hold None it is Ellipsis.
         """
         S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
         if self.width > S.longest:
@@ -137,7 +141,8 @@ class Grams:
             (rows[row][place : place + self.width], masks[mask])
             for row, place, mask in zip(chosen, places, used, strict=True)
         )
-        return [_read(window, mask) for window, mask in windows]
+        gaps = _unused_character(rows), _unused_token(rows)
+        return [_read(window, mask, *gaps) for window, mask in windows]
 
     def masks(self) -> Iterator[tuple[int, ...]]:
         """Return the positions that are read, for every choice of the gaps."""
@@ -149,10 +154,11 @@ class Grams:
         gaps = rf",\,{self.gaps}" if self.gaps else ""
         return rf"\phi_{{{self.width}{gaps}}}({x})"
 
-    def _check_letters(self, S: Sequences) -> None:
+    def check_together(self, X: Any) -> None:
+        """Refuse rows of more different symbols than there are letters."""
         if self.letters is None:
             return
-        found = len(np.unique(S.symbols))
+        found = len(np.unique(as_sequences(X).symbols))
         if found > self.letters:
             raise ValueError(
                 f"Mismatch(letters={self.letters}) was given rows of {found} different symbols; "
@@ -268,7 +274,10 @@ class Mismatch(Kernel):
     m : int
         The number of substitutions, less than k.
     letters : int
-        The size of the alphabet, 4 for DNA and 20 for proteins. Rows with more are refused.
+        The size of the alphabet, 4 for DNA and 20 for proteins. Rows with more are refused where
+        they are compared with each other, in ``k(X)`` or `fit`, since the matrix need not be
+        positive semi-definite. In ``k(X, Z)`` or `predict` a symbol that the other side does not
+        have is one more that differs from all of its symbols.
     """
 
     domain: ClassVar[str] = "sequences"
@@ -323,12 +332,27 @@ class Mismatch(Kernel):
         }
 
 
-def _read(window: Any, mask: tuple[int, ...]) -> Any:
-    if isinstance(window, bytes):
-        window = window.decode("latin-1")
-    if isinstance(window, str):
-        return "".join(c if i in mask else "." for i, c in enumerate(window))
-    return tuple(token if i in mask else None for i, token in enumerate(window))
+def _read(window: Any, mask: tuple[int, ...], character: str, token: Any) -> Any:
+    """Return what a mask reads of a window, with a character or a token for a gap."""
+    if isinstance(window, str | bytes):
+        return "".join(c if i in mask else character for i, c in enumerate(_text(window)))
+    return tuple(t if i in mask else token for i, t in enumerate(window))
+
+
+def _text(row: str | bytes) -> str:
+    return row.decode("latin-1") if isinstance(row, bytes) else row
+
+
+def _unused_character(rows: list[Any]) -> str:
+    """Return the first character for a gap that no text among the rows holds."""
+    used = set().union(*(_text(row) for row in rows if isinstance(row, str | bytes)))
+    return next(c for c in chain(GAPS, map(chr, range(MORE_GAPS, maxunicode))) if c not in used)
+
+
+def _unused_token(rows: list[Any]) -> Any:
+    """Return None for a gap, or Ellipsis, which is no token, if that is a token in the rows."""
+    others = (row for row in rows if not isinstance(row, str | bytes))
+    return ... if any(token is None for row in others for token in row) else None
 
 
 def _check_masks(name: str, grams: Grams) -> None:
