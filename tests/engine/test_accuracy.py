@@ -199,3 +199,31 @@ def test_entries_of_large_blocks(kernel, d, offset, symmetric, rng):
         K = kernel(A) if symmetric else kernel(A, B)
         block = np.ascontiguousarray(K[np.ix_(rows, columns)])
         assert oracle.error(block, kernel, A[rows], B[columns]) <= tolerance
+
+
+# What makes more of an error of the squared distance than a Gaussian does.
+AMPLIFIED = [
+    (RationalQuadratic(5.0, 1000.0), 30.0, 3.0, np.float32),
+    (RationalQuadratic(1.0, 100.0), 2.5, 0.7, np.float32),
+    (Gaussian(6.0) ** 20, 2.5, 0.5, np.float32),
+    ((20.0 * Gaussian(6.0)).exp(), 2.5, 0.7, np.float32),
+    (Exponential(20.0) ** 50, 2.5, 0.7, np.float32),
+    (RationalQuadratic(1.0, 100.0), 30.0, 2.0, np.float64),
+    (Gaussian(1.0) ** 20, 2.5, 0.2, np.float64),
+    ((80.0 * Gaussian(1.0)).exp(), 4.0, 0.25, np.float64),
+    (Exponential(20.0) ** 50, 30.0, 2.0, np.float64),
+]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "centre", "spread", "dtype"), AMPLIFIED, ids=lambda v: getattr(v, "__name__", str(v))
+)
+def test_entries_are_as_accurate_where_later_steps_amplify_the_distance(
+    kernel, centre, spread, dtype, rng
+):
+    sides = np.repeat([[centre], [-centre]], 12, axis=0)
+    X = (sides + spread * rng.normal(size=(24, 30))).astype(dtype)
+    exact = oracle.gram(kernel, X)
+    ordinary = exact > 1e-20
+    gap = np.abs(kernel(X) - exact) / exact
+    assert gap[ordinary].max() <= (DOUBLE if dtype == np.float64 else SINGLE)
