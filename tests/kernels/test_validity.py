@@ -190,6 +190,8 @@ REFUTABLE = [
     Bilinear(INDEFINITE).on(5, 2, 0).normalized() + Linear(-0.1),
     FromFunction(maximum).on(2) + Constant(0.1),
     FromFunction(minus_squared_distance).exp() * Linear(-1.0),
+    1e308 * (Sigmoid() + Linear()),
+    1.7e308 * Linear(-1.0),
 ]
 
 
@@ -306,6 +308,22 @@ def test_without_proof_and_witness_a_kernel_is_consistent(kernel):
     assert validity.status == "CONSISTENT"
     assert validity.proof is None
     assert validity.witness is None
+
+
+def test_values_near_the_largest_number_are_searched_like_others():
+    assert Linear(-1.0).exp().check().status == "CONSISTENT"
+    assert FromFunction(lambda X, Z: 1.7e308 * Gaussian()(X, Z)).check().status == "CONSISTENT"
+
+
+def test_matrices_near_the_largest_number_are_judged_like_others():
+    K = 1.7e308 * np.array([[1.0, 0.9], [0.9, 1.0]])
+    assert Precomputed().check(K).status == "CONSISTENT"
+    K[1, 1] *= -1.0
+    witness = Precomputed().check(K).witness
+    part = K[np.ix_(witness.points, witness.points)]
+    assert witness.coefficients @ part @ witness.coefficients < -witness.rounding_bound
+    K[0, 1] *= -1.0
+    assert isinstance(Precomputed().check(K).witness, Asymmetry)
 
 
 def test_consistent_says_how_hard_it_looked():
