@@ -9,6 +9,7 @@ from mercer.engine import apply
 from mercer.kernels import (
     Bilinear,
     Gaussian,
+    Laplacian,
     Linear,
     Periodic,
     Sobolev,
@@ -64,6 +65,8 @@ def test_errors_name_the_side():
 def test_length_scales_must_fit_the_columns():
     message = "length_scale has 2 entries but the rows have 3 columns; give one per column"
     refuses(message, Gaussian((1.0, 2.0)), X)
+    refuses(message, Gaussian((1.0, 2.0)).diagonal, X)
+    refuses(message, Laplacian((1.0, 2.0)).diagonal, X)
 
 
 def test_bilinear_matrix_must_fit_the_columns():
@@ -228,3 +231,9 @@ def test_any_strides_and_nested_lists_are_read(form):
 def test_broadcast_rows_are_read():
     rows = np.broadcast_to(X[:1], (5, 3))
     assert (Gaussian()(rows) == 1.0).all()
+
+
+def test_whole_numbers_beyond_all_floats_are_refused():
+    message = "X holds a whole number too large for a float; divide it, or take its logarithm"
+    refuses(message, Linear(), [[10**400, 1]])
+    refuses(message, Gaussian(), np.array([[1, -(10**400)]], dtype=object))

@@ -143,11 +143,6 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
         rows = left.raw(source.view)
         return Operand(source, rows, rows if right is left else right.raw(source.view))
     A, B = leaf_matrices(source, left, right)
-    if source.weights is not None and len(source.weights) != A.shape[1]:
-        raise ValueError(
-            f"length_scale has {len(source.weights)} entries but the rows have "
-            f"{A.shape[1]} columns; give one per column or a single number"
-        )
     if source.kind == "dot":
         A, B = brought_together(A, B)
         A, B = as_counts(A, B) or (A, B)

@@ -140,6 +140,7 @@ class Rows:
             return comparison.diagonal(self.compared(source.left))
         A = self.matrix(source.left, source.kind)
         B = self.matrix(source.right, source.kind)
+        check_weights(source, A)
         if source.kind == "dot":
             product = A.multiply(B) if sp.issparse(A) else np.multiply(A, B, dtype=np.float64)
             return np.asarray(product.sum(axis=1)).reshape(-1)
@@ -191,6 +192,15 @@ def comparable_leaf(leaf: Leaf) -> Comparable | None:
     return comparable(leaf.left) if is_inner else None
 
 
+def check_weights(leaf: Leaf, A: Matrix) -> None:
+    """Refuse weights of a leaf that are not one for each column."""
+    if leaf.weights is not None and len(leaf.weights) != A.shape[1]:
+        raise ValueError(
+            f"length_scale has {len(leaf.weights)} entries but the rows have "
+            f"{A.shape[1]} columns; give one per column or a single number"
+        )
+
+
 def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
     """Return both sides of a leaf as numbers, checked against each other."""
     if leaf.kind == "match":
@@ -200,4 +210,5 @@ def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
         raise ValueError(
             f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"
         )
+    check_weights(leaf, A)
     return A, B
