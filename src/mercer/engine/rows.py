@@ -124,7 +124,7 @@ class Rows:
 
     def diagonal(self, program: Program) -> NDArray[Any]:
         """Return k(x_i, x_i) for every row, without a matrix."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             leaves = [self._paired(source) for source in program.inputs]
         factors = [(v := self.factor(f), v) for f in program.factors]
         return twin.run(program, leaves, factors, (self.n,), np.dtype(np.float64))
@@ -146,7 +146,7 @@ class Rows:
             return np.asarray(product.sum(axis=1)).reshape(-1)
         if source.kind == "minimum":
             dense = A.toarray() if sp.issparse(A) else A
-            return dense.prod(axis=1, dtype=np.float64)
+            return twin.product(list(dense.T.astype(np.float64)))
         return np.zeros(self.n)
 
     def _own_comparison(self, source: Leaf) -> Comparison | None:
