@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from mercer.engine import apply
 from mercer.kernels import (
     Bilinear,
+    Cosine,
     Gaussian,
     Laplacian,
     Linear,
@@ -237,3 +238,16 @@ def test_whole_numbers_beyond_all_floats_are_refused():
     message = "X holds a whole number too large for a float; divide it, or take its logarithm"
     refuses(message, Linear(), [[10**400, 1]])
     refuses(message, Gaussian(), np.array([[1, -(10**400)]], dtype=object))
+
+
+def test_angles_of_rows_whose_norms_overflow_are_refused():
+    message = "k(x, x) is inf at row 1 of X, by which nothing can be normalised; scale the columns"
+    refuses(message, Cosine(), np.array([[1.0, 2.0], [1e160, 1e160]]))
+
+
+@pytest.mark.parametrize("size", [1e25, 1e-25])
+def test_angles_of_rows_whose_norms_leave_single_precision_are_refused(size):
+    rows = np.array([[0.0, 0.0], [1.0, 2.0], [size, size]], np.float32)
+    for kernel in (Cosine(), Linear().normalized()):
+        refuses("does not fit into float32, in which the rows are; scale", kernel, rows)
+        assert_allclose(kernel(rows.astype(np.float64))[1], [0.0, 1.0, 3.0 / 10**0.5], rtol=1e-6)

@@ -14,7 +14,7 @@ from mercer.data.columns import is_table
 from mercer.engine.counts import as_counts, brought_together
 from mercer.engine.program import Input, Program
 from mercer.engine.rows import Comparison, Rows, comparable_leaf, leaf_matrices
-from mercer.engine.tile import Leaf
+from mercer.engine.tile import Leaf, Normalize
 
 # The share of entries from which on sparse rows that are not walked along are better dense.
 DENSE_SHARE = 0.02
@@ -112,7 +112,24 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     sides = sides or [left.X, right.X]
     single = all(_dtype_of(side) == np.float32 for side in sides)
     dtype = np.dtype(np.float32 if single else np.float64)
+    if single:
+        for f, pair in zip(program.factors, factors, strict=True):
+            if isinstance(f, Normalize):
+                _check_single(*pair)
     return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
+
+
+def _check_single(left: NDArray[Any], right: NDArray[Any]) -> None:
+    """Refuse factors 1/sqrt(k(x, x)) where single precision cannot hold k(x, x)."""
+    single = np.finfo(np.float32)
+    for factor in (left, right):
+        used = factor[factor > 0.0]
+        outside = (used < 1.0 / np.sqrt(single.max)) | (used > 1.0 / np.sqrt(single.tiny))
+        if outside.any():
+            raise ValueError(
+                f"k(x, x) = {used[outside][0] ** -2.0:.3g} does not fit into float32, in which the "
+                "rows are; scale the columns, or give float64"
+            )
 
 
 def _fits_any(o: Operand) -> bool:

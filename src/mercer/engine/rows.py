@@ -118,6 +118,12 @@ class Rows:
     def _factor(self, f: Factor) -> NDArray[Any]:
         if isinstance(f, Normalize):
             d = self.diagonal(compile_expression(f.argument))
+            if not np.isfinite(d).all():
+                row = int(np.flatnonzero(~np.isfinite(d))[0])
+                raise ValueError(
+                    f"k(x, x) is {d[row]} at row {row} of {self.name}, by which nothing can be "
+                    "normalised; scale the columns"
+                )
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(d > 0.0, 1.0 / np.sqrt(d), 0.0)
         return as_vector(f.f(see(f.view, self.X)), self.n, "f(X) in scaled_by")
