@@ -14,6 +14,7 @@ template <> struct Bits<double> {
     static constexpr int mantissa = 52, bias = 1023;
     static constexpr double rounder = 0x1.8p52;
     static constexpr double lowest = -708.5, highest = 710.0;
+    static constexpr double largest = __DBL_MAX__, largest_root = 0x1.fffffffffffffp511;
     static constexpr double ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
 };
 template <> struct Bits<float> {
@@ -21,10 +22,17 @@ template <> struct Bits<float> {
     static constexpr int mantissa = 23, bias = 127;
     static constexpr float rounder = 0x1.8p23f;
     static constexpr float lowest = -87.5f, highest = 89.0f;
+    static constexpr float largest = __FLT_MAX__, largest_root = 0x1.fffffep63f;
     static constexpr float ln2_high = 0x1.62e400p-1f, ln2_low = 0x1.7f7d1cp-20f;
 };
 
 template <class T> constexpr T infinity = static_cast<T>(__builtin_inf());
+
+// A constant of a program in the precision of the job: finite, so that times zero it is zero.
+template <class T> inline T constant(double c) {
+    constexpr double most = Bits<T>::largest;
+    return static_cast<T>(c > most ? most : c < -most ? -most : c);
+}
 
 // (exp(r) - 1 - r) / r^2 for |r| <= ln(2)/2: Chebyshev fits with relative error below rounding.
 inline double exp_tail(double r) {
@@ -116,11 +124,15 @@ template <class T> inline T log_one_plus(T u) {
     return u >= infinity<T> ? u : result;
 }
 
+// The root of an overflow is that of the largest number: what decays with it then vanishes, where
+// infinity times zero would be none. NaN passes.
 template <class T> inline T square_root(T x) {
+    T root;
     if constexpr (sizeof(T) == 8)
-        return __builtin_sqrt(x);
+        root = __builtin_sqrt(x);
     else
-        return __builtin_sqrtf(x);
+        root = __builtin_sqrtf(x);
+    return Bits<T>::largest_root < root ? Bits<T>::largest_root : root;
 }
 
 // What becomes of the values of a function, one or a vector of them from place k on: they are kept
@@ -170,11 +182,12 @@ inline void square_roots(const double* x, double a, double b, double* out, long 
             root = rough + rough * (e * (0.5 + 0.375 * e));
             root += 0.5 * r * (v - root * root);
         } else {
-            root = _mm512_maskz_sqrt_pd(0xff, v);
+            const __m512d most = _mm512_set1_pd(Bits<double>::largest_root);
+            root = _mm512_maskz_min_pd(0xff, most, _mm512_maskz_sqrt_pd(0xff, v));
         }
         _mm512_storeu_pd(out + k, finish(k, root));
     }
-    for (; k < n; ++k) out[k] = finish(k, __builtin_sqrt(a * x[k] + b));
+    for (; k < n; ++k) out[k] = finish(k, square_root(a * x[k] + b));
 }
 
 // 2^(j/16), j < 16: in two registers, from which an index picks eight at once.

@@ -108,7 +108,7 @@ template <class T> struct Runner {
         weights[i] = nullptr;
         if (leaf.weights) {
             weights[i] = scratch.template cut<T>(leaf.width);
-            for (Index k = 0; k < leaf.width; ++k) weights[i][k] = static_cast<T>(leaf.weights[k]);
+            for (Index k = 0; k < leaf.width; ++k) weights[i][k] = constant<T>(leaf.weights[k]);
         }
         if (leaf.kind != Kind::squared_distance || leaf.weights ||
             leaf.width < product_form_width)
@@ -147,7 +147,7 @@ template <class T> struct Runner {
                     fill_leaf(step.first, begin, count, target);
                     break;
                 case Operation::constant: {
-                    const T b = static_cast<T>(step.b);
+                    const T b = constant<T>(step.b);
                     for (Index k = 0; k < strip_rows * stride; ++k) target[k] = b;
                     break;
                 }
@@ -156,7 +156,7 @@ template <class T> struct Runner {
                     break;
                 case Operation::map_add:
                     map(step, slot(step.first), target,
-                        Added<T>{slot(step.second), static_cast<T>(step.c), static_cast<T>(step.d)});
+                        Added<T>{slot(step.second), constant<T>(step.c), constant<T>(step.d)});
                     break;
                 case Operation::add:
                     add(step, slot(step.first), slot(step.second), target);
@@ -238,6 +238,9 @@ template <class T> struct Runner {
                 break;
             case Kind::minimum:
                 compare<Minimum>(x, z, leaf.width, target, stride);
+                // An overflow times zero: a product with a factor of zero is zero.
+                for (Index k = 0; k < strip_rows * stride; ++k)
+                    target[k] = target[k] == target[k] ? target[k] : T(0);
                 break;
             case Kind::chi2:
                 compare<Chi2>(x, z, leaf.width, target, stride);
@@ -341,7 +344,7 @@ template <class T> struct Runner {
 
     template <class Finish>
     void map(const Step& step, const T* source, T* target, const Finish& finish) {
-        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b);
+        const T a = constant<T>(step.a), b = constant<T>(step.b);
         const Index n = strip_rows * stride;
         switch (step.function) {
             case Function::identity:
@@ -368,21 +371,21 @@ template <class T> struct Runner {
     }
 
     void add(const Step& step, const T* first, const T* second, T* target) {
-        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b), c = static_cast<T>(step.c);
+        const T a = constant<T>(step.a), b = constant<T>(step.b), c = constant<T>(step.c);
         for (Index k = 0; k < strip_rows * stride; ++k)
             target[k] = a * first[k] + (c * second[k] + b);
     }
 
     void multiply(const Step& step, const T* first, const T* second, T* target) {
-        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b);
-        const T c = static_cast<T>(step.c), d = static_cast<T>(step.d);
+        const T a = constant<T>(step.a), b = constant<T>(step.b);
+        const T c = constant<T>(step.c), d = constant<T>(step.d);
         for (Index k = 0; k < strip_rows * stride; ++k)
             target[k] = (a * first[k] + b) * (c * second[k] + d);
     }
 
     void scale(const Step& step, Index begin, Index count, const T* source, T* target) {
         const Factor& f = job.factors[step.second];
-        const T a = static_cast<T>(step.a), b = static_cast<T>(step.b);
+        const T a = constant<T>(step.a), b = constant<T>(step.b);
         const Index n = tile.column_end - tile.column_begin;
         for (Index j = 0; j < stride; ++j)
             factor[j] = j < n ? static_cast<T>(f.right[tile.column_begin + j]) : T(0);

@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose
 from mercer.engine import apply
 from mercer.kernels import (
     Bilinear,
+    Cosine,
     Gaussian,
+    Laplacian,
     Linear,
     Periodic,
     Sobolev,
@@ -64,6 +66,8 @@ def test_errors_name_the_side():
 def test_length_scales_must_fit_the_columns():
     message = "length_scale has 2 entries but the rows have 3 columns; give one per column"
     refuses(message, Gaussian((1.0, 2.0)), X)
+    refuses(message, Gaussian((1.0, 2.0)).diagonal, X)
+    refuses(message, Laplacian((1.0, 2.0)).diagonal, X)
 
 
 def test_bilinear_matrix_must_fit_the_columns():
@@ -237,3 +241,22 @@ def test_a_diagonal_that_overflows_is_not_normalised_to_no_number(kernel, form):
     refuses("k(x, x) = inf at row 1 of X cannot be normalised", kernel.normalized(), rows)
     message = "k(x, x) = inf at row 0 of Z cannot be normalised; scale the rows, or use a kernel"
     refuses(message, kernel.normalized(), rows[:1], rows[1:])
+
+
+def test_whole_numbers_beyond_all_floats_are_refused():
+    message = "X holds a whole number too large for a float; divide it, or take its logarithm"
+    refuses(message, Linear(), [[10**400, 1]])
+    refuses(message, Gaussian(), np.array([[1, -(10**400)]], dtype=object))
+
+
+def test_angles_of_rows_whose_norms_overflow_are_refused():
+    message = "k(x, x) = inf at row 1 of X cannot be normalised; scale the rows"
+    refuses(message, Cosine(), np.array([[1.0, 2.0], [1e160, 1e160]]))
+
+
+@pytest.mark.parametrize("size", [1e25, 1e-25])
+def test_angles_of_rows_whose_norms_leave_single_precision_are_refused(size):
+    rows = np.array([[0.0, 0.0], [1.0, 2.0], [size, size]], np.float32)
+    for kernel in (Cosine(), Linear().normalized()):
+        refuses("does not fit into float32, in which the rows are; scale", kernel, rows)
+        assert_allclose(kernel(rows.astype(np.float64))[1], [0.0, 1.0, 3.0 / 10**0.5], rtol=1e-6)

@@ -8,6 +8,7 @@ from catalogue import HISTOGRAM, INNER_PRODUCT, STATIONARY, needs_non_negative
 from mercer.engine import apply
 from mercer.kernels import (
     Bilinear,
+    Chi2,
     Constant,
     Exponential,
     Gaussian,
@@ -16,6 +17,7 @@ from mercer.kernels import (
     Linear,
     Matern32,
     Matern52,
+    Periodic,
     Polynomial,
     RationalQuadratic,
     Sigmoid,
@@ -199,3 +201,73 @@ def test_entries_of_large_blocks(kernel, d, offset, symmetric, rng):
         K = kernel(A) if symmetric else kernel(A, B)
         block = np.ascontiguousarray(K[np.ix_(rows, columns)])
         assert oracle.error(block, kernel, A[rows], B[columns]) <= tolerance
+
+
+# What makes more of an error of the squared distance than a Gaussian does.
+AMPLIFIED = [
+    (RationalQuadratic(5.0, 1000.0), 30.0, 3.0, np.float32),
+    (RationalQuadratic(1.0, 100.0), 2.5, 0.7, np.float32),
+    (Gaussian(6.0) ** 20, 2.5, 0.5, np.float32),
+    ((20.0 * Gaussian(6.0)).exp(), 2.5, 0.7, np.float32),
+    (Exponential(20.0) ** 50, 2.5, 0.7, np.float32),
+    (RationalQuadratic(1.0, 100.0), 30.0, 2.0, np.float64),
+    (Gaussian(1.0) ** 20, 2.5, 0.2, np.float64),
+    ((80.0 * Gaussian(1.0)).exp(), 4.0, 0.25, np.float64),
+    (Exponential(20.0) ** 50, 30.0, 2.0, np.float64),
+]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "centre", "spread", "dtype"), AMPLIFIED, ids=lambda v: getattr(v, "__name__", str(v))
+)
+def test_entries_are_as_accurate_where_later_steps_amplify_the_distance(
+    kernel, centre, spread, dtype, rng
+):
+    sides = np.repeat([[centre], [-centre]], 12, axis=0)
+    X = (sides + spread * rng.normal(size=(24, 30))).astype(dtype)
+    exact = oracle.gram(kernel, X)
+    ordinary = exact > 1e-20
+    gap = np.abs(kernel(X) - exact) / exact
+    assert gap[ordinary].max() <= (DOUBLE if dtype == np.float64 else SINGLE)
+
+
+# Their constants are beyond the largest number of single precision.
+STEEP = [
+    Gaussian(1e-20),
+    Gaussian((1e-20, 1e-20)),
+    Exponential(1e-20),
+    Matern32(1e-20),
+    Matern52(1e-20),
+    RationalQuadratic(1e-20),
+    Periodic(1e-20),
+    Laplacian(1e-39),
+    Laplacian((1e-39, 1e-39)),
+    Chi2(1e39),
+]
+
+
+@pytest.mark.parametrize("kernel", STEEP, ids=str)
+def test_rows_are_alike_or_not_where_a_constant_overflows_single_precision(kernel):
+    A = np.array([[1.0, 2.0], [1.0, 2.0], [1.5, 2.0]], np.float32)
+    K = kernel(A)
+    assert K[0, :2].tolist() == [1.0, 1.0]
+    assert 0.0 <= K[0, 2] < 1e-37
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float64, 1e160), (np.float32, 1e25)])
+@pytest.mark.parametrize("kind", [Gaussian, Exponential, Matern32, Matern52])
+@pytest.mark.parametrize("d", [1, 30])
+def test_similarity_vanishes_at_distances_whose_squares_overflow(kind, dtype, size, d):
+    X = np.zeros((20, d), dtype)
+    X[:, 0] = np.repeat([size, -size], 10)
+    K = kind()(X)
+    assert (K[:10, :10] == 1.0).all()
+    assert (K[:10, 10:] == 0.0).all()
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float64, 1e200), (np.float32, 1e25)])
+def test_a_product_with_a_factor_of_zero_is_zero_whatever_overflows(dtype, size):
+    X = np.array([[size, size, 0.0], [size, size, size], [1.0, 2.0, 3.0]], dtype)
+    assert Sobolev()(X)[0].tolist() == [0.0, 0.0, 0.0]
+    assert Sobolev()(X)[1:, 1:].tolist() == [[np.inf, 6.0], [6.0, 6.0]]
+    assert Sobolev().diagonal(X)[0] == 0.0

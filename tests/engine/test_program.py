@@ -12,10 +12,13 @@ from mercer.kernels import (
     FromFeatures,
     FromFunction,
     Gaussian,
+    InverseMultiquadric,
     Laplacian,
     Linear,
     Matern32,
+    Matern52,
     Polynomial,
+    RationalQuadratic,
 )
 
 
@@ -188,3 +191,78 @@ def test_a_result_can_be_written_into_a_given_array(rng):
     assert_allclose(out, Gaussian()(X))
     with pytest.raises(ValueError, match=r"out must have shape \(5, 5\) and dtype float64"):
         evaluate(Gaussian().program, X, out=np.empty((4, 5)))
+
+
+def reaction(kernel):
+    """How strongly a kernel reacts to an error of its squared distance."""
+    program = kernel.program
+    (found,) = [
+        s
+        for source, s in zip(program.inputs, program.sensitivity, strict=True)
+        if source.kind == "squared_distance"
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (Gaussian(2.0), 0.125),
+        (Exponential(2.0), 0.25),
+        (Matern32(2.0), 0.75),
+        (Matern52(2.0), 1.25),
+        (Gaussian(2.0) + Exponential(4.0), 0.125),
+        (3.0 * Matern52(1.0) + Gaussian(2.0) + 1.0, 5.0),
+        (Gaussian(1.0) + 0.5 * Polynomial(2) + Exponential(1.0), 1.0),
+        (Gaussian(2.0) * Linear(), 0.125),
+        (Gaussian(2.0).normalized(), 0.125),
+        (RationalQuadratic(1.0, 1.0), 0.5),
+    ],
+    ids=str,
+)
+def test_plain_kernels_react_to_the_distance_in_units_of_their_length_scale(kernel, expected):
+    assert reaction(kernel) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (RationalQuadratic(1.0, 100.0), 0.5),
+        (InverseMultiquadric(0.25), 2.0),
+        (Gaussian(1.0) ** 20, 10.0),
+        (Gaussian(1.0) * Gaussian(0.5), 2.5),
+        ((80.0 * Gaussian(1.0)).exp(), 40.0),
+        (Exponential(1.0) ** 3, 9.0),
+        ((2.0 * Gaussian(1.0).exp()).exp(), np.e),
+    ],
+    ids=str,
+)
+def test_what_later_steps_amplify_counts(kernel, expected):
+    assert reaction(kernel) == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_reaction_without_a_bound_is_infinite():
+    assert reaction((Gaussian() * Linear()).exp()) == np.inf
+    t = Tile()
+    assert compile_expression(t.log1p(-1.0 * t.squared_distance())).sensitivity == (np.inf,)
+    assert compile_expression(t.reciprocal(t.squared_distance())).sensitivity == (np.inf,)
+    assert compile_expression(t.sqrt(t.sqrt(t.squared_distance()))).sensitivity == (np.inf,)
+
+
+def test_a_distance_that_the_result_does_not_need_has_no_reaction():
+    t = Tile()
+    program = compile_expression(t.polynomial(t.squared_distance(), (1.0, 0.0)))
+    assert program.sensitivity == (0.0,)
+
+
+def test_the_tangent_and_the_logarithm_react_no_stronger_than_what_they_are_taken_of():
+    t = Tile()
+    for f in (t.tanh, t.log1p):
+        e = t.exp(-1.0 * f(0.25 * t.squared_distance()))
+        assert compile_expression(e).sensitivity == (0.25,)
+
+
+def test_each_of_many_inputs_has_the_reaction_of_its_own_term():
+    total = sum((Gaussian(1.0 + j).on(j) for j in range(400)), Linear().on(0))
+    reactions = [s for s in total.program.sensitivity if s]
+    assert reactions == pytest.approx([0.5 / (1.0 + j) ** 2 for j in range(400)])

@@ -93,6 +93,8 @@ def test_median_is_resolved_on_the_rows_that_the_part_sees(points):
 def test_a_median_distance_that_overflows_is_refused_with_the_largest_entry():
     with pytest.raises(ValueError, match=r"overflow, with entries up to 3e\+200; scale the"):
         Gaussian("median").resolved(np.array([[1e200], [-3e200], [2e200]]))
+    with pytest.raises(ValueError, match=r"overflow, with entries up to 3e\+25; scale the"):
+        Gaussian("median").resolved(np.array([[1e25], [-3e25], [2e25]], np.float32))
 
 
 def test_median_of_equal_rows_is_one():

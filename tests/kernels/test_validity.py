@@ -28,6 +28,8 @@ from mercer.kernels.rounding import entry_errors
 from witnesses import recheck
 
 INDEFINITE = np.array([[2.0, 1.0, 0.0], [1.0, -0.5, 0.2], [0.0, 0.2, 1.0]])
+# Of a path of three vertices.
+LAPLACIAN = np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
 
 
 def maximum(X, Z):
@@ -54,6 +56,9 @@ PROVABLE = [
     Chi2(),
     Constant(0.0),
     Bilinear(np.diag([1.0, 0.0])),
+    Bilinear(np.zeros((2, 2))),
+    Bilinear(LAPLACIAN),
+    Bilinear(1e-300 * np.diag([1.0, 2.0])),
     Gaussian("median"),
     FromFeatures(np.abs),
     Linear().after(np.tanh),
@@ -157,6 +162,9 @@ REFUTABLE = [
     AdditiveChi2(),
     Bilinear(INDEFINITE),
     Bilinear(np.diag([1.0] * 99 + [-1e-3])),
+    Bilinear(np.diag([1.0, -1e-15])),
+    Bilinear(np.diag([1.0] * 99 + [-1e-15])),
+    Bilinear([[0.0, 1e-16], [1e-16, 1.0]]),
     FromFunction(maximum),
     FromFunction(minus_squared_distance),
     Sigmoid() + Gaussian(50.0),
@@ -190,6 +198,8 @@ REFUTABLE = [
     Bilinear(INDEFINITE).on(5, 2, 0).normalized() + Linear(-0.1),
     FromFunction(maximum).on(2) + Constant(0.1),
     FromFunction(minus_squared_distance).exp() * Linear(-1.0),
+    1e308 * (Sigmoid() + Linear()),
+    1.7e308 * Linear(-1.0),
 ]
 
 
@@ -306,6 +316,31 @@ def test_without_proof_and_witness_a_kernel_is_consistent(kernel):
     assert validity.status == "CONSISTENT"
     assert validity.proof is None
     assert validity.witness is None
+
+
+@pytest.mark.parametrize("d", [20, 90])
+def test_a_matrix_of_products_is_no_proof_but_no_reason_to_refuse(d, rng):
+    B = rng.normal(size=(2, d))
+    A = B.T @ B
+    validity = Bilinear(0.5 * (A + A.T)).check(trials=20)
+    assert validity.status == "CONSISTENT"
+    assert Bilinear(A + np.eye(d)).check().status == "PROVED"
+
+
+def test_values_near_the_largest_number_are_searched_like_others():
+    assert Linear(-1.0).exp().check().status == "CONSISTENT"
+    assert FromFunction(lambda X, Z: 1.7e308 * Gaussian()(X, Z)).check().status == "CONSISTENT"
+
+
+def test_matrices_near_the_largest_number_are_judged_like_others():
+    K = 1.7e308 * np.array([[1.0, 0.9], [0.9, 1.0]])
+    assert Precomputed().check(K).status == "CONSISTENT"
+    K[1, 1] *= -1.0
+    witness = Precomputed().check(K).witness
+    part = K[np.ix_(witness.points, witness.points)]
+    assert witness.coefficients @ part @ witness.coefficients < -witness.rounding_bound
+    K[0, 1] *= -1.0
+    assert isinstance(Precomputed().check(K).witness, Asymmetry)
 
 
 def test_consistent_says_how_hard_it_looked():

@@ -126,6 +126,10 @@ def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:
 def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     try:
         return array.astype(np.float64)
+    except OverflowError:
+        raise ValueError(
+            f"{name} holds a whole number too large for a float; divide it, or take its logarithm"
+        ) from None
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{name} is an object array that does not hold numbers only: {error}"

@@ -14,7 +14,7 @@ from mercer.data.columns import column_names, is_table, select_columns
 from mercer.engine.counts import as_counts, brought_together
 from mercer.engine.program import Input, Program
 from mercer.engine.rows import Comparison, Rows, comparable_leaf, leaf_matrices
-from mercer.engine.tile import Leaf
+from mercer.engine.tile import Leaf, Normalize
 
 # The share of entries from which on sparse rows that are not walked along are better dense.
 DENSE_SHARE = 0.02
@@ -114,6 +114,10 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     sides = sides or [left.X, right.X]
     single = all(_dtype_of(side) == np.float32 for side in sides)
     dtype = np.dtype(np.float32 if single else np.float64)
+    if single:
+        for f, pair in zip(program.factors, factors, strict=True):
+            if isinstance(f, Normalize):
+                _check_single(*pair)
     return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
 
 
@@ -132,6 +136,19 @@ def _in_order(program: Program, X: Any, Z: Any) -> Any:
             "name those to compare with .on(...)"
         )
     return Z
+
+
+def _check_single(left: NDArray[Any], right: NDArray[Any]) -> None:
+    """Refuse factors 1/sqrt(k(x, x)) where single precision cannot hold k(x, x)."""
+    single = np.finfo(np.float32)
+    for factor in (left, right):
+        used = factor[factor > 0.0]
+        outside = (used < 1.0 / np.sqrt(single.max)) | (used > 1.0 / np.sqrt(single.tiny))
+        if outside.any():
+            raise ValueError(
+                f"k(x, x) = {used[outside][0] ** -2.0:.3g} does not fit into float32, in which the "
+                "rows are; scale the columns, or give float64"
+            )
 
 
 def _fits_any(o: Operand) -> bool:
@@ -162,11 +179,6 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
         rows = left.raw(source.view)
         return Operand(source, rows, rows if right is left else right.raw(source.view))
     A, B = leaf_matrices(source, left, right)
-    if source.weights is not None and len(source.weights) != A.shape[1]:
-        raise ValueError(
-            f"length_scale has {len(source.weights)} entries but the rows have "
-            f"{A.shape[1]} columns; give one per column or a single number"
-        )
     if source.kind == "dot":
         A, B = brought_together(A, B)
         A, B = as_counts(A, B) or (A, B)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from mercer.engine.sensitivity import sensitivities
 from mercer.engine.tile import (
     Add,
     Expression,
@@ -47,6 +48,13 @@ class Instruction(NamedTuple):
     c: float = 1.0
     d: float = 0.0
 
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The slots that it reads."""
+        if self.operation in BINARY:
+            return (self.first, self.second)
+        return (self.first,) if self.operation in ("map", "scale_rows") else ()
+
 
 class Value(NamedTuple):
     """The number a * slot + b, not yet computed."""
@@ -61,7 +69,8 @@ class Program:
     """Instructions over slots, the inputs and the row factors they refer to.
 
     ``sensitivity[i]`` bounds how strongly the result reacts to an absolute error of input i; the
-    engine takes the fast form of a squared distance only where that error is harmless.
+    engine takes the fast form of a squared distance only where that error is harmless. Of other
+    inputs, which have no such form, it is 0.
     """
 
     instructions: tuple[Instruction, ...]
@@ -82,18 +91,13 @@ class _Compiler:
     inputs: dict[Input, int] = field(default_factory=dict)
     factors: dict[Factor, int] = field(default_factory=dict)
     known: dict[Expression, Value] = field(default_factory=dict)
-    sensitivity: dict[int, float] = field(default_factory=dict)
 
     def value(self, e: Expression) -> Value:
         if e not in self.known:
             self.known[e] = self.lower(e)
         return self.known[e]
 
-    def emit(self, operation: str, *sources: Value, **constants: float | int | str) -> Value:
-        for s in sources:
-            if s.slot in self.sensitivity:
-                relative = abs(s.a / s.b) if s.b else 0.0
-                self.sensitivity[s.slot] = max(self.sensitivity[s.slot], abs(s.a), relative)
+    def emit(self, operation: str, **constants: float | int | str) -> Value:
         target = len(self.instructions)
         self.instructions.append(Instruction(operation, target, **constants))  # type: ignore[arg-type]
         return Value(target)
@@ -103,16 +107,14 @@ class _Compiler:
             case Number(value):
                 return self.emit("constant", b=value)
             case Leaf() | Opaque():
-                slot = self.emit("leaf", first=self.inputs.setdefault(e, len(self.inputs)))
-                self.sensitivity[slot.slot] = 0.0
-                return slot
+                return self.emit("leaf", first=self.inputs.setdefault(e, len(self.inputs)))
             case Map(function, argument):
                 s = self.value(argument)
-                return self.emit("map", s, first=s.slot, function=function, a=s.a, b=s.b)
+                return self.emit("map", first=s.slot, function=function, a=s.a, b=s.b)
             case ScaleRows(argument) | Normalize(argument):
                 s = self.value(argument)
                 index = self.factors.setdefault(e, len(self.factors))
-                return self.emit("scale_rows", s, first=s.slot, second=index, a=s.a, b=s.b)
+                return self.emit("scale_rows", first=s.slot, second=index, a=s.a, b=s.b)
             case Power(base, exponent):
                 return self.power(self.value(base), exponent)
             case Polynomial(argument, coefficients):
@@ -124,7 +126,7 @@ class _Compiler:
         raise TypeError(f"lower() returned {e!r}; build it from the methods of the tile t")
 
     def multiply(self, s: Value, t: Value) -> Value:
-        return self.emit("multiply", s, t, first=s.slot, second=t.slot, a=s.a, b=s.b, c=t.a, d=t.b)
+        return self.emit("multiply", first=s.slot, second=t.slot, a=s.a, b=s.b, c=t.a, d=t.b)
 
     def power(self, base: Value, exponent: int) -> Value:
         result: Value | None = None
@@ -173,7 +175,7 @@ class _Compiler:
                 continue
             t, r = s, result
             constants = {"a": r.a, "b": r.b + t.b, "c": t.a}
-            result = self.emit("add", r, t, first=r.slot, second=t.slot, **constants)
+            result = self.emit("add", first=r.slot, second=t.slot, **constants)
         if result is None:
             return self.value(Number(shift))
         return Value(result.slot, result.a, result.b + shift)
@@ -181,17 +183,11 @@ class _Compiler:
     def finish(self, e: Expression) -> Program:
         result = self.value(e)
         if result != Value(len(self.instructions) - 1):
-            self.emit("map", result, first=result.slot, a=result.a, b=result.b)
-        slots = [i for i, step in enumerate(self.instructions) if step.operation == "leaf"]
+            self.emit("map", first=result.slot, a=result.a, b=result.b)
+        inputs = tuple(self.inputs)
+        reactions = sensitivities(self.instructions, inputs)
         instructions, n_slots = _reuse_slots(_fused(self.instructions))
-        sensitivity = tuple(self.sensitivity[i] for i in slots)
-        return Program(instructions, tuple(self.inputs), tuple(self.factors), n_slots, sensitivity)
-
-
-def _sources(step: Instruction) -> tuple[int, ...]:
-    if step.operation in BINARY:
-        return (step.first, step.second)
-    return (step.first,) if step.operation in ("map", "scale_rows") else ()
+        return Program(instructions, inputs, tuple(self.factors), n_slots, reactions)
 
 
 def _fused(steps: list[Instruction]) -> list[Instruction]:
@@ -199,7 +195,7 @@ def _fused(steps: list[Instruction]) -> list[Instruction]:
 
     A sum that is shifted stays a step: the four constants of an instruction hold no fifth.
     """
-    readers = Counter(s for step in steps for s in _sources(step))
+    readers = Counter(s for step in steps for s in step.sources)
     fused = {step.target: step for step in steps}
     for step in steps:
         if step.operation != "add" or step.b:
@@ -218,14 +214,14 @@ def _fused(steps: list[Instruction]) -> list[Instruction]:
 
 def _reuse_slots(steps: list[Instruction]) -> tuple[tuple[Instruction, ...], int]:
     """Give each result a slot that is free again after the last reading of its former owner."""
-    last_use = {s: step.target for step in steps for s in _sources(step)}
+    last_use = {s: step.target for step in steps for s in step.sources}
     home: dict[int, int] = {}
     free: list[int] = []
     n_slots = 0
     renamed = []
     for step in steps:
         i = step.target
-        moved = {s: home[s] for s in _sources(step)}
+        moved = {s: home[s] for s in step.sources}
         free.extend(home[s] for s in set(moved) if last_use[s] == i)
         if free:
             home[i] = free.pop()

@@ -150,7 +150,7 @@ class Rows:
 
     def diagonal(self, program: Program) -> NDArray[Any]:
         """Return k(x_i, x_i) for every row, without a matrix."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             leaves = [self._paired(source) for source in program.inputs]
         factors = [(v := self.factor(f), v) for f in program.factors]
         return twin.run(program, leaves, factors, (self.n,), np.dtype(np.float64))
@@ -166,12 +166,13 @@ class Rows:
             return comparison.diagonal(self.compared(source.left))
         A = self.matrix(source.left, source.kind)
         B = self.matrix(source.right, source.kind)
+        check_weights(source, A)
         if source.kind == "dot":
             product = A.multiply(B) if sp.issparse(A) else np.multiply(A, B, dtype=np.float64)
             return np.asarray(product.sum(axis=1)).reshape(-1)
         if source.kind == "minimum":
             dense = A.toarray() if sp.issparse(A) else A
-            return dense.prod(axis=1, dtype=np.float64)
+            return twin.product(list(dense.T.astype(np.float64)))
         return np.zeros(self.n)
 
     def _own_comparison(self, source: Leaf) -> Comparison | None:
@@ -217,6 +218,15 @@ def comparable_leaf(leaf: Leaf) -> Comparable | None:
     return comparable(leaf.left) if is_inner else None
 
 
+def check_weights(leaf: Leaf, A: Matrix) -> None:
+    """Refuse weights of a leaf that are not one for each column."""
+    if leaf.weights is not None and len(leaf.weights) != A.shape[1]:
+        raise ValueError(
+            f"length_scale has {len(leaf.weights)} entries but the rows have "
+            f"{A.shape[1]} columns; give one per column or a single number"
+        )
+
+
 def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
     """Return both sides of a leaf as numbers, checked against each other."""
     if leaf.kind == "match":
@@ -226,4 +236,5 @@ def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
         raise ValueError(
             f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"
         )
+    check_weights(leaf, A)
     return A, B

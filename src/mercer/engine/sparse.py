@@ -35,7 +35,7 @@ def sparse_block(
     if kind == "squared_distance":
         scaled_A, scaled_B = _scaled(A, weights), _scaled(B, weights)
         a, b = _norms(scaled_A), _norms(scaled_B)
-        if sensitivity * (a.max(initial=0.0) + b.max(initial=0.0)) <= REACH:
+        if sensitivity * float(a.max(initial=0.0) + b.max(initial=0.0)) <= REACH:
             return _squared_distance(scaled_A, scaled_B, a, b)
     columns = _some_columns(A, B)
     some = None if weights is None else weights[columns]

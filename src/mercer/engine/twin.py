@@ -12,6 +12,8 @@ from mercer.engine.program import Program
 
 Array = NDArray[Any]
 
+LARGEST_ROOT = float(np.sqrt(np.finfo(np.float64).max))
+
 
 def _cdist(A: Array, B: Array, metric: str, weights: Array | None) -> Array:
     # Imported here because it is slow to import and the native engine does without.
@@ -37,7 +39,7 @@ def manhattan(A: Array, B: Array, weights: Array | None) -> Array:
 
 def minimum(A: Array, B: Array, weights: Array | None) -> Array:
     """Product of min(x_j, z_j)."""
-    return _fold(np.multiply, [np.minimum.outer(a, b) for a, b in zip(A.T, B.T, strict=True)])
+    return product([np.minimum.outer(a, b) for a, b in zip(A.T, B.T, strict=True)])
 
 
 def chi2(A: Array, B: Array, weights: Array | None) -> Array:
@@ -85,6 +87,13 @@ def _sine(a: Array, b: Array, period: float) -> Array:
     return np.sin(np.pi * ((rest + lost) / period)) ** 2
 
 
+def product(factors: list[Array]) -> Array:
+    """Return the product of factors that are not negative: zero if one is, whatever overflows."""
+    result = _fold(np.multiply, factors)
+    result[np.isnan(result)] = 0.0
+    return result
+
+
 def _fold(operation: np.ufunc, parts: list[Array]) -> Array:
     result = parts[0]
     for part in parts[1:]:
@@ -96,7 +105,8 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "identity": lambda x: x,
     "exp": np.exp,
     "tanh": np.tanh,
-    "sqrt": np.sqrt,
+    # The root of an overflow is that of the largest number, so that what decays with it vanishes.
+    "sqrt": lambda x: np.minimum(np.sqrt(x), LARGEST_ROOT),
     "log1p": np.log1p,
     "reciprocal": np.reciprocal,
 }
@@ -134,7 +144,7 @@ def run(
                 value = _affine(slots[i.first], i.a, i.b)
                 value = value * right * (left[:, None] if len(shape) == 2 else left)
             slots[i.target] = value
-    return np.asarray(slots[program.instructions[-1].target], dtype)
+        return np.asarray(slots[program.instructions[-1].target], dtype)
 
 
 def _affine(x: Array, a: float, b: float) -> Array:

@@ -14,7 +14,7 @@ from sklearn.utils import assert_all_finite, check_array, check_random_state, co
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mercer.data.checks import as_vector, check_finite, refuse_masked
+from mercer.data.checks import as_vector, check_finite, check_no_text, refuse_masked
 from mercer.data.columns import column_names, is_table, n_rows, select_columns, take_rows
 from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.data.sequences import as_sequences, sequence_rows
@@ -230,6 +230,8 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
 def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
     """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
     refuse_masked(X, "X")
+    if _is_text(X):
+        check_no_text(np.asarray(X), "X")
     titles = column_names(X) if is_table(X) else ()
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     dtype = [np.float64, np.float32] if is_precomputed(kernel) else np.float64
@@ -315,6 +317,16 @@ def _kept(kernel: Kernel, X: Any) -> Any:
 def _holds_sequences(kernel: Kernel, X: Any) -> bool:
     """Whether the rows themselves, and not some column of a table, are to be sequences."""
     return not is_table(X) and reads_whole_rows(kernel, "sequences")
+
+
+def _is_text(X: Any) -> bool:
+    """Whether the first of some rows is a text, or holds one."""
+    if sp.issparse(X) or is_table(X) or not hasattr(X, "__len__") or n_rows(X) == 0:
+        return False
+    first = take_rows(X, slice(0, 1))[0]
+    return isinstance(first, str | bytes) or (
+        isinstance(first, list | tuple) and any(isinstance(v, str | bytes) for v in first)
+    )
 
 
 def _is_matrix(X: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,39 @@ class Cosine(Kernel):
         return "normalised inner product"
 
 
+# Columns up to which elimination in whole numbers, which grow with every step, takes no second.
+EXACT = 64
+
+
+@functools.lru_cache(maxsize=64)
+def _is_semi_definite(A: tuple[tuple[float, ...], ...]) -> bool:
+    """Whether a symmetric matrix is known for certain to be positive semi-definite."""
+    values = np.linalg.eigvalsh(np.array(A))
+    rounding = 10 * len(A) * np.finfo(float).eps * np.abs(values).max()
+    if abs(values[0]) > rounding:
+        return bool(values[0] > 0.0)
+    return len(A) <= EXACT and _has_no_negative_pivot(A)
+
+
+def _has_no_negative_pivot(A: tuple[tuple[float, ...], ...]) -> bool:
+    """Whether elimination without division (Bareiss), which is exact, meets no negative pivot."""
+    ratios = [[value.as_integer_ratio() for value in row] for row in A]
+    common = max(q for row in ratios for _, q in row)  # all are powers of two
+    rows = [[p * (common // q) for p, q in row] for row in ratios]
+    last = 1
+    for k, row in enumerate(rows):
+        pivot = row[k]
+        if pivot < 0 or (pivot == 0 and any(row[k + 1 :])):
+            return False
+        if pivot == 0:
+            continue
+        for i in range(k + 1, len(rows)):
+            below = rows[i]
+            below[i:] = [(below[j] * pivot - row[i] * row[j]) // last for j in range(i, len(rows))]
+        last = pivot
+    return True
+
+
 @dataclass(frozen=True)
 class MatrixMap:
     """The map of rows z -> A z."""
@@ -108,7 +142,7 @@ class MatrixMap:
         return len(self.A[0])
 
     def root(self) -> MatrixMap | None:
-        """Return the map of rows z -> R'z with A = R R', or None if A is not semi-definite."""
+        """Return the map z -> R'z with A = R R' up to rounding, or None if A is indefinite."""
         A = np.array(self.A)
         values, vectors = np.linalg.eigh(A)
         rounding = 10 * len(A) * np.finfo(float).eps * np.abs(A).max()
@@ -154,8 +188,7 @@ class Bilinear(Kernel):
         return t.dot(MatrixMap(self.A))
 
     def rule(self) -> Rule:
-        is_valid = MatrixMap(self.A).root() is not None
-        return "x'Az with A positive semi-definite" if is_valid else None
+        return "x'Az with A positive semi-definite" if _is_semi_definite(self.A) else None
 
     def suspects(self) -> list[dict[str | int, float]]:
         if self.rule() is not None:

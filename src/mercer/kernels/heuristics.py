@@ -42,7 +42,9 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
     apart = pairs[pairs > 0.0]
     median = float(np.median(apart)) if apart.size else 1.0
-    if not np.isfinite(median):
+    largest = np.finfo(distances.dtype).max
+    # The engine takes the root of an overflow for that of the largest number.
+    if median >= float(largest if metric == "manhattan" else np.sqrt(largest)):
         raise ValueError(
             "the squares of distances between rows overflow, with entries up to "
             f"{_largest(X):.3g}; scale the columns or give a length_scale"

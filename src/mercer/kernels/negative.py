@@ -17,12 +17,21 @@ Index = NDArray[np.intp]
 ENTRIES_AT_A_TIME = 1 << 20
 # Rows up to which each is tried for whether it can be spared.
 FEW = 64
+# Entries up to which sums over a matrix do not overflow, and what makes larger ones so small.
+LARGE, ROOM = 2.0**960, 2.0**-64
+
+
+def room_for(K: Array) -> float:
+    """Return the power of four by which K is multiplied so that sums over it do not overflow."""
+    return ROOM if max(K.max(), -K.min()) > LARGE else 1.0
 
 
 def negative_form(K: Array, errors: Array) -> tuple[Array, float, float] | None:
     """Return c, c'Kc and the bound of its error if c'Kc is negative beyond it, or None."""
     c = direction(K)
-    for coefficients in (np.round(c, 2), c):
+    # The coefficients stand on both sides, so that either has half of the room.
+    half = np.sqrt(room_for(K))
+    for coefficients in (half * np.round(c, 2), half * c):
         value = float(coefficients @ K @ coefficients)
         bound = form_error(K, errors, coefficients)
         if value < -bound:

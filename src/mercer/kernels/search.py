@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from mercer.data.columns import n_rows, take_rows
 from mercer.engine.evaluate import ASYMMETRY
 from mercer.kernels.designs import Demands, demands_of, designs
-from mercer.kernels.negative import both_ways, negative_form, promising, shrunk, unequal_pair
+from mercer.kernels.negative import (
+    both_ways,
+    negative_form,
+    promising,
+    room_for,
+    shrunk,
+    unequal_pair,
+)
 from mercer.kernels.proof import Asymmetry, Status, Validity, Witness
 from mercer.kernels.rounding import SINGLE, entry_errors
 from mercer.kernels.texts import Column, domains_read, text_designs
@@ -185,16 +192,18 @@ def _samples(kernel: Kernel, X: Any, trials: int, rng: np.random.Generator) -> I
 def _refute(kernel: Kernel, points: Any, K: Array, tally: Tally) -> Witness | Asymmetry | None:
     """Return what these points say against the kernel, if they do."""
     program = kernel.resolved(points).program
-    pair = unequal_pair(K, ASYMMETRY)
+    room = room_for(K)
+    scaled = room * K
+    pair = unequal_pair(scaled, ASYMMETRY)
     if pair is not None and program.is_arithmetic:
         # The engine's own entries differ by rounding, where large terms cancel.
-        pair = unequal_pair(K, ASYMMETRY, entry_errors(program, points))
+        pair = unequal_pair(scaled, ASYMMETRY, room * entry_errors(program, points))
     if pair is not None:
         return Asymmetry(take_rows(points, pair), both_ways(K, pair))
-    K = 0.5 * (K + K.T)
+    K = 0.5 * (scaled + scaled.T)
     tally.count(K)
     for index in promising(K, np.arange(len(K))):
-        errors = entry_errors(program, points)
+        errors = room * entry_errors(program, points)
         # A parameter such as "median" changes with the points, so that fewer may not do.
         for rows in (shrunk(K, errors, index), index):
             witness = _witness(kernel, take_rows(points, rows))
@@ -219,17 +228,20 @@ def _judge(
     K = kernel(X)
     single = K.dtype == np.float32 or getattr(X, "dtype", None) == np.float32
     K = K.astype(np.float64, copy=False)
-    pair = unequal_pair(K, SINGLE if single else ASYMMETRY)
+    room = room_for(K)
+    scaled = K if room == 1.0 else room * K
+    pair = unequal_pair(scaled, SINGLE if single else ASYMMETRY)
     if pair is not None:
         return Asymmetry(pair, both_ways(K, pair))
-    K = 0.5 * (K + K.T)
-    errors = entry_errors(kernel.resolved(X).program, X)
+    K = 0.5 * (scaled + scaled.T)
+    errors = room * entry_errors(kernel.resolved(X).program, X)
     n = len(K)
     block = np.sort(rng.choice(n, LARGE_BLOCK, replace=False)) if n > LARGE_BLOCK else np.arange(n)
     tally.count(K[np.ix_(block, block)])
     for index in promising(K, block):
         rows = shrunk(K, errors, index)
-        found = negative_form(K[np.ix_(rows, rows)], errors[np.ix_(rows, rows)])
+        part = np.ix_(rows, rows)
+        found = negative_form(K[part] / room, errors[part] / room)
         if found is not None:
             return Witness(rows, *found)
     return None
