@@ -57,7 +57,8 @@ from mercer import KernelSVC
 Array = NDArray[Any]
 Choice = Callable[[list["Candidate"]], "Candidate"]
 
-# Rows up to which scikit-learn's Gaussian machine is searched in a minute.
+# Rows up to which scikit-learn's Gaussian machine, and mercer's of rows of similarities, are tried
+# with all settings in a few minutes.
 MOST_ROWS = 3000
 # Those of the published search.
 CS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
@@ -168,7 +169,7 @@ def by_kernels(task: Task) -> list[Candidate]:
     for name, (K, K_new) in grams.items():
         parts = list(parts_of_gram(task, K, K_new))
         found += tried(task, "mercer", name, machine, parts)
-        if task.compares_rows:
+        if task.compares_rows and len(task.y) <= MOST_ROWS:
             compared, squared = [part.compared for part in parts], SquaredSlack()
             found += tried(task, "mercer", f"rows of {name}", machine, compared)
             found += tried(task, "mercer", f"rows of {name}, squared slack", squared, compared)

@@ -177,7 +177,7 @@ def test_a_function_is_evaluated_at_support_vectors_only(X, y):
 
 
 def test_an_indefinite_kernel_is_refused_with_a_witness(X, y):
-    with pytest.raises(IndefiniteKernelError, match=r"use another kernel or repair=") as caught:
+    with pytest.raises(IndefiniteKernelError, match=r"use another kernel, or repair=") as caught:
         KernelSVC(Sigmoid(2.0, -1.0)).fit(X, y)
     witness = caught.value.witness
     c = witness.coefficients
