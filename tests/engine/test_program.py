@@ -241,6 +241,13 @@ def test_what_later_steps_amplify_counts(kernel, expected):
     assert reaction(kernel) == pytest.approx(expected, rel=1e-14)
 
 
+def test_the_root_of_an_exponential_reacts_half_as_much_whatever_its_size():
+    t = Tile()
+    for size in (1e-6, 1.0, 1e6):
+        root = t.sqrt(size * t.exp(-3.0 * t.squared_distance()))
+        assert compile_expression(root).sensitivity == (1.5,)
+
+
 def test_a_reaction_without_a_bound_is_infinite():
     assert reaction((Gaussian() * Linear()).exp()) == np.inf
     t = Tile()

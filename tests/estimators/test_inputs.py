@@ -239,7 +239,7 @@ def test_weights_that_mean_nothing_are_refused(X, y, weights, said):
         ),
         (lambda X, y: (X, np.where(y == y[2], np.nan, y)), "Input y contains NaN"),
         (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
-        (lambda X, y: (X.astype(str), ["a"] * len(y)), "could not convert string to float"),
+        (lambda X, y: (X.astype(str), y), "X holds text, .*, and this kernel is one of numbers"),
         (lambda X, y: (X, None), "requires y to be passed"),
     ],
     ids=["vector", "no rows", "no columns", "complex", "nan", "inf", "y", "length", "text", "none"],

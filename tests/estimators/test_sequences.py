@@ -240,9 +240,24 @@ def test_a_row_that_is_no_text_is_named_with_its_column(kernel):
         refuses("column 's' holds None at row 1", ask, table)
 
 
-def test_text_is_refused_by_a_kernel_of_numbers(data):
-    with pytest.raises(ValueError):
-        KernelRidge("gaussian").fit(*data)
+@pytest.mark.parametrize(
+    "form",
+    [
+        list,
+        tuple,
+        np.array,
+        lambda X: np.array(X)[:, None],
+        lambda X: pd.Series(X, index=np.arange(len(X)) + 7),
+        lambda X: [list(x) for x in X],
+        lambda X: [[1.0, x] for x in X],
+    ],
+    ids=["list", "tuple", "array", "column", "pandas", "tokens", "mixed"],
+)
+def test_text_is_refused_by_a_kernel_of_numbers(form, data):
+    X, y = data
+    said = "X holds text, .*; use one of text such as 'spectrum' or of categories"
+    with pytest.raises(ValueError, match=said):
+        KernelRidge("gaussian").fit(form(X), y)
 
 
 def test_the_edit_distance_needs_a_repair(rng):

@@ -227,9 +227,12 @@ def _log1p(v: Slot) -> Slot:
 
 def _sqrt(v: Slot) -> Slot:
     value = Interval(math.sqrt(max(v.value.low, 0.0)), math.sqrt(max(v.value.high, 0.0)))
+    half = _exactly(0.5)
     if value.low > 0.0:
-        slope, half = Interval(0.0, 0.5 / value.low), _exactly(0.5)
+        slope = Interval(0.0, 0.5 / value.low)
         return v.becomes(value, lambda c: Change(slope * c.absolute, half * c.relative))
+    if v.rooted == UNCHANGED and v.plain.relative.size < math.inf:
+        return v.becomes(value, lambda c: Change(value * half * c.relative, half * c.relative))
     root = math.sqrt(v.plain.absolute.size)
     if v.rooted != UNCHANGED or root == math.inf:
         return Slot(value, UNCHANGED, Change(ANY, ANY))

@@ -12,8 +12,6 @@ from mercer.engine.program import Program
 
 Array = NDArray[Any]
 
-LARGEST_ROOT = float(np.sqrt(np.finfo(np.float64).max))
-
 
 def _cdist(A: Array, B: Array, metric: str, weights: Array | None) -> Array:
     # Imported here because it is slow to import and the native engine does without.
@@ -106,7 +104,7 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "exp": np.exp,
     "tanh": np.tanh,
     # The root of an overflow is that of the largest number, so that what decays with it vanishes.
-    "sqrt": lambda x: np.minimum(np.sqrt(x), LARGEST_ROOT),
+    "sqrt": lambda x: np.minimum(np.sqrt(x), np.sqrt(np.finfo(x.dtype).max)),
     "log1p": np.log1p,
     "reciprocal": np.reciprocal,
 }

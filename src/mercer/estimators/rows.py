@@ -230,9 +230,9 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
 def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
     """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
     refuse_masked(X, "X")
-    if _is_text(X):
-        check_no_text(np.asarray(X), "X")
     titles = column_names(X) if is_table(X) else ()
+    if not titles:
+        _refuse_text(X)
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     dtype = [np.float64, np.float32] if is_precomputed(kernel) else np.float64
     # What is not finite is refused below, by its row and the name of its column.
@@ -319,14 +319,15 @@ def _holds_sequences(kernel: Kernel, X: Any) -> bool:
     return not is_table(X) and reads_whole_rows(kernel, "sequences")
 
 
-def _is_text(X: Any) -> bool:
-    """Whether the first of some rows is a text, or holds one."""
-    if sp.issparse(X) or is_table(X) or not hasattr(X, "__len__") or n_rows(X) == 0:
-        return False
-    first = take_rows(X, slice(0, 1))[0]
-    return isinstance(first, str | bytes) or (
-        isinstance(first, list | tuple) and any(isinstance(v, str | bytes) for v in first)
-    )
+def _refuse_text(X: Any) -> None:
+    """Refuse rows of text, or whose first row holds some, for a kernel of numbers."""
+    if isinstance(X, np.ndarray):
+        check_no_text(X, "X")
+    elif isinstance(X, list | tuple) or hasattr(X, "iloc"):
+        # Of a column of pandas X[0] would be the row of that label.
+        for first in take_rows(X, slice(0, 1)):
+            some = first if isinstance(first, list | tuple) else [first]
+            check_no_text(np.array([v for v in some if isinstance(v, str | bytes)], object), "X")
 
 
 def _is_matrix(X: Any) -> bool:

@@ -326,12 +326,15 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         return decided(scores), two[:, 1] - two[:, 0] > 2.0 * doubt.max()
 
     def _score_blocks(self, supports: Supports, X: Any) -> Iterator[tuple[slice, Array]]:
-        """Yield f + b of every problem for some checked rows at a time."""
+        """Yield f + b of every problem for some checked rows at a time.
+
+        By weights of k-grams, where there are any, it needs no support vectors.
+        """
         if self.theta_ is not None:
             yield slice(None), self._values(X) + self.intercept_
             return
         if not self._is_by_pairs:
-            yield slice(None), supports.expand(X, self.dual_coef_.T) + self.intercept_
+            yield slice(None), supports.expand(X, self._functions) + self.intercept_
             return
         ends = np.cumsum(self.n_support_)
         parts = [slice(int(e - m), int(e)) for e, m in zip(ends, self.n_support_, strict=True)]
@@ -341,7 +344,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
     @property
     def _functions(self) -> Array:
         if not self._is_by_pairs:
-            return self.dual_coef_.T
+            return super()._functions
         return pair_coefficients(self.dual_coef_, self.n_support_)
 
     @property

@@ -56,7 +56,7 @@ class CommonSubsequences:
         is_lost = (values == 0.0) & (S.lengths >= min(self.lengths)) & (self.decay > 0.0)
         if is_lost.any():
             raise ValueError(
-                f"subsequences of {max(self.lengths)} symbols at decay {self.decay:g} weigh less "
+                f"subsequences of {min(self.lengths)} symbols at decay {self.decay:g} weigh less "
                 f"than the smallest number at row {int(is_lost.argmax())}; use a smaller k or a "
                 "larger decay"
             )

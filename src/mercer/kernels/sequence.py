@@ -277,7 +277,8 @@ class Mismatch(Kernel):
         The size of the alphabet, 4 for DNA and 20 for proteins. Rows with more are refused where
         they are compared with each other, in ``k(X)`` or `fit`, since the matrix need not be
         positive semi-definite. In ``k(X, Z)`` or `predict` a symbol that the other side does not
-        have is one more that differs from all of its symbols.
+        have is one more that differs from all of its symbols. `partial_fit` of support vector
+        machines, which sees some rows at a time, does not count them.
     """
 
     domain: ClassVar[str] = "sequences"
@@ -350,7 +351,7 @@ def _unused_character(rows: list[Any]) -> str:
 
 
 def _unused_token(rows: list[Any]) -> Any:
-    """Return None for a gap, or Ellipsis, which is no token, if that is a token in the rows."""
+    """Return None for a gap, or Ellipsis if None is a token in the rows."""
     others = (row for row in rows if not isinstance(row, str | bytes))
     return ... if any(token is None for row in others for token in row) else None
 
