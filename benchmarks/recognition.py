@@ -14,8 +14,9 @@ k-grams of scikit-learn, by the same weights. The kernels to choose from are the
 of a kind. For binding sites and proteins they come from the literature: k-mers of six letters,
 which most of the published settings for DNA read, in windows of 6, 8, 10 and 13; for proteins the
 settings published for ten superfamilies (of which these are four) and the classical mismatch
-kernel. For both there is also of each the linear kernel of its rows, with slack and with squared
-slack: the published machine is the mean of five of the latter, each with a fifth left out.
+kernel. In sets of up to 3000 rows there is also of each the linear kernel of its rows, with slack
+and with squared slack: the published machine is the mean of five of the latter, each with a fifth
+left out.
 
 This is not a blind comparison. The kernels of junctions were found by folds of two thirds of them,
 chosen at random, which are new sequences elsewhere; when their Gaussians were added and every third
