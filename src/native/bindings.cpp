@@ -191,6 +191,7 @@ NB_MODULE(_native, m) {
     bind_spread(m);
     bind_windows(m);
     bind_band(m);
+    bind_coordinates(m);
     bind_perceptron(m);
     bind_sequences(m);
     bind_smo(m);

@@ -292,7 +292,7 @@ def test_a_clone_is_equal_and_a_pickle_predicts_alike(X, three):
         ({"multiclass": "all"}, "multiclass must be 'ovo' or 'ovr', got 'all'"),
         ({"decision_function_shape": "x"}, "decision_function_shape must be 'ovo' or 'ovr'"),
         ({"multiclass": "ovr", "decision_function_shape": "ovo"}, "use multiclass='ovo'"),
-        ({"solver": "newton"}, "solver must be one of 'auto', 'smo', 'sgd'"),
+        ({"solver": "newton"}, "solver must be one of 'auto', 'smo', 'primal', 'sgd'"),
         ({"tol": -1.0}, "tol must be a positive number"),
         ({"repair": "mend"}, "repair must be None or one of"),
     ],

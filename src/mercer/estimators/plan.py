@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.estimators.rows import training_subset
-from mercer.gram import ChainGram, Gram, centred, unheld_gram_of
+from mercer.gram import ChainGram, Gram, centred, sparse_entries, unheld_gram_of
+from mercer.gram.features import SAMPLE as READ
 from mercer.kernels import Kernel
 from mercer.solvers import Cholesky, ConjugateGradient, LogisticProblem, RidgeProblem
 from mercer.solvers.curvature import FIRST_RANK
@@ -32,8 +34,10 @@ AS_GOOD_AS_A_FACTOR = 1e-10
 CHAIN_PASSES = 60
 # Newton steps of a logistic problem, and products with K in each for a column of scores.
 NEWTON_STEPS, PRODUCTS = 5, 6
-# How often working sets solve for a coefficient, and batches go through all rows.
-VISITS, BATCH_EPOCHS = 8, 32
+# How often working sets solve for a coefficient, and single ones and batches go through all rows.
+VISITS, EPOCHS, BATCH_EPOCHS = 8, 32, 32
+# Bytes that an epoch reads for every feature of a row, and writes.
+ENTRY_BYTES = 32
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,12 +97,7 @@ def plan_ridge(
             *products,
         )
     }
-    if name not in options:
-        known = ", ".join(repr(other) for other in options)
-        raise ValueError(
-            f"solver={name!r} cannot take {kernel} on these rows; use 'auto' or one of {known}"
-        )
-    return _among(options, name, gram)
+    return _among(options, name, gram, kernel)
 
 
 def plan_logistic(
@@ -106,17 +105,22 @@ def plan_logistic(
 ) -> Plan:
     """Return the plan that has this solver of a logistic problem, with the other one if it fits."""
     both = (_by_newton(gram, problem), _by_newton_products(kernel, rows, gram, problem))
-    return _among({o.solver: o for o in both}, name, gram)
+    return _among({o.solver: o for o in both}, name, gram, kernel)
 
 
-def plan_margin(gram: Gram, name: str) -> Plan:
-    """Return the plan that has this solver of a margin problem, with the other one if it fits."""
-    both = (_by_working_sets(gram), _by_batches(gram))
-    return _among({o.solver: o for o in both}, name, gram)
+def plan_margin(kernel: Kernel, rows: Any, gram: Gram, name: str) -> Plan:
+    """Return the plan that has this solver of a margin problem, with the others that fit."""
+    options = (*_by_coordinates(kernel, rows, gram), _by_working_sets(gram), _by_batches(gram))
+    return _among({o.solver: o for o in options}, name, gram, kernel)
 
 
-def _among(options: dict[str, Plan], name: str, gram: Gram) -> Plan:
+def _among(options: dict[str, Plan], name: str, gram: Gram, kernel: Kernel) -> Plan:
     """Return one of the plans with the others that fit, or refuse one that does not."""
+    if name not in options:
+        known = ", ".join(repr(other) for other in options)
+        raise ValueError(
+            f"solver={name!r} cannot take {kernel} on these rows; use 'auto' or one of {known}"
+        )
     taken = options[name]
     if taken.memory > gram.memory:
         raise MemoryLimitError(
@@ -245,6 +249,20 @@ def _by_newton_products(kernel: Kernel, rows: Any, gram: Gram, problem: Logistic
     seconds = factor + products * n**2 / 2 * gram.entry_seconds
     reason = "products store nothing of n^2"
     return Plan("cg", "a streamed matrix", beside, seconds, reason)
+
+
+def _by_coordinates(kernel: Kernel, rows: Any, gram: Gram) -> list[Plan]:
+    n, start = len(gram), perf_counter()
+    entries = sparse_entries(kernel, rows, gram.memory)
+    reading = (perf_counter() - start) * max(1.0, n / READ)
+    if entries is None:
+        p = kernel.n_features(rows, gram.memory // (FEATURE_BYTES * n))
+        if p is None:
+            return []
+        entries = n * p
+    seconds = reading + EPOCHS * ENTRY_BYTES * entries / machine_rates().copy
+    reason = f"a step reads one row of features, about {entries / n:.0f} entries"
+    return [Plan("primal", "explicit features", FEATURE_BYTES * entries, seconds, reason)]
 
 
 def _by_working_sets(gram: Gram) -> Plan:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.columns import n_rows
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.estimator import with_points
 from mercer.estimators.plan import chosen, few_features, needs_factor
@@ -21,12 +22,14 @@ from mercer.gram import (
     features_of,
     gram_of,
     open_features_of,
+    sparse_entries,
     unheld_gram_of,
 )
 from mercer.kernels import Kernel
 from mercer.solvers import (
     ChainSolution,
     Cholesky,
+    CoordinateDescent,
     LogisticProblem,
     Newton,
     NewtonCG,
@@ -34,16 +37,23 @@ from mercer.solvers import (
     RidgeProblem,
     Solution,
     as_logistic_solver,
+    as_margin_solver,
     as_solver,
+    refuse_indefinite,
 )
-from mercer.solvers.choose import Solver
+from mercer.solvers.choose import MarginSolver, Solver
 from mercer.solvers.refusals import indefinite_along, singular
+from mercer.solvers.smo import FEW
 
 # Rows times columns of scores up to which factors take no longer than to set up an iteration, and
 # up to which they are taken for several classes where C w k(x, x) is so large that the
 # preconditioner, which treats classes one by one, is poor.
 FEW_SCORES, MANY_SCORES = 500, 10_000
 STIFF = 1e4
+# Entries of sparse features for every entry of K beyond which its entries are the fewer to read.
+MOST_READ = 4
+# Squares of features for every row up to which margin problems are sooner solved in these.
+NARROW = 2
 
 
 def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> tuple[Solver, Gram]:
@@ -86,11 +96,16 @@ def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
         return _held_entries(kernel, rows, gram)
     if not isinstance(solver, Primal):
         return gram
-    features = features_of(kernel, rows, gram.memory)
+    return _features(kernel, rows, gram.memory, "solver='cholesky' or solver='eigen'")
+
+
+def _features(kernel: Kernel, rows: Any, memory: Any, others: str) -> FeatureGram:
+    """Return the Gram matrix by features, or name the solvers that need none."""
+    features = features_of(kernel, rows, memory)
     if features is None:
         raise ValueError(
             f"solver='primal' needs a kernel with finitely many features, and {kernel} is not "
-            "known to have them; use solver='cholesky' or solver='eigen'"
+            f"known to have them; use {others}"
         )
     return features
 
@@ -133,6 +148,56 @@ def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
     stiffness = problem.C * float((problem.weights * np.abs(gram.diagonal())).max())
     fits = 8 * (problem.columns + 2) * len(gram) ** 2 <= gram.memory
     return problem.columns > 1 and stiffness > STIFF and scores <= MANY_SCORES and fits
+
+
+def margin_route(estimator: Any, kernel: Kernel, rows: Any) -> tuple[MarginSolver, Gram]:
+    """Return the solver of a margin problem that an estimator names, and its Gram matrix."""
+    solver = margin_solver(estimator, kernel, rows)
+    if isinstance(solver, CoordinateDescent):
+        return solver, _features(kernel, rows, estimator.memory, "solver='smo'")
+    return solver, _margin_gram(estimator, kernel, rows)
+
+
+def margin_solver(estimator: Any, kernel: Kernel, rows: Any) -> MarginSolver:
+    """Return the solver of a margin problem that an estimator names, or the one to take."""
+    name: Any = estimator.solver
+    if isinstance(name, str) and name == "auto":
+        name = "primal" if wants_features(estimator, kernel, rows) else "smo"
+    return as_margin_solver(
+        name,
+        estimator.tol,
+        estimator.max_iter,
+        estimator.time_limit,
+        checked_seed(estimator.random_state),
+    )
+
+
+def wants_features(estimator: Any, kernel: Kernel, rows: Any) -> bool:
+    """Whether there are many rows of sparse features or of few, sooner read than compared."""
+    n = n_rows(rows)
+    # A limit counts working sets, and a repair works on the eigenvalues of the whole matrix.
+    if n <= FEW or estimator.max_iter is not None or estimator.repair is not None:
+        return False
+    entries = sparse_entries(kernel, rows, estimator.memory)
+    if entries is not None:
+        return entries <= MOST_READ * n**2
+    return kernel.n_features(rows, int((NARROW * n) ** 0.5)) is not None
+
+
+def _margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
+    """Return the Gram matrix of the training rows; entries that take long are held.
+
+    A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
+    asked for.
+    """
+    choose = unheld_gram_of if kernel.is_quick else gram_of
+    gram = choose(kernel, rows, estimator.memory)
+    if kernel.proof() is None and estimator.repair is None:
+        try:
+            refuse_indefinite(gram)
+        except IndefiniteKernelError as error:
+            raise with_points(error, kernel, rows) from None
+    return gram
 
 
 def _held_entries(kernel: Kernel, rows: Any, gram: Gram) -> Gram:

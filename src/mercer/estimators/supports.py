@@ -17,12 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.engine.threads import one_blas_thread, thread_count, workers
-from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
-from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.plan import Plan, plan_margin
+from mercer.estimators.routes import margin_solver
 from mercer.estimators.rows import (
-    checked_seed,
     checked_unlabelled,
     kernel_for,
     support_columns,
@@ -30,11 +29,11 @@ from mercer.estimators.rows import (
 )
 from mercer.gram import (
     CrossGram,
+    FeatureGram,
     Gram,
     cross_gram,
     dense_rows,
     feature_product,
-    gram_of,
     is_precomputed,
     part_of,
     paying_weights,
@@ -43,15 +42,8 @@ from mercer.gram import (
     with_copy,
 )
 from mercer.kernels import Kernel
-from mercer.solvers import (
-    SMO,
-    MarginProblem,
-    Solution,
-    as_margin_solver,
-    refuse_indefinite,
-)
-from mercer.solvers.choose import MarginSolver
-from mercer.solvers.pegasos import Pegasos
+from mercer.solvers import SMO, MarginProblem, Solution
+from mercer.solvers.choose import MarginSolver, margin_name
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -84,33 +76,6 @@ class Task:
     start: Array | None = None
 
 
-def margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
-    """Return the Gram matrix of the training rows; entries that take long are held.
-
-    A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
-    asked for.
-    """
-    choose = unheld_gram_of if kernel.is_quick else gram_of
-    gram = choose(kernel, rows, estimator.memory)
-    if kernel.proof() is None and estimator.repair is None:
-        try:
-            refuse_indefinite(gram)
-        except IndefiniteKernelError as error:
-            raise with_points(error, kernel, rows) from None
-    return gram
-
-
-def solver_of(estimator: Any) -> MarginSolver:
-    """Return the solver that an estimator names, with its settings."""
-    return as_margin_solver(
-        estimator.solver,
-        estimator.tol,
-        estimator.max_iter,
-        estimator.time_limit,
-        checked_seed(estimator.random_state),
-    )
-
-
 def solve_all(
     solver: MarginSolver,
     gram: Gram,
@@ -123,6 +88,9 @@ def solve_all(
     The first Ctrl-C ends all of them with what they have; a second one raises.
     """
     stop = np.zeros(1, np.uint8)
+    if isinstance(gram, FeatureGram):
+        # F F' has no negative eigenvalues.
+        repair = None
     if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
         gram = with_copy(gram)
 
@@ -192,13 +160,24 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         """
         kernel = kernel_for(self.kernel, X)
         X = checked_unlabelled(clone(self), kernel, X)
-        gram = unheld_gram_of(kernel.resolved(X), X, self.memory)
-        return plan_margin(gram, "sgd" if isinstance(solver_of(self), Pegasos) else "smo")
+        kernel = kernel.resolved(X)
+        solver = margin_solver(self, kernel, X)
+        return plan_margin(kernel, X, unheld_gram_of(kernel, X, self.memory), margin_name(solver))
 
-    def _keep_rows(self, X: Any, support: Rows) -> None:
-        """Store the rows of `X` that are support vectors."""
+    def _keep_rows(self, X: Any, support: Rows, gram: Gram, solutions: Sequence[Solution]) -> None:
+        """Store the rows of `X` that are support vectors, and the weights of features."""
         self.support_ = support
-        self._keep_supports(Supports.of(self.kernel_, X, support))
+        supports = Supports.of(self.kernel_, X, support)
+        weights = [s.theta for s in solutions if s.theta is not None]
+        if not (isinstance(gram, FeatureGram) and len(weights) == len(solutions) and len(support)):
+            self._keep_supports(supports)
+            return
+        self._supports_, self.theta_columns_, self.theta_ = supports, gram.columns, None
+        theta = np.hstack(weights)
+        if gram.columns is not None:
+            used = theta.any(axis=1)
+            self.theta_columns_, theta = gram.columns[used], theta[used]
+        self.theta_ = theta
 
     def _keep_supports(self, supports: Supports) -> None:
         """Store support vectors, and the weights of their k-grams where these are counted."""

@@ -16,6 +16,7 @@ from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, decided, present_classes
+from mercer.estimators.routes import margin_route
 from mercer.estimators.rows import (
     checked_classification,
     checked_rows,
@@ -29,9 +30,7 @@ from mercer.estimators.supports import (
     Supports,
     SupportVectorMachine,
     Task,
-    margin_gram,
     solve_all,
-    solver_of,
     warm_starts,
 )
 from mercer.estimators.votes import (
@@ -69,20 +68,21 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         Every two classes against each other, or each against all others.
     decision_function_shape : {"ovr", "ovo"}
         Whether `decision_function` has a column for every class or for every pair.
-    solver : {"auto", "smo", "sgd"} or solver
-        ``"smo"`` is exact to the tolerance; ``"sgd"`` goes by small random batches.
-        ``"auto"`` takes ``"smo"``.
+    solver : {"auto", "smo", "primal", "sgd"} or solver
+        ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
+        explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
+        for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
     tol : float
         The relative duality gap that `certificate_` has to reach.
     memory : int or str, optional
         The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
     max_iter : int, optional
-        Working sets allowed for every pair of classes; epochs for ``"sgd"``.
+        Working sets allowed for every pair of classes; epochs for ``"primal"`` and ``"sgd"``.
     time_limit : float, optional
         Seconds after which every problem returns what it has, with a warning. So does the first
         Ctrl-C.
     random_state : int, RandomState or None
-        Where the random orders of ``"sgd"`` come from.
+        Where the random orders of ``"primal"`` and ``"sgd"`` come from.
     warm_start : bool
         Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
     repair : {None, "clip", "flip", "shift"}
@@ -104,9 +104,12 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         ``multiclass="ovr"`` one for each of n_classes problems.
     intercept_ : array of shape (problems,)
         b.
-    theta_, theta_columns_ : arrays of shape (p, problems) and (p,), or None
-        The coefficients of k-grams, f(x) = theta'phi(x), and which these are, if the kernel counts
-        them: a new row then takes the time that reading it takes.
+    theta_ : array of shape (p, problems) or None
+        The weights of features, f(x) = theta'phi(x), if ``"primal"`` found them or the kernel
+        counts k-grams: a new row then takes the time that reading it takes.
+    theta_columns_ : array of shape (p,) or None
+        Which columns of the features of a kernel of k-grams `theta_` belongs to; the others do
+        not count.
     certificate_ : Certificate
         The duality gap in float64 of the worst problem.
     n_iter_ : array of shape (problems,)
@@ -177,11 +180,10 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         is_all = np.array_equal(used, np.arange(len(weights)))
         rows = X if is_all else training_subset(kernel, X, used)
         kernel = kernel.resolved(rows, copies[used])
-        solver = solver_of(self)
+        solver, gram = margin_route(self, kernel, rows)
         tasks = self._tasks(codes, C * weights[used], len(classes))
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
-        gram = margin_gram(self, kernel, rows)
 
         run = partial(solve_all, solver, gram, self.repair, tasks)
         solutions = run_as_task(self, run, X, y, True)
@@ -191,7 +193,10 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         self._totals_ = np.bincount(codes, copies[used], len(classes))
         self.intercept_ = np.array([s.intercept[0] for s in solutions])
         self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
-        self._keep(X, used, codes, tasks, [s.coefficients[:, 0] for s in solutions])
+        A, support = self._by_class(codes, tasks, [s.coefficients[:, 0] for s in solutions])
+        self.dual_coef_ = A[:, support]
+        self.n_support_ = np.bincount(codes[support], minlength=len(classes)).astype(np.int32)
+        self._keep_rows(X, used[support], gram, solutions)
         self._keep_start(C, tasks, used, solutions)
         self.certificate_ = gap_certificate(kernel, solutions)
         return self
@@ -237,6 +242,8 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         """
         check_is_fitted(self)
         X = checked_rows(self, self.kernel_, X)
+        if self.theta_ is not None:
+            return np.asarray(self.classes_[self._decided(X)])
         codes = settled_classes(self._supports_, X, self._score_blocks, self._clear, self._decided)
         return np.asarray(self.classes_[codes])
 
@@ -271,15 +278,10 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         members = [np.flatnonzero(codes == c) for c in range(n_classes)]
         return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
 
-    def _keep(
-        self,
-        X: Any,
-        used: NDArray[np.intp],
-        codes: NDArray[np.intp],
-        tasks: list[Task],
-        duals: list[Array],
-    ) -> None:
-        """Store the coefficients of the rows that have any, class by class."""
+    def _by_class(
+        self, codes: NDArray[np.intp], tasks: list[Task], duals: list[Array]
+    ) -> tuple[Array, NDArray[np.intp]]:
+        """Return the coefficients of all rows, and which rows have any, class by class."""
         n_classes = len(self.classes_)
         by_pairs = n_classes > 2 and self.multiclass == "ovo"
         A = np.zeros((n_classes - 1 if by_pairs else len(tasks), len(codes)))
@@ -292,10 +294,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
             own, other = np.split(task.index, [members[i]])
             A[slot(i, j), own], A[slot(j, i), other] = np.split(dual, [members[i]])
         support = np.flatnonzero(A.any(axis=0))
-        support = support[np.argsort(codes[support], kind="stable")]
-        self.dual_coef_ = A[:, support]
-        self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
-        self._keep_rows(X, used[support])
+        return A, support[np.argsort(codes[support], kind="stable")]
 
     def _scores(self, X: Any) -> Array:
         """Return f + b of every problem at checked rows."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.certified import gap_certificate
+from mercer.estimators.routes import margin_route
 from mercer.estimators.rows import (
     checked_rows,
     checked_training,
@@ -22,14 +23,7 @@ from mercer.estimators.rows import (
     training_subset,
 )
 from mercer.estimators.stream import learn_targets
-from mercer.estimators.supports import (
-    SupportVectorMachine,
-    Task,
-    margin_gram,
-    solve_all,
-    solver_of,
-    warm_starts,
-)
+from mercer.estimators.supports import SupportVectorMachine, Task, solve_all, warm_starts
 from mercer.solvers import MarginProblem
 
 Array = NDArray[np.float64]
@@ -52,20 +46,21 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         Half the width of the tube, at least zero.
     fit_intercept : bool
         Whether there is an offset b, which is not penalised.
-    solver : {"auto", "smo", "sgd"} or solver
-        ``"smo"`` is exact to the tolerance; ``"sgd"`` goes by small random batches.
-        ``"auto"`` takes ``"smo"``.
+    solver : {"auto", "smo", "primal", "sgd"} or solver
+        ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
+        explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
+        for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
     tol : float
         The relative duality gap that `certificate_` has to reach.
     memory : int or str, optional
         The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
     max_iter : int, optional
-        Working sets allowed; epochs for ``"sgd"``.
+        Working sets allowed; epochs for ``"primal"`` and ``"sgd"``.
     time_limit : float, optional
         Seconds after which the solver returns what it has, with a warning. So does the first
         Ctrl-C.
     random_state : int, RandomState or None
-        Where the random orders of ``"sgd"`` come from.
+        Where the random orders of ``"primal"`` and ``"sgd"`` come from.
     warm_start : bool
         Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
     repair : {None, "clip", "flip", "shift"}
@@ -84,9 +79,12 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         a.
     intercept_ : array of shape (1,)
         b.
-    theta_, theta_columns_ : arrays of shape (p, 1) and (p,), or None
-        The coefficients of k-grams, f(x) = theta'phi(x), and which these are, if the kernel counts
-        them: a new row then takes the time that reading it takes.
+    theta_ : array of shape (p, 1) or None
+        The weights of features, f(x) = theta'phi(x), if ``"primal"`` found them or the kernel
+        counts k-grams: a new row then takes the time that reading it takes.
+    theta_columns_ : array of shape (p,) or None
+        Which columns of the features of a kernel of k-grams `theta_` belongs to; the others do
+        not count.
     certificate_ : Certificate
         The duality gap in float64.
     n_iter_ : int
@@ -147,12 +145,11 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         used = np.flatnonzero(weights)
         rows = X if len(used) == len(y) else training_subset(kernel, X, used)
         kernel = kernel.resolved(rows, weights[used])
-        solver = solver_of(self)
+        solver, gram = margin_route(self, kernel, rows)
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
-        gram = margin_gram(self, kernel, rows)
 
         run = partial(solve_all, solver, gram, self.repair, tasks)
         (solution,) = run_as_task(self, run, X, y, True)
@@ -163,7 +160,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.dual_coef_, self.intercept_ = a[None, support], solution.intercept
         self.n_support_ = np.array([len(support)], np.int32)
         self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
-        self._keep_rows(X, used[support])
+        self._keep_rows(X, used[support], gram, [solution])
         self._keep_start(C, tasks, used, [solution])
         self.certificate_ = gap_certificate(kernel, [solution])
         return self

@@ -8,12 +8,15 @@ from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
 from mercer.gram.features import (
     FeatureGram,
+    entries_of,
     feature_product,
     feature_weights,
     features_at,
+    features_in,
     features_of,
     open_features_of,
     paying_weights,
+    sparse_entries,
 )
 from mercer.gram.gram import Gram, ShiftedGram
 from mercer.gram.lowrank import LowRankGram
@@ -63,9 +66,11 @@ __all__ = [
     "chain_of",
     "cross_gram",
     "dense_rows",
+    "entries_of",
     "feature_product",
     "feature_weights",
     "features_at",
+    "features_in",
     "features_of",
     "gram_of",
     "in_single",
@@ -76,6 +81,7 @@ __all__ = [
     "paying_weights",
     "repair_of",
     "shared_grams",
+    "sparse_entries",
     "unheld_gram_of",
     "with_copy",
     "with_dense_rows",

@@ -9,18 +9,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
-from mercer.data.columns import n_rows
+from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.engine import Rows
 from mercer.engine.counts import narrowed, used_columns
 from mercer.errors import MemoryLimitError
+from mercer.gram.choose import gram_of, unheld_gram_of
+from mercer.gram.gram import Gram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, check_fits
+from mercer.gram.parts import PartOfGram, part_of
 from mercer.kernels import Kernel
 from mercer.kernels.features import FeatureMap
 
 # Bytes for every entry of sparse features: its number and value, sorted, and narrowed to a copy.
 ENTRY_BYTES = 48
+# Rows that tell how many entries the features of all have.
+SAMPLE = 256
 
 
 class FeatureGram(LowRankGram):
@@ -77,6 +82,37 @@ def open_features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram 
     are none, either, where features do not pay. The parameters are those of `FeatureGram`.
     """
     return FeatureGram(kernel, X, memory) if _pay(kernel, X, memory) else None
+
+
+def sparse_entries(kernel: Kernel, X: Any, memory: Any = None) -> int | None:
+    """Return about how many entries of sparse features are not zero, from some of the rows.
+
+    Such features are k-grams and those of sparse rows. None if there are none, or where they do
+    not pay. The parameters are those of `FeatureGram`.
+    """
+    phi = kernel.without_rules().feature_map
+    if phi is None or not phi.stays_sparse(X) or (phi.is_open(X) and not _pay(kernel, X, memory)):
+        return None
+    some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), SAMPLE)).astype(np.intp)
+    return int(phi(take_rows(X, some)).nnz * (n_rows(X) / len(some)))
+
+
+def features_in(gram: Gram) -> Matrix | None:
+    """Return F where K = F F', of some rows or all, is held as that, else None."""
+    if isinstance(gram, PartOfGram):
+        F = features_in(gram.gram)
+        return None if F is None else F[gram.index]
+    return gram.F if isinstance(gram, LowRankGram) else None
+
+
+def entries_of(gram: Gram) -> Gram:
+    """Return a matrix of features as one whose entries the kernel computes, if there is one."""
+    if isinstance(gram, PartOfGram):
+        return part_of(entries_of(gram.gram), gram.index)
+    if not isinstance(gram, FeatureGram):
+        return gram
+    choose = unheld_gram_of if gram.kernel.is_quick else gram_of
+    return choose(gram.kernel, gram.X, gram.memory)
 
 
 def feature_product(

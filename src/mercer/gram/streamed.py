@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
@@ -78,8 +79,10 @@ class StreamedGram(Gram):
     def timed(self, some: slice) -> int:
         chosen, others = take_rows(self.X, some), self.X
         if not is_precomputed(self.kernel):
-            # A few rows with all others would tell how long these take to be read.
-            others = take_rows(self.X, slice(0, max(n_rows(chosen), TIMED_COLUMNS)))
+            # A few rows with all others would tell how long these take to be read, and so would
+            # few with many of strings or tables, which are read into numbers first.
+            least = TIMED_COLUMNS if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else 1
+            others = take_rows(self.X, slice(0, max(n_rows(chosen), least)))
         apply(self.kernel.program, chosen, others, np.ones(n_rows(others)))
         return n_rows(chosen) * n_rows(others)
 

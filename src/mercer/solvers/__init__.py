@@ -8,6 +8,7 @@ from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.choose import as_logistic_solver, as_margin_solver, as_solver
 from mercer.solvers.components import Components, component_solver
 from mercer.solvers.conjugate import ConjugateGradient
+from mercer.solvers.coordinates import CoordinateDescent
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.feature_path import FeaturePath
 from mercer.solvers.lanczos import refuse_indefinite
@@ -33,6 +34,7 @@ __all__ = [
     "Cholesky",
     "Components",
     "ConjugateGradient",
+    "CoordinateDescent",
     "Eigen",
     "FeaturePath",
     "Fits",

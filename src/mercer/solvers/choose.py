@@ -11,6 +11,7 @@ import numpy as np
 from mercer.solvers.banded import Banded
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate import ConjugateGradient
+from mercer.solvers.coordinates import CoordinateDescent
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.pegasos import Pegasos
@@ -29,9 +30,13 @@ SOLVERS: dict[str, type[Solver]] = {
 
 LOGISTIC_SOLVERS: dict[str, type[Newton]] = {"cg": NewtonCG, "newton": NewtonCholesky}
 
-MarginSolver = SMO | Pegasos
+MarginSolver = SMO | CoordinateDescent | Pegasos
 
-MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {"smo": SMO, "sgd": Pegasos}
+MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
+    "smo": SMO,
+    "primal": CoordinateDescent,
+    "sgd": Pegasos,
+}
 
 Known = TypeVar("Known", bound=Solver | Newton | MarginSolver)
 
@@ -54,9 +59,7 @@ def as_margin_solver(
     time_limit: Any = None,
     random_state: Any = None,
 ) -> MarginSolver:
-    """Return a solver of margin problems by name or as an object; ``"auto"`` is ``"smo"``."""
-    if isinstance(solver, str) and solver == "auto":
-        solver = "smo"
+    """Return a solver of margin problems, as `as_solver` returns one of ridge problems."""
     return _configured(solver, MARGIN_SOLVERS, tol, max_iter, time_limit, random_state)
 
 
@@ -101,6 +104,11 @@ def name_of(solver: Any) -> str:
     """Return the name of a solver given by name or as an object."""
     kind = type(as_solver(solver))
     return next(name for name, known in SOLVERS.items() if known is kind)
+
+
+def margin_name(solver: MarginSolver) -> str:
+    """Return the name of a solver of margin problems."""
+    return next(name for name, known in MARGIN_SOLVERS.items() if known is type(solver))
 
 
 def _positive(name: str, value: Any) -> float | None:

@@ -89,6 +89,17 @@ class MarginProblem:
         a = np.clip(a, self.lower, self.upper)
         if not self.fit_intercept:
             return a
+        # What is missing goes to free coefficients, as far as they have room on their side of zero.
+        missing = -float(a.sum())
+        end = (
+            np.where(a > 0.0, self.upper, 0.0)
+            if missing > 0.0
+            else np.where(a > 0.0, 0.0, self.lower)
+        )
+        room = np.where(self.free(a), np.abs(end - a), 0.0)
+        total = float(room.sum())
+        if abs(missing) < total:
+            return np.asarray(a + missing / total * room)
         positive, negative = np.maximum(a, 0.0), np.minimum(a, 0.0)
         up, down = positive.sum(), -negative.sum()
         least = min(up, down)

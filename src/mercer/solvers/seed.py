@@ -31,8 +31,6 @@ SHARE, FEWEST, MOST = 0.2, 1024, 4096
 SOME_WIDTHS, ALL_WIDTHS = (3.0, 0.9, 0.3), (0.3, 0.06)
 # Newton steps for a width, and what they may leave of the objective to gain.
 STEPS, GAIN = 8, 3e-3
-# The sum of coefficients beside that of their sizes that is zero.
-ROUNDING = 1e-12
 # Rows of F that are summed at a time, and shares of them that are by themselves, on however many
 # threads: the same sums in the same order give the same bits.
 ROWS_AT_A_TIME, SHARES = 1024, 4
@@ -206,13 +204,7 @@ class _Smooth:
         for _ in range(60):
             shift = 0.5 * (low + high)
             low, high = (shift, high) if self.coefficients(r + shift).sum() > 0.0 else (low, shift)
-        a = self.coefficients(r + high)
-        # What is missing goes to coefficients that are free, as far as they have room.
-        room = np.where(p.free(a), np.where(a > 0.0, p.upper - a, -a), 0.0)
-        missing = -float(a.sum())
-        if 0.0 <= missing < float(room.sum()):
-            a += missing / float(room.sum()) * room
-        return p.feasible(a) if abs(a.sum()) > ROUNDING * np.abs(a).sum() else a
+        return p.feasible(self.coefficients(r + high))
 
     def curvature(self, r: Array) -> Array:
         """Return how fast a falls with the residual."""

@@ -1,0 +1,230 @@
+"""The primal solver of margin problems: coordinate descent with the weights of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.checks import Matrix
+from mercer.engine.coordinates import Descent
+from mercer.gram import Gram, entries_of, features_in
+from mercer.solvers.interior import interior_point
+from mercer.solvers.margin import Gap, MarginProblem
+from mercer.solvers.smo import SMO
+from mercer.solvers.solution import Solution
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Progress = Callable[[int, float], bool | None]
+
+# The iteration goes on to this share of the tolerance, as working sets do.
+MARGIN = 0.1
+# A look at the gap costs about as much as two epochs, so that epochs between them grow by this.
+GROWTH = 1.3
+# rho beside the mean of k(x, x): larger ones bind all coefficients together, smaller ones make b
+# slow.
+PRICE = 0.1
+# Entries of F that are read for every entry of K, and epochs, before others take over.
+READ, EPOCHS = 64, 1000
+# Features up to which an interior point is such another. It takes so many steps, which multiply as
+# if there were some more features; one entry of F is read in the time of so many multiplications.
+MOST_FEATURES, STEPS, MORE, MULTIPLIED = 4096, 15, 30, 25
+
+
+@dataclass(frozen=True)
+class CoordinateDescent:
+    """Minimise 1/2 ||w||^2 + sum_i loss_i(w'phi_i + b - z_i) over the weights w of features, and b.
+
+    It goes by the dual, one coefficient a_i at a time, with w = F'a kept along: a step takes the
+    time that reading a row of F takes, and nothing of the size of K is computed. With an offset
+    the coefficients have to have the sum zero. A sum that is not costs b sum(a) + rho/2 sum(a)^2,
+    and b is moved by rho sum(a) after every epoch, which makes the multiplier b the offset. Rows
+    that are clearly at a bound are left out until the next look at the gap, which is always that
+    of all rows, in float64.
+
+    Where the problem is so ill-conditioned that single coefficients get on slowly, others take
+    over, unless `max_iter` is given: an interior point where the features are few, working sets
+    where they are not.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int, optional
+        Epochs allowed.
+    time_limit : float, optional
+        Seconds to be done in.
+    random_state : int
+        Where the orders of the rows come from.
+    """
+
+    iterates: ClassVar[bool] = True
+
+    tol: float = 1e-3
+    max_iter: int | None = None
+    time_limit: float | None = None
+    random_state: Any = 0
+
+    def solve(
+        self,
+        gram: Gram,
+        problem: MarginProblem,
+        progress: Progress | None = None,
+        start: Array | None = None,
+        stop: NDArray[np.uint8] | None = None,
+        is_main: bool = True,
+    ) -> Solution:
+        """Return the coefficients of shape (n, 1), offset and gap of shape (1,), and the weights.
+
+        The parameters are those of `SMO.solve`; K must have features, F F' = K.
+        """
+        began = perf_counter()
+        F = features_in(gram)
+        if F is None:
+            raise ValueError(
+                f"the primal solver needs the features of the rows, a LowRankGram, got {gram!r}; "
+                "use the solver 'smo'"
+            )
+        run = _Run(
+            F.astype(np.float64, copy=False),
+            problem,
+            np.zeros(1, np.uint8) if stop is None else stop,
+            progress,
+            np.inf if self.time_limit is None else began + self.time_limit,
+            np.random.default_rng(self.random_state),
+            start,
+        )
+        goal = MARGIN * self.tol
+        try:
+            run.descend(goal, self._epochs(F))
+            if self.max_iter is None and _has_few_features(F, gram.memory):
+                run.jump(goal)
+        except KeyboardInterrupt:
+            # Ctrl-C means the other problems as well.
+            run.stop[0], run.reason = 1, "Ctrl-C ended the iteration; fit again without it"
+        if self.max_iter is None and not run.reason and run.gap.relative > self.tol:
+            return self._by_working_sets(run, gram, is_main, began)
+        limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
+        return Solution(
+            run.a[:, None],
+            np.array([run.gap.offset]),
+            np.array([run.gap.relative]),
+            np.array([np.sqrt(2.0 * run.gap.gap)]),
+            self.tol,
+            run.epoch,
+            perf_counter() - began,
+            "primal",
+            f"after {run.epoch} epochs {run.reason or limit}",
+            run.w[:, None],
+        )
+
+    def _epochs(self, F: Matrix) -> int:
+        """Return how many epochs are allowed, or take no longer than what would take over."""
+        if self.max_iter is not None:
+            return self.max_iter
+        n, p = F.shape
+        # Working sets compute K, an interior point the squares of the features.
+        work = READ * n * n
+        if p <= MOST_FEATURES:
+            work = min(work, STEPS * n * (p + MORE) ** 2 // MULTIPLIED)
+        return min(EPOCHS, ceil(work / max(F.size, 1)))
+
+    def _by_working_sets(self, run: _Run, gram: Gram, is_main: bool, began: float) -> Solution:
+        """Return the solution of SMO from where others have come to."""
+        spent = perf_counter() - began
+        left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
+        solution = SMO(self.tol, time_limit=left).solve(
+            entries_of(gram), run.problem, run.progress, run.a, run.stop, is_main
+        )
+        return replace(
+            solution,
+            iterations=run.epoch + solution.iterations,
+            seconds=perf_counter() - began,
+            theta=np.asarray(run.F.T @ solution.coefficients),
+        )
+
+
+def _has_few_features(F: Matrix, memory: int) -> bool:
+    """Whether an interior point has room: for the squares of features, and a factor of them."""
+    n, p = F.shape
+    return p <= min(n, MOST_FEATURES) and 16 * p * p <= memory
+
+
+class _Run:
+    """The iterate, which need not have the sum zero, and the best feasible coefficients so far."""
+
+    def __init__(
+        self,
+        F: Matrix,
+        problem: MarginProblem,
+        stop: NDArray[np.uint8],
+        progress: Progress | None,
+        deadline: float,
+        rng: np.random.Generator,
+        start: Array | None,
+    ) -> None:
+        self.F, self.problem, self.rng = F, problem, rng
+        self.stop, self.progress, self.deadline = stop, progress, deadline
+        self.reason, self.epoch = "", 0
+        n = F.shape[0]
+        squares = np.asarray((F * F).sum(axis=1), np.float64)
+        rho = PRICE * float(squares.mean()) if problem.fit_intercept else 0.0
+        self.gap = Gap(0.0, np.inf, np.inf)
+        self._keep(np.zeros(n) if start is None else problem.feasible(start))
+        a, b = self.a.copy(), self.gap.offset
+        self.descent = Descent(F, problem.box, squares, rho, a, b)
+        self.active: Rows = np.arange(n)
+
+    def descend(self, goal: float, most: int) -> None:
+        """Go on until the gap is small or there were so many epochs."""
+        look = 1
+        while self.gap.relative > goal and self.epoch < most and not self.reason:
+            self._sweep()
+            if self.epoch < min(look, most) and not self._is_out():
+                continue
+            look = ceil(GROWTH * self.epoch) + 1
+            self._look()
+            if self.progress is not None and self.progress(self.epoch, self.gap.relative):
+                self.reason = "a callback ended the iteration"
+            elif self._is_out():
+                self.reason = "the time limit was up or Ctrl-C came; raise time_limit"
+
+    def jump(self, goal: float) -> None:
+        """Go on by an interior point if the gap is not small."""
+        if self.gap.relative <= goal or self.reason:
+            return
+        a = interior_point(self.F, self.problem, goal, self._is_out)
+        if a is not None:
+            self._keep(a)
+
+    def _is_out(self) -> bool:
+        return perf_counter() > self.deadline or bool(self.stop[0])
+
+    def _sweep(self) -> None:
+        """Move the active coefficients, in another order every time, and the price of their sum."""
+        self.descent.sweep(self.rng.permutation(self.active))
+        self.descent.raise_price()
+        self.epoch += 1
+
+    def _keep(self, a: Array) -> None:
+        """Keep feasible coefficients if they are the best, with their weights and gap."""
+        w = np.asarray(self.F.T @ a, np.float64)
+        gap = self.problem.gap(a, np.asarray(self.F @ w, np.float64))
+        if gap.gap <= self.gap.gap:
+            self.a, self.w, self.gap = a, w, gap
+
+    def _look(self) -> None:
+        """Keep what the iterate has come to, and see which rows may yet move."""
+        descent, problem = self.descent, self.problem
+        self._keep(problem.feasible(descent.a))
+        r = np.asarray(self.F @ descent.w, np.float64) + descent.offset - problem.z
+        slopes = np.maximum(*problem.slopes(descent.a, r))
+        # Those are left out that are further on the safe side than any row is on the wrong one.
+        wrong = float(slopes.max())
+        self.active = np.flatnonzero(slopes > -wrong if wrong > 0.0 else slopes > -np.inf)

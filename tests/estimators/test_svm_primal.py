@@ -1,0 +1,175 @@
+"""Support vector machines in the primal: weights of features, found by reading them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_classification, make_regression
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.svm import SVC
+
+import strings
+from mercer import Gaussian, KernelSVC, KernelSVR, Linear, Polynomial, Spectrum
+from mercer.estimators import routes
+from mercer.solvers import SMO, CoordinateDescent
+
+
+@pytest.fixture
+def texts(rng):
+    X = strings.words(rng, 240, "ACGT", 40)
+    score = np.array([x.count("ACG") - x.count("GTT") for x in X])
+    return X, np.where(score > 0, "many", "few"), np.digitize(score, [0, 1])
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Let few rows count as many."""
+    monkeypatch.setattr(routes, "FEW", 100)
+
+
+KERNELS = [
+    "spectrum(k=3)",
+    "spectrum(k=3, normalize=True)",
+    "spectrum(k=[1, 2, 3], weights=[1.0, 0.5, 0.25])",
+    "2.0 * spectrum(k=2).normalized() + 1.0",
+    "gapped_kmer(g=4, m=2)",
+    "words",
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_primal_and_dual_are_one_machine(texts, kernel, C):
+    X, y, _ = texts
+    primal = KernelSVC(kernel, C, solver="primal", tol=1e-6).fit(X[:160], y[:160])
+    dual = KernelSVC(kernel, C, solver="smo", tol=1e-6).fit(X[:160], y[:160])
+    assert isinstance(primal.solver_, CoordinateDescent)
+    assert_allclose(primal.decision_function(X), dual.decision_function(X), atol=5e-3)
+    assert primal.certificate_.satisfied
+    assert_allclose(primal.dual_coef_.sum(), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_several_classes_have_the_weights_of_every_problem(texts, multiclass):
+    X, _, y = texts
+    models = [
+        KernelSVC("spectrum(k=3)", 0.1, multiclass=multiclass, solver=s, tol=1e-6).fit(X, y)
+        for s in ("primal", "smo")
+    ]
+    assert models[0].theta_.shape[1] == 3
+    scores = [m._scores(models[0]._supports_.rows) for m in models]
+    assert_allclose(*scores, atol=5e-3)
+
+
+def test_weights_are_those_of_the_support_vectors(texts):
+    X, y, _ = texts
+    model = KernelSVC("spectrum(k=3)", 0.1, solver="primal").fit(X, y)
+    f = model.kernel_(X, model.support_vectors_) @ model.dual_coef_.T
+    assert_allclose(model.decision_function(X), f[:, 0] + model.intercept_, atol=1e-9)
+    assert len(model.theta_) == len(model.theta_columns_)
+
+
+def test_new_letters_and_empty_rows_are_predicted(texts):
+    X, y, _ = texts
+    model = KernelSVC("spectrum(k=3)", 0.1, solver="primal").fit(X, y)
+    assert_allclose(model.decision_function(["", "NNNNN", "A"]), model.intercept_[0])
+
+
+def test_many_rows_of_k_grams_are_solved_in_the_primal(texts, many):
+    X, y, _ = texts
+    model = KernelSVC("spectrum(k=3)").fit(X, y)
+    assert isinstance(model.solver_, CoordinateDescent)
+    assert isinstance(KernelSVC("spectrum(k=3)").fit(X[:90], y[:90]).solver_, SMO)
+    assert isinstance(KernelSVC("subsequence").fit(X[:120], y[:120]).solver_, SMO)
+
+
+def test_many_rows_of_few_features_are_solved_in_the_primal(many, rng):
+    X, y = make_classification(500, 5, flip_y=0.1, random_state=0)
+    for kernel in ("linear", "polynomial(degree=2)"):
+        model = KernelSVC(kernel).fit(X, y)
+        assert isinstance(model.solver_, CoordinateDescent)
+        assert model.certificate_.satisfied
+    assert isinstance(KernelSVC(Gaussian(1.0)).fit(X, y).solver_, SMO)
+    wide = rng.normal(size=(500, 80))
+    assert isinstance(KernelSVC("linear").fit(wide, y).solver_, SMO)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_a_linear_machine_is_that_of_libsvm(C):
+    X, y = make_classification(400, 6, flip_y=0.1, random_state=0)
+    ours = KernelSVC("linear", C, solver="primal", tol=1e-7).fit(X, y)
+    peer = SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
+    assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=5e-3)
+    assert_allclose(ours.theta_[:, 0], peer.coef_[0], atol=5e-3)
+    assert_array_equal(ours.predict(X), peer.predict(X))
+
+
+def test_raw_columns_of_all_sizes_are_solved(rng):
+    X = 50.0 + rng.normal(size=(400, 5)) * 10.0 ** np.arange(-2, 3)
+    y = X[:, 2] > 50.0
+    model = KernelSVC("linear", 10.0, solver="primal").fit(X, y)
+    assert model.certificate_.satisfied
+    assert model.score(X, y) > 0.97
+
+
+def test_sparse_rows_of_words_are_solved_in_the_primal(many, rng):
+    texts = [" ".join(rng.choice(list("abcdefghij"), 8)) for _ in range(300)]
+    y = np.array(["a" in text and "b" in text for text in texts])
+    X = TfidfVectorizer(token_pattern=r"\w").fit_transform(texts)
+    for kernel in ("linear", "cosine"):
+        model = KernelSVC(kernel).fit(sp.csr_matrix(X), y)
+        assert isinstance(model.solver_, CoordinateDescent)
+        dual = KernelSVC(kernel, solver="smo").fit(X, y)
+        assert_allclose(model.decision_function(X), dual.decision_function(X), atol=0.02)
+
+
+def test_the_tube_is_solved_in_the_primal():
+    X, y = make_regression(300, 5, noise=5.0, random_state=0)
+    y = y / 10.0 + 20.0
+    for kernel in (Linear(), Polynomial(2)):
+        primal = KernelSVR(kernel, 1.0, solver="primal", tol=1e-6).fit(X, y)
+        dual = KernelSVR(kernel, 1.0, solver="smo", tol=1e-6).fit(X, y)
+        assert primal.theta_.shape[1] == 1
+        assert_allclose(primal.predict(X), dual.predict(X), atol=0.01)
+
+
+def test_weights_of_rows_and_classes_count(texts, rng):
+    X, y, _ = texts
+    w = rng.integers(0, 3, len(y)).astype(float)
+    repeated = np.repeat(np.arange(len(y)), w.astype(int))
+    settings = {"solver": "primal", "class_weight": "balanced", "tol": 1e-6}
+    model = KernelSVC("spectrum(k=3)", 0.1, **settings).fit(X, y, w)
+    copies = KernelSVC("spectrum(k=3)", 0.1, **settings)
+    copies.fit([X[i] for i in repeated], y[repeated])
+    assert_allclose(model.decision_function(X), copies.decision_function(X), atol=5e-3)
+
+
+def test_a_warm_start_goes_on_from_the_last_coefficients(texts):
+    X, y, _ = texts
+    model = KernelSVC("spectrum(k=3, normalize=True)", solver="primal", warm_start=True)
+    first = model.fit(X, y).n_iter_[0]
+    assert model.set_params(tol=2e-3).fit(X, y).n_iter_[0] < first
+
+
+def test_a_repair_finds_nothing_to_repair(texts):
+    X, y, _ = texts
+    plain = KernelSVC(Spectrum(3), 0.1, solver="primal").fit(X, y)
+    fixed = KernelSVC(Spectrum(3), 0.1, solver="primal", repair="clip").fit(X, y)
+    assert_array_equal(fixed.dual_coef_, plain.dual_coef_)
+
+
+def test_the_plan_names_the_primal_and_what_else_would_do(texts, many):
+    X, *_ = texts
+    plan = KernelSVC("spectrum(k=3)").plan(X)
+    assert plan.solver == "primal"
+    assert {other.solver for other in plan.alternatives} == {"smo", "sgd"}
+    other = KernelSVC(Gaussian(1.0)).plan(np.arange(20.0).reshape(10, 2))
+    assert {other.solver, *(o.solver for o in other.alternatives)} == {"smo", "sgd"}
+
+
+def test_a_kernel_without_finite_features_is_refused_by_name(rng):
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises(ValueError, match=r"needs a kernel with finitely many features.*'smo'"):
+        KernelSVC(Gaussian(1.0), solver="primal").fit(X, y)
+    with pytest.raises(ValueError, match="solver='primal' cannot take gaussian"):
+        KernelSVC(Gaussian(1.0), solver="primal").plan(X)
