@@ -87,8 +87,8 @@ def checked_training(
 ) -> tuple[Any, NDArray[np.float64]]:
     """Return training rows and targets, and note the columns on the estimator."""
     X = _narrowed(kernel, X)
-    refuse_masked(y, "y")
     if not _is_kept(kernel, X):
+        refuse_masked(y, "y")
         X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
         return X, y.astype(np.float64, copy=False)
     X = _noted(estimator, kernel, X, y=y)

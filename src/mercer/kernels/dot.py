@@ -15,6 +15,9 @@ from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.notation import matrix
 
+# Columns up to which elimination in whole numbers, which grow with every step, takes no second.
+EXACT = 64
+
 
 def _number(scale: Any) -> Any:
     if isinstance(scale, str):
@@ -95,10 +98,6 @@ class Cosine(Kernel):
 
     def rule(self) -> Rule:
         return "normalised inner product"
-
-
-# Columns up to which elimination in whole numbers, which grow with every step, takes no second.
-EXACT = 64
 
 
 @functools.lru_cache(maxsize=64)
