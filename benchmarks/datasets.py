@@ -59,6 +59,12 @@ def splice_classes() -> Array:
         return np.array([row["class"].strip() for row in csv.DictReader(file)])
 
 
+def sentences() -> tuple[list[str], Array]:
+    """Return sentences of film reviews, and whether each is for the film, as a sign."""
+    table = pd.read_csv(FOLDER / "text" / "sentence_polarity.csv.gz")
+    return table["text"].tolist(), np.where(table["class"] == table["class"].max(), 1.0, -1.0)
+
+
 def fasta(name: str) -> tuple[list[str], list[str]]:
     """Return the sequences and labels of a FASTA file, whose header lines are the labels."""
     with gzip.open(FOLDER / "sequences" / f"{name}.fasta.gz", "rt") as file:

@@ -12,6 +12,7 @@ ROOMS = (
     "banded",
     "large",
     "svm",
+    "primal",
     "classifiers",
     "logistic",
     "sequences",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.engine.coordinates import Descent
+from mercer.engine.threads import one_blas_thread
 from mercer.gram import Gram, entries_of, features_in
 from mercer.solvers.interior import interior_point
 from mercer.solvers.margin import Gap, MarginProblem
@@ -102,9 +103,10 @@ class CoordinateDescent:
         )
         goal = MARGIN * self.tol
         try:
-            run.descend(goal, self._epochs(F))
-            if self.max_iter is None and _has_few_features(F, gram.memory):
-                run.jump(goal)
+            with one_blas_thread():
+                run.descend(goal, self._epochs(F))
+                if self.max_iter is None and _has_few_features(F, gram.memory):
+                    run.jump(goal)
         except KeyboardInterrupt:
             # Ctrl-C means the other problems as well.
             run.stop[0], run.reason = 1, "Ctrl-C ended the iteration; fit again without it"

@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
+from mercer.engine.threads import in_threads
 from mercer.solvers.margin import MarginProblem
 
 Array = NDArray[np.float64]
@@ -24,8 +25,9 @@ STEPS = 60
 PATIENCE = 4
 # The share of the way to the nearest bound that a step goes.
 NEARLY = 0.995
-# Entries of weighted features that are multiplied at a time.
-ENTRIES_AT_A_TIME = 1 << 21
+# Entries of weighted features that are multiplied at a time, and entries of shares of their
+# squares, of which there are so many.
+ENTRIES_AT_A_TIME, SUMMED, FEWEST, MOST = 1 << 19, 1 << 22, 2, 16
 
 
 def interior_point(
@@ -196,13 +198,22 @@ class _Sides:
     def squares(self, d: Array) -> Array:
         """Return F'S diag(d) S F."""
         n, p = self.F.shape
-        roots, H = np.sqrt(np.bincount(self.rows, d, n)), np.zeros((p, p))
-        for part in row_blocks((n, p), ENTRIES_AT_A_TIME):
-            block = self.F[part]
-            A = (block.toarray() if sp.issparse(block) else block) - self.mean
-            A *= roots[part, None]
-            H += A.T @ A
-        return H
+        roots = np.sqrt(np.bincount(self.rows, d, n))
+
+        def run(share: slice) -> Array:
+            H = np.zeros((p, p))
+            for start in range(share.start, share.stop, height):
+                part = slice(start, min(start + height, share.stop))
+                block = self.F[part]
+                A = (block.toarray() if sp.issparse(block) else block) - self.mean
+                A *= roots[part, None]
+                H += A.T @ A
+            return H
+
+        # As many shares for every number of threads: the same sums in the same order.
+        height = max(1, ENTRIES_AT_A_TIME // p)
+        count = int(np.clip(SUMMED // p**2, FEWEST, MOST))
+        return np.sum(in_threads(run, list(row_blocks((n, 1), -(-n // count)))), axis=0)
 
 
 @dataclass(frozen=True, eq=False)
