@@ -87,3 +87,20 @@ def test_rows_that_are_not_visited_stay_as_they_are(rng, F):
     state = descent(F, box_of(rng, 40, 0.0))
     state.sweep(np.arange(10))
     assert_array_equal(state.a[10:], 0.0)
+
+
+def test_repeated_columns_of_a_row_are_added(monkeypatch):
+    F = sp.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1))
+    for core in (coordinates._core(), coordinates_twin):
+        monkeypatch.setattr(coordinates, "_core", lambda core=core: core)
+        box = Box(np.ones(1), np.zeros(1), np.full(1, 9.0), 0.0, False)
+        state = Descent(F, box, np.array([9.0]), 0.0, np.zeros(1), 0.0)
+        state.sweep(np.arange(1))
+        assert_allclose([state.a[0], state.w[0]], [1.0 / 9.0, 1.0 / 3.0])
+
+
+def test_more_columns_than_numbers_for_them_are_refused():
+    F = sp.csr_array(([1.0], np.array([2**40]), [0, 1]), shape=(1, 2**41))
+    box = Box(np.ones(1), np.zeros(1), np.ones(1), 0.0, False)
+    with pytest.raises(ValueError, match="leave out those without an entry"):
+        Descent(F, box, np.ones(1), 0.0, np.zeros(1), 0.0)

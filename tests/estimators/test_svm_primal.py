@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 import strings
 from mercer import Gaussian, KernelSVC, KernelSVR, Linear, Polynomial, Spectrum
+from mercer.errors import MemoryLimitError
 from mercer.estimators import routes
 from mercer.solvers import SMO, CoordinateDescent
 
@@ -57,7 +58,8 @@ def test_several_classes_have_the_weights_of_every_problem(texts, multiclass):
         for s in ("primal", "smo")
     ]
     assert models[0].theta_.shape[1] == 3
-    scores = [m._scores(models[0]._supports_.rows) for m in models]
+    shape = "ovo" if multiclass == "ovo" else "ovr"
+    scores = [m.set_params(decision_function_shape=shape).decision_function(X) for m in models]
     assert_allclose(*scores, atol=5e-3)
 
 
@@ -77,10 +79,24 @@ def test_new_letters_and_empty_rows_are_predicted(texts):
 
 def test_many_rows_of_k_grams_are_solved_in_the_primal(texts, many):
     X, y, _ = texts
-    model = KernelSVC("spectrum(k=3)").fit(X, y)
-    assert isinstance(model.solver_, CoordinateDescent)
+    assert isinstance(KernelSVC("spectrum(k=3)").fit(X, y).solver_, CoordinateDescent)
+
+
+def test_few_rows_are_solved_in_the_dual(texts, many):
+    X, y, _ = texts
     assert isinstance(KernelSVC("spectrum(k=3)").fit(X[:90], y[:90]).solver_, SMO)
+
+
+def test_strings_without_features_are_solved_in_the_dual(texts, many):
+    X, y, _ = texts
     assert isinstance(KernelSVC("subsequence").fit(X[:120], y[:120]).solver_, SMO)
+
+
+def test_rows_without_any_k_gram_are_no_obstacle():
+    X, y = ["A", "CC"] * 20, np.arange(40) % 2
+    model = KernelSVC("spectrum(k=3)", solver="primal").fit(X, y)
+    assert_array_equal(model.decision_function(["A", "ACGT"]), model.intercept_[0])
+    assert_allclose(KernelSVR("spectrum(k=3)", solver="primal").fit(X, y).predict(X), 0.5)
 
 
 def test_many_rows_of_few_features_are_solved_in_the_primal(many, rng):
@@ -146,9 +162,29 @@ def test_weights_of_rows_and_classes_count(texts, rng):
 
 def test_a_warm_start_goes_on_from_the_last_coefficients(texts):
     X, y, _ = texts
-    model = KernelSVC("spectrum(k=3, normalize=True)", solver="primal", warm_start=True)
-    first = model.fit(X, y).n_iter_[0]
-    assert model.set_params(tol=2e-3).fit(X, y).n_iter_[0] < first
+    kernel = "spectrum(k=3, normalize=True)"
+    cold = KernelSVC(kernel, 1.1, solver="primal").fit(X, y).n_iter_[0]
+    model = KernelSVC(kernel, 1.0, solver="primal", warm_start=True).fit(X, y)
+    assert model.set_params(C=1.1).fit(X, y).n_iter_[0] < cold
+
+
+def test_weights_are_kept_for_columns_in_use_alone(rng):
+    texts = [" ".join(rng.choice(list("abcdefghij"), 6)) for _ in range(150)]
+    y = rng.integers(0, 3, 150)
+    model = KernelSVC("words", solver="primal").fit(texts, y)
+    assert len(model.theta_) == len(model.theta_columns_) <= 10
+    X = sp.csr_array((np.ones(60), (np.arange(60), np.arange(60) % 7)), shape=(60, 10**6))
+    linear = KernelSVC("linear", solver="primal").fit(X, np.arange(60) % 2)
+    assert len(linear.theta_) <= 7
+    dual = KernelSVC("linear", solver="smo").fit(X, np.arange(60) % 2)
+    assert_allclose(linear.decision_function(X), dual.decision_function(X), atol=0.01)
+
+
+def test_sparse_and_dense_rows_are_predicted_alike(rng):
+    X = sp.random_array((200, 30), density=0.2, random_state=rng, format="csr")
+    y = X.toarray()[:, 0] > X.toarray()[:, 1]
+    model = KernelSVC("linear", 100.0, solver="primal").fit(X, y)
+    assert_allclose(model.decision_function(X.toarray()), model.decision_function(X), atol=1e-9)
 
 
 def test_a_repair_finds_nothing_to_repair(texts):
@@ -156,6 +192,31 @@ def test_a_repair_finds_nothing_to_repair(texts):
     plain = KernelSVC(Spectrum(3), 0.1, solver="primal").fit(X, y)
     fixed = KernelSVC(Spectrum(3), 0.1, solver="primal", repair="clip").fit(X, y)
     assert_array_equal(fixed.dual_coef_, plain.dual_coef_)
+
+
+def test_an_unknown_repair_is_refused(texts):
+    X, y, _ = texts
+    with pytest.raises(ValueError, match="repair must be None or one of"):
+        KernelSVC(Spectrum(3), solver="primal", repair="bogus").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "memory"), [("linear", "30KB"), ("polynomial(degree=2)", "60KB")]
+)
+def test_features_that_do_not_fit_are_left_to_the_dual(many, rng, kernel, memory):
+    X = rng.normal(size=(500, 20))
+    model = KernelSVC(kernel, memory=memory)
+    assert model.plan(X).solver == "smo"
+    assert isinstance(model.fit(X, X[:, 0] > 0).solver_, SMO)
+
+
+def test_sparse_features_that_do_not_fit_are_refused_by_fit_and_plan(texts):
+    X, y, _ = texts
+    model = KernelSVC("spectrum(k=3)", solver="primal", memory="50KB")
+    with pytest.raises(MemoryLimitError):
+        model.fit(X, y)
+    with pytest.raises(MemoryLimitError):
+        model.plan(X)
 
 
 def test_the_plan_names_the_primal_and_what_else_would_do(texts, many):

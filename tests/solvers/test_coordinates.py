@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 
 from mercer.gram import FeatureGram, LowRankGram, StreamedGram, part_of
 from mercer.kernels import Gaussian, Linear, Spectrum
-from mercer.solvers import SMO, CoordinateDescent, MarginProblem, coordinates
+from mercer.solvers import SMO, CoordinateDescent, MarginProblem, coordinates, interior
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_part_of_a_matrix_of_features_has_features(F, signs, rng):
 
 
 def test_features_that_hang_together_are_left_to_an_interior_point(rng, signs):
-    F = 30.0 + rng.normal(size=(300, 12))
+    F = 30.0 * rng.normal(size=(300, 12))
     problem = classification(signs, 100.0)
     alone = CoordinateDescent(max_iter=1000).solve(LowRankGram(F), problem)
     assert alone.residual[0] > 0.1
@@ -87,7 +87,7 @@ def test_features_that_hang_together_are_left_to_an_interior_point(rng, signs):
 
 def test_many_features_that_hang_together_are_left_to_working_sets(rng, signs, monkeypatch):
     monkeypatch.setattr(coordinates, "MOST_FEATURES", 11)
-    F = 30.0 + rng.normal(size=(300, 12))
+    F = 30.0 * rng.normal(size=(300, 12))
     gram = FeatureGram(Linear(), F)
     found = CoordinateDescent().solve(gram, classification(signs, 100.0))
     assert found.solver == "smo"
@@ -95,27 +95,42 @@ def test_many_features_that_hang_together_are_left_to_working_sets(rng, signs, m
     assert_allclose(found.theta, F.T @ found.coefficients, atol=1e-9)
 
 
-def test_a_limit_ends_with_what_there_is_and_says_so(F, signs):
+def test_a_limit_of_epochs_ends_with_what_there_is_and_says_so(F, signs):
     found = CoordinateDescent(tol=1e-9, max_iter=3).solve(LowRankGram(F), classification(signs))
     assert found.iterations == 3
     assert "max_iter was reached; raise max_iter (now 3)" in found.advice
-    timed = CoordinateDescent(tol=1e-9, time_limit=1e-9).solve(
-        LowRankGram(F), classification(signs)
-    )
-    assert "time limit" in timed.advice
 
 
-def test_a_callback_and_another_thread_can_end_it(F, signs):
+def test_a_limit_of_time_ends_with_what_there_is_and_says_so(F, signs):
+    solver = CoordinateDescent(tol=1e-9, time_limit=1e-9)
+    assert "the time limit was up" in solver.solve(LowRankGram(F), classification(signs)).advice
+
+
+def test_a_callback_can_end_it(F, signs):
     gaps = []
     found = CoordinateDescent(tol=1e-9).solve(
         LowRankGram(F), classification(signs), lambda epoch, gap: gaps.append((epoch, gap)) or True
     )
     assert "callback" in found.advice
     assert gaps == [(found.iterations, found.residual[0])]
-    stopped = CoordinateDescent(tol=1e-9).solve(
+
+
+def test_callbacks_see_the_steps_of_all_who_take_over(rng, signs, monkeypatch):
+    monkeypatch.setattr(interior, "STEPS", 3)
+    F = 30.0 * rng.normal(size=(300, 12))
+    steps = []
+    gram, problem = FeatureGram(Linear(), F), classification(signs, 1e4)
+    found = CoordinateDescent().solve(gram, problem, lambda step, _: steps.append(step))
+    assert found.solver == "smo"
+    assert (np.diff(steps) > 0).all()
+
+
+def test_another_thread_can_end_it(F, signs):
+    found = CoordinateDescent(tol=1e-9).solve(
         LowRankGram(F), classification(signs), stop=np.ones(1, np.uint8)
     )
-    assert stopped.iterations == 1
+    assert found.iterations == 1
+    assert "Ctrl-C" in found.advice
 
 
 def test_a_good_start_leaves_little_to_do(F, signs):
@@ -132,6 +147,24 @@ def test_the_same_seed_gives_the_same_bits(F, signs):
     assert_array_equal(*same)
     other = CoordinateDescent(max_iter=20, random_state=1).solve(gram, problem).theta
     assert not np.array_equal(other, same[0])
+
+
+def test_features_far_from_zero_are_centred(F, signs):
+    near = CoordinateDescent(tol=1e-6).solve(LowRankGram(F), classification(signs))
+    far = CoordinateDescent(tol=1e-6).solve(LowRankGram(F + 1e4), classification(signs))
+    assert_allclose(far.theta, near.theta, atol=1e-6)
+    shift = 1e4 * float(near.theta.sum())
+    assert_allclose(far.intercept, near.intercept - shift, rtol=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6, 1e8])
+def test_a_price_of_any_size_is_solved_in_the_primal(F, signs, rng, C):
+    y = F @ np.arange(12.0) + rng.normal(size=300) + 3.0
+    tube = MarginProblem.regression(y, np.full(300, C), 0.1, True)
+    for problem in (classification(signs, C), tube):
+        found = CoordinateDescent().solve(LowRankGram(F), problem)
+        assert found.solver == "primal"
+        assert found.residual[0] <= 1e-4
 
 
 def test_rows_without_features_are_no_obstacle(F, signs):

@@ -10,7 +10,7 @@ from mercer.solvers import SMO, MarginProblem, interior
 from mercer.solvers.interior import interior_point
 
 
-def never():
+def never(gap):
     return False
 
 
@@ -84,8 +84,9 @@ def test_blocks_of_rows_make_no_difference(F, signs, monkeypatch):
 def test_who_watches_can_end_it(F, signs):
     problem = MarginProblem.classification(signs, np.ones(200), True)
     asked = []
-    a = interior_point(F, problem, 1e-9, lambda: asked.append(1) or len(asked) == 3)
+    a = interior_point(F, problem, 1e-9, lambda gap: asked.append(gap) or len(asked) == 3)
     assert len(asked) == 3
+    assert asked == sorted(asked, reverse=True)
     assert_allclose(a.sum(), 0.0, atol=1e-12)
 
 

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 # The least curvature of a coefficient beside the largest, for rows without features.
 FLAT = float(np.finfo(np.float64).eps)
+# What a 32-bit number of a column can be.
+MOST_COLUMNS = 2**31 - 1
 
 
 class Descent:
@@ -45,13 +47,19 @@ class Descent:
 
     def __init__(self, F: Matrix, box: Box, squares: Array, rho: float, a: Array, b: float) -> None:
         self.box, self.rho, self.a = box, rho, a
-        self.w = np.asarray(F.T @ a, np.float64)
         curvature = squares + rho
         self._curvature = np.maximum(curvature, FLAT * curvature.max() or 1.0)
         self._is_sparse = sp.issparse(F)
         self._rows: tuple[NDArray[Any], ...] = (np.ascontiguousarray(F),)
         if self._is_sparse:
-            self._rows = (F.data, F.indices.astype(np.int32), F.indptr.astype(np.int64))
+            if F.shape[1] > MOST_COLUMNS:
+                raise ValueError(
+                    f"F has {F.shape[1]} columns, and at most {MOST_COLUMNS} are told apart; "
+                    "leave out those without an entry"
+                )
+            columns = F.indices.astype(np.int32, copy=False)
+            self._rows = (F.data, columns, F.indptr.astype(np.int64, copy=False))
+        self.w = np.asarray(F.T @ a, np.float64)
         self._offset = np.array([b + rho * a.sum()])
 
     @property

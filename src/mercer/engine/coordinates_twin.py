@@ -44,4 +44,4 @@ def _descend(
         u = min(max(u, lower[i]), upper[i])
         change, a[i] = u - a[i], u
         offset[0] += rho * change
-        w[columns] += change * x
+        np.add.at(w, columns, change * x)

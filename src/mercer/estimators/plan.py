@@ -12,7 +12,7 @@ from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.estimators.rows import training_subset
 from mercer.gram import ChainGram, Gram, centred, sparse_entries, unheld_gram_of
-from mercer.gram.features import SAMPLE as READ
+from mercer.gram.features import ENTRY_BYTES as SPARSE_BYTES, SAMPLE as FEATURE_SAMPLE
 from mercer.kernels import Kernel
 from mercer.solvers import Cholesky, ConjugateGradient, LogisticProblem, RidgeProblem
 from mercer.solvers.curvature import FIRST_RANK
@@ -36,8 +36,8 @@ CHAIN_PASSES = 60
 NEWTON_STEPS, PRODUCTS = 5, 6
 # How often working sets solve for a coefficient, and single ones and batches go through all rows.
 VISITS, EPOCHS, BATCH_EPOCHS = 8, 32, 32
-# Bytes that an epoch reads for every feature of a row, and writes.
-ENTRY_BYTES = 32
+# Bytes that an epoch reads and writes for every feature of a row.
+PASSED_BYTES = 32
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,15 +254,16 @@ def _by_newton_products(kernel: Kernel, rows: Any, gram: Gram, problem: Logistic
 def _by_coordinates(kernel: Kernel, rows: Any, gram: Gram) -> list[Plan]:
     n, start = len(gram), perf_counter()
     entries = sparse_entries(kernel, rows, gram.memory)
-    reading = (perf_counter() - start) * max(1.0, n / READ)
+    reading = (perf_counter() - start) * max(1.0, n / FEATURE_SAMPLE)
+    each = SPARSE_BYTES
     if entries is None:
-        p = kernel.n_features(rows, gram.memory // (FEATURE_BYTES * n))
+        p, each = kernel.n_features(rows), 8
         if p is None:
             return []
         entries = n * p
-    seconds = reading + EPOCHS * ENTRY_BYTES * entries / machine_rates().copy
+    seconds = reading + EPOCHS * PASSED_BYTES * entries / machine_rates().copy
     reason = f"a step reads one row of features, about {entries / n:.0f} entries"
-    return [Plan("primal", "explicit features", FEATURE_BYTES * entries, seconds, reason)]
+    return [Plan("primal", "explicit features", each * entries, seconds, reason)]
 
 
 def _by_working_sets(gram: Gram) -> Plan:

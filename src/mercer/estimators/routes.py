@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.columns import n_rows
+from mercer.data.memory import memory_limit
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.estimator import with_points
 from mercer.estimators.plan import chosen, few_features, needs_factor
@@ -21,10 +22,12 @@ from mercer.gram import (
     Repair,
     features_of,
     gram_of,
+    kept_gram_of,
     open_features_of,
     sparse_entries,
     unheld_gram_of,
 )
+from mercer.gram.features import ENTRY_BYTES
 from mercer.kernels import Kernel
 from mercer.solvers import (
     ChainSolution,
@@ -50,8 +53,8 @@ from mercer.solvers.smo import FEW
 # preconditioner, which treats classes one by one, is poor.
 FEW_SCORES, MANY_SCORES = 500, 10_000
 STIFF = 1e4
-# Entries of sparse features for every entry of K beyond which its entries are the fewer to read.
-MOST_READ = 4
+# Entries of sparse features for every entry of K beyond which these are sooner had.
+MOST_READ = 0.25
 # Squares of features for every row up to which margin problems are sooner solved in these.
 NARROW = 2
 
@@ -154,7 +157,7 @@ def margin_route(estimator: Any, kernel: Kernel, rows: Any) -> tuple[MarginSolve
     """Return the solver of a margin problem that an estimator names, and its Gram matrix."""
     solver = margin_solver(estimator, kernel, rows)
     if isinstance(solver, CoordinateDescent):
-        return solver, _features(kernel, rows, estimator.memory, "solver='smo'")
+        return solver, _features(kernel, rows, estimator.memory, "solver='smo'").in_use()
     return solver, _margin_gram(estimator, kernel, rows)
 
 
@@ -178,10 +181,11 @@ def wants_features(estimator: Any, kernel: Kernel, rows: Any) -> bool:
     # A limit counts working sets, and a repair works on the eigenvalues of the whole matrix.
     if n <= FEW or estimator.max_iter is not None or estimator.repair is not None:
         return False
-    entries = sparse_entries(kernel, rows, estimator.memory)
+    limit = memory_limit(estimator.memory)
+    entries = sparse_entries(kernel, rows, limit)
     if entries is not None:
-        return entries <= MOST_READ * n**2
-    return kernel.n_features(rows, int((NARROW * n) ** 0.5)) is not None
+        return entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
+    return kernel.n_features(rows, int(min((NARROW * n) ** 0.5, limit / (8 * n)))) is not None
 
 
 def _margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
@@ -190,8 +194,7 @@ def _margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
     A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
     asked for.
     """
-    choose = unheld_gram_of if kernel.is_quick else gram_of
-    gram = choose(kernel, rows, estimator.memory)
+    gram = kept_gram_of(kernel, rows, estimator.memory)
     if kernel.proof() is None and estimator.repair is None:
         try:
             refuse_indefinite(gram)

@@ -1,4 +1,4 @@
-"""What support vector machines share: their Gram matrix, their solves, the vectors they keep."""
+"""What support vector machines share: their solves, the vectors and weights that they keep."""
 
 from __future__ import annotations
 
@@ -88,9 +88,6 @@ def solve_all(
     The first Ctrl-C ends all of them with what they have; a second one raises.
     """
     stop = np.zeros(1, np.uint8)
-    if isinstance(gram, FeatureGram):
-        # F F' has no negative eigenvalues.
-        repair = None
     if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
         gram = with_copy(gram)
 
@@ -169,15 +166,16 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         self.support_ = support
         supports = Supports.of(self.kernel_, X, support)
         weights = [s.theta for s in solutions if s.theta is not None]
-        if not (isinstance(gram, FeatureGram) and len(weights) == len(solutions) and len(support)):
+        # Many problems of many features have more weights than support vectors have entries.
+        is_large = 8 * sum(map(len, weights)) > gram.memory
+        if not isinstance(gram, FeatureGram) or is_large or not np.any(weights):
             self._keep_supports(supports)
             return
-        self._supports_, self.theta_columns_, self.theta_ = supports, gram.columns, None
-        theta = np.hstack(weights)
-        if gram.columns is not None:
+        theta, columns = np.hstack(weights), gram.columns
+        if columns is not None:
             used = theta.any(axis=1)
-            self.theta_columns_, theta = gram.columns[used], theta[used]
-        self.theta_ = theta
+            theta, columns = theta[used], columns[used]
+        self._supports_, self.theta_, self.theta_columns_ = supports, theta, columns
 
     def _keep_supports(self, supports: Supports) -> None:
         """Store support vectors, and the weights of their k-grams where these are counted."""

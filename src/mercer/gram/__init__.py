@@ -2,7 +2,7 @@
 
 from mercer.gram.centred import CentredGram, centre, centred
 from mercer.gram.chain import ChainGram, Interpolant, chain_of
-from mercer.gram.choose import gram_of, unheld_gram_of
+from mercer.gram.choose import gram_of, kept_gram_of, unheld_gram_of
 from mercer.gram.chosen import ChosenGram
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram
@@ -75,6 +75,7 @@ __all__ = [
     "gram_of",
     "in_single",
     "is_precomputed",
+    "kept_gram_of",
     "open_features_of",
     "part_of",
     "partial_product",

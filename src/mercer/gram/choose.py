@@ -9,7 +9,7 @@ from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.precomputed import PrecomputedGram, as_finished
 from mercer.gram.streamed import StreamedGram, is_precomputed
-from mercer.kernels import Precomputed, as_kernel
+from mercer.kernels import Kernel, Precomputed, as_kernel
 
 
 def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram:
@@ -46,3 +46,9 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
         X = as_finished(X)
     chain = chain_of(k, X, memory)
     return StreamedGram(k, X, memory) if chain is None else chain
+
+
+def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
+    """Return the Gram matrix with entries that take long held where they fit, others not."""
+    choose = unheld_gram_of if kernel.is_quick else gram_of
+    return choose(kernel, X, memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from mercer.data.memory import gigabytes, memory_limit
 from mercer.engine import Rows
 from mercer.engine.counts import narrowed, used_columns
 from mercer.errors import MemoryLimitError
-from mercer.gram.choose import gram_of, unheld_gram_of
+from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Gram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, check_fits
@@ -62,6 +63,23 @@ class FeatureGram(LowRankGram):
         if self.columns is not None:
             F = narrowed(F, self.columns)
         super().__init__(F, limit)
+
+    def in_use(self) -> FeatureGram:
+        """Return the same matrix by those columns alone of sparse features that have an entry."""
+        if not sp.issparse(self.F):
+            return self
+        needed = ENTRY_BYTES * self.F.nnz
+        if needed > self.memory:
+            raise MemoryLimitError(
+                f"{self.F.nnz} sparse features need {gigabytes(needed)} but the limit is "
+                f"{gigabytes(self.memory)}; raise memory= or use fewer rows"
+            )
+        if self.columns is not None:
+            return self
+        narrow = copy(self)
+        narrow.columns = used_columns(self.F)
+        narrow.F = narrowed(self.F, narrow.columns)
+        return narrow
 
 
 def features_of(kernel: Kernel, X: Any, memory: Any = None) -> FeatureGram | None:
@@ -111,8 +129,7 @@ def entries_of(gram: Gram) -> Gram:
         return part_of(entries_of(gram.gram), gram.index)
     if not isinstance(gram, FeatureGram):
         return gram
-    choose = unheld_gram_of if gram.kernel.is_quick else gram_of
-    return choose(gram.kernel, gram.X, gram.memory)
+    return kept_gram_of(gram.kernel, gram.X, gram.memory)
 
 
 def feature_product(
@@ -133,7 +150,10 @@ def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None
     phi = kernel.feature_map
     if phi is None:
         raise ValueError(f"{kernel} has no finite features")
-    return phi(X) if columns is None else narrowed(phi(X), columns)
+    F = phi(X)
+    if columns is None:
+        return F
+    return narrowed(F, columns) if sp.issparse(F) else F[:, columns]
 
 
 def feature_weights(

@@ -12,6 +12,7 @@ from mercer.data.blocks import row_blocks
 from mercer.gram.gram import Gram, WrappedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.gram.parts import PartOfGram
 
 # How many times the negative part of K is taken away: once leaves zero, twice its opposite.
 FACTORS = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
@@ -118,5 +119,7 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
 
 def _is_proved(gram: Gram) -> bool:
     """Whether no entry has to be looked at to know that the matrix is positive semi-definite."""
+    if isinstance(gram, PartOfGram):
+        return _is_proved(gram.gram)
     kernel = getattr(gram, "kernel", None)
     return isinstance(gram, LowRankGram) or (kernel is not None and kernel.proof() is not None)

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
@@ -36,6 +37,8 @@ READ, EPOCHS = 64, 1000
 # Features up to which an interior point is such another. It takes so many steps, which multiply as
 # if there were some more features; one entry of F is read in the time of so many multiplications.
 MOST_FEATURES, STEPS, MORE, MULTIPLIED = 4096, 15, 30, 25
+
+INTERRUPTED = "Ctrl-C ended the iteration; fit again without it"
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,14 @@ class CoordinateDescent:
                 f"the primal solver needs the features of the rows, a LowRankGram, got {gram!r}; "
                 "use the solver 'smo'"
             )
+        F = F.astype(np.float64, copy=False)
+        mean = np.zeros(F.shape[1])
+        if problem.fit_intercept and not sp.issparse(F):
+            # An offset makes up for the mean, without which features hang together less.
+            mean = F.mean(axis=0)
+            F = F - mean
         run = _Run(
-            F.astype(np.float64, copy=False),
+            F,
             problem,
             np.zeros(1, np.uint8) if stop is None else stop,
             progress,
@@ -102,47 +111,44 @@ class CoordinateDescent:
             start,
         )
         goal = MARGIN * self.tol
+        n, p = F.shape
+        # An interior point holds the squares of the features, and a factor of them.
+        is_narrow = p <= min(n, MOST_FEATURES) and 16 * p * p <= gram.memory
         try:
             with one_blas_thread():
-                run.descend(goal, self._epochs(F))
-                if self.max_iter is None and _has_few_features(F, gram.memory):
+                run.descend(goal, self.max_iter or _epochs(F, is_narrow))
+                if self.max_iter is None and is_narrow:
                     run.jump(goal)
         except KeyboardInterrupt:
             # Ctrl-C means the other problems as well.
-            run.stop[0], run.reason = 1, "Ctrl-C ended the iteration; fit again without it"
+            run.stop[0], run.reason = 1, INTERRUPTED
         if self.max_iter is None and not run.reason and run.gap.relative > self.tol:
             return self._by_working_sets(run, gram, is_main, began)
-        limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
         return Solution(
             run.a[:, None],
-            np.array([run.gap.offset]),
+            np.array([run.gap.offset - mean @ run.w]),
             np.array([run.gap.relative]),
             np.array([np.sqrt(2.0 * run.gap.gap)]),
             self.tol,
             run.epoch,
             perf_counter() - began,
             "primal",
-            f"after {run.epoch} epochs {run.reason or limit}",
+            f"after {run.epoch} epochs {run.reason or self._advice}",
             run.w[:, None],
         )
 
-    def _epochs(self, F: Matrix) -> int:
-        """Return how many epochs are allowed, or take no longer than what would take over."""
-        if self.max_iter is not None:
-            return self.max_iter
-        n, p = F.shape
-        # Working sets compute K, an interior point the squares of the features.
-        work = READ * n * n
-        if p <= MOST_FEATURES:
-            work = min(work, STEPS * n * (p + MORE) ** 2 // MULTIPLIED)
-        return min(EPOCHS, ceil(work / max(F.size, 1)))
+    @property
+    def _advice(self) -> str:
+        if self.max_iter is None:
+            return "the gap is lost in rounding; lower C, scale the columns or raise tol"
+        return f"max_iter was reached; raise max_iter (now {self.max_iter})"
 
     def _by_working_sets(self, run: _Run, gram: Gram, is_main: bool, began: float) -> Solution:
         """Return the solution of SMO from where others have come to."""
         spent = perf_counter() - began
         left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
         solution = SMO(self.tol, time_limit=left).solve(
-            entries_of(gram), run.problem, run.progress, run.a, run.stop, is_main
+            entries_of(gram), run.problem, run.watcher, run.a, run.stop, is_main
         )
         return replace(
             solution,
@@ -152,10 +158,14 @@ class CoordinateDescent:
         )
 
 
-def _has_few_features(F: Matrix, memory: int) -> bool:
-    """Whether an interior point has room: for the squares of features, and a factor of them."""
+def _epochs(F: Matrix, is_narrow: bool) -> int:
+    """Return how many epochs take no longer than what would take over."""
     n, p = F.shape
-    return p <= min(n, MOST_FEATURES) and 16 * p * p <= memory
+    # Working sets compute K, an interior point the squares of the features.
+    work = READ * n * n
+    if is_narrow:
+        work = min(work, STEPS * n * (p + MORE) ** 2 // MULTIPLIED)
+    return min(EPOCHS, ceil(work / max(F.size, 1)))
 
 
 class _Run:
@@ -192,21 +202,39 @@ class _Run:
                 continue
             look = ceil(GROWTH * self.epoch) + 1
             self._look()
-            if self.progress is not None and self.progress(self.epoch, self.gap.relative):
-                self.reason = "a callback ended the iteration"
-            elif self._is_out():
-                self.reason = "the time limit was up or Ctrl-C came; raise time_limit"
+            self._is_over(self.gap.relative)
 
     def jump(self, goal: float) -> None:
-        """Go on by an interior point if the gap is not small."""
+        """Go on by an interior point if the gap is not small; its steps count as epochs."""
         if self.gap.relative <= goal or self.reason:
             return
-        a = interior_point(self.F, self.problem, goal, self._is_out)
+
+        def watch(gap: float) -> bool:
+            self.epoch += 1
+            return self._is_over(min(gap, self.gap.relative))
+
+        a = interior_point(self.F, self.problem, goal, watch)
         if a is not None:
             self._keep(a)
 
+    @property
+    def watcher(self) -> Progress | None:
+        """Who watches, told of rounds that follow the epochs."""
+        epochs, progress = self.epoch, self.progress
+        return None if progress is None else lambda rounds, gap: progress(epochs + rounds, gap)
+
     def _is_out(self) -> bool:
         return perf_counter() > self.deadline or bool(self.stop[0])
+
+    def _is_over(self, gap: float) -> bool:
+        """Whether somebody or the clock ends the iteration, which is noted."""
+        if self.progress is not None and self.progress(self.epoch, gap):
+            self.reason = "a callback ended the iteration"
+        elif self.stop[0]:
+            self.reason = INTERRUPTED
+        elif self._is_out():
+            self.reason = "the time limit was up; raise time_limit"
+        return bool(self.reason)
 
     def _sweep(self) -> None:
         """Move the active coefficients, in another order every time, and the price of their sum."""

@@ -1,4 +1,4 @@
-"""An interior-point method for margin problems of few features, however ill-conditioned."""
+"""An interior-point method for margin problems of few features, ill-conditioned or not."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
 from mercer.engine.threads import in_threads
+from mercer.gram import LowRankGram
 from mercer.solvers.margin import MarginProblem
+from mercer.solvers.polish import polished
 
 Array = NDArray[np.float64]
 
-# Steps that are enough for any problem that rounding leaves solvable.
-STEPS = 60
-# Steps without a better gap that mean that none will come.
-PATIENCE = 4
+# Steps allowed, and those without a better gap after which none is waited for: the first ones may
+# be worse than no coefficients at all.
+STEPS, PATIENCE = 60, 20
 # The share of the way to the nearest bound that a step goes.
 NEARLY = 0.995
 # Entries of weighted features that are multiplied at a time, and entries of shares of their
@@ -31,7 +32,7 @@ ENTRIES_AT_A_TIME, SUMMED, FEWEST, MOST = 1 << 19, 1 << 22, 2, 16
 
 
 def interior_point(
-    F: Matrix, problem: MarginProblem, goal: float, is_over: Callable[[], bool]
+    F: Matrix, problem: MarginProblem, goal: float, is_over: Callable[[float], bool]
 ) -> Array | None:
     """Return feasible, nearly optimal coefficients, or None where rounding gets in the way at once.
 
@@ -50,7 +51,7 @@ def interior_point(
     goal : float
         The relative duality gap to reach.
     is_over : callable
-        Asked before every step; True ends with what there is.
+        Told the gap before every step; True ends with what there is.
     """
     sides = _Sides.of(F, problem)
     if len(sides.rows) == 0:
@@ -63,12 +64,11 @@ def interior_point(
         for _ in range(STEPS):
             if not np.isfinite(point.x).all():
                 break
-            a = problem.feasible(sides.coefficients(sides.settled(point)))
-            gap = problem.gap(a, np.asarray(F @ (F.T @ a), np.float64)).relative
+            a, gap = sides.nearest(point)
             idle += 1
             if gap < least:
                 best, least, idle = a, gap, 0
-            if gap <= goal or idle == PATIENCE or is_over():
+            if gap <= goal or idle == PATIENCE or is_over(least):
                 break
             factor = _Factor.of(sides, point.v / point.x + point.t / point.room)
             if factor is None:
@@ -138,6 +138,8 @@ class _Sides:
     ----------
     F : array or CSR matrix of shape (n, p)
         The features.
+    problem : MarginProblem
+        The problem.
     mean : array of shape (p,)
         What is subtracted from every row: with an offset, which makes up for it, their mean.
     rows : array of shape (m,)
@@ -149,6 +151,7 @@ class _Sides:
     """
 
     F: Matrix
+    problem: MarginProblem
     mean: Array
     rows: NDArray[np.intp]
     s: Array
@@ -164,7 +167,7 @@ class _Sides:
         c = np.concatenate([problem.upper[above], -problem.lower[below]])
         q = problem.epsilon - s * problem.z[rows]
         mean = np.asarray(F.mean(axis=0), np.float64) * problem.fit_intercept
-        return cls(F, mean, rows, s, c, q, problem.fit_intercept)
+        return cls(F, problem, mean, rows, s, c, q, problem.fit_intercept)
 
     @cached_property
     def scale(self) -> float:
@@ -174,6 +177,20 @@ class _Sides:
     def coefficients(self, x: Array) -> Array:
         """Return S x, summed for every row."""
         return np.asarray(np.bincount(self.rows, self.s * x, self.F.shape[0]), np.float64)
+
+    def nearest(self, point: _Point) -> tuple[Array, float]:
+        """Return feasible coefficients near a point, and their relative duality gap."""
+        problem = self.problem
+        a = problem.feasible(self.coefficients(self.settled(point)))
+        found = [a]
+        # Where there are no more free rows than features, rounding is worst and they are soon
+        # solved for.
+        if np.count_nonzero(problem.free(a)) <= self.F.shape[1] + 1:
+            better = polished(LowRankGram(self.F), problem, a)
+            found += [] if better is None else [better[0]]
+        gaps = [problem.gap(a, np.asarray(self.F @ (self.F.T @ a))).relative for a in found]
+        nearest = int(np.argmin(gaps))
+        return found[nearest], gaps[nearest]
 
     def settled(self, point: _Point) -> Array:
         """Return x at the bounds where it is nearer to them than their slopes are to zero."""

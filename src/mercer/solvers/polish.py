@@ -39,7 +39,7 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
     n = len(free)
     border = int(problem.fit_intercept)
     system = np.zeros((n + border, n + border))
-    system[:n, :n] = gram.rows(free)[:, free]
+    system[:n, :n] = gram.between(free, free)
     system[:n, n:] = system[n:, :n] = 1.0
     goal = problem.z[free] - problem.epsilon * np.sign(a[free]) - f[free]
     right = np.concatenate([goal, [-a.sum()] * border])
