@@ -65,7 +65,7 @@ class FeatureGram(LowRankGram):
         super().__init__(F, limit)
 
     def in_use(self) -> FeatureGram:
-        """Return the same matrix by those columns alone of sparse features that have an entry."""
+        """Return the same matrix by columns of sparse features that have an entry, if few do."""
         if not sp.issparse(self.F):
             return self
         needed = ENTRY_BYTES * self.F.nnz
@@ -76,8 +76,12 @@ class FeatureGram(LowRankGram):
             )
         if self.columns is not None:
             return self
+        used = np.zeros(self.F.shape[1], bool)
+        used[self.F.indices] = True
+        if 2 * np.count_nonzero(used) > len(used):
+            return self
         narrow = copy(self)
-        narrow.columns = used_columns(self.F)
+        narrow.columns = np.flatnonzero(used)
         narrow.F = narrowed(self.F, narrow.columns)
         return narrow
 
