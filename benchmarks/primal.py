@@ -37,21 +37,23 @@ def objective(model: Any, C: float, rows: Any, signs: Array) -> float:
 
 
 def figures(
-    case: str, rows: Any, signs: Array, C: float, ours: Any, reader: Callable[[], Any] | None = None
+    case: str,
+    rows: Any,
+    signs: Array,
+    C: float,
+    kernel: Any,
+    reader: Callable[[], Any] | None = None,
 ) -> list[Figure]:
-    """Return how much faster mercer fits than every peer behind a reader of rows, if there is one.
-
-    `ours` is the kernel.
-    """
+    """Return how much faster mercer fits than every peer behind a reader of rows, if need be."""
 
     def machine(estimator: Any) -> Any:
         return estimator if reader is None else make_pipeline(reader(), estimator)
 
     contenders: dict[str, Callable[[], Any]] = {
-        "mercer": lambda: KernelSVC(ours, C),
+        "mercer": lambda: KernelSVC(kernel, C),
         "LIBSVM": lambda: machine(SVC(kernel="linear", C=C, cache_size=1000)),
         "LIBLINEAR": lambda: machine(LinearSVC(loss="hinge", C=C)),
-        "working sets": lambda: KernelSVC(ours, C, solver="smo"),
+        "working sets": lambda: KernelSVC(kernel, C, solver="smo"),
     }
     models: dict[str, Any] = {}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from mercer.solvers import MarginProblem
@@ -57,3 +57,19 @@ def test_the_steepest_point_is_the_least_of_a_linear_programme(rng, fit_intercep
         assert_allclose(r @ s + e * np.abs(s).sum(), least, atol=1e-9)
         if fit_intercept:
             assert_allclose(s.sum(), a.sum(), atol=1e-12)
+
+
+@pytest.mark.parametrize("free", [0.3, 0.8])
+def test_a_small_sum_is_made_up_for_by_free_coefficients_alone(free):
+    signs = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    problem = MarginProblem.classification(signs, np.ones(6), True)
+    a = np.array([1.0, 0.0, free, -1.0, 0.0, -0.5])
+    mended = problem.feasible(a)
+    assert_allclose(mended.sum(), 0.0, atol=1e-15)
+    assert_array_equal(mended[[0, 1, 3, 4]], a[[0, 1, 3, 4]])
+    assert ((problem.lower <= mended) & (mended <= problem.upper)).all()
+
+
+def test_a_sum_that_free_coefficients_cannot_make_up_for_lightens_a_side():
+    problem = MarginProblem.classification(np.array([1.0, 1.0, -1.0]), np.ones(3), True)
+    assert_allclose(problem.feasible(np.array([1.0, 1.0, -0.5])), [0.25, 0.25, -0.5])

@@ -50,8 +50,10 @@ class Descent:
         curvature = squares + rho
         self._curvature = np.maximum(curvature, FLAT * curvature.max() or 1.0)
         self._is_sparse = sp.issparse(F)
-        self._rows: tuple[NDArray[Any], ...] = (np.ascontiguousarray(F),)
-        if self._is_sparse:
+        self._rows: tuple[NDArray[Any], ...]
+        if not self._is_sparse:
+            self._rows = (np.ascontiguousarray(F),)
+        else:
             if F.shape[1] > MOST_COLUMNS:
                 raise ValueError(
                     f"F has {F.shape[1]} columns, and at most {MOST_COLUMNS} are told apart; "

@@ -257,7 +257,8 @@ def _by_coordinates(kernel: Kernel, rows: Any, gram: Gram) -> list[Plan]:
     reading = (perf_counter() - start) * max(1.0, n / FEATURE_SAMPLE)
     each = SPARSE_BYTES
     if entries is None:
-        p, each = kernel.n_features(rows), 8
+        # They are centred in a copy.
+        p, each = kernel.n_features(rows), 16
         if p is None:
             return []
         entries = n * p

@@ -178,14 +178,14 @@ def margin_solver(estimator: Any, kernel: Kernel, rows: Any) -> MarginSolver:
 def wants_features(estimator: Any, kernel: Kernel, rows: Any) -> bool:
     """Whether there are many rows of sparse features or of few, sooner read than compared."""
     n = n_rows(rows)
-    # A limit counts working sets, and a repair works on the eigenvalues of the whole matrix.
-    if n <= FEW or estimator.max_iter is not None or estimator.repair is not None:
+    # A limit counts working sets.
+    if n <= FEW or estimator.max_iter is not None:
         return False
     limit = memory_limit(estimator.memory)
     entries = sparse_entries(kernel, rows, limit)
     if entries is not None:
         return entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
-    return kernel.n_features(rows, int(min((NARROW * n) ** 0.5, limit / (8 * n)))) is not None
+    return kernel.n_features(rows, int(min((NARROW * n) ** 0.5, limit / (16 * n)))) is not None
 
 
 def _margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:

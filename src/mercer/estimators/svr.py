@@ -49,7 +49,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
     solver : {"auto", "smo", "primal", "sgd"} or solver
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
-        for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
+        for many rows whose features are few, or sparse as k-grams are, unless `max_iter` is
+        given, else ``"smo"``.
     tol : float
         The relative duality gap that `certificate_` has to reach.
     memory : int or str, optional
@@ -83,8 +84,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         The weights of features, f(x) = theta'phi(x), if ``"primal"`` found them or the kernel
         counts k-grams: a new row then takes the time that reading it takes.
     theta_columns_ : array of shape (p,) or None
-        Which columns of the features of a kernel of k-grams `theta_` belongs to; the others do
-        not count.
+        Which columns of sparse features such as k-grams `theta_` belongs to; the others do not
+        count.
     certificate_ : Certificate
         The duality gap in float64.
     n_iter_ : int

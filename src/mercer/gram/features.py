@@ -19,7 +19,7 @@ from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Gram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, check_fits
-from mercer.gram.parts import PartOfGram, part_of
+from mercer.gram.parts import PartOfGram
 from mercer.kernels import Kernel
 from mercer.kernels.features import FeatureMap
 
@@ -71,8 +71,8 @@ class FeatureGram(LowRankGram):
         needed = ENTRY_BYTES * self.F.nnz
         if needed > self.memory:
             raise MemoryLimitError(
-                f"{self.F.nnz} sparse features need {gigabytes(needed)} but the limit is "
-                f"{gigabytes(self.memory)}; raise memory= or use fewer rows"
+                f"{self.F.nnz} entries of sparse features need {gigabytes(needed)} but the limit "
+                f"is {gigabytes(self.memory)}; raise memory= or use fewer rows"
             )
         if self.columns is not None:
             return self
@@ -129,8 +129,9 @@ def features_in(gram: Gram) -> Matrix | None:
 
 def entries_of(gram: Gram) -> Gram:
     """Return a matrix of features as one whose entries the kernel computes, if there is one."""
-    if isinstance(gram, PartOfGram):
-        return part_of(entries_of(gram.gram), gram.index)
+    if isinstance(gram, PartOfGram) and isinstance(gram.gram, FeatureGram):
+        whole = gram.gram
+        return kept_gram_of(whole.kernel, take_rows(whole.X, gram.index), whole.memory)
     if not isinstance(gram, FeatureGram):
         return gram
     return kept_gram_of(gram.kernel, gram.X, gram.memory)

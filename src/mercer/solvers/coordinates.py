@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from time import perf_counter
 from typing import Any, ClassVar
@@ -27,16 +27,19 @@ Progress = Callable[[int, float], bool | None]
 
 # The iteration goes on to this share of the tolerance, as working sets do.
 MARGIN = 0.1
-# A look at the gap costs about as much as two epochs, so that epochs between them grow by this.
+# A look at the gap reads all rows a few times, so that there are ever more epochs between looks.
 GROWTH = 1.3
 # rho beside the mean of k(x, x): larger ones bind all coefficients together, smaller ones make b
 # slow.
 PRICE = 0.1
-# Entries of F that are read for every entry of K, and epochs, before others take over.
-READ, EPOCHS = 64, 1000
-# Features up to which an interior point is such another. It takes so many steps, which multiply as
-# if there were some more features; one entry of F is read in the time of so many multiplications.
-MOST_FEATURES, STEPS, MORE, MULTIPLIED = 4096, 15, 30, 25
+# Epochs allowed, and entries of F read for every entry of K, before others take over.
+EPOCHS, READ = 1000, 64
+# Features up to which an interior point takes over.
+MOST_FEATURES = 4096
+# Its steps, and features that stand for what a step does beside multiplying them.
+STEPS, MORE = 15, 30
+# Multiplications of features in the time that an epoch takes for an entry.
+MULTIPLIED = 25
 
 INTERRUPTED = "Ctrl-C ended the iteration; fit again without it"
 
@@ -49,8 +52,8 @@ class CoordinateDescent:
     time that reading a row of F takes, and nothing of the size of K is computed. With an offset
     the coefficients have to have the sum zero. A sum that is not costs b sum(a) + rho/2 sum(a)^2,
     and b is moved by rho sum(a) after every epoch, which makes the multiplier b the offset. Rows
-    that are clearly at a bound are left out until the next look at the gap, which is always that
-    of all rows, in float64.
+    that are clearly at a kink of the loss are left out until the next look at the gap, which is
+    always that of all rows, in float64.
 
     Where the problem is so ill-conditioned that single coefficients get on slowly, others take
     over, unless `max_iter` is given: an interior point where the features are few, working sets
@@ -95,35 +98,30 @@ class CoordinateDescent:
                 f"the primal solver needs the features of the rows, a LowRankGram, got {gram!r}; "
                 "use the solver 'smo'"
             )
-        F = F.astype(np.float64, copy=False)
-        mean = np.zeros(F.shape[1])
-        if problem.fit_intercept and not sp.issparse(F):
-            # An offset makes up for the mean, without which features hang together less.
-            mean = F.mean(axis=0)
-            F = F - mean
-        run = _Run(
-            F,
-            problem,
-            np.zeros(1, np.uint8) if stop is None else stop,
-            progress,
-            np.inf if self.time_limit is None else began + self.time_limit,
-            np.random.default_rng(self.random_state),
-            start,
-        )
-        goal = MARGIN * self.tol
-        n, p = F.shape
-        # An interior point holds the squares of the features, and a factor of them.
-        is_narrow = p <= min(n, MOST_FEATURES) and 16 * p * p <= gram.memory
-        try:
-            with one_blas_thread():
-                run.descend(goal, self.max_iter or _epochs(F, is_narrow))
-                if self.max_iter is None and is_narrow:
-                    run.jump(goal)
-        except KeyboardInterrupt:
-            # Ctrl-C means the other problems as well.
-            run.stop[0], run.reason = 1, INTERRUPTED
+        # Threads of the BLAS would be no help with a row at a time.
+        with one_blas_thread():
+            centred, mean = _centred(F.astype(np.float64, copy=False), problem)
+            run = _Run(
+                centred,
+                problem,
+                np.zeros(1, np.uint8) if stop is None else stop,
+                progress,
+                np.inf if self.time_limit is None else began + self.time_limit,
+                np.random.default_rng(self.random_state),
+                start,
+            )
+            try:
+                self._run(run, gram.memory)
+            except KeyboardInterrupt:
+                # Ctrl-C means the other problems as well.
+                run.stop[0], run.reason = 1, INTERRUPTED
+        limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
+        name, advice = "primal", f"after {run.epoch} epochs {run.reason or limit}"
         if self.max_iter is None and not run.reason and run.gap.relative > self.tol:
-            return self._by_working_sets(run, gram, is_main, began)
+            name, advice = (
+                "smo",
+                run.hand_over(self._working_sets(began), entries_of(gram), is_main),
+            )
         return Solution(
             run.a[:, None],
             np.array([run.gap.offset - mean @ run.w]),
@@ -132,30 +130,36 @@ class CoordinateDescent:
             self.tol,
             run.epoch,
             perf_counter() - began,
-            "primal",
-            f"after {run.epoch} epochs {run.reason or self._advice}",
+            name,
+            advice,
             run.w[:, None],
         )
 
-    @property
-    def _advice(self) -> str:
-        if self.max_iter is None:
-            return "the gap is lost in rounding; lower C, scale the columns or raise tol"
-        return f"max_iter was reached; raise max_iter (now {self.max_iter})"
+    def _run(self, run: _Run, memory: int) -> None:
+        """Descend, and where that creeps and features are few go on by an interior point."""
+        goal, (n, p) = MARGIN * self.tol, run.F.shape
+        # It holds the squares of the features, shares of them, and a factor.
+        is_narrow = p <= min(n, MOST_FEATURES) and 32 * p * p <= memory
+        run.descend(goal, self.max_iter or _epochs(run.F, is_narrow))
+        if self.max_iter is None and is_narrow:
+            run.jump(goal)
 
-    def _by_working_sets(self, run: _Run, gram: Gram, is_main: bool, began: float) -> Solution:
-        """Return the solution of SMO from where others have come to."""
+    def _working_sets(self, began: float) -> SMO:
+        """Return the solver that takes over, with what is left of the time."""
         spent = perf_counter() - began
         left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
-        solution = SMO(self.tol, time_limit=left).solve(
-            entries_of(gram), run.problem, run.watcher, run.a, run.stop, is_main
-        )
-        return replace(
-            solution,
-            iterations=run.epoch + solution.iterations,
-            seconds=perf_counter() - began,
-            theta=np.asarray(run.F.T @ solution.coefficients),
-        )
+        return SMO(self.tol, time_limit=left)
+
+
+def _centred(F: Matrix, problem: MarginProblem) -> tuple[Matrix, Array]:
+    """Return dense features without their mean, which an offset makes up for, and the mean.
+
+    They hang together less than features that are far from zero.
+    """
+    if sp.issparse(F) or not problem.fit_intercept:
+        return F, np.zeros(F.shape[1])
+    mean = F.mean(axis=0)
+    return F - mean, mean
 
 
 def _epochs(F: Matrix, is_narrow: bool) -> int:
@@ -185,7 +189,7 @@ class _Run:
         self.stop, self.progress, self.deadline = stop, progress, deadline
         self.reason, self.epoch = "", 0
         n = F.shape[0]
-        squares = np.asarray((F * F).sum(axis=1), np.float64)
+        squares = (F * F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
         rho = PRICE * float(squares.mean()) if problem.fit_intercept else 0.0
         self.gap = Gap(0.0, np.inf, np.inf)
         self._keep(np.zeros(n) if start is None else problem.feasible(start))
@@ -209,19 +213,23 @@ class _Run:
         if self.gap.relative <= goal or self.reason:
             return
 
-        def watch(gap: float) -> bool:
+        def watch(a: Array) -> bool:
             self.epoch += 1
-            return self._is_over(min(gap, self.gap.relative))
-
-        a = interior_point(self.F, self.problem, goal, watch)
-        if a is not None:
             self._keep(a)
+            return self._is_over(self.gap.relative)
 
-    @property
-    def watcher(self) -> Progress | None:
-        """Who watches, told of rounds that follow the epochs."""
+        self._keep(interior_point(self.F, self.problem, goal, watch))
+
+    def hand_over(self, solver: SMO, gram: Gram, is_main: bool) -> str:
+        """Go on by working sets, whose rounds count as epochs; return what they advise."""
         epochs, progress = self.epoch, self.progress
-        return None if progress is None else lambda rounds, gap: progress(epochs + rounds, gap)
+        watcher: Progress | None = (
+            None if progress is None else lambda rounds, gap: progress(epochs + rounds, gap)
+        )
+        found = solver.solve(gram, self.problem, watcher, self.a, self.stop, is_main)
+        self.epoch += found.iterations
+        self._keep(self.problem.feasible(found.coefficients[:, 0]))
+        return found.advice
 
     def _is_out(self) -> bool:
         return perf_counter() > self.deadline or bool(self.stop[0])

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
 from mercer.engine.threads import in_threads
-from mercer.gram import LowRankGram
+from mercer.gram import Gram, LowRankGram
 from mercer.solvers.margin import MarginProblem
 from mercer.solvers.polish import polished
 
@@ -26,15 +26,17 @@ Array = NDArray[np.float64]
 STEPS, PATIENCE = 60, 20
 # The share of the way to the nearest bound that a step goes.
 NEARLY = 0.995
-# Entries of weighted features that are multiplied at a time, and entries of shares of their
-# squares, of which there are so many.
-ENTRIES_AT_A_TIME, SUMMED, FEWEST, MOST = 1 << 19, 1 << 22, 2, 16
+# Entries of weighted features that are multiplied at a time.
+ENTRIES_AT_A_TIME = 1 << 19
+# Shares of the rows whose squares are summed by themselves: as many as these entries hold, within
+# these bounds.
+SUMMED, FEWEST, MOST = 1 << 22, 2, 16
 
 
 def interior_point(
-    F: Matrix, problem: MarginProblem, goal: float, is_over: Callable[[float], bool]
-) -> Array | None:
-    """Return feasible, nearly optimal coefficients, or None where rounding gets in the way at once.
+    F: Matrix, problem: MarginProblem, goal: float, is_over: Callable[[Array], bool]
+) -> Array:
+    """Return feasible, nearly optimal coefficients.
 
     In x >= 0, the coefficients above zero and minus those below, the dual is min 1/2 ||w||^2 + q'x
     with w = F'S x, q = epsilon - S z, x <= c and, if there is an offset, s'x = 0 for the signs s of
@@ -51,14 +53,12 @@ def interior_point(
     goal : float
         The relative duality gap to reach.
     is_over : callable
-        Told the gap before every step; True ends with what there is.
+        Shown the best coefficients before every step; True ends with them.
     """
     sides = _Sides.of(F, problem)
-    if len(sides.rows) == 0:
-        return None
     slopes = np.full(len(sides.rows), sides.scale)
     point = _Point(0.5 * sides.c, 0.5 * sides.c, 0.0, slopes, slopes)
-    best, least, idle = None, np.inf, 0
+    best, least, idle = np.zeros(F.shape[0]), np.inf, 0
     # Where a bound is reached to the last digit there is no way on, which is found out after it.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for _ in range(STEPS):
@@ -68,7 +68,7 @@ def interior_point(
             idle += 1
             if gap < least:
                 best, least, idle = a, gap, 0
-            if gap <= goal or idle == PATIENCE or is_over(least):
+            if gap <= goal or idle == PATIENCE or is_over(best):
                 break
             factor = _Factor.of(sides, point.v / point.x + point.t / point.room)
             if factor is None:
@@ -146,8 +146,6 @@ class _Sides:
         The row of every x.
     s, c, q : array of shape (m,)
         Its sign, its bound and its linear term.
-    has_offset : bool
-        Whether s'x = 0.
     """
 
     F: Matrix
@@ -157,7 +155,6 @@ class _Sides:
     s: Array
     c: Array
     q: Array
-    has_offset: bool
 
     @classmethod
     def of(cls, F: Matrix, problem: MarginProblem) -> _Sides:
@@ -167,7 +164,12 @@ class _Sides:
         c = np.concatenate([problem.upper[above], -problem.lower[below]])
         q = problem.epsilon - s * problem.z[rows]
         mean = np.asarray(F.mean(axis=0), np.float64) * problem.fit_intercept
-        return cls(F, problem, mean, rows, s, c, q, problem.fit_intercept)
+        return cls(F, problem, mean, rows, s, c, q)
+
+    @cached_property
+    def gram(self) -> Gram:
+        """F F'."""
+        return LowRankGram(self.F)
 
     @cached_property
     def scale(self) -> float:
@@ -186,8 +188,8 @@ class _Sides:
         # Where there are no more free rows than features, rounding is worst and they are soon
         # solved for.
         if np.count_nonzero(problem.free(a)) <= self.F.shape[1] + 1:
-            better = polished(LowRankGram(self.F), problem, a)
-            found += [] if better is None else [better[0]]
+            better = polished(self.gram, problem, a)
+            found += [] if better is None else [problem.feasible(better[0])]
         gaps = [problem.gap(a, np.asarray(self.F @ (self.F.T @ a))).relative for a in found]
         nearest = int(np.argmin(gaps))
         return found[nearest], gaps[nearest]
@@ -230,7 +232,10 @@ class _Sides:
         # As many shares for every number of threads: the same sums in the same order.
         height = max(1, ENTRIES_AT_A_TIME // p)
         count = int(np.clip(SUMMED // p**2, FEWEST, MOST))
-        return np.sum(in_threads(run, list(row_blocks((n, 1), -(-n // count)))), axis=0)
+        first, *others = in_threads(run, list(row_blocks((n, 1), -(-n // count))))
+        for other in others:
+            first += other
+        return first
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +274,7 @@ class _Factor:
     def step(self, point: _Point, slope: Array, below: Array, above: Array) -> _Step:
         """Return the step that makes the slope zero, x v grow by `below`, (c - x) t by `above`."""
         dx, dy = self.solve(below / point.x - above / point.room - slope), 0.0
-        if self.sides.has_offset:
+        if self.sides.problem.fit_intercept:
             s = self.sides.s
             dy = float(s @ (point.x + dx)) / float(s @ self.border)
             dx = dx - dy * self.border

@@ -40,9 +40,11 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
     border = int(problem.fit_intercept)
     system = np.zeros((n + border, n + border))
     system[:n, :n] = gram.between(free, free)
-    system[:n, n:] = system[n:, :n] = 1.0
+    # As large as K, or the sum would count for nothing beside it.
+    size = float(np.abs(system).max()) or 1.0
+    system[:n, n:] = system[n:, :n] = size
     goal = problem.z[free] - problem.epsilon * np.sign(a[free]) - f[free]
-    right = np.concatenate([goal, [-a.sum()] * border])
+    right = np.concatenate([goal, [-size * a.sum()] * border])
     change = scipy.linalg.lstsq(system, right, cond=FLAT, lapack_driver="gelsy")[0][:n]
     moved = a.copy()
     moved[free] += change
