@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from mercer.solvers import MarginProblem
+from mercer.solvers.margin import Gap
 
 M = 12
 
@@ -73,3 +74,8 @@ def test_a_small_sum_is_made_up_for_by_free_coefficients_alone(free):
 def test_a_sum_that_free_coefficients_cannot_make_up_for_lightens_a_side():
     problem = MarginProblem.classification(np.array([1.0, 1.0, -1.0]), np.ones(3), True)
     assert_allclose(problem.feasible(np.array([1.0, 1.0, -0.5])), [0.25, 0.25, -0.5])
+
+
+def test_a_gap_that_is_no_number_is_not_taken_for_none():
+    assert np.isnan(Gap(0.0, np.nan, 1.0).relative)
+    assert Gap(0.0, 0.0, 0.0).relative == 0.0

@@ -118,10 +118,8 @@ class CoordinateDescent:
         limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
         name, advice = "primal", f"after {run.epoch} epochs {run.reason or limit}"
         if self.max_iter is None and not run.reason and run.gap.relative > self.tol:
-            name, advice = (
-                "smo",
-                run.hand_over(self._working_sets(began), entries_of(gram), is_main),
-            )
+            name = "smo"
+            advice = run.hand_over(self._working_sets(began), entries_of(gram), is_main)
         return Solution(
             run.a[:, None],
             np.array([run.gap.offset - mean @ run.w]),
@@ -191,8 +189,8 @@ class _Run:
         n = F.shape[0]
         squares = (F * F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
         rho = PRICE * float(squares.mean()) if problem.fit_intercept else 0.0
-        self.gap = Gap(0.0, np.inf, np.inf)
-        self._keep(np.zeros(n) if start is None else problem.feasible(start))
+        self.a, self.w, self.gap = np.zeros(n), np.zeros(F.shape[1]), Gap(0.0, np.inf, np.inf)
+        self._keep(self.a if start is None else problem.feasible(start))
         a, b = self.a.copy(), self.gap.offset
         self.descent = Descent(F, problem.box, squares, rho, a, b)
         self.active: Rows = np.arange(n)

@@ -12,6 +12,9 @@ from mercer.engine.smo import Box
 
 Array = NDArray[np.float64]
 
+# The largest bound of a coefficient: objectives have its square, times entries of K.
+LARGEST = 1e100
+
 
 @dataclass(frozen=True, eq=False)
 class MarginProblem:
@@ -38,6 +41,14 @@ class MarginProblem:
     upper: Array
     epsilon: float
     fit_intercept: bool
+
+    def __post_init__(self) -> None:
+        largest = float(max(self.upper.max(initial=0.0), -self.lower.min(initial=0.0)))
+        if largest > LARGEST:
+            raise ValueError(
+                f"C times the largest weight is {largest:g}, whose squares overflow; use at most "
+                f"{LARGEST:g}"
+            )
 
     @classmethod
     def classification(cls, signs: Array, costs: Array, fit_intercept: bool) -> MarginProblem:
@@ -185,4 +196,4 @@ class Gap:
     @property
     def relative(self) -> float:
         """The gap beside the larger objective."""
-        return self.gap / self.scale if self.scale > 0.0 else 0.0
+        return self.gap / self.scale if self.scale != 0.0 else 0.0
