@@ -39,6 +39,7 @@ from mercer.gram import Gram, cross_gram, gram_of, is_precomputed
 from mercer.kernels import Kernel
 from mercer.solvers.budget import Basis, BudgetedPerceptron
 from mercer.solvers.perceptron import Course, Epochs, Tally, margins, novikoff_bound, perceptron
+from mercer.solvers.solution import CALLED_OFF, INTERRUPTED
 
 Array = NDArray[np.float64]
 
@@ -313,9 +314,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         if course.stopped == "time":
             reason = f"the time limit of {self.time_limit:g} s was up; raise time_limit"
         elif course.stopped == "interrupt":
-            reason = "Ctrl-C ended the iteration; fit again without it"
+            reason = INTERRUPTED
         elif course.stopped == "progress":
-            reason = "a callback ended the iteration"
+            reason = CALLED_OFF
         elif not course.is_separated.all() and not self.averaged:
             reason = "the last f depends on where it stopped; use averaged=True or more max_epochs"
         else:

@@ -18,7 +18,7 @@ from mercer.solvers.bordered import Bordered, RidgeProblem, relative_norm
 from mercer.solvers.iterated import IteratedFactor, Progress
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.refusals import indefinite_along, not_finite, overflow, singular
-from mercer.solvers.solution import ILL_CONDITIONED, Solution
+from mercer.solvers.solution import CALLED_OFF, ILL_CONDITIONED, INTERRUPTED, Solution
 
 Array = NDArray[np.float64]
 
@@ -137,9 +137,9 @@ class ConjugateGradient:
         if A.stopped == "time":
             said.append(f"the time limit of {self.time_limit:g} s was up; raise time_limit")
         elif A.stopped == "interrupt":
-            said.append("Ctrl-C ended the iteration; fit again without it")
+            said.append(INTERRUPTED)
         elif A.stopped == "progress":
-            said.append("a callback ended the iteration")
+            said.append(CALLED_OFF)
         elif not is_met:
             more = f"raise max_iter (now {self._steps}) or alpha"
             said.append(more if A.ran_out else ILL_CONDITIONED)

@@ -19,7 +19,7 @@ from mercer.gram import Gram, entries_of, features_in
 from mercer.solvers.interior import interior_point
 from mercer.solvers.margin import Gap, MarginProblem
 from mercer.solvers.smo import SMO
-from mercer.solvers.solution import Solution
+from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -40,8 +40,6 @@ MOST_FEATURES = 4096
 STEPS, MORE = 15, 30
 # Multiplications of features in the time that an epoch takes for an entry.
 MULTIPLIED = 25
-
-INTERRUPTED = "Ctrl-C ended the iteration; fit again without it"
 
 
 @dataclass(frozen=True)
@@ -235,7 +233,7 @@ class _Run:
     def _is_over(self, gap: float) -> bool:
         """Whether somebody or the clock ends the iteration, which is noted."""
         if self.progress is not None and self.progress(self.epoch, gap):
-            self.reason = "a callback ended the iteration"
+            self.reason = CALLED_OFF
         elif self.stop[0]:
             self.reason = INTERRUPTED
         elif self._is_out():

@@ -17,7 +17,7 @@ from mercer.solvers.iterated import Progress
 from mercer.solvers.likelihood import LogisticProblem
 from mercer.solvers.projected import NegativeCurvatureError, ProjectedCG
 from mercer.solvers.refusals import indefinite_along, not_finite
-from mercer.solvers.solution import Solution
+from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
 
 Array = NDArray[np.float64]
 
@@ -297,9 +297,9 @@ class Descent:
             limit = self._limits.time_limit
             return after + f"the time limit of {limit:g} s was up; raise time_limit"
         if self._stopped == "interrupt":
-            return after + "Ctrl-C ended the iteration; fit again without it"
+            return after + INTERRUPTED
         if self._stopped == "progress":
-            return after + "a callback ended the iteration"
+            return after + CALLED_OFF
         if self._steps >= self._limits.steps:
             return after + f"raise max_iter (now {self._limits.steps}) or lower C"
         return after + "rounding allows no further one; lower C, or raise tol if that is enough"

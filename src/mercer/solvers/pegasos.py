@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.gram import Gram, partial_product, with_dense_rows
 from mercer.solvers.margin import Gap, MarginProblem
-from mercer.solvers.solution import Solution
+from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, float], bool | None]
@@ -92,13 +92,13 @@ class Pegasos:
                 if best.relative <= self.tol:
                     break
                 if progress is not None and progress(epoch, best.relative):
-                    reason = "a callback ended the iteration"
+                    reason = CALLED_OFF
                 elif is_out:
                     reason = "the time limit was up or Ctrl-C came; raise time_limit"
         except KeyboardInterrupt:
             if epoch == 0:
                 raise
-            reason = "Ctrl-C ended the iteration; fit again without it"
+            reason = INTERRUPTED
         said = f"after {epoch} epochs {reason or 'the gap is still open'}; use solver='smo', "
         return Solution(
             answer[:, None],

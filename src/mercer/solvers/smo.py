@@ -19,7 +19,7 @@ from mercer.solvers.face import Leap
 from mercer.solvers.margin import Gap, MarginProblem
 from mercer.solvers.polish import polished
 from mercer.solvers.seed import seed
-from mercer.solvers.solution import Solution
+from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
 from mercer.solvers.values import Values
 
 Array = NDArray[np.float64]
@@ -140,9 +140,9 @@ class SMO:
         if run.reason == "time":
             return said + f"the time limit of {self.time_limit:g} s was up; raise time_limit"
         if run.reason == "interrupt":
-            return said + "Ctrl-C ended the iteration; fit again without it"
+            return said + INTERRUPTED
         if run.reason == "progress":
-            return said + "a callback ended the iteration"
+            return said + CALLED_OFF
         if run.reason == "rounds":
             return said + f"max_iter was reached; raise max_iter (now {self.max_iter})"
         return said + "the gap is lost in rounding; lower C, scale the columns or raise tol"

@@ -11,6 +11,10 @@ ILL_CONDITIONED = (
     "the system is too ill-conditioned for float64; raise alpha, or raise tol if that is enough"
 )
 
+# Why an iteration may end before it is done.
+INTERRUPTED = "Ctrl-C ended the iteration; fit again without it"
+CALLED_OFF = "a callback ended the iteration"
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
