@@ -12,8 +12,9 @@ from mercer.kernels import (
     Polynomial,
     Sigmoid,
 )
+from mercer.engine.twin import FUNCTIONS
 from mercer.kernels.negative import direction
-from mercer.kernels.rounding import entry_errors, form_error
+from mercer.kernels.rounding import _doubt, _map, entry_errors, form_error
 
 
 def test_error_bars_cover_a_cancellation(points):
@@ -48,3 +49,42 @@ def test_direction_finds_the_small_block_that_is_negative():
     c = direction(K)
     assert_allclose(np.abs(c), [0.0, 0.0, 1.0, 1.0], atol=1e-12)
     assert c @ K @ c < 0.0
+
+
+@pytest.mark.parametrize("function", sorted(FUNCTIONS))
+def test_the_bar_of_a_function_is_the_distance_to_the_further_image_of_its_ends(function):
+    value, error = np.array([0.9, 2.0, 5.0]), np.array([0.3, 1.5, 0.1])
+    f = FUNCTIONS[function]
+    image, bar = _map(function, (value, error))
+    within = np.abs(f(value + error * np.linspace(-1.0, 1.0, 401)[:, None]) - f(value))
+    assert_allclose(image, f(value))
+    assert_allclose(bar, within.max(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("value", "error"), [(0.5, 0.6), (-0.5, 0.6), (0.5, 0.5), (-0.5, 0.5)])
+def test_a_reciprocal_of_what_may_be_zero_is_unknown(value, error):
+    with np.errstate(divide="ignore"):
+        assert _map("reciprocal", (np.array([value]), np.array([error])))[1] == np.inf
+
+
+def test_an_exponential_of_what_may_be_zero_is_known():
+    assert np.isfinite(_map("exp", (np.array([0.5]), np.array([0.6])))[1])
+
+
+def test_the_doubt_about_a_factor_covers_every_diagonal_within_the_bar():
+    diagonal, error = np.array([1.0, 4.0, 0.3]), np.array([0.5, 1e-3, 0.2])
+    inside = diagonal + error * np.linspace(-1.0, 1.0, 101)[:, None]
+    off = np.abs(np.sqrt(diagonal / inside) - 1.0).max(axis=0)
+    doubt = _doubt(diagonal, error)
+    assert (doubt >= off[:, None] + off[None, :]).all()
+    each = error / (diagonal - error)
+    assert_allclose(doubt, each[:, None] + each[None, :])
+
+
+def test_a_factor_is_in_doubt_where_its_diagonal_may_vanish_and_in_none_where_it_is_not_positive():
+    diagonal = np.array([1.0, 0.1, 0.2, -0.2, -1.0, 0.0])
+    error = np.array([0.0, 0.2, 0.2, 0.2, 0.2, 0.0])
+    # Positive for certain; of either sign; perhaps zero; at most zero, three times.
+    each = np.array([0.0, np.inf, np.inf, 0.0, 0.0, 0.0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert_allclose(np.diagonal(_doubt(diagonal, error)), 2.0 * each)

@@ -79,3 +79,24 @@ def test_a_sum_that_free_coefficients_cannot_make_up_for_lightens_a_side():
 def test_a_gap_that_is_no_number_is_not_taken_for_none():
     assert np.isnan(Gap(0.0, np.nan, 1.0).relative)
     assert Gap(0.0, 0.0, 0.0).relative == 0.0
+
+
+def test_among_offsets_of_least_loss_the_middle_is_taken_with_equal_and_unequal_costs():
+    # Half of the rows on either side: the loss is flat between the inner two kinks, and costs
+    # that are equal, or nearly so, must agree on the middle of it.
+    f = np.array([0.0, 0.4, -3.0, 5.0])
+    signs = np.array([1.0, 1.0, -1.0, -1.0])
+    for costs in (np.ones(4), np.array([1.0, 2.0, 1.0, 2.0]), np.array([2.0, 1.0, 2.0, 1.0])):
+        problem = MarginProblem.classification(signs, costs, True)
+        kinks = np.sort(problem.z - f)
+        losses = [loss_at(problem, f, b) for b in kinks]
+        flat = kinks[np.isclose(losses, min(losses), atol=1e-12)]
+        assert_allclose(problem.offset(f), 0.5 * (flat[0] + flat[-1]), atol=1e-12)
+
+
+def test_costs_of_which_one_alone_differs_are_not_taken_for_equal():
+    # By ranks alone the offset would lie at the first two kinks; the third row outweighs them.
+    problem = MarginProblem.regression(
+        np.array([0.0, 1.0, 10.0]), np.array([1.0, 1.0, 5.0]), 0.0, True
+    )
+    assert problem.offset(np.zeros(3)) == 10.0
