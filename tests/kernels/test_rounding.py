@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from mercer.kernels import (
     Constant,
     Cosine,
+    FromFunction,
     Gaussian,
     Linear,
     Polynomial,
@@ -88,3 +89,16 @@ def test_a_factor_is_in_doubt_where_its_diagonal_may_vanish_and_in_none_where_it
     each = np.array([0.0, np.inf, np.inf, 0.0, 0.0, 0.0])
     with np.errstate(divide="ignore", invalid="ignore"):
         assert_allclose(np.diagonal(_doubt(diagonal, error)), 2.0 * each)
+
+
+def test_the_bar_of_a_product_is_the_largest_that_the_bars_of_its_factors_allow(rng):
+    # Functions of a user are granted a relative error of 1e-6 each, so that it adds up.
+    a, b = rng.normal(size=(2, 4, 4))
+    X = np.arange(4.0)[:, None]
+
+    def entries(K):
+        return lambda X, Z: K[np.ix_(X[:, 0].astype(int), Z[:, 0].astype(int))]
+
+    kernel = FromFunction(entries(a + a.T)) * FromFunction(entries(b + b.T))
+    errors = entry_errors(kernel.program, X)
+    assert_allclose(errors, np.abs(kernel(X)) * ((1.0 + 1e-6) ** 2 - 1.0), rtol=1e-5)
