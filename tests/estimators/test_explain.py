@@ -1,11 +1,15 @@
 """What a model on k-grams has learnt, told as the weight of each."""
 
+import re
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV
 
+import mercer
 import strings
 from mercer import (
     KernelLogisticRegression,
@@ -15,8 +19,18 @@ from mercer import (
     KernelRidgeClassifier,
     KernelSVC,
     Spectrum,
+    Words,
     explain,
 )
+from mercer.kernels import kgrams
+
+
+def by_gram(explanation):
+    return {row.gram: row.weight for row in explanation}
+
+
+def counted(gram, x):
+    return sum(x[i : i + len(gram)] == gram for i in range(len(x)))
 
 
 @pytest.fixture
@@ -31,7 +45,7 @@ def data(rng):
 def test_weights_of_k_grams_add_up_to_the_prediction(kernel, data):
     X, y = data
     model = KernelRidge(kernel, alpha=0.2).fit(X, y)
-    weights = dict(explain(model))
+    weights = by_gram(explain(model))
 
     def found(gram, x):
         windows = (x[i : i + len(gram)] for i in range(len(x) - len(gram) + 1))
@@ -57,7 +71,7 @@ def test_every_function_of_several_classes_is_explained(model, data):
     values = model.decision_function(X[:10])
     offsets = getattr(model, "intercept_", np.zeros(3))
     for j in range(3):
-        weights = dict(explain(model, j))
+        weights = by_gram(explain(model, j))
         found = [sum(weights.get(x[i : i + 2], 0.0) for i in range(len(x) - 1)) for x in X[:10]]
         assert_allclose(np.array(found) + offsets[j], values[:, j], atol=1e-8)
     with pytest.raises(ValueError, match="target must be one of 0 to 2, got 3"):
@@ -67,7 +81,7 @@ def test_every_function_of_several_classes_is_explained(model, data):
 def test_normalised_weights_are_those_of_counts_over_the_length(data):
     X, y = data
     weights = [
-        dict(explain(KernelRidge(kernel, alpha=0.2).fit(X, y)))
+        by_gram(explain(KernelRidge(kernel, alpha=0.2).fit(X, y)))
         for kernel in ("spectrum(k=2, normalize=True)", "spectrum(k=2).normalized()")
     ]
     assert weights[0] == pytest.approx(weights[1])
@@ -82,17 +96,17 @@ def test_normalised_weights_are_those_of_counts_over_the_length(data):
 def test_the_strongest_k_grams_come_first(data):
     X, y = data
     explanation = explain(KernelRidge("spectrum(k=3)", alpha=0.1).fit(X, y))
-    assert explanation.positive[0][0] == "ACG"
-    assert explanation.negative[0][0] == "GTT"
-    strengths = [abs(w) for _, w in explanation]
+    assert explanation.positive[0].gram == "ACG"
+    assert explanation.negative[0].gram == "GTT"
+    strengths = [abs(row.weight) for row in explanation]
     assert strengths == sorted(strengths, reverse=True)
-    assert "'ACG'" in str(explanation).splitlines()[1]
+    assert "'ACG'" in str(explanation).splitlines()[2]
     assert len(explanation) == len(explanation.grams)
 
 
 def test_k_grams_of_tokens_are_tuples():
     model = KernelRidge("spectrum(k=2)").fit([["the", "cat", "sat"], ["a", "cat"]], [0.0, 1.0])
-    assert set(dict(explain(model))) == {("the", "cat"), ("cat", "sat"), ("a", "cat")}
+    assert set(by_gram(explain(model))) == {("the", "cat"), ("cat", "sat"), ("a", "cat")}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +123,7 @@ def test_k_grams_of_tokens_are_tuples():
 def test_a_gap_is_spelled_like_nothing_in_the_text(X, mark, kernel):
     model = KernelRidge(kernel, alpha=0.1).fit(X, np.arange(len(X)) - 1.0)
     texts = [x.decode() if isinstance(x, bytes) else x for x in X]
-    weights = dict(explain(model))
+    weights = by_gram(explain(model))
     windows = {x[i : i + 3] for x in texts for i in range(len(x) - 2)}
     spelled = {w[:i] + mark + w[i + 1 :] for w in windows for i in range(3)}
     assert set(weights) == (spelled if "+" not in kernel else spelled | windows)
@@ -134,7 +148,8 @@ def test_k_grams_in_a_column_are_explained(data):
     X, y = data
     table = pd.DataFrame({"smiles": X, "mass": y})
     model = KernelRidge("spectrum(k=3).on(smiles) + linear.on(mass)").fit(table, y)
-    assert all(len(gram) == 3 for gram, _ in explain(model))
+    assert {len(row.gram) for row in explain(model)} == {3}
+    assert {row.column for row in explain(model)} == {"smiles"}
 
 
 def test_the_model_that_a_search_or_a_classifier_holds_is_explained(data):
@@ -142,9 +157,9 @@ def test_the_model_that_a_search_or_a_classifier_holds_is_explained(data):
     signs = np.where(y > 0.0, 1, -1)
     ridge = explain(KernelRidge("spectrum(k=3)", alpha=0.5).fit(X, signs))
     classifier = explain(KernelRidgeClassifier("spectrum(k=3)", alpha=0.5).fit(X, signs))
-    assert dict(classifier) == pytest.approx(dict(ridge))
+    assert by_gram(classifier) == pytest.approx(by_gram(ridge))
     search = GridSearchCV(KernelSVC("spectrum(k=3)"), {"C": [0.5]}, cv=2).fit(X, signs)
-    assert dict(explain(search)) == dict(explain(search.best_estimator_))
+    assert by_gram(explain(search)) == by_gram(explain(search.best_estimator_))
     with pytest.raises(ValueError, match="KernelPCA has no weights of k-grams"):
         explain(KernelPCA("spectrum(k=3)", n_components=2).fit(X))
 
@@ -163,8 +178,119 @@ def test_lengths_longer_than_every_row_have_no_weights(rng):
     assert {len(gram) for gram in explain(model).grams} == {2}
 
 
-def test_grams_of_several_columns_are_not_added_up(rng):
-    table = pd.DataFrame({"s": ["abab", "baba", "aabb"], "u": ["ab", "bb", "ba"]})
-    model = KernelRidge(Spectrum(2).on("s") + Spectrum(2).on("u")).fit(table, [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="are those of several columns"):
+def test_a_k_gram_has_a_weight_in_every_column(rng):
+    texts = strings.words(rng, 60, "ab", 8)
+    table = pd.DataFrame({"s": texts, "u": texts[::-1]})
+    y = rng.normal(size=60)
+    kernel = Spectrum(2).on("s") + 0.5 * Spectrum((1, 2)).on("u") + Spectrum(1).on("u")
+    model = KernelRidge(kernel, 0.1).fit(table, y)
+    weights = {(row.column, row.gram): row.weight for row in explain(model)}
+    values = [
+        sum(w * counted(gram, table[column][i]) for (column, gram), w in weights.items())
+        for i in range(60)
+    ]
+    assert len(weights) == len(explain(model)) == 4 + 2 + 4
+    assert_allclose(np.array(values) + model.intercept_, model.predict(table), atol=1e-9)
+    assert str(explain(model)).splitlines()[1].split() == ["column", "k-gram", "weight"]
+
+
+@pytest.mark.parametrize("plain", ["mismatch(k=3)", "mismatch(k=4, m=2)"])
+@pytest.mark.parametrize("ending", ["", ".normalized()"])
+def test_weights_of_mismatches_add_up_to_the_prediction(plain, ending, data):
+    X, y = data
+    model = KernelRidge(f"0.5 * {plain}{ending}", alpha=0.2).fit(X, y)
+    weights = by_gram(explain(model))
+    long = [x for x in X if len(x) >= 4]
+    values = np.array([sum(w * counted(gram, x) for gram, w in weights.items()) for x in long])
+    lengths = np.sqrt(mercer.kernel(plain).diagonal(long)) if ending else 1.0
+    assert_allclose(values / lengths + model.intercept_, model.predict(long), atol=1e-8)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_weights_of_words_add_up_to_the_prediction(normalize):
+    X = ["a good film", "Good actors, bad film!", "bad", "so good so far", "film, a film"]
+    model = KernelRidge(Words(normalize), 0.1).fit(X, [1.0, 0.0, -1.0, 2.0, 0.5])
+    weights = by_gram(explain(model))
+    counts = [Counter(re.findall(r"\w+", x.lower())) for x in X]
+    lengths = [np.sqrt(sum(n * n for n in c.values())) if normalize else 1.0 for c in counts]
+    values = [sum(weights[w] * n for w, n in c.items()) for c in counts]
+    found = np.array(values) / lengths + model.intercept_
+    assert_allclose(found, model.predict(X), atol=1e-9)
+
+
+def test_weights_in_a_product_are_those_at_the_mean_of_the_other_factor(data, rng):
+    X, y = data
+    table = pd.DataFrame({"s": X, "mass": rng.normal(size=120), "group": ["a", "b", "c"] * 40})
+    model = KernelRidge("spectrum(k=2).on(s) * gaussian(1.0).on(mass) * (1 + match.on(group))")
+    model.fit(table, y)
+    explanation = explain(model)
+    weights = by_gram(explanation)
+    for i in range(3):
+        # The same text beside the other columns of every training row.
+        beside = table.assign(s=X[i])
+        average = model.predict(beside).mean() - model.intercept_
+        assert_allclose(sum(w * counted(g, X[i]) for g, w in weights.items()), average, atol=1e-9)
+    assert "at their mean" in str(explanation)
+
+
+def test_both_texts_of_a_product_have_weights(data):
+    X, y = data
+    table = pd.DataFrame({"s": X, "u": X[::-1]})
+    model = KernelRidge("spectrum(k=2).normalized().on(s) * spectrum(k=1).on(u)").fit(table, y)
+    assert {row.column for row in explain(model)} == {"s", "u"}
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    ["spectrum(k=2) ** 2", "spectrum(k=2) * spectrum(k=3)", "spectrum(k=2).exp()"],
+)
+def test_pairs_of_k_grams_of_one_text_are_refused_with_the_reason(kernel, data):
+    X, y = data
+    model = KernelRidge(f"0.01 * ({kernel})").fit(X, y)
+    with pytest.raises(ValueError, match=r"compares pairs of k-grams of the same text"):
         explain(model)
+
+
+def test_terms_that_are_left_out_are_named(data):
+    X, y = data
+    explanation = explain(KernelRidge("spectrum(k=2) + subsequence(k=2)").fit(X, y))
+    assert "without the terms subsequence(k=2, decay=0.5)" in str(explanation)
+    assert {len(row.gram) for row in explanation} == {2}
+
+
+def test_an_explanation_is_a_data_frame_and_a_page(data):
+    X, _ = data
+    labels = [["x", "y", "z"][x.count("A") % 3] for x in X]
+    explanation = explain(KernelSVC("spectrum(k=2)").fit(X, labels))
+    frame = explanation.to_pandas()
+    assert frame.columns.tolist() == ["column", "k-gram", "weight", "target"]
+    assert len(frame) == len(explanation) == 48
+    assert set(frame.target) == {"x over y", "x over z", "y over z"}
+    assert explanation._repr_html_().count("<tr>") == 21
+    by_class = explain(KernelLogisticRegression("spectrum(k=2)").fit(X, labels))
+    assert set(by_class.to_pandas().target) == {"x", "y", "z"}
+    two = explain(KernelSVC("spectrum(k=2)").fit(X, [label == "x" for label in labels]))
+    assert "for True" in str(two)
+
+
+def test_k_grams_are_spelled_only_where_they_are_shown(data, monkeypatch):
+    X, y = data
+    spelled = []
+    speller = kgrams._Speller.spelled
+
+    def counting(self, places, mask):
+        spelled.extend(places)
+        return speller(self, places, mask)
+
+    monkeypatch.setattr(kgrams._Speller, "spelled", counting)
+    explanation = explain(KernelRidge("gapped_kmer(6, 2)").fit(X, y))
+    str(explanation)
+    assert len(explanation) > 1000
+    assert len(spelled) == 20
+
+
+def test_text_with_any_characters_is_spelled_as_it_is():
+    X = ["a\0b\0", "\ud800xy", "日本語a"]
+    model = KernelRidge("spectrum(k=2)").fit(X, [1.0, 2.0, 3.0])
+    windows = {x[i : i + 2] for x in X for i in range(len(x) - 1)}
+    assert set(by_gram(explain(model))) == windows

@@ -7,7 +7,7 @@ fit together: the characters themselves, seven bits each, where that is enough, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import row_blocks
 from mercer.data.distinct import mixed
 from mercer.data.symbols import Sequences
-from mercer.engine.strings import run_lengths
+from mercer.engine.strings import numbered, run_lengths
 
 Array = NDArray[Any]
 
@@ -52,19 +52,43 @@ def gram_counts(S: Sequences, width: int, masks: Sequence[tuple[int, ...]]) -> s
     return sp.csr_array(sp.vstack(parts, "csr")) if parts else sp.csr_array((0, COLUMNS))
 
 
-def distinct_grams(
-    S: Sequences, width: int, masks: Sequence[tuple[int, ...]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
-    """Return the columns of all k-grams that occur, and of each a row, a place there, and its mask.
+class GramSums(NamedTuple):
+    """The k-grams that a mask reads in some rows, numbered in some order.
 
-    The parameters are those of `gram_counts`.
+    `numbers` are those of the windows, row by row; `first` is the first window with each number,
+    `places` where that begins in the symbols, and `sums`, of shape (k-grams, targets), the sum
+    over the windows of each number.
+    """
+
+    numbers: NDArray[np.int64]
+    first: NDArray[np.int64]
+    places: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+def gram_sums(S: Sequences, width: int, mask: tuple[int, ...], a: Array) -> GramSums:
+    """Return sum_i a_i count_u(x_i) for every k-gram u that a mask reads in the windows of rows.
+
+    Parameters
+    ----------
+    S : Sequences
+        The rows x_i, one of which has a window.
+    width : int
+        The number of symbols in a window.
+    mask : tuple of int
+        The positions in it that are read.
+    a : array of shape (n, targets)
+        The numbers a_i of every row.
     """
     windows = np.maximum(S.lengths - width + 1, 0)
-    codes, first = _window_codes(S, windows, width, masks)
-    columns, chosen = np.unique(codes, return_index=True)
-    window, mask = np.divmod(chosen, len(masks))
-    rows = np.searchsorted(np.cumsum(windows), window, side="right")
-    return columns, rows, first[window] - S.starts[rows], mask
+    codes, places = _window_codes(S, windows, width, [mask])
+    count, numbers = numbered(codes[:, 0])
+    # Of several assignments to one place the last one stays.
+    first = np.empty(count, np.int64)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    owner = np.repeat(np.arange(len(S)), windows)
+    sums = [np.bincount(numbers, weights=column[owner], minlength=count) for column in a.T]
+    return GramSums(numbers, first, places[first], np.column_stack(sums))
 
 
 def _counted(

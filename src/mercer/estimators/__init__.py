@@ -1,7 +1,7 @@
 """Estimators with the contract of scikit-learn, thin: check, gram, solve, keep."""
 
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.explain import GramWeights, explain
+from mercer.estimators.explain import Explanation, explain
 from mercer.estimators.logistic import KernelLogisticRegression
 from mercer.estimators.maps import MercerMap, Monomials
 from mercer.estimators.pca import KernelPCA
@@ -11,7 +11,7 @@ from mercer.estimators.svc import KernelSVC
 from mercer.estimators.svr import KernelSVR
 
 __all__ = [
-    "GramWeights",
+    "Explanation",
     "KernelEstimator",
     "KernelLogisticRegression",
     "KernelPCA",

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, combinations
-from sys import maxunicode
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.data.sequences import as_sequences, sequence_rows
+from mercer.data.sequences import as_sequences
 from mercer.data.symbols import Sequences
 from mercer.engine import Expression, Tile
-from mercer.engine.grams import COLUMNS, distinct_grams, gram_counts
+from mercer.engine.grams import COLUMNS, gram_counts
 from mercer.engine.windows import (
     ENTRIES,
     LARGEST,
@@ -29,9 +28,6 @@ from mercer.kernels.kernel import Kernel
 
 # Ways to choose the positions of gaps up to which features are counted.
 MOST_MASKS = 1 << 16
-# Characters that stand for a gap, by preference, and the first of those thereafter.
-GAPS = "._*?"
-MORE_GAPS = 0x2500
 
 
 @dataclass(frozen=True)
@@ -125,24 +121,6 @@ class Grams:
     def _pairs(self) -> MatchedWindows:
         read = self.width - self.gaps
         return MatchedWindows(tuple(math.comb(e, read) for e in range(self.width + 1)))
-
-    def spelled(self, X: Any) -> list[Any]:
-        """Return the features that occur in the rows `X`, in the order of their columns.
-
-        A k-gram of characters is text, with a dot for a gap; one of tokens is a tuple, with None.
-        Where the rows hold a dot the gap is the first of "_", "*", "?" and of further characters
-        that they do not hold, and where they hold None it is Ellipsis.
-        """
-        S, rows, masks = as_sequences(X), sequence_rows(X), list(self.masks())
-        if self.width > S.longest:
-            return []
-        _, chosen, places, used = distinct_grams(S, self.width, masks)
-        windows = (
-            (rows[row][place : place + self.width], masks[mask])
-            for row, place, mask in zip(chosen, places, used, strict=True)
-        )
-        gaps = _unused_character(rows), _unused_token(rows)
-        return [_read(window, mask, *gaps) for window, mask in windows]
 
     def masks(self) -> Iterator[tuple[int, ...]]:
         """Return the positions that are read, for every choice of the gaps."""
@@ -293,12 +271,17 @@ class Mismatch(Kernel):
             raise ValueError(f"Mismatch: m must be less than k = {self.k}, got {self.m!r}")
         _check_masks("Mismatch", Grams(self.k, min(2 * self.m, self.k // 2)))
 
-    def lower(self, t: Tile) -> Expression:
-        return t.sum(
-            factor * t.after(Grams(self.k, self.k - j, self.letters)).dot()
+    @property
+    def grams(self) -> tuple[tuple[float, Grams], ...]:
+        """What the formula is made of, with factors that may be negative."""
+        return tuple(
+            (factor, Grams(self.k, self.k - j, self.letters))
             for j, factor in self._factors().items()
             if factor
         )
+
+    def lower(self, t: Tile) -> Expression:
+        return t.sum(factor * t.after(grams).dot() for factor, grams in self.grams)
 
     def rule(self) -> Rule:
         return "inner product of explicit features: counts of k-mers in a neighbourhood"
@@ -331,29 +314,6 @@ class Mismatch(Kernel):
             )
             for j in agreements
         }
-
-
-def _read(window: Any, mask: tuple[int, ...], character: str, token: Any) -> Any:
-    """Return what a mask reads of a window, with a character or a token for a gap."""
-    if isinstance(window, str | bytes):
-        return "".join(c if i in mask else character for i, c in enumerate(_text(window)))
-    return tuple(t if i in mask else token for i, t in enumerate(window))
-
-
-def _text(row: str | bytes) -> str:
-    return row.decode("latin-1") if isinstance(row, bytes) else row
-
-
-def _unused_character(rows: list[Any]) -> str:
-    """Return the first character for a gap that no text among the rows holds."""
-    used = set().union(*(_text(row) for row in rows if isinstance(row, str | bytes)))
-    return next(c for c in chain(GAPS, map(chr, range(MORE_GAPS, maxunicode))) if c not in used)
-
-
-def _unused_token(rows: list[Any]) -> Any:
-    """Return None for a gap, or Ellipsis if None is a token in the rows."""
-    others = (row for row in rows if not isinstance(row, str | bytes))
-    return ... if any(token is None for row in others for token in row) else None
 
 
 def _check_masks(name: str, grams: Grams) -> None:

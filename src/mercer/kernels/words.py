@@ -25,6 +25,11 @@ class WordCounts:
         rows = text_rows(X)
         return sp.csr_array(_vectorizer().transform(rows)) if rows else sp.csr_array((0, COLUMNS))
 
+    def words(self, X: Any) -> list[str]:
+        """Return the words that occur in the rows `X`, each once."""
+        analyzer = _vectorizer().build_analyzer()
+        return list(dict.fromkeys(word for row in text_rows(X) for word in analyzer(row)))
+
     def as_latex(self, x: str) -> str:
         """Return the counts as a formula."""
         return rf"\operatorname{{words}}({x})"
