@@ -24,11 +24,13 @@ from mercer.gram import gram_of as gram_of
 from mercer.kernels import (
     AdditiveChi2 as AdditiveChi2,
     Bilinear as Bilinear,
+    Calendar as Calendar,
     Chi2 as Chi2,
     Constant as Constant,
     Cosine as Cosine,
     EditDistance as EditDistance,
     Exponential as Exponential,
+    FillMissing as FillMissing,
     FromFeatures as FromFeatures,
     FromFunction as FromFunction,
     GappedKmer as GappedKmer,
@@ -52,6 +54,7 @@ from mercer.kernels import (
     Subsequence as Subsequence,
     Words as Words,
     default_kernel as default_kernel,
+    describe_columns as describe_columns,
     kernel as kernel,
 )
 from mercer.selection import (

@@ -6,6 +6,7 @@ __all__ = [
     "ConditionalKernelWarning",
     "ConvergenceWarning",
     "EngineWarning",
+    "IgnoredColumnsWarning",
     "IndefiniteKernelError",
     "KernelSyntaxError",
     "MemoryLimitError",
@@ -62,3 +63,7 @@ class ConditionalKernelWarning(UserWarning):
 
 class EngineWarning(UserWarning):
     """The native engine is not at hand, and the NumPy engine runs instead."""
+
+
+class IgnoredColumnsWarning(UserWarning):
+    """A kernel that names no columns does not read all columns of a table."""

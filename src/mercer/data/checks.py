@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.columns import column_names, is_table, table_matrix
+from mercer.data.columns import as_seconds, column_names, is_table, table_matrix
 
 # A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
 Matrix: TypeAlias = Any
@@ -25,6 +25,20 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
 
     Integers and booleans become float64; float32 stays. Nothing is copied without need.
     """
+    matrix, titles = _as_floats(X, name)
+    check_finite(matrix, name, titles)
+    return matrix
+
+
+def as_matrix_with_gaps(X: Any, name: str = "X") -> Matrix:
+    """Return `X` as `as_matrix` does, but with NaN where a number is missing."""
+    matrix, titles = _as_floats(X, name)
+    check_not_infinite(matrix, name, titles)
+    return matrix
+
+
+def _as_floats(X: Any, name: str) -> tuple[Matrix, Sequence[Any]]:
+    """Return `X` as a matrix of floats, and the names of its columns if it has some."""
     titles: Sequence[Any] = ()
     if is_table(X):
         titles = column_names(X)
@@ -32,8 +46,7 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
     matrix = _csr(X, name) if sp.issparse(X) else _dense(X, name)
     if matrix.shape[1] == 0:
         raise ValueError(f"{name} has 0 columns (shape {matrix.shape}); at least one is needed")
-    check_finite(matrix, name, titles)
-    return matrix
+    return matrix, titles
 
 
 def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
@@ -88,6 +101,8 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; they must be equal") from None
     check_no_text(array, name)
+    if array.dtype.kind == "m":
+        array = as_seconds(array)
     if array.dtype.kind == "O":
         array = _numbers_from_objects(array, name)
     if array.dtype.kind == "c":
@@ -159,6 +174,16 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
+def check_not_infinite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
+    """Refuse a matrix with an infinite entry, which is named by its place; NaN may stand in it."""
+    if sp.issparse(matrix):
+        known = matrix.copy()
+        known.data = np.where(np.isnan(known.data), 0.0, known.data)
+    else:
+        known = np.where(np.isnan(matrix), 0.0, matrix)
+    check_finite(known, name, titles)
+
+
 def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
     """Refuse a matrix with an entry that is no finite number, which is named by its place."""
     values = matrix.data if sp.issparse(matrix) else matrix
@@ -175,6 +200,7 @@ def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
         row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(matrix)))
     what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
     title = repr(titles[column]) if titles else column
+    hint = ", or use Standardize(missing='mean')" if what == "NaN" else ""
     raise ValueError(
-        f"{name} contains {what} at row {row}, column {title}; impute or drop such rows first"
+        f"{name} contains {what} at row {row}, column {title}; impute or drop such rows first{hint}"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def table_matrix(X: Any, name: str) -> NDArray[Any]:
     """Return a table's columns side by side as a numeric matrix; a column of text is an error."""
     columns = []
     for title, values in column_values(X):
-        array = np.asarray(values)
+        array = as_seconds(np.asarray(values))
         if array.dtype.kind == "O":
             try:
                 array = array.astype(np.float64)
@@ -163,7 +164,24 @@ def column_values(X: Any) -> list[tuple[str, Any]]:
     """Return the columns of a table by name, as arrays; missing numbers are NaN."""
     if isinstance(X, Mapping):
         return [(str(name), values) for name, values in X.items()]
-    return [(series.name, series.to_numpy()) for series in table_series(X)]
+    return [(series.name, _array(series)) for series in table_series(X)]
+
+
+def as_seconds(array: NDArray[Any]) -> NDArray[Any]:
+    """Return durations as seconds, NaN where one is missing, and other values as they are."""
+    first = next((v for v in array.flat if v is not None), None) if array.dtype == object else None
+    if array.dtype.kind != "m" and not isinstance(first, timedelta):
+        return array
+    durations = array.astype("m8[us]")
+    return np.where(np.isnat(durations), np.nan, durations / np.timedelta64(1, "s"))
+
+
+def _array(series: Any) -> NDArray[Any]:
+    import narwhals as nw
+
+    if series.dtype == nw.Boolean and series.null_count() > 0:
+        series = series.cast(nw.Float64)
+    return np.asarray(series.to_numpy())
 
 
 def table_series(X: Any) -> list[Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -23,7 +25,9 @@ class Kind(StrEnum):
     CATEGORIES = "categories"
     TEXT = "text"
     SEQUENCES = "lists"
-    TIMES = "dates or times"
+    DATES = "dates"
+    CLOCK_TIMES = "times of the day"
+    DURATIONS = "durations"
     EMPTY = "no value"
     OTHER = "other values"
 
@@ -33,6 +37,7 @@ READ = {
     "numbers": (Kind.NUMBERS, Kind.BOOLEANS),
     "categories": (Kind.CATEGORIES, Kind.TEXT, Kind.BOOLEANS),
     "sequences": (Kind.TEXT, Kind.SEQUENCES),
+    "dates": (Kind.DATES, Kind.CLOCK_TIMES),
 }
 
 
@@ -52,8 +57,8 @@ def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
         "f": Kind.NUMBERS,
         "U": Kind.TEXT,
         "S": Kind.TEXT,
-        "m": Kind.TIMES,
-        "M": Kind.TIMES,
+        "m": Kind.DURATIONS,
+        "M": Kind.DATES,
     }
     if array.dtype.kind != "O":
         return kinds.get(array.dtype.kind, Kind.OTHER)
@@ -91,16 +96,25 @@ def _kind_of_series(series: Any) -> Kind:
         return Kind.TEXT
     if dtype in (nw.List, nw.Array):
         return Kind.SEQUENCES
-    if dtype.is_temporal():
-        return Kind.TIMES
+    if dtype in (nw.Datetime, nw.Date):
+        return Kind.DATES
+    if dtype in (nw.Duration, nw.Time):
+        return Kind.DURATIONS if dtype == nw.Duration else Kind.CLOCK_TIMES
     return kind_of_values(series.to_numpy()) if dtype == nw.Object else Kind.OTHER
 
 
+# What a value of Python is, by the first of these classes that it belongs to.
+CLASSES: tuple[tuple[Kind, tuple[type, ...]], ...] = (
+    (Kind.BOOLEANS, (bool, np.bool_)),
+    # A timedelta64 is a whole number as well.
+    (Kind.DURATIONS, (timedelta, np.timedelta64)),
+    (Kind.NUMBERS, (int, float, np.integer, np.floating, Decimal)),
+    (Kind.TEXT, (str, bytes)),
+    (Kind.DATES, (date, np.datetime64)),
+    (Kind.CLOCK_TIMES, (time,)),
+    (Kind.SEQUENCES, (list, tuple, np.ndarray)),
+)
+
+
 def _kind_of_value(value: Any) -> Kind:
-    if isinstance(value, bool | np.bool_):
-        return Kind.BOOLEANS
-    if isinstance(value, int | float | np.integer | np.floating):
-        return Kind.NUMBERS
-    if isinstance(value, str | bytes):
-        return Kind.TEXT
-    return Kind.SEQUENCES if isinstance(value, list | tuple | np.ndarray) else Kind.OTHER
+    return next((kind for kind, classes in CLASSES if isinstance(value, classes)), Kind.OTHER)

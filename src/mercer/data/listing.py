@@ -16,7 +16,8 @@ def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     table = [list(row) for row in rows]
     cells = [list(header), *([_spelled(value) for value in row] for row in table)]
     is_number = [
-        bool(table) and all(_is_number(row[j]) for row in table) for j in range(len(header))
+        bool(table) and all(row[j] == "" or _is_number(row[j]) for row in table)
+        for j in range(len(header))
     ]
     widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
     lines = [

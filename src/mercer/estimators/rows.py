@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -14,22 +15,42 @@ from sklearn.utils import assert_all_finite, check_array, check_random_state, co
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mercer.data.checks import as_vector, check_finite, check_no_text, refuse_masked
-from mercer.data.columns import column_names, is_table, n_rows, select_columns, take_rows
+from mercer.data.checks import (
+    as_vector,
+    check_finite,
+    check_no_text,
+    check_not_infinite,
+    refuse_masked,
+)
+from mercer.data.columns import (
+    as_seconds,
+    column_names,
+    is_table,
+    n_rows,
+    select_columns,
+    take_rows,
+)
 from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.data.sequences import as_sequences, sequence_rows
+from mercer.errors import IgnoredColumnsWarning
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.columns import (
     assigned,
     columns_of,
     named_columns,
+    names_columns,
     reads_a_matrix,
     reads_everything,
     reads_whole_rows,
+    takes_missing,
+    unread,
 )
 
 Array = NDArray[Any]
+
+# Columns that a warning names.
+MOST_NAMED = 10
 
 
 def kernel_for(kernel: Any, X: Any) -> Kernel:
@@ -56,7 +77,26 @@ def kernel_for(kernel: Any, X: Any) -> Kernel:
     is_matrix = reads_a_matrix(k) and all(kind in READ["numbers"] for kind in kinds.values())
     if is_matrix and not named_columns(k):
         return k
-    return assigned(k, kinds)
+    placed = assigned(k, kinds)
+    if not names_columns(k):
+        _warn_of_unread(k, placed, kinds)
+    return placed
+
+
+def _warn_of_unread(kernel: Kernel, placed: Kernel, kinds: Mapping[Any, Kind]) -> None:
+    """Name the columns that a kernel leaves out because of what they hold."""
+    ignored = unread(placed, kinds)
+    if not ignored:
+        return
+    held = ", ".join(f"{name!r} ({kinds[name]})" for name in ignored[:MOST_NAMED])
+    more = f" and {len(ignored) - MOST_NAMED} more" if len(ignored) > MOST_NAMED else ""
+    warnings.warn(
+        f"{kernel} ignores columns of other kinds than it reads: {held}{more}; kernel='auto' reads "
+        "every column and scales the numbers, and .on(...) says which columns are meant",
+        IgnoredColumnsWarning,
+        # The line that called fit, which called kernel_for.
+        stacklevel=4,
+    )
 
 
 def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
@@ -230,6 +270,7 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
 def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
     """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
     refuse_masked(X, "X")
+    X = as_seconds(X) if isinstance(X, np.ndarray) else X
     titles = column_names(X) if is_table(X) else ()
     if not titles:
         _refuse_text(X)
@@ -239,7 +280,8 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     found = validate_data(
         estimator, X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False, **checks
     )
-    check_finite(found[0] if "y" in checks else found, "X", titles)
+    check = check_not_infinite if takes_missing(kernel) else check_finite
+    check(found[0] if "y" in checks else found, "X", titles)
     return found
 
 

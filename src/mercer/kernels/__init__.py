@@ -1,6 +1,7 @@
 """Kernels: similarities of two rows, as values with a formula."""
 
 from mercer.kernels.alignment import EditDistance, Subsequence
+from mercer.kernels.calendar import Calendar
 from mercer.kernels.categories import Match
 from mercer.kernels.custom import FromFeatures, FromFunction, Precomputed
 from mercer.kernels.dot import Bilinear, Cosine, Linear, Polynomial, Sigmoid
@@ -19,7 +20,7 @@ from mercer.kernels.kernel import (
     ScaledBy,
     Sum,
 )
-from mercer.kernels.maps import Standardize
+from mercer.kernels.maps import FillMissing, Standardize
 from mercer.kernels.names import as_kernel, from_sklearn
 from mercer.kernels.proof import Asymmetry, Proof, Status, Validity, Witness
 from mercer.kernels.sequence import GappedKmer, Mismatch, Spectrum
@@ -36,7 +37,7 @@ from mercer.kernels.stationary import (
 from mercer.kernels.words import Words
 
 # Last, because the function takes the place of the module of the same name.
-from mercer.kernels.default import default_kernel  # isort: skip
+from mercer.kernels.default import ColumnReport, default_kernel, describe_columns  # isort: skip
 from mercer.kernels.expression import kernel  # isort: skip
 
 __all__ = [
@@ -44,13 +45,16 @@ __all__ = [
     "After",
     "Asymmetry",
     "Bilinear",
+    "Calendar",
     "Chi2",
+    "ColumnReport",
     "Columns",
     "Constant",
     "Cosine",
     "EditDistance",
     "Exp",
     "Exponential",
+    "FillMissing",
     "FromFeatures",
     "FromFunction",
     "GappedKmer",
@@ -86,6 +90,7 @@ __all__ = [
     "Words",
     "as_kernel",
     "default_kernel",
+    "describe_columns",
     "from_sklearn",
     "kernel",
 ]

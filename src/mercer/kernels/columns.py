@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mercer.data.kinds import READ, Kind
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
-from mercer.kernels.maps import InputMap
+from mercer.kernels.maps import REFUSE, InputMap
+
+# Kernels and maps of these read one column alone.
+SINGLE = {"sequences": "text", "dates": "dates"}
 
 
 def reads_everything(kernel: Kernel) -> bool:
@@ -33,9 +36,17 @@ def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
     """Whether some part of a kernel reads the rows as they are, and those of this domain."""
     if isinstance(kernel, Columns) or _takes_anything(kernel):
         return False
-    if not kernel.parts:
-        return kernel.domain == domain
+    if not kernel.parts or isinstance(kernel, After):
+        return _domain(kernel) == domain
     return any(reads_whole_rows(part, domain) for part in kernel.parts)
+
+
+def takes_missing(kernel: Kernel) -> bool:
+    """Whether some part of a kernel, or a map in it, has a place for missing values."""
+    return any(
+        name.rpartition("__")[2] == "missing" and value != REFUSE
+        for name, value in kernel.get_params().items()
+    )
 
 
 def named_columns(kernel: Kernel) -> set[str]:
@@ -47,13 +58,65 @@ def named_columns(kernel: Kernel) -> set[str]:
     return {name for part in kernel.parts for name in named_columns(part)}
 
 
+def names_columns(kernel: Kernel) -> bool:
+    """Whether some part of a kernel says which columns it reads, by name or position."""
+    return bool(_placed(kernel))
+
+
 def columns_of(kernel: Kernel, domain: str) -> set[str]:
-    """Return the columns that a kernel names for parts of this domain."""
+    """Return the columns that a kernel names for parts of this domain, as they are."""
     if isinstance(kernel, Columns):
-        return named_columns(kernel) if kernel.kernel.domain == domain else set()
+        return named_columns(kernel) if _reads_unmapped(kernel.kernel, domain) else set()
     if isinstance(kernel, After):
         return set()
     return {name for part in kernel.parts for name in columns_of(part, domain)}
+
+
+def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
+    """Return the columns of a table that hold something and that no part of a kernel reads.
+
+    The parameters are those of `assigned`, which has put the kernel on the columns it reads.
+    """
+    if any(_takes_anything(part) and part.program.inputs for part in _unplaced(kernel)):
+        return []
+    read = _placed(kernel)
+    return [name for name, kind in kinds.items() if name not in read and kind is not Kind.EMPTY]
+
+
+def column_terms(kernel: Kernel, columns: Sequence[Any]) -> dict[Any, list[str]]:
+    """Return for each column, by name or position, the parts of a kernel that read it, as text."""
+    found: dict[Any, list[str]] = {column: [] for column in columns}
+    for part in _unplaced(kernel):
+        if part.program.inputs:
+            for terms in found.values():
+                terms.append(str(part))
+    for placed in _on_columns(kernel):
+        for column in placed.columns:
+            title = columns[column] if isinstance(column, int) else column
+            if title in found:
+                found[title].append(str(placed.kernel))
+    return found
+
+
+def _on_columns(kernel: Kernel) -> list[Columns]:
+    """Return the parts of a kernel that name columns of the table as it comes."""
+    if isinstance(kernel, Columns):
+        return [kernel]
+    return [inner for part in kernel.parts for inner in _on_columns(part)]
+
+
+def _placed(kernel: Kernel) -> set[Any]:
+    """Return all columns that a kernel reads, by name or position."""
+    return {column for placed in _on_columns(kernel) for column in placed.columns}
+
+
+def _unplaced(kernel: Kernel) -> list[Kernel]:
+    """Return the innermost parts of a kernel that stand outside of ``on``."""
+    if isinstance(kernel, Columns):
+        return []
+    if not kernel.parts or isinstance(kernel, After | ScaledBy):
+        return [kernel]
+    return [inner for part in kernel.parts for inner in _unplaced(part)]
 
 
 def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
@@ -94,8 +157,18 @@ def _holds_kernels(value: object) -> bool:
 
 
 def _domain(kernel: Kernel) -> str:
-    # A map such as Standardize turns columns of numbers into numbers.
-    return "numbers" if isinstance(kernel, After) else kernel.domain
+    """Return what a kernel without parts, or one after a map, reads of a row."""
+    if isinstance(kernel, After) and isinstance(kernel.g, InputMap):
+        return kernel.g.domain
+    return kernel.domain
+
+
+def _reads_unmapped(kernel: Kernel, domain: str) -> bool:
+    if isinstance(kernel, After):
+        return False
+    if not kernel.parts:
+        return kernel.domain == domain
+    return any(_reads_unmapped(part, domain) for part in kernel.parts)
 
 
 def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
@@ -106,9 +179,9 @@ def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[
             f"{kernel} reads {domain}, and no column of the table holds them: {held}; name the "
             "columns it should read with .on(...)"
         )
-    if domain == "sequences" and len(found) > 1:
+    if domain in SINGLE and len(found) > 1:
         raise ValueError(
-            f"{kernel} reads one column of text, and the table has {len(found)}: "
+            f"{kernel} reads one column of {SINGLE[domain]}, and the table has {len(found)}: "
             f"{', '.join(map(repr, found[:10]))}; name one with .on(...), or add a kernel for each"
         )
     return found

@@ -96,6 +96,45 @@ def choice(*words: str) -> Any:
     return _field(check, words[0])
 
 
+def several_of(*words: str) -> Any:
+    """Declare a tuple of different ones of some words, empty by default."""
+
+    def check(value: Any) -> tuple[str, ...]:
+        given = tuple(value) if isinstance(value, tuple | list) else (value,)
+        if not all(isinstance(word, str) and word in words for word in given):
+            raise ValueError(f"must be a list of {', '.join(map(repr, words))}")
+        if len(set(given)) < len(given):
+            raise ValueError("must not name anything twice")
+        return given
+
+    return _field(check, ())
+
+
+def optional_real() -> Any:
+    """Declare None, or a finite real number."""
+    return _field(lambda value: None if value is None else _real(value), None)
+
+
+def optional_positive() -> Any:
+    """Declare None, or a positive finite number."""
+    return _field(lambda value: None if value is None else _positive(value), None)
+
+
+def optional_text() -> Any:
+    """Declare None, or text."""
+    return _field(_optional_text, None)
+
+
+def text(default: Any = MISSING) -> Any:
+    """Declare text."""
+    return _field(_text, default)
+
+
+def optional_positions() -> Any:
+    """Declare None, or a tuple of different positions from 0, which may be empty."""
+    return _field(_optional_positions, None)
+
+
 def numbers(default: Any = MISSING) -> Any:
     """Declare a tuple of finite numbers, which may be empty."""
     return _field(_numbers, default)
@@ -251,6 +290,27 @@ def _numbers(value: Any) -> tuple[float, ...]:
     if not isinstance(value, tuple | list | np.ndarray) or np.ndim(value) != 1:
         raise ValueError("must be a list of numbers")
     return tuple(_real(v) for v in value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return value
+
+
+def _optional_text(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _optional_positions(value: Any) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, tuple | list | np.ndarray):
+        raise ValueError("must be None or a list of positions")
+    positions = tuple(_count(v) for v in value)
+    if len(set(positions)) < len(positions):
+        raise ValueError("must not name a position twice")
+    return positions
 
 
 def _positives(value: Any) -> tuple[float, ...]:

@@ -12,10 +12,10 @@
     items      = expression { "," expression } [ "," ]
 
 A name is a kernel class in snake case or an alias of one, or ``sum`` or ``product`` (of kernels). A
-method is ``exp``, ``normalized``, ``polynomial``, ``after``, whose argument is the map
-``standardize``, or ``on``, whose arguments are columns: bare or quoted names, or whole numbers.
-Operators mean what they mean between kernels in Python; a minus sign belongs to numbers only. A
-text has at most 10,000 characters, and nests at most 50 deep.
+method is ``exp``, ``normalized``, ``polynomial``, ``after``, whose argument is a map,
+``standardize``, ``calendar`` or ``fill_missing``, or ``on``, whose arguments are columns: bare or
+quoted names, or whole numbers. Operators mean what they mean between kernels in Python; a minus
+sign belongs to numbers only. A text has at most 10,000 characters, and nests at most 50 deep.
 """
 
 from __future__ import annotations

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.checks import as_matrix
+from mercer.data.categories import is_missing
+from mercer.data.checks import as_matrix, as_matrix_with_gaps
 from mercer.data.memory import gigabytes, memory_limit
+from mercer.data.sequences import sequence_rows
 from mercer.errors import MemoryLimitError
 from mercer.kernels import domains, printing
 from mercer.kernels.params import Parametric
 
 Array = NDArray[Any]
+
+# What a map may do about a missing value.
+REFUSE, MEAN = "refuse", "mean"
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,9 @@ class InputMap(Parametric, ABC):
 
     A frozen dataclass that prints as the expression language reads it.
     """
+
+    # What it reads of a row, as kernels say it.
+    domain: ClassVar[str] = "numbers"
 
     @property
     @abstractmethod
@@ -41,12 +49,12 @@ class InputMap(Parametric, ABC):
 
     def without_rules(self) -> InputMap:
         """Return a map to rows of the same form that needs no data."""
-        return self if self.is_resolved else AsNumbers()
+        return self
 
 
 @dataclass(frozen=True)
 class AsNumbers(InputMap):
-    """The rows themselves, as a matrix of numbers."""
+    """The rows themselves, as a matrix of numbers, with 0 for missing ones."""
 
     @property
     def is_resolved(self) -> bool:
@@ -56,7 +64,52 @@ class AsNumbers(InputMap):
         return self
 
     def __call__(self, X: Any) -> Any:
-        return as_matrix(X)
+        matrix = as_matrix_with_gaps(X)
+        return matrix if sp.issparse(matrix) else np.where(np.isnan(matrix), 0.0, matrix)
+
+
+@dataclass(frozen=True)
+class FillMissing(InputMap):
+    """Texts or lists of tokens, with the same text wherever one is missing, by default none.
+
+    Text without a character has no parts to compare, so that a normalised kernel of sequences is 0
+    between it and every row: a missing text says nothing, for or against.
+
+    Parameters
+    ----------
+    value : str
+        The text in place of a missing one.
+
+    Examples
+    --------
+    >>> from mercer import FillMissing, Words
+    >>> print(Words().after(FillMissing()).on("note"))
+    words(normalize=True).after(fill_missing()).on(note)
+    """
+
+    domain: ClassVar[str] = "sequences"
+
+    value: str = domains.text("")
+
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+
+    @property
+    def is_resolved(self) -> bool:
+        return True
+
+    def resolved(self, X: Any, weights: Array | None = None) -> Self:
+        return self
+
+    def __call__(self, X: Any) -> list[Any]:
+        return [self.value if is_missing(row) else row for row in sequence_rows(X)]
+
+    def as_latex(self, x: str) -> str:
+        """Return the mapped row as a formula."""
+        return x
+
+    def __str__(self) -> str:
+        return printing.changed(self)
 
 
 @dataclass(frozen=True)
@@ -64,8 +117,9 @@ class Standardize(InputMap):
     """Every column in units of its own spread: x_j -> (x_j - mean_j) / scale_j.
 
     Without numbers it takes them from the rows that the kernel is fitted to: the mean and the
-    standard deviation (over n, not n - 1) of each column. A column that is constant has the scale
-    1, so that it becomes zero. Estimators weigh the rows by their sample weights.
+    standard deviation (over n, not n - 1) of what is known of each column. A column that is
+    constant has the scale 1, so that it becomes zero. Estimators weigh the rows by their sample
+    weights.
 
     Sparse rows become dense.
 
@@ -75,6 +129,14 @@ class Standardize(InputMap):
         The means, one for each column.
     scale : tuple of float
         The scales, positive, one for each column.
+    missing : {"refuse", "mean"}
+        Whether a missing number (NaN, None, null) is an error that names it, or stands at the
+        mean of its column. Then further columns come after all others, with 1 where a number is
+        missing and 0 elsewhere.
+    indicators : tuple of int, optional
+        The positions of the columns that have such a further one, by default those in which a
+        number is missing among the rows that the kernel is fitted to. Elsewhere a missing number
+        stands at the mean, and nothing tells it from one that is there.
 
     Examples
     --------
@@ -85,6 +147,8 @@ class Standardize(InputMap):
 
     mean: tuple[float, ...] = domains.numbers(())
     scale: tuple[float, ...] = domains.positives(())
+    missing: str = domains.choice(REFUSE, MEAN)
+    indicators: tuple[int, ...] | None = domains.optional_positions()
 
     def __post_init__(self) -> None:
         domains.check_fields(self)
@@ -93,10 +157,20 @@ class Standardize(InputMap):
                 f"Standardize: mean has {len(self.mean)} entries and scale {len(self.scale)}; "
                 "give one of each per column, or neither to take them from the training rows"
             )
+        if self.indicators is not None and self.missing == REFUSE:
+            raise ValueError(
+                f"Standardize: indicators={self.indicators!r} are for missing='mean', got "
+                f"missing={self.missing!r}"
+            )
+        if self.mean and max(self.indicators or (0,)) >= len(self.mean):
+            raise ValueError(
+                f"Standardize: indicators must be below {len(self.mean)}, the number of columns, "
+                f"got {self.indicators!r}"
+            )
 
     @property
     def is_resolved(self) -> bool:
-        return len(self.mean) > 0
+        return len(self.mean) > 0 and (self.missing == REFUSE or self.indicators is not None)
 
     @property
     def n_columns(self) -> int | None:
@@ -106,32 +180,38 @@ class Standardize(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
-        matrix = _dense(X).astype(np.float64, copy=False)
-        if len(matrix) == 0:
-            width = matrix.shape[1]
-            return type(self)((0.0,) * width, (1.0,) * width)
-        low, high = matrix.min(axis=0), matrix.max(axis=0)
-        # In units of the largest entry, so that no square leaves the range of numbers.
-        unit = np.maximum(np.abs(low), np.abs(high))
-        unit[unit == 0.0] = 1.0
-        scaled = matrix / unit
-        mean = np.average(scaled, axis=0, weights=weights)
-        spread = np.sqrt(np.average((scaled - mean) ** 2, axis=0, weights=weights))
-        mean, scale = mean * unit, spread * unit
-        constant = (low == high) | (scale < np.finfo(np.float64).tiny)
-        mean, scale = np.where(low == high, low, mean), np.where(constant, 1.0, scale)
-        return type(self)(tuple(mean.tolist()), tuple(scale.tolist()))
+        matrix = self._dense(X).astype(np.float64, copy=False)
+        is_gap = np.isnan(matrix)
+        gappy = np.flatnonzero(is_gap.any(axis=0))
+        mean, scale = moments(np.where(is_gap, 0.0, matrix), weights)
+        for j in gappy:
+            known = ~is_gap[:, j]
+            own = moments(matrix[known][:, [j]], None if weights is None else weights[known])
+            mean[j], scale[j] = own[0][0], own[1][0]
+        changes: dict[str, Any] = {}
+        if not self.mean:
+            changes |= {"mean": tuple(mean.tolist()), "scale": tuple(scale.tolist())}
+        if self.missing == MEAN and self.indicators is None:
+            changes["indicators"] = tuple(gappy.tolist())
+        return self.with_params(**changes)
+
+    def without_rules(self) -> InputMap:
+        return self if self.is_resolved else AsNumbers()
 
     def __call__(self, X: Any) -> Array:
         if not self.is_resolved:
             raise ValueError("standardize() has no numbers yet; resolve it on rows: k.resolved(X)")
-        matrix = _dense(X)
+        matrix = self._dense(X)
         if matrix.shape[1] != len(self.mean):
             raise ValueError(
                 f"Standardize was fitted to {len(self.mean)} columns, got {matrix.shape[1]}; "
                 "both must have the same columns"
             )
         rows = (matrix - np.array(self.mean)) / np.array(self.scale)
+        if self.missing == MEAN:
+            is_gap = np.isnan(matrix)
+            rows[is_gap] = 0.0
+            rows = np.column_stack([rows, is_gap[:, list(self.indicators or ())]])
         return np.asarray(rows, dtype=matrix.dtype)
 
     def as_latex(self, x: str) -> str:
@@ -139,17 +219,33 @@ class Standardize(InputMap):
         return rf"\operatorname{{standardize}}({x})"
 
     def __str__(self) -> str:
-        return printing.call(self) if self.is_resolved else "standardize()"
+        return printing.changed(self)
+
+    def _dense(self, X: Any) -> Array:
+        matrix = as_matrix(X) if self.missing == REFUSE else as_matrix_with_gaps(X)
+        if not sp.issparse(matrix):
+            return np.asarray(matrix)
+        needed, limit = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize, memory_limit()
+        if needed > limit:
+            raise MemoryLimitError(
+                f"Standardize moves zero, so that sparse rows become dense: {gigabytes(needed)}, "
+                f"but the limit is {gigabytes(limit)}; scale the columns without it"
+            )
+        return np.asarray(matrix.toarray())
 
 
-def _dense(X: Any) -> Array:
-    matrix = as_matrix(X)
-    if not sp.issparse(matrix):
-        return np.asarray(matrix)
-    needed, limit = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize, memory_limit()
-    if needed > limit:
-        raise MemoryLimitError(
-            f"Standardize moves zero, so that sparse rows become dense: {gigabytes(needed)}, but "
-            f"the limit is {gigabytes(limit)}; scale the columns without it"
-        )
-    return np.asarray(matrix.toarray())
+def moments(matrix: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation of each column, 1 where all values are equal."""
+    width = matrix.shape[1]
+    if len(matrix) == 0 or (weights is not None and not weights.any()):
+        return np.zeros(width), np.ones(width)
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    # In units of the largest entry, so that no square leaves the range of numbers.
+    unit = np.maximum(np.abs(low), np.abs(high))
+    unit[unit == 0.0] = 1.0
+    scaled = matrix / unit
+    mean = np.average(scaled, axis=0, weights=weights)
+    spread = np.sqrt(np.average((scaled - mean) ** 2, axis=0, weights=weights))
+    mean, scale = mean * unit, spread * unit
+    constant = (low == high) | (scale < np.finfo(np.float64).tiny)
+    return np.where(low == high, low, mean), np.where(constant, 1.0, scale)

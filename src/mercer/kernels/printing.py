@@ -49,6 +49,16 @@ def call(value: Any) -> str:
     return f"{snake_case(type(value).__name__)}({arguments})"
 
 
+def changed(value: Any) -> str:
+    """Return a dataclass as ``name(field=value, ...)``, with the fields that are no defaults."""
+    given = [
+        f"{f.name}={spell(getattr(value, f.name))}"
+        for f in fields(value)
+        if getattr(value, f.name) != f.default
+    ]
+    return f"{snake_case(type(value).__name__)}({', '.join(given)})"
+
+
 def method(kernel: Node, name: str, *arguments: Any) -> str:
     """Return ``kernel.name(argument, ...)``."""
     return f"{inside(kernel, CALL)}.{name}({', '.join(spell(a) for a in arguments)})"

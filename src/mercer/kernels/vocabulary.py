@@ -16,9 +16,10 @@ from mercer.kernels import (
     stationary,
     words,
 )
+from mercer.kernels.calendar import Calendar
 from mercer.kernels.domains import checked
 from mercer.kernels.kernel import Compound, Constant, Kernel, Product, Scaled, Sum
-from mercer.kernels.maps import InputMap, Standardize
+from mercer.kernels.maps import FillMissing, InputMap, Standardize
 from mercer.kernels.printing import snake_case
 from mercer.kernels.tokens import FUNCTIONS_REFUSED, Token, fault, suggestion
 
@@ -39,7 +40,11 @@ ALTERNATIVES: dict[type, dict[str, Callable[[Any], Kernel]]] = {
 }
 
 # The maps that `after` takes; other functions cannot be written.
-MAPS: dict[str, type[InputMap]] = {"standardize": Standardize}
+MAPS: dict[str, type[InputMap]] = {
+    "calendar": Calendar,
+    "fill_missing": FillMissing,
+    "standardize": Standardize,
+}
 
 # The methods of a kernel, with their parameters; the columns of `on` have a grammar of their own.
 METHODS: dict[str, tuple[str, ...]] = {

@@ -1,0 +1,203 @@
+"""What becomes of each column of a table: a number, a category, a date, text, or nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.categories import coded, is_missing, titled_columns
+from mercer.data.columns import as_seconds, column_values, is_table, select_columns
+from mercer.data.dates import Dates, are_iso_dates, as_dates
+from mercer.data.kinds import Kind, column_kinds, kind_of_values
+
+# Text with at most so many different values, each of them twice on average, is a category; with
+# more of them only if they come back this often.
+LEVELS = 50
+OFTEN = 10
+# Rows below which one repeated value already says that text is a category.
+FEW = 20
+# Text of fewer characters has no parts to compare, and of so many words is prose.
+SHORT = 4
+PROSE = 3
+# Characters of the parts by which other text is compared.
+PART = 3
+
+# Names and values by which a column numbers the rows instead of describing them.
+KEY_NAME = re.compile(r"(.*[_\W])?(id|uuid|guid|key|index|rownames)|.*[a-z]I[Dd]", re.DOTALL)
+KEY_VALUE = re.compile(
+    r"[A-Za-z]{0,8}[\W_]*\d+|[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
+)
+
+NO_VALUE, ONE_VALUE, NUMBERS_ROWS = "has no value", "has one value", "numbers the rows"
+
+
+class Fate(StrEnum):
+    """What a column becomes."""
+
+    NUMBER = "number"
+    CATEGORY = "category"
+    DATE = "date"
+    TEXT = "text"
+    LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of a table, and what becomes of it.
+
+    Parameters
+    ----------
+    title : str or int
+        Its name, or its position.
+    kind : Kind
+        What it holds.
+    fate : Fate
+        What it becomes.
+    missing : int
+        How many values are missing.
+    distinct : int or None
+        How many of the others are different, or None where nobody counted.
+    reason : str
+        Why it is left out.
+    numbers : array, optional
+        The values of a number, NaN where one is missing.
+    dates : Dates, optional
+        The values of a date.
+    text_kernel : str
+        The kernel of text, in the expression language.
+    """
+
+    title: Any
+    kind: Kind
+    fate: Fate
+    missing: int
+    distinct: int | None
+    reason: str = ""
+    numbers: NDArray[np.float64] | None = None
+    dates: Dates | None = None
+    text_kernel: str = ""
+
+
+def judged_columns(X: Any) -> list[Column]:
+    """Return what becomes of every column of a table, array or list, in order."""
+    if not is_table(X):
+        described = [(i, kind_of_values(values), values) for i, values in titled_columns(X)]
+        return [_judged(i, kind, values, values) for i, kind, values in described]
+    kinds = column_kinds(X)
+    # Missing numbers are NaN in one of these, and keep the others whole in the other.
+    arrays, values = dict(column_values(X)), dict(titled_columns(X))
+    # Columns that are called by anything but text are meant by their positions.
+    is_named = all(isinstance(name, str) for name in kinds)
+    return [
+        _judged(
+            name if is_named else i,
+            kind,
+            arrays[name] if kind in (Kind.NUMBERS, Kind.DURATIONS) else values[name],
+            select_columns(X, [i]),
+        )
+        for i, (name, kind) in enumerate(kinds.items())
+    ]
+
+
+def _judged(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
+    """Return the fate of a column, given its values, and as rows of its own."""
+    if kind in (Kind.NUMBERS, Kind.DURATIONS):
+        return _number(title, kind, as_seconds(np.asarray(values)).astype(np.float64))
+    if kind in (Kind.DATES, Kind.CLOCK_TIMES):
+        return _date(title, kind, as_dates(rows))
+    if kind in (Kind.BOOLEANS, Kind.CATEGORIES, Kind.TEXT):
+        return _category(title, kind, values, rows)
+    missing = sum(map(is_missing, values))
+    reason = NO_VALUE if kind is Kind.EMPTY else f"holds {kind}"
+    return Column(title, kind, Fate.LEFT_OUT, missing, 0 if kind is Kind.EMPTY else None, reason)
+
+
+def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
+    known = values[~np.isnan(values)]
+    missing, distinct = len(values) - len(known), len(np.unique(known))
+    is_key = _counts_rows(known) or (_is_key_name(title) and _are_whole_and_different(known))
+    if distinct < 2 or (is_key and kind is Kind.NUMBERS):
+        reason = NUMBERS_ROWS if distinct > 1 else ONE_VALUE if distinct else NO_VALUE
+        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, reason)
+    return Column(title, kind, Fate.NUMBER, missing, distinct, numbers=values)
+
+
+def _date(title: Any, kind: Kind, dates: Dates) -> Column:
+    known = dates.moments[~np.isnat(dates.moments)]
+    missing, distinct = len(dates.moments) - len(known), len(np.unique(known))
+    if distinct < 2:
+        reason = ONE_VALUE if distinct else NO_VALUE
+        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, reason)
+    return Column(title, kind, Fate.DATE, missing, distinct, dates=dates)
+
+
+def _category(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
+    codes, levels = coded(title, values)
+    counts = np.bincount(codes, minlength=len(levels))
+    known = [i for i, level in enumerate(levels) if not is_missing(level)]
+    words = [levels[i] for i in known]
+    n = int(counts[known].sum())
+    missing, distinct = len(codes) - n, len(known)
+    if distinct + (missing > 0) < 2 or not known:
+        reason = ONE_VALUE if known else NO_VALUE
+        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, reason)
+    if kind is not Kind.TEXT:
+        return Column(title, kind, Fate.CATEGORY, missing, distinct)
+    if are_iso_dates(words):
+        return _date(title, kind, as_dates(rows))
+    if distinct == n and _are_keys(title, words):
+        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, NUMBERS_ROWS)
+    if _are_categories(words, n):
+        return Column(title, kind, Fate.CATEGORY, missing, distinct)
+    return Column(title, kind, Fate.TEXT, missing, distinct, text_kernel=_text_kernel(words))
+
+
+def _text_kernel(words: list[Any]) -> str:
+    """Return the kernel of a column of text, in the expression language."""
+    tokens = [len(word.split()) for word in words]
+    is_prose = np.mean(tokens) >= PROSE and all(isinstance(word, str) for word in words)
+    if is_prose:
+        return "words()"
+    # Text that is shorter than its parts would not even be like itself.
+    is_short = any(0 < len(word) < PART for word in words)
+    return f"spectrum(k={list(range(1, PART + 1)) if is_short else PART}).normalized()"
+
+
+def _are_categories(words: list[Any], n: int) -> bool:
+    """Whether the different words of a column of `n` of them are categories."""
+    distinct = len(words)
+    come_back = distinct <= n / 2 or (n < FEW and distinct < n)
+    if come_back and (distinct <= LEVELS or distinct <= n / OFTEN):
+        return True
+    return float(np.median([len(word) for word in words])) < SHORT
+
+
+def _are_keys(title: Any, words: list[Any]) -> bool:
+    texts = [w.decode("latin-1") if isinstance(w, bytes) else w for w in words]
+    looks = all(KEY_VALUE.fullmatch(text) for text in texts)
+    return looks or _is_key_name(title)
+
+
+def _is_key_name(title: Any) -> bool:
+    if not isinstance(title, str):
+        return False
+    return any(KEY_NAME.fullmatch(name) for name in (title, title.lower()))
+
+
+def _counts_rows(values: NDArray[np.float64]) -> bool:
+    """Whether the values are 0, 1, 2, ... or 1, 2, 3, ... in some order, and many."""
+    n = len(values)
+    if n < FEW or values.min() not in (0.0, 1.0) or float(np.ptp(values)) != n - 1:
+        return False
+    return _are_whole_and_different(values)
+
+
+def _are_whole_and_different(values: NDArray[np.float64]) -> bool:
+    if not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return False
+    return len(np.unique(values)) == len(values)
