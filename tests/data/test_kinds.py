@@ -1,6 +1,7 @@
 """What the columns of a table hold."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,12 @@ COLUMNS = {
     "text with gaps": (["a", None], Kind.TEXT),
     "bytes": ([b"a", b"b"], Kind.TEXT),
     "lists": ([["a"], ["b", "c"]], Kind.SEQUENCES),
-    "dates": ([datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)], Kind.TIMES),
+    "dates": ([DAY, None], Kind.DATES),
+    "dates with times": ([datetime.datetime(2020, 1, 1), None], Kind.DATES),
+    "zones": ([datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), None], Kind.DATES),
+    "times": ([datetime.time(17, 30), None], Kind.CLOCK_TIMES),
+    "durations": ([datetime.timedelta(hours=3), None], Kind.DURATIONS),
+    "exact": ([Decimal("1.5"), None], Kind.NUMBERS),
     "nothing": ([None, None], Kind.EMPTY),
 }
 
@@ -52,7 +58,7 @@ def test_a_mapping_may_hold_a_column_of_lists(column):
         (pd.Series([None, np.nan], dtype=object), Kind.EMPTY),
         (pd.Series(["a", "b"], dtype="category"), Kind.CATEGORIES),
         (pd.Series([1, 2], dtype="category"), Kind.CATEGORIES),
-        (pd.Series(pd.to_timedelta([1, 2], unit="D")), Kind.TIMES),
+        (pd.Series(pd.to_timedelta([1, 2], unit="D")), Kind.DURATIONS),
         (pd.Series([1j, 2j]), Kind.OTHER),
     ],
     ids=lambda v: str(v.dtype) if isinstance(v, pd.Series) else "",
@@ -82,7 +88,7 @@ def test_arrow_has_dictionaries():
 
 def test_columns_of_a_mapping_are_arrays():
     rows = {"a": [1, 2], "b": np.array(["x", "y"]), "c": np.array([DAY, DAY], dtype="M8[D]")}
-    assert list(column_kinds(rows).values()) == [Kind.NUMBERS, Kind.TEXT, Kind.TIMES]
+    assert list(column_kinds(rows).values()) == [Kind.NUMBERS, Kind.TEXT, Kind.DATES]
 
 
 def test_a_table_without_rows_has_kinds():

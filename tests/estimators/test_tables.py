@@ -1,7 +1,10 @@
 """Estimators on tables: which columns a model reads, and what it makes of other tables."""
 
 import pickle
+import re
+import warnings
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +13,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.model_selection import cross_val_predict
 
-from mercer.estimators import KernelRidge
+from mercer.errors import IgnoredColumnsWarning
+from mercer.estimators import (
+    KernelLogisticRegression,
+    KernelPerceptron,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+)
 from mercer.kernels import (
     Constant,
     FromFunction,
@@ -24,10 +34,12 @@ from mercer.kernels import (
     Precomputed,
     Standardize,
 )
-from mercer.selection import KernelRidgeCV
+from mercer.selection import KernelLogisticRegressionCV, KernelRidgeClassifier, KernelRidgeCV
 
 TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+FILLED = Gaussian(1.5).after(Standardize(missing="mean"))
+IGNORING = pytest.mark.filterwarnings("ignore::mercer.errors.IgnoredColumnsWarning")
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,7 @@ def picked(columns, *names):
     return {name: columns[name] for name in names}
 
 
+@IGNORING
 @EACH_TABLE
 @pytest.mark.parametrize(
     ("kernel", "used", "named"),
@@ -149,6 +162,7 @@ def test_a_category_never_seen_matches_none(columns, y, table):
     assert model.predict(new)[1] != model.intercept_
 
 
+@IGNORING
 @EACH_TABLE
 def test_missing_values_are_refused_with_column_and_row(columns, y, table):
     gaps = {**columns, "site": [None if i == 7 else v for i, v in enumerate(columns["site"])]}
@@ -190,6 +204,7 @@ def test_a_kernel_of_text_needs_one_column_of_it(columns, y):
     KernelRidge(Lengths().on("note")).fit(two, y)
 
 
+@IGNORING
 def test_dates_are_neither_numbers_nor_categories(columns, y):
     rows = pd.DataFrame({**columns, "day": pd.date_range("2020-01-01", periods=60)})
     model = KernelRidge(Gaussian() + Match()).fit(rows, y)
@@ -297,6 +312,7 @@ def test_kernel_and_ridge_are_chosen_on_tables(columns, y, table):
     assert_allclose(model.predict(table(other)), model.predict(table(columns)), rtol=1e-12)
 
 
+@IGNORING
 def test_the_default_kernels_are_tried_on_the_columns_of_numbers(columns, y):
     model = KernelRidgeCV().fit(pd.DataFrame(columns), y)
     assert model.kernel_.columns == ("age", "dose", "smoker")
@@ -336,3 +352,111 @@ def test_a_column_of_numbers_that_are_all_missing_is_refused(columns, y, table):
     rows = table({**columns, "lost": np.full(60, np.nan)})
     with pytest.raises(ValueError, match="NaN at row 0, column 'lost'"):
         KernelRidge(Gaussian() + Match()).fit(rows, y)
+
+
+@EACH_TABLE
+@pytest.mark.parametrize(
+    ("kernel", "ignored"),
+    [
+        ("gaussian", "'site' (text), 'day' (dates)"),
+        ("match", "'age' (numbers), 'dose' (numbers), 'day' (dates)"),
+        ("gaussian + match", "'day' (dates)"),
+    ],
+)
+def test_columns_that_are_ignored_are_named_in_one_warning(columns, y, table, kernel, ignored):
+    rows = table({**columns, "day": [datetime(2020, 1, 1)] * 60})
+    with pytest.warns(IgnoredColumnsWarning, match=re.escape(ignored)) as caught:
+        KernelRidge(kernel).fit(rows, y)
+    assert len(caught) == 1
+    assert "kernel='auto'" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian().on("age"),
+        Gaussian() + Match(),
+        Gaussian().on("age") + Match(),
+        Constant(1.0),
+        FromFunction(lambda X, Z: np.ones((len(X), len(Z)))),
+    ],
+    ids=["named", "all", "some named", "none read", "function"],
+)
+def test_a_kernel_that_names_or_reads_its_columns_gives_no_warning(columns, y, kernel):
+    rows = pd.DataFrame({**columns, "nothing": [None] * 60})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelRidge(kernel).fit(rows, y)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidgeCV(), KernelLogisticRegressionCV(), KernelRidgeClassifier()], ids=repr
+)
+def test_a_search_warns_once_of_columns_that_no_kernel_reads(columns, y, model):
+    rows = pd.DataFrame(columns)
+    target = y if isinstance(model, KernelRidgeCV) else y > 0.0
+    with pytest.warns(IgnoredColumnsWarning, match=r"'site' \(text\)") as caught:
+        model.fit(rows, target)
+    assert len([w for w in caught if w.category is IgnoredColumnsWarning]) == 1
+
+
+@EACH_TABLE
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(FILLED, 0.1),
+        KernelSVR(FILLED),
+        KernelRidgeCV([FILLED]),
+        KernelSVC(FILLED),
+        KernelLogisticRegression(FILLED),
+        KernelPerceptron(FILLED),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_missing_numbers_have_a_place_in_every_estimator(columns, y, table, model):
+    gaps = [None if i % 7 == 2 else v for i, v in enumerate(columns["age"].tolist())]
+    rows = table({"age": gaps, "dose": columns["dose"]})
+    known = np.array([np.nan if v is None else v for v in gaps])
+    mean, scale = np.nanmean(known), np.nanstd(known)
+    dose = (columns["dose"] - columns["dose"].mean()) / columns["dose"].std()
+    by_hand = np.column_stack(
+        [np.nan_to_num((known - mean) / scale, nan=0.0), dose, np.isnan(known)]
+    )
+    target = y if is_regressor(model) else y > 0.5
+    name = "kernels" if isinstance(model, KernelRidgeCV) else "kernel"
+    plain = clone(model).set_params(**{name: Gaussian(1.5)}).fit(by_hand, target)
+    fitted = clone(model).fit(rows, target)
+    assert_allclose(fitted.predict(rows), plain.predict(by_hand), rtol=1e-6)
+    assert pickle.loads(pickle.dumps(fitted)).kernel_ == fitted.kernel_
+    matrix = np.column_stack([known, columns["dose"]])
+    assert_allclose(clone(model).fit(matrix, target).predict(matrix), fitted.predict(rows), 1e-6)
+
+
+def test_infinity_is_refused_where_missing_numbers_are_not(columns, y):
+    matrix = np.column_stack([columns["age"], columns["dose"]])
+    matrix[3, 1] = np.inf
+    matrix[2, 0] = np.nan
+    for rows, column in ((matrix, "1"), (pd.DataFrame(matrix, columns=["a", "b"]), "'b'")):
+        with pytest.raises(ValueError, match=f"infinity at row 3, column {column}"):
+            KernelRidge(FILLED).fit(rows, y)
+
+
+def test_missing_categories_in_an_array_are_a_category(y):
+    X = np.array([[0.0], [np.nan], [1.0]] * 20)
+    model = KernelRidge(Match("own-category"), 0.1).fit(X, y)
+    assert_allclose(model.predict(X[:3]), [y[i::3].mean() for i in range(3)], atol=0.2)
+
+
+def test_a_tag_says_whether_missing_numbers_are_taken():
+    assert KernelRidge(FILLED).__sklearn_tags__().input_tags.allow_nan
+    assert not KernelRidge().__sklearn_tags__().input_tags.allow_nan
+
+
+@EACH_TABLE
+def test_categories_declared_otherwise_are_compared_by_their_values(columns, y, table):
+    model = KernelRidge(Match().on("site"), 0.1).fit(table(columns), y)
+    other = ["site 9", "site 1", "site 0"]
+    expected = model.predict(table({"site": other}))
+    declared = pd.DataFrame({"site": pd.Categorical(other, categories=sorted(other))})
+    assert_allclose(model.predict(declared), expected, rtol=1e-12)

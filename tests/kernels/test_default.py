@@ -1,5 +1,7 @@
 """default_kernel: the kernel that a table suggests."""
 
+from datetime import datetime, timedelta
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,11 +11,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer.estimators import KernelRidge
-from mercer.kernels import Gaussian, Match, Spectrum, Standardize, Words, default_kernel
+from mercer.kernels import (
+    Calendar,
+    FillMissing,
+    Gaussian,
+    Match,
+    Spectrum,
+    Standardize,
+    Words,
+    default_kernel,
+)
 
 TABLES = {"mapping": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 N = 60
+CATEGORIES = Match("own-category")
+PARTS = Spectrum(3).normalized().after(FillMissing())
 
 
 def random_words(rng, least, most):
@@ -37,10 +50,10 @@ def test_each_kind_of_column_has_a_term(table, rng):
     numbers, categories, smiles, note = k.terms
     assert numbers.columns == ("age", "dose")
     assert len(numbers.kernel.kernel.length_scale) == 2
-    assert numbers.kernel.g == Standardize()
-    assert categories == Match().on("site", "smoker")
-    assert smiles == Spectrum(3).normalized().on("smiles")
-    assert note == Words().on("note")
+    assert numbers.kernel.g == Standardize(missing="mean")
+    assert categories == CATEGORIES.on("site", "smoker")
+    assert smiles == PARTS.on("smiles")
+    assert note == Words().after(FillMissing()).on("note")
 
 
 @EACH_TABLE
@@ -91,10 +104,33 @@ def test_columns_of_nothing_are_left_out(table, rng):
     assert default_kernel(rows).columns == ("age",)
 
 
-def test_dates_are_left_out(rng):
-    days = pd.date_range("2020-01-01", periods=N)
-    rows = pd.DataFrame({"age": rng.normal(size=N), "day": days, "stay": days - days[0]})
-    assert default_kernel(rows).columns == ("age",)
+@EACH_TABLE
+def test_dates_have_a_term_each_and_durations_are_numbers(table, rng):
+    day = [datetime(2020, 1, 1) + timedelta(days=11 * i, hours=5 * i % 24) for i in range(N)]
+    born = [datetime(1990, 1, 1).date() + timedelta(days=i) for i in range(N)]
+    stay = [timedelta(hours=int(h)) for h in rng.integers(1, 99, N)]
+    rows = table({"age": rng.normal(size=N), "day": day, "stay": stay, "born": born})
+    numbers, days, births = default_kernel(rows).terms
+    assert numbers.columns == ("age", "stay")
+    assert days.kernel.g == Calendar(("time", "year", "week", "day"), missing="mean")
+    assert births.kernel.g == Calendar(("time", "week"), missing="mean")
+    assert (days.columns, births.columns) == (("day",), ("born",))
+
+
+@EACH_TABLE
+def test_dates_of_one_value_or_none_are_left_out(table, rng):
+    rows = {"age": rng.normal(size=N), "day": [datetime(2020, 1, 1)] * N}
+    assert default_kernel(table(rows)).columns == ("age",)
+
+
+@EACH_TABLE
+def test_text_of_iso_dates_is_a_date(table, rng):
+    days = [str(datetime(2020, 1, 1).date() + timedelta(days=3 * i)) for i in range(N)]
+    k = default_kernel(table({"age": rng.normal(size=N), "day": days}))
+    assert k.terms[1].kernel.g == Calendar(("time", "week"), missing="mean")
+    no_dates = [day.replace("-03-", "-13-") for day in days]
+    k = default_kernel(table({"age": rng.normal(size=N), "day": no_dates}))
+    assert k.terms[1] == PARTS.on("day")
 
 
 @pytest.mark.parametrize(
@@ -123,9 +159,7 @@ def test_whole_numbers_that_mean_something_are_numbers(name, column, rng):
     ids=["few", "codes", "short", "declared", "gaps", "gaps in truth values"],
 )
 def test_categories_are_matched(column):
-    k = default_kernel(pd.DataFrame({"c": column}))
-    gaps = any(v is None for v in column)
-    assert k == Match("own-category" if gaps else "refuse").on("c")
+    assert default_kernel(pd.DataFrame({"c": column})) == CATEGORIES.on("c")
 
 
 @EACH_TABLE
@@ -133,7 +167,7 @@ def test_short_text_is_a_category_also_if_it_never_comes_back(table):
     states = [a + b for a in "ABCDEFGHIJ" for b in "KLMNO"]
     rows = table({"state": states})
     k = default_kernel(rows)
-    assert k == Match().on("state")
+    assert k == CATEGORIES.on("state")
     assert_array_equal(k(rows), np.eye(len(states)))
     with pytest.raises(ValueError, match="'code' numbers the rows"):
         default_kernel(table({"code": [f"A{i}" for i in range(100)]}))
@@ -143,7 +177,7 @@ def test_short_text_is_a_category_also_if_it_never_comes_back(table):
 def test_text_that_is_shorter_than_its_parts_is_like_itself(table):
     rows = table({"name": ["Al", "Jo", "O", "Gertrude", "Wilhelmina", "Alexander", "Josephine"]})
     k = default_kernel(rows)
-    assert k == Spectrum((1, 2, 3)).normalized().on("name")
+    assert k == Spectrum((1, 2, 3)).normalized().after(FillMissing()).on("name")
     assert mercer.kernel(str(k)) == k
     assert_allclose(k.diagonal(rows), 1.0)
     assert (k(rows)[0, [5, 1]] > 0.0).tolist() == [True, False]
@@ -152,26 +186,26 @@ def test_text_that_is_shorter_than_its_parts_is_like_itself(table):
 def test_empty_text_among_longer_has_nothing_in_common_with_itself():
     rows = {"name": ["", "Gertrude", "Wilhelmina", "Alexander"]}
     k = default_kernel(rows)
-    assert k == Spectrum(3).normalized().on("name")
+    assert k == PARTS.on("name")
     assert_allclose(k.diagonal(rows), [0.0, 1.0, 1.0, 1.0])
 
 
 def test_many_categories_are_categories_if_they_come_back():
     cities = [f"the city of {'abcdefgh'[i % 8]} {'mnopqrstuv'[i % 10]}" for i in range(1000)]
-    assert default_kernel({"city": cities}) == Match().on("city")
+    assert default_kernel({"city": cities}) == CATEGORIES.on("city")
 
 
 def test_one_value_repeated_in_a_small_table_is_enough():
-    assert default_kernel({"colour": ["red", "blue", "red", "green"]}) == Match().on("colour")
+    assert default_kernel({"colour": ["red", "blue", "red", "green"]}) == CATEGORIES.on("colour")
 
 
 def test_an_array_is_read_as_a_whole_or_by_position(rng):
     X = rng.normal(size=(N, 2))
-    assert str(default_kernel(X)).endswith("after(standardize())")
+    assert str(default_kernel(X)).endswith("after(standardize(missing='mean'))")
     X = np.column_stack([X[:, 0], np.ones(N), X[:, 1]])
     assert default_kernel(X).columns == (0, 2)
-    assert default_kernel(["a", "b", "a", "b"]) == Match()
-    assert default_kernel(random_words(rng, 10, 20)) == Spectrum(3).normalized()
+    assert default_kernel(["a", "b", "a", "b"]) == CATEGORIES
+    assert default_kernel(random_words(rng, 10, 20)) == PARTS
 
 
 @pytest.mark.parametrize(
@@ -195,19 +229,48 @@ def test_many_columns_share_one_length_scale(rng):
     assert isinstance(k.kernel.length_scale, float)
 
 
-def test_missing_numbers_are_left_for_fit_to_refuse(rng):
-    age = rng.normal(size=N)
-    age[4] = np.nan
-    rows = pd.DataFrame({"age": age, "bmi": rng.normal(size=N)})
+@EACH_TABLE
+def test_missing_numbers_stand_at_the_mean_with_an_indicator(table, rng):
+    age = [None if i == 4 else v for i, v in enumerate(rng.normal(50.0, 9.0, N).tolist())]
+    rows = table({"bmi": rng.normal(size=N), "age": age})
     k = default_kernel(rows)
-    assert k.columns == ("age", "bmi")
-    with pytest.raises(ValueError, match="NaN at row 4, column 'age'"):
-        KernelRidge(k).fit(rows, np.ones(N))
+    assert k.kernel.g == Standardize(missing="mean", indicators=(1,))
+    assert len(k.kernel.kernel.length_scale) == 3
+    assert mercer.kernel(str(k)) == k
+    assert_allclose(k.diagonal(rows), 1.0)
 
 
 def test_numbers_that_are_never_all_known_have_a_scale():
     rows = {"a": [1.0, np.nan, 2.0, np.nan], "b": [np.nan, 1.0, np.nan, 7.0]}
-    assert default_kernel(rows).kernel.kernel.length_scale == (2.0, 2.0)
+    (scale,) = set(default_kernel(rows).kernel.kernel.length_scale)
+    # Two rows have an indicator and a standardised number different, or one number twice as far.
+    assert scale == 2.0
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("gap", range(4))
+def test_a_value_that_is_first_missing_in_new_rows_is_taken(table, gap, rng):
+    columns = {
+        "age": rng.normal(50.0, 9.0, N).tolist(),
+        "site": [f"site {i % 3}" for i in range(N)],
+        "day": [datetime(2020, 1, 1) + timedelta(days=i) for i in range(N)],
+        "note": [f"came in on day {i} with pain" for i in range(N)],
+    }
+    whole, name = pd.DataFrame(columns), list(columns)[gap]
+    model = KernelRidge(default_kernel(whole), 0.1).fit(whole, np.arange(N))
+    new = table({**columns, name: [None, *columns[name][1:]]})
+    found = model.predict(new)
+    assert np.isfinite(found[0])
+    assert_allclose(found[1:], model.predict(whole)[1:], rtol=1e-9)
+
+
+@EACH_TABLE
+def test_missing_text_says_nothing(table):
+    notes = [None if i == 4 else f"came in on day {i} with pain" for i in range(N)]
+    rows = table({"note": notes})
+    K = default_kernel(rows)(rows)
+    assert_array_equal(K[4], 0.0)
+    assert (np.delete(np.delete(K, 4, 0), 4, 1) > 0.0).all()
 
 
 def test_a_table_that_says_nothing_is_refused():

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 import mercer
@@ -153,6 +154,98 @@ def test_what_cannot_be_scaled_is_refused(X):
         Standardize([0.0], [0.0])
     with pytest.raises(ValueError, match="Standardize: mean must be finite"):
         Standardize([np.inf], [1.0])
+
+
+FILLED = Gaussian(1.5).after(Standardize(missing="mean"))
+
+
+@pytest.fixture
+def gappy(X):
+    X[[3, 7], 1] = np.nan
+    return X
+
+
+def test_missing_numbers_are_imputed_and_marked_as_scikit_learn_does(gappy):
+    imputed = SimpleImputer(add_indicator=True).fit_transform(gappy)
+    known = np.nanmean(gappy, axis=0), np.nanstd(gappy, axis=0)
+    expected = np.column_stack([(imputed[:, :3] - known[0]) / known[1], imputed[:, 3:]])
+    g = Standardize(missing="mean").resolved(gappy)
+    assert g.indicators == (1,)
+    assert_allclose(g(gappy), expected, atol=1e-12)
+    assert_allclose(FILLED(gappy), Gaussian(1.5)(expected), rtol=1e-9)
+
+
+def test_new_rows_are_filled_from_the_first_ones(gappy):
+    g = Standardize(missing="mean").resolved(gappy)
+    assert_allclose(g(np.array([[np.nan, np.nan, g.mean[2]]])), [[0.0, 0.0, 0.0, 1.0]])
+
+
+def test_an_indicator_may_be_asked_for_where_nothing_is_missing_yet(X):
+    g = Standardize(missing="mean", indicators=(0, 2)).resolved(X)
+    assert g(X).shape == (40, 5)
+    assert_array_equal(g(np.full((1, 3), np.nan)), [[0.0, 0.0, 0.0, 1.0, 1.0]])
+
+
+def test_without_missing_numbers_it_is_the_same(X):
+    assert_array_equal(FILLED(X), SCALED(X))
+
+
+@pytest.mark.parametrize("rows", ["dense", "single", "sparse", "objects", "table"])
+def test_missing_numbers_may_come_in_any_form(gappy, rows):
+    expected = Standardize(missing="mean").resolved(gappy)(gappy)
+    forms = {
+        "dense": gappy,
+        "single": gappy.astype(np.float32),
+        "sparse": sp.csr_array(gappy),
+        "objects": np.where(np.isnan(gappy), None, gappy.astype(object)),
+        "table": pd.DataFrame(gappy).convert_dtypes(),
+    }
+    g = Standardize(missing="mean").resolved(forms[rows])
+    assert_allclose(g(forms[rows]), expected, atol=1e-4 if rows == "single" else 1e-12)
+
+
+def test_columns_without_a_known_number_become_zero():
+    X = np.column_stack([np.full(5, np.nan), np.arange(5.0)])
+    g = Standardize(missing="mean").resolved(X)
+    assert_array_equal(g(X)[:, [0, 2]], [[0.0, 1.0]] * 5)
+
+
+def test_weights_count_for_the_known_numbers(gappy):
+    weights = np.arange(40) % 3 + 1
+    weighted = Standardize(missing="mean").resolved(gappy, weights)
+    repeated = Standardize(missing="mean").resolved(np.repeat(gappy, weights, axis=0))
+    assert_allclose(weighted.mean, repeated.mean, rtol=1e-12)
+    assert_allclose(weighted.scale, repeated.scale, rtol=1e-12)
+
+
+def test_missing_numbers_are_a_part_of_the_value(gappy):
+    k = FILLED.resolved(gappy).on("a", "b", "c")
+    assert mercer.kernel(str(k)) == k
+    assert pickle.loads(pickle.dumps(k)) == k
+    assert str(FILLED) == "gaussian(length_scale=1.5).after(standardize(missing='mean'))"
+    assert SCALED.with_params(g__missing="mean") == FILLED
+    check_kernel(FILLED, gappy[:9], gappy[9:16])
+    assert FILLED.check().status == "PROVED"
+
+
+def test_explicit_features_have_the_indicators(gappy):
+    k = Polynomial(2).after(Standardize(missing="mean"))
+    F = k.features(gappy)
+    assert_allclose(F @ F.T, k(gappy), rtol=1e-10)
+
+
+def test_a_missing_number_is_named_with_the_way_to_keep_it(gappy):
+    with pytest.raises(ValueError, match=r"row 3, column 1; .* use Standardize\(missing='mean'\)"):
+        SCALED(gappy)
+
+
+def test_indicators_without_a_place_are_refused():
+    with pytest.raises(ValueError, match=r"indicators=\(0,\) are for missing='mean'"):
+        Standardize(indicators=(0,))
+    with pytest.raises(ValueError, match="indicators must be below 2, the number of columns"):
+        Standardize((0.0, 0.0), (1.0, 1.0), "mean", (2,))
+    with pytest.raises(ValueError, match="indicators must not name a position twice"):
+        Standardize(missing="mean", indicators=(1, 1))
 
 
 @pytest.mark.parametrize("text", ["standardize()", "linear + standardize()", "linear.after(2.0)"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -30,34 +29,28 @@ from mercer.data.columns import (
     select_columns,
     take_rows,
 )
-from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.data.sequences import as_sequences, sequence_rows
-from mercer.errors import IgnoredColumnsWarning
+from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.columns import (
-    assigned,
     columns_of,
     named_columns,
-    names_columns,
     reads_a_matrix,
     reads_everything,
     reads_whole_rows,
     takes_missing,
-    unread,
 )
 
 Array = NDArray[Any]
-
-# Columns that a warning names.
-MOST_NAMED = 10
 
 
 def kernel_for(kernel: Any, X: Any) -> Kernel:
     """Return the kernel of an estimator, its parts put on the columns of a table that they read.
 
     A part that names no columns reads all of its domain. A table of numbers alone is a matrix, to
-    a kernel that names none of its columns.
+    a kernel that names none of its columns. A warning names the columns that are not read by a
+    kernel that names none.
 
     Parameters
     ----------
@@ -67,36 +60,18 @@ def kernel_for(kernel: Any, X: Any) -> Kernel:
         The training rows.
     """
     k = as_kernel(kernel)
-    if not is_table(X) or is_precomputed(k):
-        return k
-    _refuse_mapping(X)
-    kinds: dict[Any, Kind] = {**column_kinds(X)}
-    if not all(isinstance(name, str) for name in kinds):
-        # Columns called by numbers are meant by their positions.
-        kinds = dict(enumerate(kinds.values()))
-    is_matrix = reads_a_matrix(k) and all(kind in READ["numbers"] for kind in kinds.values())
-    if is_matrix and not named_columns(k):
-        return k
-    placed = assigned(k, kinds)
-    if not names_columns(k):
-        _warn_of_unread(k, placed, kinds)
+    placed, ignored = placed_on_columns(k, X)
+    warn_of_ignored(k, ignored)
     return placed
 
 
-def _warn_of_unread(kernel: Kernel, placed: Kernel, kinds: Mapping[Any, Kind]) -> None:
-    """Name the columns that a kernel leaves out because of what they hold."""
-    ignored = unread(placed, kinds)
-    if not ignored:
-        return
-    held = ", ".join(f"{name!r} ({kinds[name]})" for name in ignored[:MOST_NAMED])
-    more = f" and {len(ignored) - MOST_NAMED} more" if len(ignored) > MOST_NAMED else ""
-    warnings.warn(
-        f"{kernel} ignores columns of other kinds than it reads: {held}{more}; kernel='auto' reads "
-        "every column and scales the numbers, and .on(...) says which columns are meant",
-        IgnoredColumnsWarning,
-        # The line that called fit, which called kernel_for.
-        stacklevel=4,
-    )
+def kernels_for(kernels: Sequence[Any], X: Any) -> list[Kernel]:
+    """Return kernels to choose from as `kernel_for` does, and warn of columns that none reads."""
+    candidates = [as_kernel(kernel) for kernel in kernels]
+    found = [placed_on_columns(k, X) for k in candidates]
+    ignored = [column for column in found[0][1] if all(column in left for _, left in found)]
+    warn_of_ignored(candidates[0], ignored)
+    return [placed for placed, _ in found]
 
 
 def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
@@ -302,7 +277,7 @@ def _narrowed(kernel: Kernel, X: Any) -> Any:
     """Return a table with the columns that the kernel reads, in the order of the table."""
     if not is_table(X):
         return X
-    _refuse_mapping(X)
+    refuse_mapping(X)
     if reads_everything(kernel) or reads_a_matrix(kernel):
         return X
     names = column_names(X)
@@ -318,7 +293,7 @@ def _as_seen(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     if seen is None:
         return X
     if is_table(X):
-        _refuse_mapping(X)
+        refuse_mapping(X)
         return select_columns(X, seen.tolist())
     wanted = sorted(named_columns(kernel))
     if wanted:
@@ -327,11 +302,6 @@ def _as_seen(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
             f"({type(X).__name__}); pass a table with the columns of the training table"
         )
     return X
-
-
-def _refuse_mapping(X: Any) -> None:
-    if isinstance(X, Mapping) and not sp.issparse(X):
-        raise ValueError("X is a dict of columns; pass a pandas or polars table, or an array")
 
 
 def _is_kept(kernel: Kernel, X: Any) -> bool:

@@ -75,12 +75,14 @@ def columns_of(kernel: Kernel, domain: str) -> set[str]:
 def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
     """Return the columns of a table that hold something and that no part of a kernel reads.
 
-    The parameters are those of `assigned`, which has put the kernel on the columns it reads.
+    There are none if some part takes whatever the rows hold, or if no part reads any. The
+    parameters are those of `assigned`, which has put the kernel on the columns it reads.
     """
     if any(_takes_anything(part) and part.program.inputs for part in _unplaced(kernel)):
         return []
     read = _placed(kernel)
-    return [name for name, kind in kinds.items() if name not in read and kind is not Kind.EMPTY]
+    held = [name for name, kind in kinds.items() if kind is not Kind.EMPTY]
+    return [name for name in held if name not in read] if read else []
 
 
 def column_terms(kernel: Kernel, columns: Sequence[Any]) -> dict[Any, list[str]]:

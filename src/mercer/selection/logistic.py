@@ -24,7 +24,7 @@ from mercer.estimators.routes import wants_factor
 from mercer.estimators.rows import (
     checked_classification,
     checked_weights,
-    kernel_for,
+    kernels_for,
     training_subset,
 )
 from mercer.gram import Gram, PrecomputedGram, shared_grams
@@ -281,7 +281,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
-        kernels = [kernel_for(kernel, X) for kernel in candidates(self.kernels)]
+        kernels = kernels_for(candidates(self.kernels), X)
         self._keep(self._rounds(*self._search(kernels, X, y, sample_weight, groups)))
         model = KernelLogisticRegression(
             self.kernel_,

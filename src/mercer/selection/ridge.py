@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
-from mercer.estimators.rows import checked_training, checked_weights, kernel_for
+from mercer.estimators.rows import checked_training, checked_weights, kernels_for
 from mercer.kernels import Kernel
 from mercer.selection.chosen import Chosen
 from mercer.selection.costs import entry_work
@@ -154,7 +154,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
 
     def choose(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and ridge as `fit` does, and fit nothing."""
-        kernels = [kernel_for(kernel, X) for kernel in candidates(self.kernels)]
+        kernels = kernels_for(candidates(self.kernels), X)
         search = self._search(kernels, X, y, sample_weight, groups)
         self._keep(self._rounds(kernels, search))
         return self

@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelEstimator, KernelRidge
 from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
-from mercer.estimators.rows import checked_classification, checked_rows, checked_weights, kernel_for
+from mercer.estimators.rows import (
+    checked_classification,
+    checked_rows,
+    checked_weights,
+    kernels_for,
+)
 from mercer.selection.calibration import Calibration
 from mercer.selection.grid import are_precomputed, candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
@@ -116,7 +121,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
             w; a whole weight counts as that many equal rows, zero as none. Where something is
             chosen, a row is left out with all its weight.
         """
-        reader = reader_of([kernel_for(kernel, X) for kernel in candidates(self.kernel)])
+        reader = reader_of(kernels_for(candidates(self.kernel), X))
         rows, codes, classes = checked_classification(self, reader, X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, classes)

@@ -210,7 +210,8 @@ def _untouched(case: Case) -> None:
         return
     rows = case.X.copy()
     case.k(rows)
-    case.claim("the rows are left as they were", np.array_equal(rows, case.X))
+    # Byte by byte, since a missing number differs from itself.
+    case.claim("the rows are left as they were", rows.tobytes() == case.X.tobytes())
     rows.flags.writeable = False
     case.claim("read-only rows give the same matrix", case.near(case.k(rows), case.K))
 

@@ -1,0 +1,58 @@
+"""Which columns of a training table a kernel reads, and a warning of those that it ignores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import scipy.sparse as sp
+
+from mercer.data.columns import is_table
+from mercer.data.kinds import READ, Kind, column_kinds
+from mercer.errors import IgnoredColumnsWarning
+from mercer.gram import is_precomputed
+from mercer.kernels import Kernel
+from mercer.kernels.columns import assigned, named_columns, names_columns, reads_a_matrix, unread
+
+# Columns that a warning names.
+MOST_NAMED = 10
+
+
+def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]]:
+    """Return a kernel on the columns that it reads, and those it leaves without being asked to."""
+    if not is_table(X) or is_precomputed(k):
+        return k, []
+    refuse_mapping(X)
+    kinds: dict[Any, Kind] = {**column_kinds(X)}
+    if not all(isinstance(name, str) for name in kinds):
+        # Columns called by numbers are meant by their positions.
+        kinds = dict(enumerate(kinds.values()))
+    is_matrix = reads_a_matrix(k) and all(kind in READ["numbers"] for kind in kinds.values())
+    if is_matrix and not named_columns(k):
+        return k, []
+    placed = assigned(k, kinds)
+    ignored = [] if names_columns(k) else unread(placed, kinds)
+    return placed, [(column, kinds[column]) for column in ignored]
+
+
+def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
+    """Name the columns that a kernel leaves out because of what they hold."""
+    if not ignored:
+        return
+    held = ", ".join(f"{column!r} ({kind})" for column, kind in ignored[:MOST_NAMED])
+    more = f" and {len(ignored) - MOST_NAMED} more" if len(ignored) > MOST_NAMED else ""
+    warnings.warn(
+        f"{kernel!s:.80} names no columns and ignores those of kinds that it does not read: {held}"
+        f"{more}; kernel='auto' reads every column and scales the numbers, and .on(...) says which "
+        "columns are meant",
+        IgnoredColumnsWarning,
+        # The line that called fit, which called kernel_for.
+        stacklevel=4,
+    )
+
+
+def refuse_mapping(X: Any) -> None:
+    """Refuse a mapping of columns, which scikit-learn does not take for a table."""
+    if isinstance(X, Mapping) and not sp.issparse(X):
+        raise ValueError("X is a dict of columns; pass a pandas or polars table, or an array")

@@ -1,0 +1,135 @@
+"""describe_columns: what becomes of every column, in a table that a person can read."""
+
+from datetime import date, datetime, time, timedelta
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mercer import default_kernel, describe_columns
+from mercer.kernels import Gaussian, Match
+
+TABLES = {"mapping": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+N = 40
+START = datetime(2020, 1, 1)
+
+# The values of a column, and what it becomes.
+FATES = {
+    "age": ([None, *np.linspace(20.0, 80.0, N - 1).tolist()], "number, indicator where missing"),
+    "dose": ([i % 5 for i in range(N)], "number"),
+    "stay": ([timedelta(hours=i * 7 % 50) for i in range(N)], "number"),
+    "smoker": ([bool(i % 2) for i in range(N)], "category"),
+    "consent": ([None, *(bool(i % 3) for i in range(N - 1))], "category, missing is one"),
+    "site": ([None, *(f"site {i % 4}" for i in range(N - 1))], "category, missing is one"),
+    "born": (
+        [date(1950, 1, 1) + timedelta(days=97 * i) for i in range(N)],
+        "date: time, year, week",
+    ),
+    "seen": (
+        [None, *(START + timedelta(hours=5 * i) for i in range(N - 1))],
+        "date: time, week, day",
+    ),
+    "at": ([time(i % 24) for i in range(N)], "date: day"),
+    "iso": ([f"2020-01-{1 + i % 28:02d}" for i in range(N)], "date: time, week"),
+    "note": ([None, *(f"came in on day {i} with pain" for i in range(N - 1))], "text: words()"),
+    "smiles": (
+        ["CNO=#"[i % 5] * 3 + f"C{i}N" for i in range(N)],
+        "text: spectrum(k=3).normalized()",
+    ),
+    "row": (list(range(N)), "left out: numbers the rows"),
+    "user_id": ([7 * i + 1000 for i in range(N)], "left out: numbers the rows"),
+    "code": ([f"A-{i:04d}" for i in range(N)], "left out: numbers the rows"),
+    "same": ([3.5] * N, "left out: has one value"),
+    "same date": ([START] * N, "left out: has one value"),
+    "same text": (["x"] * N, "left out: has one value"),
+    "nothing": ([None] * N, "left out: has no value"),
+    "lists": ([[1.0, 2.0]] * N, "left out: holds lists"),
+}
+
+
+@EACH_TABLE
+def test_every_column_has_its_fate(table):
+    report = describe_columns(table({name: values for name, (values, _) in FATES.items()}))
+    assert {use.column: use.becomes for use in report} == {
+        name: fate for name, (_, fate) in FATES.items()
+    }
+    assert [use.column for use in report.left_out] == list(FATES)[12:]
+    assert len(report) == len(FATES)
+
+
+@EACH_TABLE
+def test_it_is_the_default_kernel_that_is_described(table):
+    rows = table({name: values for name, (values, _) in FATES.items()})
+    assert describe_columns(rows).kernel == default_kernel(rows)
+
+
+@EACH_TABLE
+def test_it_prints_as_a_table(table):
+    rows = table({"id": [7, 8, 9], "age": [41.0, 52.5, None], "site": ["a", "b", "a"]})
+    assert str(describe_columns(rows)).splitlines() == [
+        "2 of 3 columns are used",
+        "column  holds    missing  distinct  becomes",
+        "id      numbers        0         3  left out: numbers the rows",
+        "age     numbers        1         2  number, indicator where missing",
+        "site    text           0         2  category",
+    ]
+
+
+def test_a_page_and_a_data_frame_say_the_same():
+    rows = pd.DataFrame({"<b>": [1.5, 2.5, 4.0], "lists": [[1], [2], [3]]})
+    report = describe_columns(rows)
+    assert "&lt;b&gt;" in report._repr_html_()
+    assert report._repr_html_().count("<tr>") == 3
+    frame = report.to_pandas()
+    assert frame["becomes"].tolist() == ["number", "left out: holds lists"]
+
+
+def test_a_table_that_says_nothing_is_described_all_the_same():
+    report = describe_columns({"id": np.arange(N), "c": ["x"] * N})
+    assert report.kernel is None
+    assert [use.reason for use in report] == ["numbers the rows", "has one value"]
+
+
+@EACH_TABLE
+def test_what_another_kernel_reads_is_told(table):
+    rows = table({"age": [41.0, 52.0, 60.0], "site": ["a", "b", "a"], "day": [START] * 3})
+    report = describe_columns(rows, "gaussian(2.0) + match.on(site) + linear.on(age)")
+    assert [use.becomes for use in report] == [
+        "gaussian(length_scale=2.0), linear(offset=0.0)",
+        "match(missing='refuse')",
+        "left out: is not read",
+    ]
+    assert report.kernel.terms[:2] == (Gaussian(2.0).on("age"), Match().on("site"))
+
+
+def test_columns_of_an_array_are_told_by_position():
+    X = np.column_stack([np.arange(5.0) ** 2, np.ones(5)])
+    assert [(use.column, use.becomes) for use in describe_columns(X)] == [
+        (0, "number"),
+        (1, "left out: has one value"),
+    ]
+    report = describe_columns(X, Gaussian(1.0).on(-1))
+    assert [use.is_used for use in report] == [False, True]
+    assert [use.is_used for use in describe_columns(X, Gaussian(1.0))] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "becomes"),
+    [
+        (pd.array([1, None, 3, 5], dtype="Int64"), "number, indicator where missing"),
+        (pd.array([1.5, None, 3, 5], dtype="Float32"), "number, indicator where missing"),
+        (pd.array([True, None, False, True], dtype="boolean"), "category, missing is one"),
+        (pd.array(["a", None, "b", "a"], dtype="string"), "category, missing is one"),
+        (pd.Categorical(["a", None, "b", "a"]), "category, missing is one"),
+        (pd.date_range("2020-01-01", periods=4, tz="Europe/Berlin"), "date: time"),
+        (pd.Series([1, "a", None, 2.5], dtype=object), "left out: holds other values"),
+        (pd.period_range("2020-01", periods=4, freq="M"), "left out: holds other values"),
+    ],
+    ids=lambda v: "" if isinstance(v, str) else str(v.dtype),
+)
+def test_types_of_pandas_have_their_fates(column, becomes):
+    (use,) = describe_columns(pd.DataFrame({"c": column}))
+    assert use.becomes == becomes
