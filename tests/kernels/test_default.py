@@ -297,3 +297,25 @@ def test_a_model_of_a_table_needs_no_more(table, rng):
 def test_a_column_of_lists_in_a_mapping_is_left_out(lists):
     columns = {"age": [41.0, 52.0, 60.0], "lists": lists}
     assert default_kernel(columns) == default_kernel({"age": columns["age"]})
+
+
+def test_a_list_of_texts_or_dates_with_gaps_is_learnt_from(rng):
+    texts = [None, *random_words(rng, 10, 20)[1:]]
+    days = np.array([None, *(datetime(2020, 1, 1) + timedelta(days=i) for i in range(1, N))])
+    for rows in (texts, days, np.where(rng.random((N, 2)) < 0.1, np.nan, rng.random((N, 2)))):
+        model = KernelRidge(default_kernel(rows), 0.1).fit(rows, np.arange(N))
+        assert np.isfinite(model.predict(rows)).all()
+
+
+def test_durations_are_numbers_in_any_form():
+    hours = [timedelta(hours=h) for h in (1, 5, 2, 9)]
+    seconds = np.array([[h.total_seconds()] for h in hours])
+    expected = Gaussian(3600.0)(seconds)
+    forms = [np.array(hours, "m8[s]")[:, None], np.array(hours, object)[:, None], {"h": hours}]
+    forms += [table({"h": hours}) for table in (pd.DataFrame, pl.DataFrame, pa.table)]
+    forms.append(pd.DataFrame({"h": pd.Series(hours, dtype=object)}))
+    for rows in forms:
+        assert_allclose(Gaussian(3600.0)(rows), expected, rtol=1e-12)
+    late = pd.DataFrame({"h": pd.Series([pd.NaT, *hours], dtype=object)})
+    filled = Gaussian(1.0).after(Standardize(missing="mean")).on("h")
+    assert np.isfinite(filled(late)).all()

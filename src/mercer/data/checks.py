@@ -101,8 +101,7 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; they must be equal") from None
     check_no_text(array, name)
-    if array.dtype.kind == "m":
-        array = as_seconds(array)
+    array = as_seconds(array)
     if array.dtype.kind == "O":
         array = _numbers_from_objects(array, name)
     if array.dtype.kind == "c":

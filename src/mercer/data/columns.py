@@ -169,8 +169,8 @@ def column_values(X: Any) -> list[tuple[str, Any]]:
 
 def as_seconds(array: NDArray[Any]) -> NDArray[Any]:
     """Return durations as seconds, NaN where one is missing, and other values as they are."""
-    first = next((v for v in array.flat if v is not None), None) if array.dtype == object else None
-    if array.dtype.kind != "m" and not isinstance(first, timedelta):
+    are_objects = array.dtype == object and any(isinstance(v, timedelta) for v in array.flat)
+    if array.dtype.kind != "m" and not are_objects:
         return array
     durations = array.astype("m8[us]")
     return np.where(np.isnat(durations), np.nan, durations / np.timedelta64(1, "s"))

@@ -38,6 +38,7 @@ from mercer.kernels.columns import (
     named_columns,
     reads_a_matrix,
     reads_everything,
+    reads_unmapped,
     reads_whole_rows,
     takes_missing,
 )
@@ -322,7 +323,8 @@ def _kept(kernel: Kernel, X: Any) -> Any:
     if not _holds_sequences(kernel, X):
         return X
     rows = sequence_rows(X)
-    as_sequences(rows)
+    if reads_unmapped(kernel, "sequences"):
+        as_sequences(rows)
     return rows
 
 

@@ -41,6 +41,15 @@ def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
     return any(reads_whole_rows(part, domain) for part in kernel.parts)
 
 
+def reads_unmapped(kernel: Kernel, domain: str) -> bool:
+    """Whether some part of a kernel reads rows of this domain as they are, before any map."""
+    if isinstance(kernel, Columns | After):
+        return False
+    if not kernel.parts:
+        return kernel.domain == domain
+    return any(reads_unmapped(part, domain) for part in kernel.parts)
+
+
 def takes_missing(kernel: Kernel) -> bool:
     """Whether some part of a kernel, or a map in it, has a place for missing values."""
     return any(
@@ -66,7 +75,7 @@ def names_columns(kernel: Kernel) -> bool:
 def columns_of(kernel: Kernel, domain: str) -> set[str]:
     """Return the columns that a kernel names for parts of this domain, as they are."""
     if isinstance(kernel, Columns):
-        return named_columns(kernel) if _reads_unmapped(kernel.kernel, domain) else set()
+        return named_columns(kernel) if reads_unmapped(kernel.kernel, domain) else set()
     if isinstance(kernel, After):
         return set()
     return {name for part in kernel.parts for name in columns_of(part, domain)}
@@ -163,14 +172,6 @@ def _domain(kernel: Kernel) -> str:
     if isinstance(kernel, After) and isinstance(kernel.g, InputMap):
         return kernel.g.domain
     return kernel.domain
-
-
-def _reads_unmapped(kernel: Kernel, domain: str) -> bool:
-    if isinstance(kernel, After):
-        return False
-    if not kernel.parts:
-        return kernel.domain == domain
-    return any(_reads_unmapped(part, domain) for part in kernel.parts)
 
 
 def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
