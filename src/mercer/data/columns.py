@@ -172,6 +172,10 @@ def as_seconds(array: NDArray[Any]) -> NDArray[Any]:
     are_objects = array.dtype == object and any(isinstance(v, timedelta) for v in array.flat)
     if array.dtype.kind != "m" and not are_objects:
         return array
+    if are_objects:
+        # NumPy takes None for a duration that is missing, and not what differs from itself.
+        known = [None if value is None or value != value else value for value in array.flat]
+        array = np.array(known, "m8[us]").reshape(array.shape)
     durations = array.astype("m8[us]")
     return np.where(np.isnat(durations), np.nan, durations / np.timedelta64(1, "s"))
 
