@@ -380,8 +380,10 @@ def test_columns_that_are_ignored_are_named_in_one_warning(columns, y, table, ke
         Gaussian().on("age") + Match(),
         Constant(1.0),
         FromFunction(lambda X, Z: np.ones((len(X), len(Z)))),
+        Gaussian().on("age").scaled_by(lambda X: np.ones(len(X))),
+        Gaussian().on(0).after(lambda X: np.ones((len(X), 1))),
     ],
-    ids=["named", "all", "some named", "none read", "function"],
+    ids=["named", "all", "some named", "none read", "function", "factor", "map"],
 )
 def test_a_kernel_that_names_or_reads_its_columns_gives_no_warning(columns, y, kernel):
     rows = pd.DataFrame({**columns, "nothing": [None] * 60})

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mercer import default_kernel, describe_columns
-from mercer.kernels import Gaussian, Match
+from mercer.kernels import Gaussian, Match, Standardize
 
 TABLES = {"mapping": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
@@ -113,7 +113,8 @@ def test_columns_of_an_array_are_told_by_position():
     ]
     report = describe_columns(X, Gaussian(1.0).on(-1))
     assert [use.is_used for use in report] == [False, True]
-    assert [use.is_used for use in describe_columns(X, Gaussian(1.0))] == [True, True]
+    for kernel in (Gaussian("median"), Gaussian(1.0).after(Standardize()), Gaussian(1.0) + 1.0):
+        assert [use.is_used for use in describe_columns(X, kernel)] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ def test_explicit_features_have_the_indicators(gappy):
 
 
 def test_a_missing_number_is_named_with_the_way_to_keep_it(gappy):
-    with pytest.raises(ValueError, match=r"row 3, column 1; .* use Standardize\(missing='mean'\)"):
+    with pytest.raises(ValueError, match=r"row 3, column 1; .* or Standardize\(missing='mean'\)"):
         SCALED(gappy)
 
 

@@ -199,7 +199,11 @@ def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
         row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(matrix)))
     what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
     title = repr(titles[column]) if titles else column
-    hint = ", or use Standardize(missing='mean')" if what == "NaN" else ""
+    hint = (
+        ", or give them a place by kernel='auto' or Standardize(missing='mean')"
+        if what == "NaN"
+        else ""
+    )
     raise ValueError(
         f"{name} contains {what} at row {row}, column {title}; impute or drop such rows first{hint}"
     )

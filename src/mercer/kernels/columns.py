@@ -87,7 +87,7 @@ def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
     There are none if some part takes whatever the rows hold, or if no part reads any. The
     parameters are those of `assigned`, which has put the kernel on the columns it reads.
     """
-    if any(_takes_anything(part) and part.program.inputs for part in _unplaced(kernel)):
+    if _whole_row_parts(kernel):
         return []
     read = _placed(kernel)
     held = [name for name, kind in kinds.items() if kind is not Kind.EMPTY]
@@ -97,10 +97,9 @@ def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
 def column_terms(kernel: Kernel, columns: Sequence[Any]) -> dict[Any, list[str]]:
     """Return for each column, by name or position, the parts of a kernel that read it, as text."""
     found: dict[Any, list[str]] = {column: [] for column in columns}
-    for part in _unplaced(kernel):
-        if part.program.inputs:
-            for terms in found.values():
-                terms.append(str(part))
+    for part in _whole_row_parts(kernel):
+        for terms in found.values():
+            terms.append(str(part))
     for placed in _on_columns(kernel):
         for column in placed.columns:
             title = columns[column] if isinstance(column, int) else column
@@ -113,21 +112,25 @@ def _on_columns(kernel: Kernel) -> list[Columns]:
     """Return the parts of a kernel that name columns of the table as it comes."""
     if isinstance(kernel, Columns):
         return [kernel]
+    if isinstance(kernel, After):
+        return []
     return [inner for part in kernel.parts for inner in _on_columns(part)]
 
 
 def _placed(kernel: Kernel) -> set[Any]:
-    """Return all columns that a kernel reads, by name or position."""
+    """Return all columns that a kernel names, by name or position."""
     return {column for placed in _on_columns(kernel) for column in placed.columns}
 
 
-def _unplaced(kernel: Kernel) -> list[Kernel]:
-    """Return the innermost parts of a kernel that stand outside of ``on``."""
+def _whole_row_parts(kernel: Kernel) -> list[Kernel]:
+    """Return the parts of a kernel outside of ``on`` that read rows, whatever these hold."""
     if isinstance(kernel, Columns):
         return []
-    if not kernel.parts or isinstance(kernel, After | ScaledBy):
+    if isinstance(kernel, After | ScaledBy):
         return [kernel]
-    return [inner for part in kernel.parts for inner in _unplaced(part)]
+    if not kernel.parts:
+        return [kernel] if kernel.domain != "anything" or kernel.program.inputs else []
+    return [inner for part in kernel.parts for inner in _whole_row_parts(part)]
 
 
 def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
