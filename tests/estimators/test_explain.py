@@ -218,6 +218,20 @@ def test_weights_of_words_add_up_to_the_prediction(normalize):
     assert_allclose(found, model.predict(X), atol=1e-9)
 
 
+def test_words_and_k_grams_that_are_spelled_alike_are_two_rows():
+    X = ["ab", "ab cd", "cd", "abab"]
+    model = KernelRidge("words(normalize=False) + spectrum(k=2)", 0.1).fit(X, [1.0, 2.0, 0.0, 3.0])
+    found = explain(model)
+    pairs = list(zip(found.grams, found.weights[:, 0], strict=True))
+    # The words of the first term come first: "ab", "cd" and "abab".
+    words, grams = dict(pairs[:3]), dict(pairs[3:])
+    values = [
+        sum(words[w] for w in x.split()) + sum(w * counted(g, x) for g, w in grams.items())
+        for x in X
+    ]
+    assert_allclose(np.array(values) + model.intercept_, model.predict(X), atol=1e-9)
+
+
 def test_weights_in_a_product_are_those_at_the_mean_of_the_other_factor(data, rng):
     X, y = data
     table = pd.DataFrame({"s": X, "mass": rng.normal(size=120), "group": ["a", "b", "c"] * 40})

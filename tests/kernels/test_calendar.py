@@ -83,7 +83,7 @@ def test_missing_dates_have_a_place_of_their_own(table):
     assert_array_equal(first[0], [0.0] * 7 + [1.0])
     assert first[1, -1] == 0.0
     refusing = Gaussian(1.0).after(Calendar()).on("day")
-    with pytest.raises(ValueError, match=r"date is missing at row 0; .*missing='mean'"):
+    with pytest.raises(ValueError, match=r"'day' has a missing date at row 0; .*missing='mean'"):
         refusing(rows)
 
 

@@ -17,7 +17,7 @@ N = 40
 START = datetime(2020, 1, 1)
 
 # The values of a column, and what it becomes.
-FATES = {
+ROLES = {
     "age": ([None, *np.linspace(20.0, 80.0, N - 1).tolist()], "number, indicator where missing"),
     "dose": ([i % 5 for i in range(N)], "number"),
     "stay": ([timedelta(hours=i * 7 % 50) for i in range(N)], "number"),
@@ -51,18 +51,18 @@ FATES = {
 
 
 @EACH_TABLE
-def test_every_column_has_its_fate(table):
-    report = describe_columns(table({name: values for name, (values, _) in FATES.items()}))
+def test_every_column_has_its_role(table):
+    report = describe_columns(table({name: values for name, (values, _) in ROLES.items()}))
     assert {use.column: use.becomes for use in report} == {
-        name: fate for name, (_, fate) in FATES.items()
+        name: role for name, (_, role) in ROLES.items()
     }
-    assert [use.column for use in report.left_out] == list(FATES)[12:]
-    assert len(report) == len(FATES)
+    assert [use.column for use in report.left_out] == list(ROLES)[12:]
+    assert len(report) == len(ROLES)
 
 
 @EACH_TABLE
 def test_it_is_the_default_kernel_that_is_described(table):
-    rows = table({name: values for name, (values, _) in FATES.items()})
+    rows = table({name: values for name, (values, _) in ROLES.items()})
     assert describe_columns(rows).kernel == default_kernel(rows)
 
 
@@ -131,6 +131,6 @@ def test_columns_of_an_array_are_told_by_position():
     ],
     ids=lambda v: "" if isinstance(v, str) else str(v.dtype),
 )
-def test_types_of_pandas_have_their_fates(column, becomes):
+def test_types_of_pandas_have_their_roles(column, becomes):
     (use,) = describe_columns(pd.DataFrame({"c": column}))
     assert use.becomes == becomes

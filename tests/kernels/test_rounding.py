@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from mercer.engine.twin import FUNCTIONS
 from mercer.kernels import (
     Constant,
     Cosine,
@@ -13,7 +14,6 @@ from mercer.kernels import (
     Polynomial,
     Sigmoid,
 )
-from mercer.engine.twin import FUNCTIONS
 from mercer.kernels.negative import direction
 from mercer.kernels.rounding import _doubt, _map, entry_errors, form_error
 

@@ -25,10 +25,11 @@ MICROSECONDS = "M8[us]"
 class Dates:
     """Moments as a clock shows them: ``moments[i]`` in microseconds, NaT where one is missing.
 
-    `zone` is the time zone of the clock, "" if the dates have none. Times without a date are those
-    of 1970-01-01, and `has_dates` is False.
+    `title` says which column they are. `zone` is the time zone of the clock, "" if the dates have
+    none. Times without a date are those of 1970-01-01, and `has_dates` is False.
     """
 
+    title: str
     moments: NDArray[np.datetime64]
     zone: str = ""
     has_dates: bool = True
@@ -50,10 +51,10 @@ def as_dates(X: Any, zone: str | None = None) -> Dates:
         own = column.dtype.time_zone
         _check_zone(title, own, zone)
         there = column.dt.convert_time_zone(zone or own).dt.replace_time_zone(None)
-        return Dates(there.to_numpy().astype(MICROSECONDS), zone or own)
+        return Dates(title, there.to_numpy().astype(MICROSECONDS), zone or own)
     if column.dtype.kind == "M":
         _check_zone(title, "", zone)
-        return Dates(column.astype(MICROSECONDS))
+        return Dates(title, column.astype(MICROSECONDS))
     return _from_objects(title, column.tolist(), zone)
 
 
@@ -104,7 +105,7 @@ def _from_objects(title: str, values: list[Any], zone: str | None) -> Dates:
     for i, value in known:
         moments[i] = _moment(title, i, value, clock)
     has_dates = not known or not all(isinstance(value, dt.time) for _, value in known)
-    return Dates(moments, (zone or own) if own else "", has_dates)
+    return Dates(title, moments, (zone or own) if own else "", has_dates)
 
 
 def _moment(title: str, row: int, value: Any, clock: dt.tzinfo | None) -> Any:

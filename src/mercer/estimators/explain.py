@@ -36,6 +36,8 @@ Texts = Spectrum | GappedKmer | Mismatch | Words
 
 # Rows that are printed of either sign.
 SHOWN = 10
+# Characters of a term that is left out.
+MOST_SHOWN = 60
 HEADER = ("column", "k-gram", "weight", "target")
 AT_THE_MEAN = "in products the other factors are at their mean over the rows of the model"
 
@@ -204,7 +206,8 @@ class _Walk:
     """The k-grams met on a walk through a kernel, and the terms that have none."""
 
     def __init__(self) -> None:
-        self.places: list[Place] = []
+        # Where each part stands: words and k-grams of a column are not the same features.
+        self.places: list[tuple[Place, bool]] = []
         self.grams: list[Sequence[Any]] = []
         self.weights: list[Array] = []
         self.left_out: list[str] = []
@@ -235,7 +238,7 @@ class _Walk:
             case Product(terms=factors) if _is_separable(factors):
                 self._take_product(factors, rows, a, place)
             case _:
-                self.left_out.append(str(kernel))
+                self.left_out.append(f"{kernel!s:.{MOST_SHOWN}}")
                 if _holds_texts(kernel):
                     self.why = (
                         ": it compares pairs of k-grams of the same text, so that one alone has "
@@ -244,7 +247,7 @@ class _Walk:
 
     def _take(self, kernel: Texts, rows: Any, a: Array, place: Place) -> None:
         names, weights = gram_weights(kernel, rows, a)
-        self.places.append(place)
+        self.places.append((place, isinstance(kernel, Words)))
         self.grams.append(names)
         self.weights.append(weights)
 
@@ -254,13 +257,13 @@ class _Walk:
         found = [self._merged(place) for place in places]
         columns = [
             place[-1] if place else None
-            for place, (grams, _) in zip(places, found, strict=True)
+            for (place, _), (grams, _) in zip(places, found, strict=True)
             for _ in range(len(grams))
         ]
         weights = np.concatenate([weights for _, weights in found])
         return columns, Chain([grams for grams, _ in found]), weights
 
-    def _merged(self, place: Place) -> tuple[Sequence[Any], Array]:
+    def _merged(self, place: tuple[Place, bool]) -> tuple[Sequence[Any], Array]:
         terms = [i for i, other in enumerate(self.places) if other == place]
         if len(terms) == 1:
             return self.grams[terms[0]], self.weights[terms[0]]

@@ -99,7 +99,7 @@ class Calendar(InputMap):
         if is_missing.any() and self.missing == REFUSE:
             row = int(np.flatnonzero(is_missing)[0])
             raise ValueError(
-                f"a date is missing at row {row}; fill it or drop the row, or use "
+                f"{dates.title} has a missing date at row {row}; fill it or drop the row, or use "
                 "Calendar(missing='mean'), which gives it a place"
             )
         columns = [(days - self.mean) / self.scale] if TIME in self.parts else []
@@ -128,7 +128,7 @@ def _telling(dates: Dates, days: Array) -> tuple[str, ...]:
     if not dates.has_dates:
         return (DAY,)
     span = float(np.ptp(days)) if len(days) else 0.0
-    known = Dates(dates.moments[~np.isnat(dates.moments)])
+    known = Dates(dates.title, dates.moments[~np.isnat(dates.moments)])
     found = []
     for part, (period, step) in PERIODS.items():
         steps = np.floor(_phase(part, known, days) * period / step + 0.5 * (part == DAY))

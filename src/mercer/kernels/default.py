@@ -15,10 +15,10 @@ from mercer.kernels.calendar import Calendar, telling_parts
 from mercer.kernels.categories import Match
 from mercer.kernels.columns import assigned, column_terms
 from mercer.kernels.expression import kernel as parsed
-from mercer.kernels.fates import Column, Fate, judged_columns
 from mercer.kernels.heuristics import median_distance
 from mercer.kernels.kernel import Kernel, Sum
 from mercer.kernels.maps import MEAN, FillMissing, Standardize
+from mercer.kernels.roles import Column, Role, columns_with_roles
 from mercer.kernels.stationary import Gaussian
 
 # Columns of numbers up to which each has a length scale of its own to edit.
@@ -177,7 +177,7 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     age     numbers        1         2  number, indicator where missing
     site    text           0         2  category
     """
-    columns = judged_columns(X)
+    columns = columns_with_roles(X)
     if kernel is None:
         uses = [_use(column, _becomes(column), column.reason) for column in columns]
         return ColumnReport(tuple(uses), _suggested(columns, is_table(X)))
@@ -196,35 +196,35 @@ def _use(column: Column, becomes: str, reason: str) -> ColumnUse:
         str(column.kind),
         column.missing,
         column.distinct,
-        becomes or f"{Fate.LEFT_OUT}: {reason}",
+        becomes or f"{Role.LEFT_OUT}: {reason}",
         reason,
     )
 
 
 def _becomes(column: Column) -> str:
     """Return what the default kernel makes of a column, nothing if it is left out."""
-    if column.fate is Fate.LEFT_OUT:
+    if column.role is Role.LEFT_OUT:
         return ""
-    if column.fate is Fate.NUMBER:
+    if column.role is Role.NUMBER:
         return "number, indicator where missing" if column.missing else "number"
     if column.dates is not None:
         return f"date: {', '.join(telling_parts(column.dates))}"
-    if column.fate is Fate.TEXT:
+    if column.role is Role.TEXT:
         return f"text: {column.text_kernel}"
     return "category, missing is one" if column.missing else "category"
 
 
 def _suggested(columns: Sequence[Column], is_named: bool) -> Kernel | None:
     """Return the sum of the terms for columns that are used, or None if none is."""
-    of = {fate: [c for c in columns if c.fate is fate] for fate in Fate}
+    of = {role: [c for c in columns if c.role is role] for role in Role}
     terms: list[Kernel] = []
-    if of[Fate.NUMBER]:
-        terms.append(_of_numbers(of[Fate.NUMBER]).on(*(c.title for c in of[Fate.NUMBER])))
-    terms += [_of_dates(column).on(column.title) for column in of[Fate.DATE]]
-    if of[Fate.CATEGORY]:
-        terms.append(Match(OWN_CATEGORY).on(*(c.title for c in of[Fate.CATEGORY])))
-    terms += [parsed(c.text_kernel).after(FillMissing()).on(c.title) for c in of[Fate.TEXT]]
-    if not is_named and not of[Fate.LEFT_OUT] and len(terms) == 1:
+    if of[Role.NUMBER]:
+        terms.append(_of_numbers(of[Role.NUMBER]).on(*(c.title for c in of[Role.NUMBER])))
+    terms += [_of_dates(column).on(column.title) for column in of[Role.DATE]]
+    if of[Role.CATEGORY]:
+        terms.append(Match(OWN_CATEGORY).on(*(c.title for c in of[Role.CATEGORY])))
+    terms += [parsed(c.text_kernel).after(FillMissing()).on(c.title) for c in of[Role.TEXT]]
+    if not is_named and not of[Role.LEFT_OUT] and len(terms) == 1:
         # Columns without a name need not be named if all of them are read alike.
         return terms[0].parts[0]
     return (terms[0] if len(terms) == 1 else Sum(tuple(terms))) if terms else None

@@ -1,4 +1,4 @@
-"""What becomes of each column of a table: a number, a category, a date, text, or nothing."""
+"""The roles of the columns of a table: a number, a category, a date, text, or none."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEY_VALUE = re.compile(
 NO_VALUE, ONE_VALUE, NUMBERS_ROWS = "has no value", "has one value", "numbers the rows"
 
 
-class Fate(StrEnum):
+class Role(StrEnum):
     """What a column becomes."""
 
     NUMBER = "number"
@@ -56,7 +56,7 @@ class Column:
         Its name, or its position.
     kind : Kind
         What it holds.
-    fate : Fate
+    role : Role
         What it becomes.
     missing : int
         How many values are missing.
@@ -74,7 +74,7 @@ class Column:
 
     title: Any
     kind: Kind
-    fate: Fate
+    role: Role
     missing: int
     distinct: int | None
     reason: str = ""
@@ -83,18 +83,18 @@ class Column:
     text_kernel: str = ""
 
 
-def judged_columns(X: Any) -> list[Column]:
+def columns_with_roles(X: Any) -> list[Column]:
     """Return what becomes of every column of a table, array or list, in order."""
     if not is_table(X):
         described = [(i, kind_of_values(values), values) for i, values in titled_columns(X)]
-        return [_judged(i, kind, values, values) for i, kind, values in described]
+        return [_with_role(i, kind, values, values) for i, kind, values in described]
     kinds = column_kinds(X)
     # Missing numbers are NaN in one of these, and keep the others whole in the other.
     arrays, values = dict(column_values(X)), dict(titled_columns(X))
     # Columns that are called by anything but text are meant by their positions.
     is_named = all(isinstance(name, str) for name in kinds)
     return [
-        _judged(
+        _with_role(
             name if is_named else i,
             kind,
             arrays[name] if kind in (Kind.NUMBERS, Kind.DURATIONS) else values[name],
@@ -104,8 +104,8 @@ def judged_columns(X: Any) -> list[Column]:
     ]
 
 
-def _judged(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
-    """Return the fate of a column, given its values, and as rows of its own."""
+def _with_role(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
+    """Return a column with its role, given its values, and as rows of its own."""
     if kind in (Kind.NUMBERS, Kind.DURATIONS):
         return _number(title, kind, as_seconds(np.asarray(values)).astype(np.float64))
     if kind in (Kind.DATES, Kind.CLOCK_TIMES):
@@ -114,7 +114,7 @@ def _judged(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
         return _category(title, kind, values, rows)
     missing = sum(map(is_missing, values))
     reason = NO_VALUE if kind is Kind.EMPTY else f"holds {kind}"
-    return Column(title, kind, Fate.LEFT_OUT, missing, 0 if kind is Kind.EMPTY else None, reason)
+    return Column(title, kind, Role.LEFT_OUT, missing, 0 if kind is Kind.EMPTY else None, reason)
 
 
 def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
@@ -123,8 +123,8 @@ def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
     is_key = _counts_rows(known) or (_is_key_name(title) and _are_whole_and_different(known))
     if distinct < 2 or (is_key and kind is Kind.NUMBERS):
         reason = NUMBERS_ROWS if distinct > 1 else ONE_VALUE if distinct else NO_VALUE
-        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, reason)
-    return Column(title, kind, Fate.NUMBER, missing, distinct, numbers=values)
+        return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
+    return Column(title, kind, Role.NUMBER, missing, distinct, numbers=values)
 
 
 def _date(title: Any, kind: Kind, dates: Dates) -> Column:
@@ -132,8 +132,8 @@ def _date(title: Any, kind: Kind, dates: Dates) -> Column:
     missing, distinct = len(dates.moments) - len(known), len(np.unique(known))
     if distinct < 2:
         reason = ONE_VALUE if distinct else NO_VALUE
-        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, reason)
-    return Column(title, kind, Fate.DATE, missing, distinct, dates=dates)
+        return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
+    return Column(title, kind, Role.DATE, missing, distinct, dates=dates)
 
 
 def _category(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
@@ -145,16 +145,16 @@ def _category(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
     missing, distinct = len(codes) - n, len(known)
     if distinct + (missing > 0) < 2 or not known:
         reason = ONE_VALUE if known else NO_VALUE
-        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, reason)
+        return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
     if kind is not Kind.TEXT:
-        return Column(title, kind, Fate.CATEGORY, missing, distinct)
+        return Column(title, kind, Role.CATEGORY, missing, distinct)
     if are_iso_dates(words):
         return _date(title, kind, as_dates(rows))
     if distinct == n and _are_keys(title, words):
-        return Column(title, kind, Fate.LEFT_OUT, missing, distinct, NUMBERS_ROWS)
+        return Column(title, kind, Role.LEFT_OUT, missing, distinct, NUMBERS_ROWS)
     if _are_categories(words, n):
-        return Column(title, kind, Fate.CATEGORY, missing, distinct)
-    return Column(title, kind, Fate.TEXT, missing, distinct, text_kernel=_text_kernel(words))
+        return Column(title, kind, Role.CATEGORY, missing, distinct)
+    return Column(title, kind, Role.TEXT, missing, distinct, text_kernel=_text_kernel(words))
 
 
 def _text_kernel(words: list[Any]) -> str:
