@@ -12,8 +12,15 @@ from mercer.data.columns import is_table
 from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.errors import IgnoredColumnsWarning
 from mercer.gram import is_precomputed
-from mercer.kernels import Kernel
-from mercer.kernels.columns import assigned, named_columns, names_columns, reads_a_matrix, unread
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.columns import (
+    assigned,
+    named_columns,
+    names_columns,
+    reads_a_matrix,
+    takes_missing,
+    unread,
+)
 
 # Columns that a warning names.
 MOST_NAMED = 10
@@ -50,6 +57,15 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
         # The line that called fit, which called kernel_for.
         stacklevel=4,
     )
+
+
+def has_place_for_missing(kernel: Any) -> bool:
+    """Whether the kernel that an estimator was given takes missing values, if it is known."""
+    try:
+        return takes_missing(as_kernel(kernel))
+    except (TypeError, ValueError):
+        # A kernel that means nothing is refused by fit, not when an estimator is printed.
+        return False
 
 
 def refuse_mapping(X: Any) -> None:

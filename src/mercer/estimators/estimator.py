@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from mercer.errors import IndefiniteKernelError
+from mercer.estimators.columns import has_place_for_missing
 from mercer.estimators.rows import training_subset
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, Witness, as_kernel
-from mercer.kernels.columns import takes_missing
 
 
 class KernelEstimator(BaseEstimator):
@@ -35,16 +34,15 @@ class KernelEstimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = has_place_for_missing(self.kernel)
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = _has(self.kernel, is_precomputed)
-        tags.input_tags.allow_nan = _has(self.kernel, takes_missing)
+        tags.input_tags.pairwise = _is_pairwise(self.kernel)
         return tags
 
 
-def _has(kernel: Any, property_of: Callable[[Kernel], bool]) -> bool:
-    """Whether the kernel that an estimator was given has a property."""
+def _is_pairwise(kernel: Any) -> bool:
     try:
-        return property_of(as_kernel(kernel))
+        return is_precomputed(as_kernel(kernel))
     except (TypeError, ValueError):
         # A kernel that means nothing is refused by fit, not when an estimator is printed.
         return False
