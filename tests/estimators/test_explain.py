@@ -270,6 +270,9 @@ def test_terms_that_are_left_out_are_named(data):
     explanation = explain(KernelRidge("spectrum(k=2) + subsequence(k=2)").fit(X, y))
     assert "without the terms subsequence(k=2, decay=0.5)" in str(explanation)
     assert {len(row.gram) for row in explanation} == {2}
+    table = pd.DataFrame({"s": X, "mass": y})
+    model = KernelRidge("spectrum(k=2).on(s) + 2 * linear.on(mass)").fit(table, y)
+    assert explain(model).left_out == ("2.0 * linear(offset=0.0).on(mass)",)
 
 
 def test_an_explanation_is_a_data_frame_and_a_page(data):

@@ -217,6 +217,8 @@ class _Walk:
     def enter(self, kernel: Kernel, rows: Any, a: Array, place: Place) -> None:
         """Take the k-grams of f(x) = sum_i a_i k(x_i, x) for a kernel k of the rows x_i."""
         match kernel:
+            case _ if not _holds_texts(kernel):
+                self.left_out.append(f"{kernel!s:.{MOST_SHOWN}}")
             case Sum(terms=terms):
                 for term in terms:
                     self.enter(term, rows, a, place)
@@ -239,11 +241,10 @@ class _Walk:
                 self._take_product(factors, rows, a, place)
             case _:
                 self.left_out.append(f"{kernel!s:.{MOST_SHOWN}}")
-                if _holds_texts(kernel):
-                    self.why = (
-                        ": it compares pairs of k-grams of the same text, so that one alone has "
-                        "no weight"
-                    )
+                self.why = (
+                    ": it compares pairs of k-grams of the same text, so that one alone has no "
+                    "weight"
+                )
 
     def _take(self, kernel: Texts, rows: Any, a: Array, place: Place) -> None:
         names, weights = gram_weights(kernel, rows, a)
