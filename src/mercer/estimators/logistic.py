@@ -19,8 +19,9 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.plan import Plan, plan_logistic
+from mercer.estimators.refusals import with_points
 from mercer.estimators.routes import carried, logistic_route, logistic_solver
 from mercer.estimators.rows import (
     checked_classification,
@@ -116,7 +117,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         positive weight and the same classes.
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
-        value, or as much more on the whole diagonal. None refuses such a kernel where it is met.
+        value, or as much more on the whole diagonal. None refuses such a kernel with a witness.
 
     Attributes
     ----------

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.rows import checked_rows, checked_seed, checked_unlabelled, kernel_for
 from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
 from mercer.solvers import Components, component_solver
@@ -71,8 +72,10 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             _whole("max_iter", self.max_iter),
             checked_seed(self.random_state),
         )
-        if solver.iterates:
+        if solver.iterates or not (gram.is_proved or kernel.is_quick):
             gram = gram_of(kernel, X, gram.memory)
+        if not (self.is_centred and gram.is_conditional):
+            refuse_indefinite_kernel(kernel, X, gram, on_sum_zero=self.is_centred)
         try:
             found = solver.solve(gram, most, self.is_centred)
         except IndefiniteKernelError as error:

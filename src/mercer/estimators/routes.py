@@ -10,8 +10,8 @@ import numpy as np
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators.estimator import with_points
 from mercer.estimators.plan import chosen, few_features, needs_factor
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
     CentredGram,
@@ -42,7 +42,6 @@ from mercer.solvers import (
     as_logistic_solver,
     as_margin_solver,
     as_solver,
-    refuse_indefinite,
 )
 from mercer.solvers.choose import MarginSolver, Solver
 from mercer.solvers.refusals import indefinite_along, singular
@@ -77,7 +76,11 @@ def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> t
             f"solver={estimator.solver!r} needs a positive semi-definite kernel, and {kernel} is "
             "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"
         )
-    return solver, gram_for(solver, kernel, rows, gram)
+    gram = gram_for(solver, kernel, rows, gram)
+    # Without an offset, too, a conditional kernel is solved with, and there is a warning.
+    if estimator.repair is None and not gram.is_conditional:
+        refuse_indefinite_kernel(kernel, rows, gram)
+    return solver, gram
 
 
 def named(estimator: Any, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
@@ -95,11 +98,9 @@ def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     sparse = open_features_of(kernel, rows, gram.memory) if solver.iterates else None
     if sparse is not None:
         return sparse
-    if solver.iterates and not kernel.is_quick:
-        return _held_entries(kernel, rows, gram)
-    if not isinstance(solver, Primal):
-        return gram
-    return _features(kernel, rows, gram.memory, "solver='cholesky' or solver='eigen'")
+    if isinstance(solver, Primal):
+        return _features(kernel, rows, gram.memory, "solver='cholesky' or solver='eigen'")
+    return _read_again(kernel, rows, gram) if solver.iterates else _looked_at(kernel, rows, gram)
 
 
 def _features(kernel: Kernel, rows: Any, memory: Any, others: str) -> FeatureGram:
@@ -120,10 +121,14 @@ def logistic_route(
     gram = unheld_gram_of(kernel, rows, estimator.memory)
     solver = logistic_solver(estimator, gram, problem)
     if not isinstance(solver, NewtonCG):
-        return solver, gram
-    if few_features(kernel, rows, len(gram), gram.memory) is not None:
-        return solver, FeatureGram(kernel, rows, gram.memory)
-    return solver, gram if kernel.is_quick else _held_entries(kernel, rows, gram)
+        gram = _looked_at(kernel, rows, gram)
+    elif few_features(kernel, rows, len(gram), gram.memory) is not None:
+        gram = FeatureGram(kernel, rows, gram.memory)
+    else:
+        gram = _read_again(kernel, rows, gram)
+    if estimator.repair is None:
+        refuse_indefinite_kernel(kernel, rows, gram)
+    return solver, gram
 
 
 def logistic_solver(estimator: Any, gram: Gram, problem: LogisticProblem) -> Newton:
@@ -189,24 +194,22 @@ def wants_features(estimator: Any, kernel: Kernel, rows: Any) -> bool:
 
 
 def _margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
-    """Return the Gram matrix of the training rows; entries that take long are held.
-
-    A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
-    asked for.
-    """
+    """Return the Gram matrix of the training rows; entries that take long are held."""
     gram = kept_gram_of(kernel, rows, estimator.memory)
-    if kernel.proof() is None and estimator.repair is None:
-        try:
-            refuse_indefinite(gram)
-        except IndefiniteKernelError as error:
-            raise with_points(error, kernel, rows) from None
+    if estimator.repair is None:
+        refuse_indefinite_kernel(kernel, rows, gram)
     return gram
 
 
-def _held_entries(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+def _looked_at(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return the Gram matrix for a solver that reads it once, after the look for a witness."""
+    return gram if gram.is_proved else _read_again(kernel, rows, gram)
+
+
+def _read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     """Return the Gram matrix with entries that take long held, in half of the memory."""
-    # The other half is for the preconditioner.
-    return gram_of(kernel, rows, gram.memory, share=0.5)
+    # The other half is for the preconditioner, or the factor.
+    return gram if kernel.is_quick else gram_of(kernel, rows, gram.memory, share=0.5)
 
 
 def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
