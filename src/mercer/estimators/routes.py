@@ -20,6 +20,7 @@ from mercer.gram import (
     Gram,
     Interpolant,
     Repair,
+    centred,
     features_of,
     gram_of,
     kept_gram_of,
@@ -126,9 +127,7 @@ def logistic_route(
         gram = FeatureGram(kernel, rows, gram.memory)
     else:
         gram = _read_again(kernel, rows, gram)
-    if estimator.repair is None:
-        refuse_indefinite_kernel(kernel, rows, gram)
-    return solver, gram
+    return solver, definite(estimator, kernel, rows, gram)
 
 
 def logistic_solver(estimator: Any, gram: Gram, problem: LogisticProblem) -> Newton:
@@ -195,9 +194,20 @@ def wants_features(estimator: Any, kernel: Kernel, rows: Any) -> bool:
 
 def _margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
     """Return the Gram matrix of the training rows; entries that take long are held."""
-    gram = kept_gram_of(kernel, rows, estimator.memory)
-    if estimator.repair is None:
-        refuse_indefinite_kernel(kernel, rows, gram)
+    return definite(estimator, kernel, rows, kept_gram_of(kernel, rows, estimator.memory))
+
+
+def definite(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return a positive semi-definite Gram matrix to solve with, or refuse an indefinite one.
+
+    One that is known to be so on coefficients of sum zero is centred where there is an offset. A
+    repair is still to come.
+    """
+    if estimator.repair is not None:
+        return gram
+    if estimator.fit_intercept and gram.is_conditional:
+        return centred(gram)
+    refuse_indefinite_kernel(kernel, rows, gram)
     return gram
 
 
@@ -232,11 +242,14 @@ def refusal_of(
     return singular(float(problem.alpha.min()), len(gram), float(gram.diagonal().max()))
 
 
-def uncentred(solution: Solution, gram: Gram) -> Solution:
-    """Return a solution with a Gram matrix, centred or not, in terms of the kernel as it is."""
+def uncentred(solution: Solution, gram: Gram, index: Any = slice(None)) -> Solution:
+    """Return a solution with a Gram matrix, centred or not, in terms of the kernel as it is.
+
+    `index` says which of its rows the solution is for.
+    """
     if not isinstance(gram, CentredGram):
         return solution
-    return replace(solution, intercept=solution.intercept - gram.m @ solution.coefficients)
+    return replace(solution, intercept=solution.intercept - gram.m[index] @ solution.coefficients)
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

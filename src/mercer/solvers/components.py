@@ -153,7 +153,7 @@ class IterativeComponents:
             raise not_finite()
         least = _least(gram)
         # No eigenvalue is larger than their sum. Of none but zeros every basis is one.
-        if diagonal.sum() - means.sum() <= least:
+        if abs(diagonal.sum() - means.sum()) <= least:
             return _finished(gram, np.zeros(most), np.eye(n, most), means, least, most)
 
         products = 0

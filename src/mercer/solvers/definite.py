@@ -127,9 +127,7 @@ def _rounding(n: int, entry: float) -> float:
     return entry + 4.0 * n * EPS
 
 
-def _smallest(
-    gram: Gram, rows: Rows, c: Array, on_sum_zero: bool
-) -> IndefiniteKernelError | None:
+def _smallest(gram: Gram, rows: Rows, c: Array, on_sum_zero: bool) -> IndefiniteKernelError | None:
     """Return the refusal with a witness on few of the rows: those where `c` is largest."""
     heaviest = rows[np.argsort(-np.abs(c), kind="stable")]
     m = 2 if on_sum_zero else 1
@@ -144,9 +142,7 @@ def _smallest(
     return _along(gram, rows, c, on_sum_zero)
 
 
-def _along(
-    gram: Gram, rows: Rows, c: Array, on_sum_zero: bool
-) -> IndefiniteKernelError | None:
+def _along(gram: Gram, rows: Rows, c: Array, on_sum_zero: bool) -> IndefiniteKernelError | None:
     full = np.zeros(len(gram))
     full[rows] = c - c.mean() if on_sum_zero else c
     return indefinite_along(gram, full) if full.any() else None
