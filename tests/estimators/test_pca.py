@@ -241,7 +241,7 @@ def test_without_the_way_back_it_is_told_how_to_get_it(points):
 @pytest.mark.parametrize(
     ("kernel", "rows", "said"),
     [
-        ("spectrum(k=2)", ["abc", "abd", "bcd"], "rows of numbers only"),
+        ("spectrum(k=2)", ["abc", "abe", "bce"], "rows of numbers only"),
         ("match", [["a"], ["b"], ["c"]], "rows of numbers only"),
         ("precomputed", np.eye(3), "made for the columns of the rows or for a Gram matrix"),
         ("linear.on(0)", np.eye(3), "made for the columns"),

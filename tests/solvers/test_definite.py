@@ -142,6 +142,14 @@ def test_what_the_sample_lacks_the_products_see():
 
 
 @pytest.mark.usefixtures("few")
+def test_without_products_the_sample_alone_is_looked_at(points, monkeypatch):
+    monkeypatch.setattr(StreamedGram, "product", None)
+    with pytest.raises(IndefiniteKernelError):
+        refuse_indefinite(StreamedGram(INDEFINITE, points(300)), products=0)
+    refuse_indefinite(StreamedGram(FromFunction(Gaussian()), points(300)), products=0)
+
+
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("on_sum_zero", [True, False])
 def test_of_many_rows_a_positive_kernel_passes(points, on_sum_zero):
     refuse_indefinite(PrecomputedGram(Gaussian(3.0)(points(300))), on_sum_zero)

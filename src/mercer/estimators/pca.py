@@ -22,6 +22,7 @@ from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import After, Columns
 from mercer.solvers import Components, component_solver
+from mercer.solvers.definite import PRODUCTS
 
 Array = NDArray[np.float64]
 
@@ -78,10 +79,12 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             _whole("max_iter", self.max_iter),
             checked_seed(self.random_state),
         )
-        if solver.iterates or not (gram.is_proved or kernel.is_quick):
+        is_again = solver.reads_all and not (gram.is_proved or kernel.is_quick)
+        if solver.iterates or is_again:
             gram = gram_of(kernel, X, gram.memory)
         if not (self.is_centred and gram.is_conditional):
-            refuse_indefinite_kernel(kernel, X, gram, on_sum_zero=self.is_centred)
+            products = PRODUCTS if solver.reads_all else 0
+            refuse_indefinite_kernel(kernel, X, gram, self.is_centred, products)
         try:
             found = solver.solve(gram, most, self.is_centred)
         except IndefiniteKernelError as error:
@@ -231,7 +234,7 @@ class KernelPCA(EigenFeatures):
     def _keep(self, found: Components, X: Any) -> None:
         super()._keep(found, X)
         self.eigenvalues_ = found.values
-        vars(self).pop("inverse_", None)
+        self.__dict__.pop("inverse_", None)
         if self.fit_inverse_transform:
             kernel = _on_components(kernel_for(self.kernel, X), self.kernel_)
             model = KernelRidge(kernel, self.alpha, fit_intercept=False, memory=self.memory)

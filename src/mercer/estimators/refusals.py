@@ -11,10 +11,11 @@ from mercer.estimators.rows import training_subset
 from mercer.gram import Gram
 from mercer.kernels import Kernel, Witness
 from mercer.solvers import refuse_indefinite
+from mercer.solvers.definite import PRODUCTS
 
 
 def refuse_indefinite_kernel(
-    kernel: Kernel, rows: Any, gram: Gram, on_sum_zero: bool = False
+    kernel: Kernel, rows: Any, gram: Gram, on_sum_zero: bool = False, products: int = PRODUCTS
 ) -> None:
     """Refuse a kernel whose Gram matrix is found to be indefinite, with the rows that show it.
 
@@ -31,9 +32,11 @@ def refuse_indefinite_kernel(
         Their Gram matrix.
     on_sum_zero : bool
         Whether only coefficients of sum zero count.
+    products : int
+        Products with a large Gram matrix; none where the fit itself does not read it all.
     """
     try:
-        refuse_indefinite(gram, on_sum_zero)
+        refuse_indefinite(gram, on_sum_zero, products)
     except IndefiniteKernelError as error:
         raise with_points(error, kernel, rows) from None
 

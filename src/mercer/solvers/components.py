@@ -89,6 +89,10 @@ class ComponentSolver(Protocol):
     def iterates(self) -> bool:
         """Whether it multiplies by the Gram matrix again and again, which had better be held."""
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether every entry of the Gram matrix is read."""
+
     def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
         """Return at most so many components of K, or of CKC; None is all that are not zero."""
 
@@ -98,6 +102,7 @@ class DenseComponents:
     """All of K in memory, centred in place, and one eigendecomposition by LAPACK."""
 
     iterates: ClassVar[bool] = False
+    reads_all: ClassVar[bool] = True
 
     def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
         """Return the components; a negative eigenvalue among those computed is refused."""
@@ -133,6 +138,7 @@ class IterativeComponents:
     """
 
     iterates: ClassVar[bool] = True
+    reads_all: ClassVar[bool] = True
 
     tol: float = 0.0
     max_iter: int | None = None
@@ -196,6 +202,7 @@ class PivotedComponents:
     """
 
     iterates: ClassVar[bool] = False
+    reads_all: ClassVar[bool] = False
 
     n_landmarks: int
     random_state: int | None = None

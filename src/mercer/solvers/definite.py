@@ -26,7 +26,7 @@ PRODUCTS = 10
 ENTRIES_AT_A_TIME = 1 << 20
 
 
-def refuse_indefinite(gram: Gram, on_sum_zero: bool = False) -> None:
+def refuse_indefinite(gram: Gram, on_sum_zero: bool = False, products: int = PRODUCTS) -> None:
     """Raise `IndefiniteKernelError` with a witness where c'Kc < 0 beyond rounding is found.
 
     A Gram matrix that is proved to be positive semi-definite is not looked at. Of up to 2000 rows
@@ -42,6 +42,8 @@ def refuse_indefinite(gram: Gram, on_sum_zero: bool = False) -> None:
         K.
     on_sum_zero : bool
         Whether only coefficients c of sum zero count, as where K is centred.
+    products : int
+        Dimension of the Krylov space; zero where K is too large to be read as a whole.
 
     References
     ----------
@@ -58,8 +60,8 @@ def refuse_indefinite(gram: Gram, on_sum_zero: bool = False) -> None:
     m = min(n, MOST, max(2, int(np.sqrt(gram.memory / ENTRY_BYTES))))
     rows = np.arange(n) if m == n else np.sort(random.choice(n, m, replace=False))
     c = _lowest(_entries(gram, rows), gram.entry_error, on_sum_zero)
-    if c is None and m < n:
-        rows, c = np.arange(n), _lanczos(gram, random.normal(size=n), on_sum_zero)
+    if c is None and m < n and products:
+        rows, c = np.arange(n), _lanczos(gram, random.normal(size=n), products, on_sum_zero)
     if c is not None and (refusal := _smallest(gram, rows, c, on_sum_zero)) is not None:
         raise refusal
 
@@ -97,12 +99,12 @@ def _lowest(K: Array, entry: float, on_sum_zero: bool) -> Array | None:
     return np.asarray(V[:, 0]) if s[0] < -shift else None
 
 
-def _lanczos(gram: Gram, q: Array, on_sum_zero: bool) -> Array | None:
+def _lanczos(gram: Gram, q: Array, products: int, on_sum_zero: bool) -> Array | None:
     """Return the vector of the least Ritz value of the Krylov space of `q`, if it is negative."""
     gram = CentredGram(gram) if on_sum_zero else gram
     basis, diagonal, beside = [], [], []
     norm = float(np.linalg.norm(q))
-    for _ in range(min(PRODUCTS, len(gram))):
+    for _ in range(min(products, len(gram))):
         basis.append(q / norm)
         v = np.asarray(gram @ basis[-1], np.float64)
         if not np.isfinite(v).all():
