@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ Rows = NDArray[np.intp]
 
 # Rows up to which all entries are looked at: their factor takes a twentieth of a second.
 MOST = 2000
-# Bytes of an entry that is looked at: itself, and a copy to be factored.
+# Bytes of an entry that is looked at: itself, a copy to be factored, and as much to spare.
 ENTRY_BYTES = 24
 # Products with a larger K. The factor of the sample has seen what is spread over the rows, and
 # these show what few rows have.
@@ -52,18 +54,23 @@ def refuse_indefinite(gram: Gram, on_sum_zero: bool = False, products: int = PRO
     """
     if gram.is_proved:
         return
-    n = len(gram)
-    diagonal = np.abs(np.asarray(gram.diagonal(), np.float64))
-    if not np.isfinite(diagonal).all():
+    if not np.isfinite(gram.diagonal()).all():
         raise not_finite()
-    random = np.random.default_rng(0)
+    for rows, c in _suspects(gram, on_sum_zero, products):
+        refusal = None if c is None else _smallest(gram, rows, c, on_sum_zero)
+        if refusal is not None:
+            raise refusal
+
+
+def _suspects(gram: Gram, on_sum_zero: bool, products: int) -> Iterator[tuple[Rows, Array | None]]:
+    """Yield rows, and coefficients there along which K seems to be negative, or None."""
+    n, random = len(gram), np.random.default_rng(0)
     m = min(n, MOST, max(2, int(np.sqrt(gram.memory / ENTRY_BYTES))))
     rows = np.arange(n) if m == n else np.sort(random.choice(n, m, replace=False))
-    c = _lowest(_entries(gram, rows), gram.entry_error, on_sum_zero)
-    if c is None and m < n and products:
-        rows, c = np.arange(n), _lanczos(gram, random.normal(size=n), products, on_sum_zero)
-    if c is not None and (refusal := _smallest(gram, rows, c, on_sum_zero)) is not None:
-        raise refusal
+    yield rows, _lowest(_entries(gram, rows), gram.entry_error, on_sum_zero)
+    if m < n and products:
+        start = random.normal(size=n)
+        yield np.arange(n), _lanczos(gram, start, products, on_sum_zero)
 
 
 def _entries(gram: Gram, rows: Rows) -> Array:
@@ -145,6 +152,7 @@ def _smallest(gram: Gram, rows: Rows, c: Array, on_sum_zero: bool) -> Indefinite
 
 
 def _along(gram: Gram, rows: Rows, c: Array, on_sum_zero: bool) -> IndefiniteKernelError | None:
+    """Return the refusal with the witness `c` at some rows, if it is one beyond rounding."""
     full = np.zeros(len(gram))
     full[rows] = c - c.mean() if on_sum_zero else c
     return indefinite_along(gram, full) if full.any() else None
