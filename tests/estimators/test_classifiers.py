@@ -34,7 +34,18 @@ OTHER_SETTINGS = [
 ]
 
 
-@parametrize_with_checks([*(kind() for kind in CLASSIFIERS), *OTHER_SETTINGS])
+# A perceptron walks from row to row: equal rows are visited one after the other, and the order
+# tells. scikit-learn expects the same of its own.
+IN_ORDER = {
+    f"check_sample_weight_equivalence_on_{form}_data": "the answer depends on the order of the rows"
+    for form in ("dense", "sparse")
+}
+
+
+@parametrize_with_checks(
+    [*(kind() for kind in CLASSIFIERS), *OTHER_SETTINGS],
+    expected_failed_checks=lambda model: IN_ORDER if isinstance(model, KernelPerceptron) else {},
+)
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 

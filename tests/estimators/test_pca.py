@@ -9,14 +9,25 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA, KernelPCA as Peer
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.estimators import KernelPCA
-from mercer.kernels import FromFunction, Gaussian, Linear, Match, Polynomial, Sigmoid
+from mercer.estimators import KernelPCA, MercerMap
+from mercer.kernels import (
+    AdditiveChi2,
+    FromFunction,
+    Gaussian,
+    Linear,
+    Match,
+    Polynomial,
+    Sigmoid,
+    Standardize,
+    from_sklearn,
+)
 
 
 @parametrize_with_checks(
@@ -25,6 +36,7 @@ from mercer.kernels import FromFunction, Gaussian, Linear, Match, Polynomial, Si
         KernelPCA(n_components=2),
         KernelPCA(Polynomial(), n_components=3, solver="dense"),
         KernelPCA(n_components=1, n_landmarks=20, random_state=0),
+        KernelPCA(n_components=2, fit_inverse_transform=True),
     ]
 )
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
@@ -147,6 +159,99 @@ def test_bad_settings_are_refused(points):
         KernelPCA(tol=-1).fit(X)
     with pytest.raises(ValueError, match="solver must be 'auto', 'dense'"):
         KernelPCA(solver="svd").fit(X)
+
+
+@pytest.mark.parametrize("kind", [KernelPCA, MercerMap])
+def test_a_number_in_the_place_of_the_kernel_is_told_its_name(kind, points):
+    with pytest.raises(TypeError, match=r"got 2; the number of components .* n_components=2"):
+        kind(2).fit(points(10))
+
+
+def test_new_rows_of_nothing_but_zero_components_have_none(points):
+    model = KernelPCA("linear").fit(np.ones((5, 3)))
+    assert model.transform(points(4)).shape == (4, 0)
+    assert model.get_feature_names_out().shape == (0,)
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 60])
+def test_a_conditional_kernel_is_right_where_it_is_centred(n_landmarks, points):
+    X, new = points(60, non_negative=True), points(7, non_negative=True)
+    k, x0 = AdditiveChi2(), X[:1]
+    rooted = k(X) - k(X, x0) - k(x0, X) + k(x0, x0)
+    across = k(new, X) - k(new, x0) - k(x0, X) + k(x0, x0)
+    model = KernelPCA(k, 5, solver="auto", n_landmarks=n_landmarks, random_state=0).fit(X)
+    peer = Peer(5, kernel="precomputed").fit(rooted)
+    assert_allclose(model.eigenvalues_, peer.eigenvalues_, rtol=1e-8)
+    assert_allclose(np.abs(model.transform(new)), np.abs(peer.transform(across)), atol=1e-7)
+
+
+# The way back.
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [dict(kernel="rbf", gamma=0.3), dict(kernel="rbf"), dict(kernel="poly", degree=2), {}],
+    ids=str,
+)
+@pytest.mark.parametrize("n_components", [2, None])
+def test_the_way_back_is_that_of_scikit_learn(settings, n_components, points):
+    X, new = points(50), points(6)
+    peer = Peer(n_components, fit_inverse_transform=True, alpha=0.1, **settings)
+    rest = {name: value for name, value in settings.items() if name != "kernel"}
+    kernel = from_sklearn(settings.get("kernel", "linear"), **rest)
+    model = KernelPCA(kernel, n_components, fit_inverse_transform=True, alpha=0.1).fit(X)
+    peer.fit(X)
+    expected = peer.inverse_transform(peer.transform(new))
+    assert_allclose(model.inverse_transform(model.transform(new)), expected, atol=1e-8)
+
+
+def test_the_way_back_restores_the_rows_where_the_ridge_is_small(points):
+    X = 100.0 * points(60)
+    model = KernelPCA(fit_inverse_transform=True, alpha=1e-8).fit(X)
+    assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1.0)
+    assert model.inverse_.kernel_ != model.kernel_
+
+
+def test_the_way_back_takes_all_rows_however_few_are_landmarks(points):
+    X = points(80)
+    settings = dict(n_components=3, fit_inverse_transform=True, random_state=0)
+    few, all_rows = (KernelPCA(Gaussian(2.0), n_landmarks=m, **settings).fit(X) for m in (40, 80))
+    assert few.inverse_.X_fit_.shape == (80, 3)
+    back = [m.inverse_transform(m.transform(X)) for m in (few, all_rows)]
+    assert_allclose(*back, atol=0.1)
+
+
+def test_the_way_back_of_sparse_rows_is_dense(points):
+    X = points(20)
+    settings = dict(n_components=2, fit_inverse_transform=True)
+    back = [KernelPCA("linear", **settings).fit(form(X)) for form in (np.array, sp.csr_array)]
+    scores = back[0].transform(X)
+    expected = back[0].inverse_transform(scores)
+    assert_allclose(back[1].inverse_transform(scores), expected, atol=1e-9)
+
+
+def test_without_the_way_back_it_is_told_how_to_get_it(points):
+    X = points(20)
+    model = KernelPCA(n_components=2, fit_inverse_transform=True).fit(X)
+    model.set_params(fit_inverse_transform=False).fit(X)
+    with pytest.raises(NotFittedError, match="fit_inverse_transform=True"):
+        model.inverse_transform(X[:, :2])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rows", "said"),
+    [
+        ("spectrum(k=2)", ["abc", "abe", "bce"], "rows of numbers only"),
+        ("match", [["a"], ["b"], ["c"]], "rows of numbers only"),
+        ("precomputed", np.eye(3), "made for the columns of the rows or for a Gram matrix"),
+        ("linear.on(0)", np.eye(3), "made for the columns"),
+        (Gaussian(1.0).after(Standardize()) + Linear(), np.eye(3), "made for the columns"),
+    ],
+    ids=str,
+)
+def test_rows_without_a_way_back_are_refused_with_the_reason(kernel, rows, said):
+    with pytest.raises(ValueError, match=said):
+        KernelPCA(kernel, 1, fit_inverse_transform=True).fit(rows)
 
 
 def test_an_indefinite_kernel_is_refused_with_its_rows(points):

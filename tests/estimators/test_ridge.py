@@ -40,8 +40,6 @@ PEERS = [
     dict(kernel="laplacian", gamma=0.7),
     dict(kernel="poly"),
     dict(kernel="polynomial", gamma=0.5, degree=2, coef0=2.0),
-    dict(kernel="sigmoid"),
-    dict(kernel="sigmoid", gamma=0.7),
     dict(kernel="cosine"),
     dict(kernel="chi2", gamma=0.7),
     dict(kernel="additive_chi2"),
@@ -49,7 +47,8 @@ PEERS = [
 
 
 def test_every_kernel_that_scikit_learn_names_is_among_the_peers():
-    assert {peer["kernel"] for peer in PEERS} >= set(kernel_metrics())
+    # The sigmoid is not positive semi-definite, and refused.
+    assert {peer["kernel"] for peer in PEERS} >= set(kernel_metrics()) - {"sigmoid"}
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.ConditionalKernelWarning")

@@ -5,7 +5,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.errors import MemoryLimitError
-from mercer.gram import CentredGram, DenseGram, PrecomputedGram, StreamedGram, centred, gram_of
+from mercer.gram import (
+    CentredGram,
+    DenseGram,
+    PrecomputedGram,
+    RootedGram,
+    StreamedGram,
+    centred,
+    gram_of,
+)
 from mercer.kernels import AdditiveChi2, Gaussian, Precomputed
 
 N = 30
@@ -26,6 +34,17 @@ def expected(gram):
 
 def test_it_is_the_projected_matrix_and_a_constant(gram, expected):
     assert_allclose(CentredGram(gram).dense(), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("root", [0, 7])
+def test_rooted_it_is_the_kernel_of_schoenberg(gram, root):
+    k, X, x0 = AdditiveChi2(), gram.X, gram.X[root : root + 1]
+    expected = k(X) - k(X, x0) - k(x0, X) + k(x0, x0)
+    rooted = RootedGram(gram, root)
+    assert_allclose(rooted.dense(), expected, atol=1e-13)
+    assert_allclose(rooted @ np.ones(N), expected.sum(axis=1), atol=1e-11)
+    assert rooted.diagonal()[root] == 0.0
+    assert np.linalg.eigvalsh(rooted.dense())[0] > -1e-12
 
 
 def test_it_is_positive_semidefinite_though_the_matrix_is_not(gram):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import DenseGram, PrecomputedGram
-from mercer.kernels import Gaussian, Linear, Sigmoid
+from mercer.kernels import AdditiveChi2, Gaussian, Linear, Sigmoid
 from mercer.solvers.components import (
     DenseComponents,
     IterativeComponents,
@@ -59,10 +59,61 @@ def test_what_rounding_explains_is_zero(points):
     assert (more.coefficients[:, 3:] == 0.0).all()
 
 
-def test_equal_rows_have_one_component_of_zero():
-    found = DenseComponents().solve(DenseGram(Gaussian(), np.ones((5, 2))), None, True)
-    assert found.values.tolist() == [0.0]
+@pytest.mark.parametrize("solver", [DenseComponents(), PivotedComponents(3, 0)], ids=str)
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear(), 1e8 * Linear()], ids=str)
+def test_equal_rows_have_no_component_that_is_not_zero(solver, kernel):
+    X = np.full((30, 3), 1.1)
+    found = solver.solve(DenseGram(kernel, X), None, True)
+    assert found.values.shape == (0,)
+    assert found.scores.shape == (30, 0)
+
+
+@EACH_SOLVER
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear(), 0 * Linear()], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_equal_rows_have_components_of_zero_where_some_are_asked_for(solver, kernel, dtype):
+    found = solver.solve(DenseGram(kernel, np.full((30, 3), 1.1, dtype)), 2, True)
+    assert found.values.tolist() == [0.0, 0.0]
+    assert found.vectors.shape == (30, 2)
     assert not found.scores.any()
+    assert not found.dense_coefficients.any()
+
+
+@EACH_SOLVER
+def test_there_are_as_many_as_asked_for(solver, points):
+    found = solver.solve(DenseGram(Linear(), points(130)), 5, True)
+    assert (found.values > 0.0).tolist() == [True] * 3 + [False] * 2
+    assert found.scores.shape == (130, 5)
+
+
+@pytest.mark.parametrize("solver", [DenseComponents(), PivotedComponents(30, 0)], ids=str)
+@pytest.mark.parametrize("centred", [True, False])
+def test_the_rounding_of_float32_is_no_component(solver, centred, points):
+    X = points(60).astype(np.float32)
+    assert len(solver.solve(DenseGram(Linear(), X), None, centred).values) == 3
+
+
+def test_a_kernel_far_larger_than_its_differences_has_no_components_of_rounding(points):
+    found = DenseComponents().solve(DenseGram(Linear(), points(60) + 1e6), None, True)
+    assert len(found.values) == 3
+
+
+@EACH_SOLVER
+@pytest.mark.parametrize("make", [DenseGram, lambda k, X: PrecomputedGram(k(X))])
+def test_centred_a_conditional_kernel_has_components(solver, make, points):
+    X = points(121, non_negative=True)
+    gram = make(AdditiveChi2(), X)
+    C = centring(121)
+    found = solver.solve(gram, 4, True)
+    assert_allclose(found.values, np.linalg.eigvalsh(C @ gram.dense() @ C)[:-5:-1], rtol=1e-7)
+    scores = gram.dense() @ found.dense_coefficients - found.offset
+    assert_allclose(scores, found.scores, atol=1e-8)
+
+
+def test_a_negative_eigenvalue_among_few_is_refused():
+    K = np.diag([1.0, 1.0, -1.0, -1.0, -2.0])
+    with pytest.raises(IndefiniteKernelError):
+        IterativeComponents(random_state=0).solve(PrecomputedGram(K), 3, False)
 
 
 def test_an_indefinite_matrix_is_refused_with_a_witness(points):

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, SVR
 
-from mercer.errors import IndefiniteKernelError
 from mercer.gram import (
     PrecomputedGram,
     StreamedGram,
@@ -16,8 +15,8 @@ from mercer.gram import (
     partial_product,
     with_dense_rows,
 )
-from mercer.kernels import FromFunction, Gaussian, Linear, Sigmoid
-from mercer.solvers import SMO, MarginProblem, Pegasos, refuse_indefinite, seed as seeding, smo
+from mercer.kernels import Gaussian
+from mercer.solvers import SMO, MarginProblem, Pegasos, seed as seeding, smo
 
 KERNEL = Gaussian(1.0)
 
@@ -155,18 +154,6 @@ def test_pegasos_is_feasible_and_reports_its_gap(X, signs):
     assert ((a >= problem.lower) & (a <= problem.upper)).all()
     assert abs(a.sum()) < 1e-10
     assert_allclose(solution.residual[0], problem.gap(a, KERNEL(X) @ a).relative, rtol=1e-8)
-
-
-@pytest.mark.parametrize("kernel", [KERNEL, Linear(), FromFunction(lambda A, B: A @ B.T)], ids=str)
-def test_nothing_is_found_against_a_positive_kernel(X, kernel):
-    refuse_indefinite(gram_of(kernel, X))
-
-
-def test_negative_curvature_is_found(X):
-    with pytest.raises(IndefiniteKernelError) as caught:
-        refuse_indefinite(gram_of(Sigmoid(1.0, -1.0), X))
-    c = caught.value.witness.coefficients
-    assert c @ Sigmoid(1.0, -1.0)(X) @ c < 0.0
 
 
 @pytest.mark.parametrize("make", [StreamedGram, lambda k, X: PrecomputedGram(k(X)), gram_of])

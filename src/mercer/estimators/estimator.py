@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from mercer.errors import IndefiniteKernelError
 from mercer.estimators.columns import has_place_for_missing
-from mercer.estimators.rows import training_subset
 from mercer.gram import is_precomputed
-from mercer.kernels import Kernel, Witness, as_kernel
+from mercer.kernels import as_kernel
 
 
 class KernelEstimator(BaseEstimator):
@@ -46,18 +43,3 @@ def _is_pairwise(kernel: Any) -> bool:
     except (TypeError, ValueError):
         # A kernel that means nothing is refused by fit, not when an estimator is printed.
         return False
-
-
-def with_points(error: IndefiniteKernelError, kernel: Kernel, X: Any) -> IndefiniteKernelError:
-    """Return a solver's refusal with the rows that its coefficients belong to."""
-    form = error.witness
-    used = np.flatnonzero(form.coefficients)
-    points = training_subset(kernel, X, used)
-    witness = Witness(points, form.coefficients[used], form.value, form.rounding_bound)
-    return IndefiniteKernelError(
-        f"{kernel} is not positive semi-definite: c'Kc = {form.value:.3g} on {len(used)} of the "
-        f"training rows, beyond rounding ({form.rounding_bound:.1g}); use another kernel, or "
-        "repair= of an estimator that has it, such as KernelRidge (the rows and c are in "
-        "error.witness)",
-        witness,
-    )

@@ -19,9 +19,10 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.plan import Plan, plan_logistic
-from mercer.estimators.routes import carried, logistic_route, logistic_solver
+from mercer.estimators.refusals import with_points
+from mercer.estimators.routes import carried, logistic_route, logistic_solver, uncentred
 from mercer.estimators.rows import (
     checked_classification,
     checked_rows,
@@ -30,7 +31,15 @@ from mercer.estimators.rows import (
     kernel_for,
     used_rows,
 )
-from mercer.gram import FeatureGram, Repair, cross_gram, feature_product, repair_of, unheld_gram_of
+from mercer.gram import (
+    FeatureGram,
+    Repair,
+    centred,
+    cross_gram,
+    feature_product,
+    repair_of,
+    unheld_gram_of,
+)
 from mercer.kernels import Kernel
 from mercer.solvers import LogisticProblem, Newton, Solution
 from mercer.solvers.cavity import leave_one_out_scores
@@ -71,6 +80,10 @@ class Training:
     problem: LogisticProblem
     solver: Newton
     repair: Repair
+
+    def expanded(self, solution: Solution) -> Solution:
+        """Return a solution in terms of the kernel as it is."""
+        return uncentred(carried(solution, self.repair), self.repair.gram)
 
 
 class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
@@ -116,7 +129,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         positive weight and the same classes.
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
-        value, or as much more on the whole diagonal. None refuses such a kernel where it is met.
+        value, or as much more on the whole diagonal. None refuses such a kernel with a witness,
+        unless it is known to be positive semi-definite on coefficients that sum to zero, as
+        `AdditiveChi2` is, and an offset makes them so.
 
     Attributes
     ----------
@@ -195,7 +210,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
             solution = run_as_task(self, run, training.X, y, True)
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows) from None
-        expanded = carried(solution, training.repair)
+        expanded = training.expanded(solution)
         self._keep(training, solution, expanded)
         self.certificate_ = gap_certificate(self.kernel_, [expanded])
         return self
@@ -246,7 +261,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
             for C, solution in zip(ordered, path, strict=True):
                 models[C] = copy(base)
                 models[C].C = C
-                expanded = carried(solution, training.repair)
+                expanded = training.expanded(solution)
                 models[C]._keep(training, solution, expanded)
                 models[C].certificate_ = gap_certificate(training.kernel, [expanded])
         except IndefiniteKernelError as error:
@@ -330,7 +345,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         gram = training.repair.gram
         self.theta_columns_ = gram.columns if isinstance(gram, FeatureGram) else None
         single = training.problem.columns == 1
-        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        self.intercept_ = float(expanded.intercept[0]) if single else expanded.intercept
 
     def _in_shape(self, columns: Array) -> Array:
         return columns[:, 0] if columns.shape[1] == 1 else columns
@@ -357,6 +372,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         used = np.flatnonzero(self._used_)
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         gram = unheld_gram_of(self.kernel_, rows, self.memory)
+        gram = centred(gram) if self.fit_intercept else gram
         scores = np.empty((len(self._used_), self._problem_.columns))
         solution = self.solution_
         scores[used] = leave_one_out_scores(

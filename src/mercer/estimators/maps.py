@@ -68,6 +68,9 @@ class MercerMap(EigenFeatures):
 
     Notes
     -----
+    Of a kernel that is not proved to be positive semi-definite the Gram matrix is looked at, and
+    refused with a witness if it has a negative eigenvalue beyond rounding.
+
     Eigenvalues and eigenfunctions are those of the rows given, and come as near to those of the
     operator as the mean over the rows to the expectation. Rows drawn at random err by about
     1 / sqrt(n): with min(x, z) and n = 2000 uniform random numbers in [0, 1] the first five

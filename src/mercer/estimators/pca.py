@@ -8,14 +8,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.checks import as_matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators.estimator import KernelEstimator, with_points
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.rows import checked_rows, checked_seed, checked_unlabelled, kernel_for
 from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
+from mercer.kernels import Kernel
+from mercer.kernels.kernel import After, Columns
 from mercer.solvers import Components, component_solver
+from mercer.solvers.definite import PRODUCTS
 
 Array = NDArray[np.float64]
 
@@ -56,6 +63,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         y : None
             Ignored.
         """
+        _refuse_number(self.kernel)
         kernel = kernel_for(self.kernel, X)
         X = checked_unlabelled(self, kernel, X)
         kernel = kernel.resolved(X)
@@ -71,8 +79,12 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             _whole("max_iter", self.max_iter),
             checked_seed(self.random_state),
         )
-        if solver.iterates:
+        is_again = solver.reads_all and not (gram.is_proved or kernel.is_quick)
+        if solver.iterates or is_again:
             gram = gram_of(kernel, X, gram.memory)
+        if not (self.is_centred and gram.is_conditional):
+            products = PRODUCTS if solver.reads_all else 0
+            refuse_indefinite_kernel(kernel, X, gram, self.is_centred, products)
         try:
             found = solver.solve(gram, most, self.is_centred)
         except IndefiniteKernelError as error:
@@ -128,6 +140,10 @@ class KernelPCA(EigenFeatures):
         given, else ``"iterative"`` for fewer than 10 components of more than 200 rows.
     n_landmarks : int, optional
         Rows chosen for ``"pivots"``.
+    fit_inverse_transform : bool
+        Whether `fit` learns the way back that `inverse_transform` takes.
+    alpha : float
+        The ridge of the way back.
     tol : float
         Relative accuracy of eigenvalues that are iterated for; zero is that of float64.
     max_iter : int, optional
@@ -152,15 +168,115 @@ class KernelPCA(EigenFeatures):
         What ran.
     n_iter_ : int
         Its products with the Gram matrix, 1 for a solver that does not iterate.
+    inverse_ : KernelRidge
+        The way back, if it was asked for.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
+
+    Notes
+    -----
+    Of a kernel that is not proved to be positive semi-definite the Gram matrix is looked at, and
+    refused with a witness if CKC has a negative eigenvalue beyond rounding.
+
+    The way back is kernel ridge regression of the rows on their components, without an offset, by
+    the same kernel; a length scale ``"median"`` is the median distance of the components.
+
+    References
+    ----------
+    G. H. Bakir, J. Weston, B. Schoelkopf (2004), Learning to find pre-images.
     """
 
     is_centred: ClassVar[bool] = True
 
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        n_components: int | None = None,
+        *,
+        solver: Any = "auto",
+        n_landmarks: int | None = None,
+        fit_inverse_transform: bool = False,
+        alpha: float = 1.0,
+        tol: float = 0.0,
+        max_iter: int | None = None,
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            n_components,
+            solver=solver,
+            n_landmarks=n_landmarks,
+            tol=tol,
+            max_iter=max_iter,
+            memory=memory,
+            random_state=random_state,
+        )
+        self.fit_inverse_transform = fit_inverse_transform
+        self.alpha = alpha
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return about the rows that have the components `X`, of shape (n, columns).
+
+        Parameters
+        ----------
+        X : array of shape (n, components)
+            Components, as `transform` returns them.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "inverse_"):
+            raise NotFittedError(
+                "inverse_transform needs what fit learns with fit_inverse_transform=True; set it "
+                "and fit again"
+            )
+        return np.asarray(self.inverse_.predict(X))
+
     def _keep(self, found: Components, X: Any) -> None:
         super()._keep(found, X)
         self.eigenvalues_ = found.values
+        self.__dict__.pop("inverse_", None)
+        if self.fit_inverse_transform:
+            kernel = _on_components(kernel_for(self.kernel, X), self.kernel_)
+            model = KernelRidge(kernel, self.alpha, fit_intercept=False, memory=self.memory)
+            self.inverse_ = model.fit(found.scores, _numbers(X))
+
+
+def _on_components(given: Kernel, kernel: Kernel) -> Kernel:
+    """Return the kernel that compares components: the same, a median distance that of these."""
+    if is_precomputed(kernel) or _reads_columns(kernel):
+        raise ValueError(
+            "fit_inverse_transform compares components by the same kernel, and "
+            f"{kernel} is made for the columns of the rows or for a Gram matrix; give rows of "
+            "numbers, scaled before, and a kernel of all their columns"
+        )
+    rules = [name for name, value in given.get_params().items() if value == "median"]
+    return kernel.with_params(**dict.fromkeys(rules, "median"))
+
+
+def _reads_columns(kernel: Kernel) -> bool:
+    """Whether some part of a kernel knows which columns it reads, or how they are scaled."""
+    return isinstance(kernel, Columns | After) or any(map(_reads_columns, kernel.parts))
+
+
+def _numbers(X: Any) -> Array:
+    """Return rows as the targets of a regression, or refuse what is no array of numbers."""
+    try:
+        matrix = as_matrix(X)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "fit_inverse_transform predicts the rows from their components, which is possible for "
+            "rows of numbers only, not for texts, sequences or categories; leave it out"
+        ) from None
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+
+
+def _refuse_number(kernel: Any) -> None:
+    """Refuse what was meant as the number of components: the first argument is the kernel."""
+    if isinstance(kernel, Real) and not isinstance(kernel, bool):
+        raise TypeError(
+            f"kernel must be a Kernel, a name, an expression or a function, got {kernel!r}; the "
+            f"number of components is given by its name, n_components={kernel!r}"
+        )
 
 
 def _whole(name: str, value: Any) -> int | None:

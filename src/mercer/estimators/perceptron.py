@@ -21,6 +21,7 @@ from mercer.estimators.classes import (
     decided,
     known_classes,
     one_against_rest,
+    present_classes,
     refuse_balanced,
     same_classes,
 )
@@ -31,6 +32,7 @@ from mercer.estimators.rows import (
     checked_rows,
     checked_seed,
     checked_unlabelled,
+    checked_weights,
     kernel_for,
     support_columns,
     training_subset,
@@ -67,7 +69,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
     budget : int, optional
         The most rows in the sum, see the notes. By default there is no limit.
     class_weight : None, dict or "balanced"
-        Factors of eta for the rows of each class; a class of factor zero is left out.
+        Factors of the weights of the rows of each class; a class of factor zero is left out.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
         default. Beyond it entries are computed beside mistakes only, and not stored.
@@ -98,7 +100,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
     novikoff_bound_ : float or None
         (R / margin)^2, R^2 = max k(x, x), the most mistakes that there can be on rows that have
         such a margin, summed over all problems; times the squared ratio of the largest to the
-        smallest class weight. None as above.
+        smallest weight of a row, that of its class included. None as above.
     n_iter_ : int
         The number of passes.
     n_seen_ : int
@@ -108,8 +110,14 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
     Notes
     -----
-    There is no `sample_weight`: the answer depends on the order of the rows, so that a weight is
-    not the same as some number of equal rows.
+    A row of weight w takes steps of eta w instead of eta, and a row of weight zero is as good as
+    absent. Equal weights scale f and change no prediction. A whole weight is not the same as that
+    many equal rows: these would be visited one after the other, in steps of eta each, for as long
+    as f is wrong about them.
+
+    The kernel may be any symmetric function: a mistake adds a row of it, whatever its sign, and no
+    kernel is refused for being indefinite. That there are finitely many mistakes on classes which
+    separate is known of positive semi-definite kernels only.
 
     With a budget a mistake adds its row all the same, unless it lies in the span of those kept.
     If there is one row too many, f is replaced by the closest function, in the norm of the
@@ -146,7 +154,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Visit the rows `X` with labels `y` until there is no mistake.
 
         Parameters
@@ -155,10 +163,17 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             An array, CSR matrix, table or list; for a precomputed kernel the Gram matrix.
         y : array of shape (n,)
             The labels.
+        sample_weight : float or array of shape (n,), optional
+            w, the factors of eta; a row of weight zero is as good as absent.
         """
         kernel = kernel_for(self.kernel, X)
         X, codes, classes = checked_classification(self, kernel, X, y)
-        steps = self._steps(codes, classes)
+        weights = checked_weights(sample_weight, len(codes))
+        present, numbers, classes = present_classes(self, weights, codes, classes)
+        # Rows without weight have no class, but a place in the order of the rows.
+        codes[present] = numbers
+        codes[~present] = 0
+        steps = self._steps(weights, codes, classes)
         used = np.flatnonzero(steps > 0.0)
         if not len(used):
             raise ValueError(
@@ -168,7 +183,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         rows = X if len(used) == len(codes) else training_subset(kernel, X, used)
         signs = one_against_rest(codes[used], len(classes)) * steps[used, None]
 
-        kernel = kernel.resolved(rows)
+        kernel = kernel.resolved(rows, weights[used])
         gram = gram_of(kernel, rows, self.memory, self._share(kernel))
         epochs = Epochs(
             self.max_epochs, self.shuffle, checked_seed(self.random_state), self.time_limit
@@ -186,7 +201,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         self._warn(course)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Visit further rows once, in order.
 
         A rule such as ``"median"`` is resolved on the rows of the first call.
@@ -199,6 +214,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             Their labels.
         classes : array, optional
             All classes that there will be; needed in the first call only.
+        sample_weight : float or array of shape (n,), optional
+            w, the factors of eta; a row of weight zero is as good as absent.
         """
         is_first = not hasattr(self, "classes_")
         kernel = kernel_for(self.kernel, X) if is_first else self.kernel_
@@ -209,7 +226,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         refuse_balanced(self.class_weight)
         if is_first:
             X, named = checked_unlabelled(self, kernel, X), known_classes(classes)
-            codes, kernel = checked_codes(self, X, y, named), kernel.resolved(X)
+            codes = checked_codes(self, X, y, named)
             seen, mistakes, before = 0, 0, np.empty(0, np.intp)
             state = self._fresh(1 if len(named) == 2 else len(named))
         else:
@@ -217,7 +234,11 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             codes = checked_codes(self, X, y, named)
             seen, mistakes, before = self.n_seen_, self.mistakes_, self.support_
             state = self._state_
-        steps = self._steps(codes, named)
+        weights = checked_weights(sample_weight, len(codes))
+        if is_first:
+            present = np.flatnonzero(weights)
+            kernel = kernel.resolved(take_rows(X, present), weights[present])
+        steps = self._steps(weights, codes, named)
         numbers = np.append(before, seen + np.arange(len(codes)))
         used = np.flatnonzero(steps > 0.0)
         new = take_rows(X, used)
@@ -254,10 +275,10 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         codes = decided(self.decision_function(X))
         return np.asarray(self.classes_[codes])
 
-    def _steps(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> Array:
+    def _steps(self, weights: Array, codes: NDArray[np.intp], classes: NDArray[Any]) -> Array:
         """Return the size of a step at every row, without eta."""
         checked_positive("eta", self.eta)
-        return class_weighted(np.ones(len(codes)), self.class_weight, codes, classes)
+        return class_weighted(weights, self.class_weight, codes, classes)
 
     def _share(self, kernel: Kernel) -> float:
         """Return the share of the memory for the Gram matrix: none if few entries are needed."""

@@ -89,9 +89,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
         value, or as much more on the whole diagonal. New rows go through the same map. None
-        refuses such a kernel, unless it is known to be positive semi-definite on coefficients that
-        sum to zero, as `AdditiveChi2` is. An offset makes them so; without one the system is solved
-        all the same, as scikit-learn does, with a `mercer.errors.ConditionalKernelWarning`.
+        refuses such a kernel, whatever alpha and solver, unless it is known to be positive
+        semi-definite on coefficients that sum to zero, as `AdditiveChi2` is. An offset makes them
+        so; without one the system is solved all the same, as scikit-learn does, with a
+        `mercer.errors.ConditionalKernelWarning`.
 
     Attributes
     ----------

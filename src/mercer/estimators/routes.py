@@ -10,8 +10,8 @@ import numpy as np
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators.estimator import with_points
 from mercer.estimators.plan import chosen, few_features, needs_factor
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.rows import checked_seed
 from mercer.gram import (
     CentredGram,
@@ -20,6 +20,7 @@ from mercer.gram import (
     Gram,
     Interpolant,
     Repair,
+    centred,
     features_of,
     gram_of,
     kept_gram_of,
@@ -42,7 +43,6 @@ from mercer.solvers import (
     as_logistic_solver,
     as_margin_solver,
     as_solver,
-    refuse_indefinite,
 )
 from mercer.solvers.choose import MarginSolver, Solver
 from mercer.solvers.refusals import indefinite_along, singular
@@ -77,7 +77,11 @@ def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> t
             f"solver={estimator.solver!r} needs a positive semi-definite kernel, and {kernel} is "
             "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"
         )
-    return solver, gram_for(solver, kernel, rows, gram)
+    gram = gram_for(solver, kernel, rows, gram)
+    # Without an offset, too, a conditional kernel is solved with, and there is a warning.
+    if estimator.repair is None and not gram.is_conditional:
+        refuse_indefinite_kernel(kernel, rows, gram)
+    return solver, gram
 
 
 def named(estimator: Any, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
@@ -95,11 +99,9 @@ def gram_for(solver: Solver, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     sparse = open_features_of(kernel, rows, gram.memory) if solver.iterates else None
     if sparse is not None:
         return sparse
-    if solver.iterates and not kernel.is_quick:
-        return _held_entries(kernel, rows, gram)
-    if not isinstance(solver, Primal):
-        return gram
-    return _features(kernel, rows, gram.memory, "solver='cholesky' or solver='eigen'")
+    if isinstance(solver, Primal):
+        return _features(kernel, rows, gram.memory, "solver='cholesky' or solver='eigen'")
+    return _read_again(kernel, rows, gram) if solver.iterates else _looked_at(kernel, rows, gram)
 
 
 def _features(kernel: Kernel, rows: Any, memory: Any, others: str) -> FeatureGram:
@@ -120,10 +122,12 @@ def logistic_route(
     gram = unheld_gram_of(kernel, rows, estimator.memory)
     solver = logistic_solver(estimator, gram, problem)
     if not isinstance(solver, NewtonCG):
-        return solver, gram
-    if few_features(kernel, rows, len(gram), gram.memory) is not None:
-        return solver, FeatureGram(kernel, rows, gram.memory)
-    return solver, gram if kernel.is_quick else _held_entries(kernel, rows, gram)
+        gram = _looked_at(kernel, rows, gram)
+    elif few_features(kernel, rows, len(gram), gram.memory) is not None:
+        gram = FeatureGram(kernel, rows, gram.memory)
+    else:
+        gram = _read_again(kernel, rows, gram)
+    return solver, definite(estimator, kernel, rows, gram)
 
 
 def logistic_solver(estimator: Any, gram: Gram, problem: LogisticProblem) -> Newton:
@@ -189,24 +193,33 @@ def wants_features(estimator: Any, kernel: Kernel, rows: Any) -> bool:
 
 
 def _margin_gram(estimator: Any, kernel: Kernel, rows: Any) -> Gram:
-    """Return the Gram matrix of the training rows; entries that take long are held.
+    """Return the Gram matrix of the training rows; entries that take long are held."""
+    return definite(estimator, kernel, rows, kept_gram_of(kernel, rows, estimator.memory))
 
-    A kernel that is not proved to be positive semi-definite is looked at, unless a repair was
-    asked for.
+
+def definite(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return a positive semi-definite Gram matrix to solve with, or refuse an indefinite one.
+
+    One that is known to be so on coefficients of sum zero is centred where there is an offset. A
+    repair is still to come.
     """
-    gram = kept_gram_of(kernel, rows, estimator.memory)
-    if kernel.proof() is None and estimator.repair is None:
-        try:
-            refuse_indefinite(gram)
-        except IndefiniteKernelError as error:
-            raise with_points(error, kernel, rows) from None
+    if estimator.repair is not None:
+        return gram
+    if estimator.fit_intercept and gram.is_conditional:
+        return centred(gram)
+    refuse_indefinite_kernel(kernel, rows, gram)
     return gram
 
 
-def _held_entries(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+def _looked_at(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return the Gram matrix for a solver that reads it once, after the look for a witness."""
+    return gram if gram.is_proved else _read_again(kernel, rows, gram)
+
+
+def _read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
     """Return the Gram matrix with entries that take long held, in half of the memory."""
-    # The other half is for the preconditioner.
-    return gram_of(kernel, rows, gram.memory, share=0.5)
+    # The other half is for the preconditioner, or the factor.
+    return gram if kernel.is_quick else gram_of(kernel, rows, gram.memory, share=0.5)
 
 
 def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
@@ -229,11 +242,14 @@ def refusal_of(
     return singular(float(problem.alpha.min()), len(gram), float(gram.diagonal().max()))
 
 
-def uncentred(solution: Solution, gram: Gram) -> Solution:
-    """Return a solution with a Gram matrix, centred or not, in terms of the kernel as it is."""
+def uncentred(solution: Solution, gram: Gram, index: Any = slice(None)) -> Solution:
+    """Return a solution with a Gram matrix, centred or not, in terms of the kernel as it is.
+
+    `index` says which of its rows the solution is for.
+    """
     if not isinstance(gram, CentredGram):
         return solution
-    return replace(solution, intercept=solution.intercept - gram.m @ solution.coefficients)
+    return replace(solution, intercept=solution.intercept - gram.m[index] @ solution.coefficients)
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

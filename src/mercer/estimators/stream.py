@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
 from mercer.estimators.classes import class_weighted, known_classes, one_against_rest, same_classes
+from mercer.estimators.routes import definite
 from mercer.estimators.rows import (
     checked_codes,
     checked_rows,
@@ -21,7 +22,7 @@ from mercer.estimators.rows import (
 )
 from mercer.estimators.supports import Supports
 from mercer.estimators.votes import pairs_of, slot
-from mercer.gram import cross_gram, is_precomputed
+from mercer.gram import cross_gram, is_precomputed, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import MarginProblem
 from mercer.solvers.pegasos import moved
@@ -45,8 +46,10 @@ def learn_classes(
     weights = checked_weights(sample_weight, len(codes))
     before = 0.0 if is_first else estimator._totals_
     costs = C * class_weighted(weights, estimator.class_weight, codes, named, before)
+    kernel = kernel.resolved(X) if is_first else kernel
+    definite(estimator, kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
-        _begin(estimator, kernel.resolved(X), X, named)
+        _begin(estimator, kernel, X, named)
     estimator._totals_ = estimator._totals_ + np.bincount(codes, weights, len(estimator.classes_))
     # What was proved of an earlier fit is not proved of this model.
     vars(estimator).pop("certificate_", None)
@@ -63,8 +66,10 @@ def learn_targets(
     X = (checked_unlabelled if is_first else checked_rows)(estimator, kernel, X)
     y = column_or_1d(checked_targets(estimator, X, y), warn=True)
     costs = C * checked_weights(sample_weight, len(y))
+    kernel = kernel.resolved(X) if is_first else kernel
+    definite(estimator, kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
-        estimator.kernel_ = kernel.resolved(X)
+        estimator.kernel_ = kernel
         estimator.intercept_, estimator.dual_coef_ = np.zeros(1), np.zeros((1, 0))
         estimator.n_iter_, estimator._seen_ = 1, 0
         _keep(estimator, take_rows(X, slice(0, 0)), np.empty(0, np.intp))

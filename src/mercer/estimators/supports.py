@@ -20,7 +20,7 @@ from mercer.engine.threads import one_blas_thread, thread_count, workers
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.plan import Plan, plan_margin
-from mercer.estimators.routes import margin_solver
+from mercer.estimators.routes import margin_solver, uncentred
 from mercer.estimators.rows import (
     checked_unlabelled,
     kernel_for,
@@ -87,7 +87,7 @@ def solve_all(
 
     The first Ctrl-C ends all of them with what they have; a second one raises.
     """
-    stop = np.zeros(1, np.uint8)
+    stop, given = np.zeros(1, np.uint8), gram
     if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
         gram = with_copy(gram)
 
@@ -98,7 +98,7 @@ def solve_all(
             fixed.gram, task.problem, progress, task.start, stop, is_main=is_main
         )
         if not fixed.is_changed:
-            return solution
+            return uncentred(solution, given, task.index)
         # The norm that f is bounded in belongs to the repaired kernel, unknown at new rows.
         radius = np.full_like(solution.radius, np.inf)
         coefficients = fixed.coefficients(solution.coefficients)

@@ -88,7 +88,8 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the Gram matrix of a problem; None refuses such a
-        kernel with a witness.
+        kernel with a witness, unless it is known to be positive semi-definite on coefficients that
+        sum to zero, as `AdditiveChi2` is, and an offset makes them so.
 
     Attributes
     ----------

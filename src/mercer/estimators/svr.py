@@ -66,7 +66,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the Gram matrix; None refuses such a kernel with a
-        witness.
+        witness, unless it is known to be positive semi-definite on coefficients that sum to zero,
+        as `AdditiveChi2` is, and an offset makes them so.
 
     Attributes
     ----------

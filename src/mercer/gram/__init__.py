@@ -1,11 +1,11 @@
 """A kernel met with data, as an operator."""
 
-from mercer.gram.centred import CentredGram, centre, centred
+from mercer.gram.centred import CentredGram, RootedGram, centre, centred
 from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, kept_gram_of, unheld_gram_of
 from mercer.gram.chosen import ChosenGram
 from mercer.gram.cross import CrossGram, cross_gram
-from mercer.gram.dense import DenseGram
+from mercer.gram.dense import DenseGram, HeldGram
 from mercer.gram.features import (
     FeatureGram,
     entries_of,
@@ -49,6 +49,7 @@ __all__ = [
     "DenseGram",
     "FeatureGram",
     "Gram",
+    "HeldGram",
     "Interpolant",
     "LowRankGram",
     "Operator",
@@ -56,6 +57,7 @@ __all__ = [
     "PrecomputedGram",
     "Repair",
     "RepairedGram",
+    "RootedGram",
     "RoundedGram",
     "ScaledGram",
     "SharedGram",

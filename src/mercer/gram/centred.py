@@ -53,6 +53,30 @@ class CentredGram(WrappedGram):
         return values.astype(self.dtype, copy=False)
 
 
+class RootedGram(CentredGram):
+    """k(x, z) - k(x, x0) - k(x0, z) + k(x0, x0) for one of the rows as root x0.
+
+    It has the values of K on coefficients of sum zero, as `CentredGram` has, and is positive
+    semi-definite if and only if K is so on them; but every entry takes the row of the root alone.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    root : int
+        The number of the row x0.
+
+    References
+    ----------
+    I. J. Schoenberg (1938), Metric spaces and positive definite functions.
+    """
+
+    def __init__(self, gram: Gram, root: int) -> None:
+        WrappedGram.__init__(self, gram)
+        row = gram.rows([root])[0].astype(np.float64)
+        self.m = row - 0.5 * row[root]
+
+
 def centre(means: NDArray[Any], diagonal: NDArray[Any]) -> NDArray[np.float64]:
     """Return the m of `CentredGram` from the means of the rows and the diagonal of K."""
     # Entries that are not finite fail the factor.

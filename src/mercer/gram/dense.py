@@ -25,12 +25,15 @@ class HeldGram(Gram):
         K, symmetric.
     memory : int
         The limit in bytes for further copies of it.
+    source : Gram, optional
+        The Gram matrix that computed the entries, if there is more to be known of it.
     """
 
-    def __init__(self, matrix: Array, memory: int) -> None:
+    def __init__(self, matrix: Array, memory: int, source: Gram | None = None) -> None:
         self._matrix = matrix.view()
         self._matrix.flags.writeable = False
         self.memory = memory
+        self.source = source
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,6 +47,21 @@ class HeldGram(Gram):
     @property
     def held_bytes(self) -> int:
         return self.dense_bytes
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.source is not None and self.source.is_conditional
+
+    @property
+    def is_proved(self) -> bool:
+        return self.source is not None and self.source.is_proved
+
+    @property
+    def entry_error(self) -> float:
+        return super().entry_error if self.source is None else self.source.entry_error
+
+    def errors(self, index: Index) -> Array:
+        return super().errors(index) if self.source is None else self.source.errors(index)
 
     def product(self, V: Array) -> Array:
         dtype = np.result_type(self.dtype, V.dtype)
@@ -96,10 +114,6 @@ class DenseGram(HeldGram):
 
     def __init__(self, kernel: Kernel, X: Any, memory: Any = None) -> None:
         source = StreamedGram(kernel, X, memory)
-        super().__init__(source.dense(), source.memory)
+        super().__init__(source.dense(), source.memory, source)
         self.kernel = source.kernel
         self.X = X
-
-    @property
-    def is_conditional(self) -> bool:
-        return self.kernel.is_conditional

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer.data.blocks import row_blocks
 from mercer.gram.operator import Array, Index, Operator, check_fits, positions
+from mercer.kernels.rounding import SINGLE, STEP
 
 # Entries computed at a time before they are rounded: 32 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 22
@@ -49,6 +50,20 @@ class Gram(Operator):
     def is_conditional(self) -> bool:
         """Whether c'Kc >= 0 is known of coefficients c of sum zero, though not of all."""
         return False
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether c'Kc >= 0 is known of all coefficients c without a look at the entries."""
+        return False
+
+    @property
+    def entry_error(self) -> float:
+        """How far an entry may be from what it stands for, as a share of it."""
+        return SINGLE if self.dtype == np.float32 else STEP
+
+    def errors(self, index: Index) -> Array:
+        """Return a bound on the error of every entry K_ij of some rows i and the same columns j."""
+        return np.asarray(self.entry_error * np.abs(self.between(index, index)), np.float64)
 
     def shifted(self, d: Any) -> ShiftedGram:
         """Return K + diag(d) for a number or a vector d."""

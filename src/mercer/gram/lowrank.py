@@ -36,6 +36,10 @@ class LowRankGram(Gram):
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(self.F.dtype)
 
+    @property
+    def is_proved(self) -> bool:
+        return True
+
     def product(self, V: Array) -> Array:
         return np.asarray(self.F @ (self.F.T @ V))
 

@@ -50,6 +50,10 @@ class PartOfGram(Gram):
     def dtype(self) -> np.dtype[Any]:
         return self.gram.dtype
 
+    @property
+    def is_proved(self) -> bool:
+        return self.gram.is_proved
+
     def product(self, V: Array) -> Array:
         return partial_product(self.gram, self.index, self.index, V)
 

@@ -12,7 +12,6 @@ from mercer.data.blocks import row_blocks
 from mercer.gram.gram import Gram, WrappedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, Index, check_fits, positions
-from mercer.gram.parts import PartOfGram
 
 # How many times the negative part of K is taken away: once leaves zero, twice its opposite.
 FACTORS = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
@@ -101,7 +100,7 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
         names = ", ".join(repr(name) for name in FACTORS)
         raise ValueError(f"repair must be None or one of {names}, got {how!r}")
     unchanged = Repair(gram, False, np.empty((len(gram), 0)), 0.0)
-    if how is None or _is_proved(gram):
+    if how is None or gram.is_proved:
         return unchanged
     # Beside the matrix LAPACK works in two more of its size.
     check_fits(gram.shape, np.float64, gram.memory // 3)
@@ -115,11 +114,3 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
     return Repair(
         RepairedGram(gram, negative * np.sqrt(-factor * s[below])), True, negative, factor
     )
-
-
-def _is_proved(gram: Gram) -> bool:
-    """Whether no entry has to be looked at to know that the matrix is positive semi-definite."""
-    if isinstance(gram, PartOfGram):
-        return _is_proved(gram.gram)
-    kernel = getattr(gram, "kernel", None)
-    return isinstance(gram, LowRankGram) or (kernel is not None and kernel.proof() is not None)

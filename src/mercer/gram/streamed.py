@@ -14,9 +14,11 @@ from mercer.data.memory import memory_limit
 from mercer.engine import Rows, apply, describe, evaluate
 from mercer.engine.operands import bind
 from mercer.engine.rows import check_together
+from mercer.engine.tile import Opaque
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.rounding import FUNCTION, entry_errors
 
 # Entries computed at a time before they are rounded: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
@@ -65,6 +67,22 @@ class StreamedGram(Gram):
     @property
     def is_conditional(self) -> bool:
         return self.kernel.is_conditional
+
+    @property
+    def is_proved(self) -> bool:
+        return self.kernel.proof() is not None
+
+    @property
+    def entry_error(self) -> float:
+        inputs = self.kernel.program.inputs
+        is_given = any(isinstance(i, Opaque) and not i.whole for i in inputs)
+        return FUNCTION if is_given else super().entry_error
+
+    def errors(self, index: Index) -> Array:
+        # Rows of float32, and those of a finished matrix, are not those of a formula in float64.
+        if self.dtype == np.float32 or is_precomputed(self.kernel):
+            return super().errors(index)
+        return entry_errors(self.kernel.program, self.taken(index))
 
     def product(self, V: Array) -> Array:
         return apply(self.kernel.program, self.seen, None, V)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 from mercer.kernels.custom import FromFunction, Precomputed
@@ -35,9 +36,11 @@ def as_kernel(value: Any) -> Kernel:
         raise TypeError(f"kernel is the class {value.__name__}; pass {value.__name__}(...)")
     if callable(value):
         return FromFunction(value)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    hint = f"; a number is given by its name, such as alpha={value!r}" if is_number else ""
     raise TypeError(
         "kernel must be a Kernel, a name, an expression or a function f(X, Z) -> (n, m), "
-        f"got {type(value).__name__}: {value!r}"
+        f"got {type(value).__name__}: {value!r}{hint}"
     )
 
 

@@ -19,7 +19,7 @@ from mercer.engine.threads import one_blas_thread
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.estimator import with_points
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.routes import wants_factor
 from mercer.estimators.rows import (
     checked_classification,
@@ -27,7 +27,7 @@ from mercer.estimators.rows import (
     kernels_for,
     training_subset,
 )
-from mercer.gram import Gram, PrecomputedGram, shared_grams
+from mercer.gram import Gram, HeldGram, centred, shared_grams
 from mercer.kernels import Kernel
 from mercer.selection.chosen import Chosen
 from mercer.selection.classes import ClassScores
@@ -115,7 +115,11 @@ class LogisticSearch:
             return [self._scored(*each) for each in zip(grams, kernels, Cs, strict=True)]
 
     def _scored(self, gram: Gram, kernel: Kernel, Cs: Array) -> Array:
-        K = PrecomputedGram(gram.dense(), self.memory)
+        K: Gram = HeldGram(gram.dense(), self.memory, gram)
+        if self.problem.fit_intercept and K.is_conditional:
+            K = centred(K)
+        else:
+            refuse_indefinite_kernel(kernel, self.X, K)
         try:
             F = self._left_out(K, Cs) if self.splits.pairs is None else self._by_folds(K, Cs)
         except IndefiniteKernelError as error:
@@ -125,19 +129,19 @@ class LogisticSearch:
         codes, weights = self.problem.codes[tested], self.problem.weights[tested]
         return np.array([[self.scores(scores, X, codes, weights)] for scores in F])
 
-    def _left_out(self, K: PrecomputedGram, Cs: Array) -> Array:
+    def _left_out(self, K: Gram, Cs: Array) -> Array:
         """Return about the scores of every row by the fits without it, (Cs, n, columns)."""
         F = np.empty((len(Cs), len(self), self.problem.columns))
         for i, problem, s in self._fits(K, self.problem, Cs):
             F[i] = leave_one_out_scores(K, problem, s.coefficients, s.intercept)
         return F
 
-    def _by_folds(self, K: PrecomputedGram, Cs: Array) -> Array:
+    def _by_folds(self, K: Gram, Cs: Array) -> Array:
         """Return the scores of every test row by the fits to its training rows."""
         whole = K.dense()
         folds = []
         for train, test in self.splits.pairs or ():
-            part = PrecomputedGram(whole[np.ix_(train, train)], self.memory)
+            part = HeldGram(whole[np.ix_(train, train)], self.memory)
             across = whole[np.ix_(test, train)]
             F = np.empty((len(Cs), len(test), self.problem.columns))
             for i, _, s in self._fits(part, _trained_on(self.problem, train), Cs):

@@ -113,7 +113,10 @@ class Search:
         needed = entry_bytes(len(self), self.splits)
         spare = self.memory - min(thread_count(), len(others)) * needed
         grams = iter(shared_grams(others, self.X, self.memory, spare) if others else ())
-        return [EntrySource(next(grams), needed) if s is None else s for s in structured]
+        return [
+            EntrySource(kernel, self.X, next(grams), needed) if source is None else source
+            for kernel, source in zip(kernels, structured, strict=True)
+        ]
 
     def _scored(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
         try:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.estimators.plan import FEATURE_BYTES, few_features
-from mercer.gram import ChainGram, FeatureGram, Gram, chain_of, is_precomputed
+from mercer.estimators.refusals import refuse_indefinite_kernel
+from mercer.gram import ChainGram, FeatureGram, Gram, HeldGram, chain_of, is_precomputed
 from mercer.kernels import Kernel
 from mercer.selection.costs import chain_work, entry_work, feature_work
 from mercer.selection.splits import Splits
@@ -93,13 +94,19 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class EntrySource:
-    """A Gram matrix whose n x n entries are reduced."""
+    """A kernel whose Gram matrix of n x n entries is reduced; an indefinite one is refused."""
 
+    kernel: Kernel
+    X: Any
     gram: Gram
     bytes: int
 
     def held(self) -> Held:
-        return Entries(self.gram.fresh())
+        K = self.gram.fresh()
+        if not self.gram.is_conditional:
+            gram = HeldGram(K, self.gram.memory, self.gram)
+            refuse_indefinite_kernel(self.kernel, self.X, gram)
+        return Entries(K)
 
 
 @dataclass(frozen=True, eq=False)

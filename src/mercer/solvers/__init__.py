@@ -9,9 +9,9 @@ from mercer.solvers.choose import as_logistic_solver, as_margin_solver, as_solve
 from mercer.solvers.components import Components, component_solver
 from mercer.solvers.conjugate import ConjugateGradient
 from mercer.solvers.coordinates import CoordinateDescent
+from mercer.solvers.definite import refuse_indefinite
 from mercer.solvers.eigen import Eigen
 from mercer.solvers.feature_path import FeaturePath
-from mercer.solvers.lanczos import refuse_indefinite
 from mercer.solvers.likelihood import LogisticProblem
 from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.margin import MarginProblem

@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mercer.gram import Gram
+from mercer.gram import Gram, RootedGram
 from mercer.gram.operator import check_fits
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.refusals import EPS, indefinite_along, not_finite
@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 # Rows from which on a few components are iterated for, and how many are few.
 MANY_ROWS = 200
 FEW_COMPONENTS = 10
+# The row that others are compared with where K is valid on coefficients of sum zero only.
+ROOT = 0
 # Entries of a vector this close to the largest count as equal to it when its sign is chosen.
 TIE = 1e-6
 
@@ -59,6 +61,17 @@ class Components:
         """The scores of the training rows."""
         return self.vectors * np.sqrt(self.values)
 
+    def padded(self, columns: int) -> Components:
+        """Return as many components, those beyond the ones found of zero."""
+        wider = ((0, 0), (0, columns - len(self.values)))
+        return replace(
+            self,
+            values=np.pad(self.values, wider[1]),
+            vectors=np.pad(self.vectors, wider),
+            coefficients=np.pad(self.coefficients, wider),
+            offset=np.pad(self.offset, wider[1]),
+        )
+
     @property
     def dense_coefficients(self) -> Array:
         """A with a row for every training row."""
@@ -76,6 +89,10 @@ class ComponentSolver(Protocol):
     def iterates(self) -> bool:
         """Whether it multiplies by the Gram matrix again and again, which had better be held."""
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether every entry of the Gram matrix is read."""
+
     def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
         """Return at most so many components of K, or of CKC; None is all that are not zero."""
 
@@ -85,14 +102,11 @@ class DenseComponents:
     """All of K in memory, centred in place, and one eigendecomposition by LAPACK."""
 
     iterates: ClassVar[bool] = False
+    reads_all: ClassVar[bool] = True
 
     def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
-        """Return the components; a negative eigenvalue among those computed is refused.
-
-        All are computed unless fewer than n are asked for: then an indefinite K is noticed only if
-        a negative eigenvalue is among the largest `most`.
-        """
-        n = len(gram)
+        """Return the components; a negative eigenvalue among those computed is refused."""
+        n, least = len(gram), _least(gram)
         # Beside the matrix LAPACK works in two more of its size.
         check_fits(gram.shape, np.float64, gram.memory // 3)
         K = gram.fresh()
@@ -106,11 +120,7 @@ class DenseComponents:
         if most is not None and most < n:
             settings = {"driver": "evr", "subset_by_index": (n - most, n - 1)}
         s, V = scipy.linalg.eigh(K.T, overwrite_a=True, check_finite=False, **settings)
-        if s[0] < -n * EPS * np.abs(s).max():
-            refusal = indefinite_along(gram, V[:, 0])
-            if refusal is not None:
-                raise refusal
-        return _finished(s, V, means, most)
+        return _finished(gram, s, V, means, least, most)
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,7 @@ class IterativeComponents:
     """
 
     iterates: ClassVar[bool] = True
+    reads_all: ClassVar[bool] = True
 
     tol: float = 0.0
     max_iter: int | None = None
@@ -143,8 +154,13 @@ class IterativeComponents:
                 "are asked for; give n_components or use solver='dense'"
             )
         means = gram @ np.full(n, 1.0 / n) if centred else np.zeros(n)
-        if not np.isfinite(gram.diagonal()).all():
+        diagonal = gram.diagonal().astype(np.float64)
+        if not np.isfinite(diagonal).all():
             raise not_finite()
+        least = _least(gram)
+        # No eigenvalue is larger than their sum. Of none but zeros every basis is one.
+        if abs(diagonal.sum() - means.sum()) <= least:
+            return _finished(gram, np.zeros(most), np.eye(n, most), means, least, most)
 
         products = 0
 
@@ -167,14 +183,15 @@ class IterativeComponents:
                 f"{found} of {most} components converged within max_iter={self.max_iter}; raise "
                 "max_iter or tol, or use solver='dense'"
             ) from None
-        return replace(_finished(s, V, means, most), iterations=products)
+        return replace(_finished(gram, s, V, means, least, most), iterations=products)
 
 
 @dataclass(frozen=True)
 class PivotedComponents:
     """The components of F'F, where F comes from some rows of K by randomly pivoted Cholesky.
 
-    It takes r n entries of K and O(r^2 n) multiplications, and new rows meet r rows only.
+    It takes r n entries of K and O(r^2 n) multiplications, and new rows meet r rows only, and one
+    more where K is centred and not proved to be positive semi-definite.
 
     Parameters
     ----------
@@ -185,6 +202,7 @@ class PivotedComponents:
     """
 
     iterates: ClassVar[bool] = False
+    reads_all: ClassVar[bool] = False
 
     n_landmarks: int
     random_state: int | None = None
@@ -192,21 +210,27 @@ class PivotedComponents:
     def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
         """Return the components of the approximation."""
         check_fits((3 * self.n_landmarks, len(gram)), np.float64, gram.memory)
-        pivots = Pivots(gram, self.random_state)
+        # Centred, K need be positive semi-definite on coefficients of sum zero only.
+        rooted = RootedGram(gram, ROOT) if centred and not gram.is_proved else None
+        pivots = Pivots(gram if rooted is None else rooted, self.random_state)
         pivots.grow(self.n_landmarks)
         F = pivots.F
         means = F.mean(axis=1) if centred else np.zeros(len(F))
         U, roots, Vt = scipy.linalg.svd(F - means[:, None], full_matrices=False)
         kept = len(roots) if most is None else min(most, len(roots))
-        s, V = _cleaned(roots[:kept] ** 2, len(gram)), Vt[:kept].T
+        s, V = _cleaned(roots[:kept] ** 2, len(gram), _least(gram)), Vt[:kept].T
         signs = _signs(V)
         U = U[:, :kept] * signs * (s > 0.0)
         # F at its own pivots is the triangle L' of K = L L' there, and L^-1 k_x the features of x.
         A = scipy.linalg.solve_triangular(F[:, pivots.index], U)
+        offset, index = means @ U, pivots.index
+        if rooted is not None:
+            # The root takes part in every entry: in sums with coefficients that then sum to zero.
+            offset += (rooted.m[index] - rooted.m[ROOT]) @ A
+            A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, ROOT)
         used = _used(s, most)
-        return Components(
-            s[used], (V * signs)[:, used], A[:, used], (means @ U)[used], pivots.index
-        )
+        found = Components(s[used], (V * signs)[:, used], A[:, used], offset[used], index)
+        return found if most is None else found.padded(most)
 
 
 def component_solver(
@@ -236,9 +260,18 @@ def component_solver(
     raise ValueError(f"solver must be 'auto', 'dense', 'iterative' or 'pivots', got {solver!r}")
 
 
-def _finished(s: Array, V: Array, means: Array, most: int | None) -> Components:
-    """Return the components of an ascending decomposition of K, or of CKC with these means of K."""
-    s, V = _cleaned(s[::-1], len(V)), V[:, ::-1]
+def _finished(
+    gram: Gram, s: Array, V: Array, means: Array, least: float, most: int | None
+) -> Components:
+    """Return the components of an ascending decomposition of K, or of CKC with these means of K.
+
+    A negative eigenvalue that is larger than `least` and rounding is refused.
+    """
+    if s[0] < -max(least, len(V) * EPS * float(np.abs(s).max())):
+        refusal = indefinite_along(gram, V[:, 0])
+        if refusal is not None:
+            raise refusal
+    s, V = _cleaned(s[::-1], len(V), least), V[:, ::-1]
     used = _used(s, most)
     s, V = s[used], V[:, used]
     V = V * _signs(V)
@@ -250,15 +283,23 @@ def _finished(s: Array, V: Array, means: Array, most: int | None) -> Components:
     return Components(s, V, A, means @ A)
 
 
-def _cleaned(s: Array, n: int) -> Array:
+def _least(gram: Gram) -> float:
+    """Return the size up to which the rounding of the entries of K explains an eigenvalue.
+
+    Centred, K may have far smaller eigenvalues than its entries are.
+    """
+    largest = float(np.abs(gram.diagonal()).max())
+    return 4.0 * len(gram) * float(np.finfo(gram.dtype).eps) * largest
+
+
+def _cleaned(s: Array, n: int, least: float) -> Array:
     """Return eigenvalues in descending order with zero for what rounding explains."""
-    return np.where(s > n * EPS * max(float(s[0]), 0.0), s, 0.0) if len(s) else s
+    return np.where(s > max(n * EPS * float(s[0]), least), s, 0.0) if len(s) else s
 
 
 def _used(s: Array, most: int | None) -> slice:
     """Return which components to keep: as many as asked for, or all that are not zero."""
-    # One of zero stays where there is no other, since no matrix is without columns.
-    return slice(0, max(1, int((s > 0.0).sum())) if most is None else most)
+    return slice(0, int((s > 0.0).sum()) if most is None else most)
 
 
 def _signs(V: Array) -> Array:

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from mercer.data.blocks import row_blocks
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
+from mercer.kernels.rounding import STEP, form_error
 
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
-# Relative error granted to an entry of K before c'Kc < 0 counts as a refutation.
-ENTRY = 1e-12
-# The same for a matrix in float32.
-SINGLE = 1e-5
+# Rows up to which the error of every entry is bounded by itself.
+FEW = 2048
 # Entries of K computed at a time: 8 MB.
 ENTRIES_AT_A_TIME = 1 << 20
 
@@ -32,7 +31,7 @@ class NegativeForm:
 
 
 def indefinite(
-    c: Array, value: float, magnitude: float, terms: int, entry: float = ENTRY
+    c: Array, value: float, magnitude: float, terms: int, entry: float = STEP
 ) -> IndefiniteKernelError | None:
     """Return the refusal of K with the witness c if c'Kc is negative beyond rounding, or None.
 
@@ -47,7 +46,10 @@ def indefinite(
     entry : float
         Relative error granted to an entry of K.
     """
-    bound = ((2 * terms + 2) * EPS + entry) * magnitude
+    return _refusal(c, value, ((2 * terms + 2) * EPS + entry) * magnitude)
+
+
+def _refusal(c: Array, value: float, bound: float) -> IndefiniteKernelError | None:
     if value >= -bound:
         return None
     return IndefiniteKernelError(
@@ -60,13 +62,16 @@ def indefinite(
 def indefinite_along(gram: Gram, c: Array) -> IndefiniteKernelError | None:
     """Return the refusal of K if c'Kc, computed from its entries, is negative beyond rounding."""
     c = c / np.linalg.norm(c)
+    used = np.flatnonzero(c)
+    if len(used) <= FEW:
+        K, some = gram.between(used, used).astype(np.float64, copy=False), c[used]
+        return _refusal(c, float(some @ K @ some), form_error(K, gram.errors(used), some))
     value = magnitude = 0.0
     for rows in row_blocks(gram.shape, ENTRIES_AT_A_TIME):
         block = gram.rows(rows).astype(np.float64, copy=False)
         value += float(c[rows] @ (block @ c))
         magnitude += float(np.abs(c[rows]) @ (np.abs(block) @ np.abs(c)))
-    entry = SINGLE if gram.dtype == np.float32 else ENTRY
-    return indefinite(c, value, magnitude, len(c), entry)
+    return indefinite(c, value, magnitude, len(c), gram.entry_error)
 
 
 def singular(alpha: float, n: int, largest: float) -> ValueError:

@@ -1,0 +1,56 @@
+"""The refusal of an indefinite kernel, the same words and witness for every estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import IndefiniteKernelError
+from mercer.estimators.rows import training_subset
+from mercer.gram import Gram
+from mercer.kernels import Kernel, Witness
+from mercer.solvers import refuse_indefinite
+from mercer.solvers.definite import PRODUCTS
+
+
+def refuse_indefinite_kernel(
+    kernel: Kernel, rows: Any, gram: Gram, on_sum_zero: bool = False, products: int = PRODUCTS
+) -> None:
+    """Refuse a kernel whose Gram matrix is found to be indefinite, with the rows that show it.
+
+    A kernel that is proved to be positive semi-definite is not looked at. What is found depends on
+    the Gram matrix alone, not on the estimator, its solver or its penalty.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    rows : rows
+        The training rows.
+    gram : Gram
+        Their Gram matrix.
+    on_sum_zero : bool
+        Whether only coefficients of sum zero count.
+    products : int
+        Products with a large Gram matrix; none where the fit itself does not read it all.
+    """
+    try:
+        refuse_indefinite(gram, on_sum_zero, products)
+    except IndefiniteKernelError as error:
+        raise with_points(error, kernel, rows) from None
+
+
+def with_points(error: IndefiniteKernelError, kernel: Kernel, X: Any) -> IndefiniteKernelError:
+    """Return a solver's refusal with the rows that its coefficients belong to."""
+    form = error.witness
+    used = np.flatnonzero(form.coefficients)
+    points = training_subset(kernel, X, used)
+    witness = Witness(points, form.coefficients[used], form.value, form.rounding_bound)
+    return IndefiniteKernelError(
+        f"{kernel} is not positive semi-definite: c'Kc = {form.value:.3g} on {len(used)} of the "
+        f"training rows, beyond rounding ({form.rounding_bound:.1g}); use another kernel, or "
+        "repair= of an estimator that has it, such as KernelRidge (the rows and c are in "
+        "error.witness)",
+        witness,
+    )
