@@ -15,13 +15,14 @@ ALONE := OPENBLAS_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench mutate clean
+.PHONY: help demo test peers lint bench mutate clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 help:
 	@echo "make demo    fit a model of aqueous solubility and print what came out"
 	@echo "make test    run the tests, with the default engine and with the NumPy engine"
+	@echo "make peers   run scikit-learn's own tests of its kernel machines against ours"
 	@echo "make lint    run ruff, mypy, import-linter and codespell"
 	@echo "make bench   run the benchmarks side by side with the peers"
 	@echo "make mutate  put small faults into the code and count those that the tests notice"
@@ -33,6 +34,9 @@ demo: $(VENV)/.mercer
 test: $(VENV)/.dev
 	env -u MERCER_ENGINE $(ALONE) $(VENV)/bin/python -m pytest -n auto $(PYTEST_ARGS)
 	MERCER_ENGINE=numpy $(ALONE) $(VENV)/bin/python -m pytest -n auto $(PYTEST_ARGS)
+
+peers: $(VENV)/.dev
+	$(ALONE) $(VENV)/bin/python tests/peers/run.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

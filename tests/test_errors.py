@@ -2,6 +2,7 @@ import copy
 import pickle
 
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import errors
 
@@ -36,3 +37,13 @@ def test_warnings_are_user_warnings():
     assert issubclass(errors.ConditionalKernelWarning, UserWarning)
     assert issubclass(errors.ConvergenceWarning, UserWarning)
     assert issubclass(errors.EngineWarning, UserWarning)
+
+
+def test_a_warning_of_convergence_is_one_of_scikit_learn():
+    assert issubclass(errors.ConvergenceWarning, ConvergenceWarning)
+    assert pickle.loads(pickle.dumps(errors.ConvergenceWarning)) is errors.ConvergenceWarning
+
+
+def test_an_error_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"'mercer\.errors' has no attribute 'NoError'"):
+        errors.NoError  # noqa: B018

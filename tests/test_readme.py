@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,6 +23,18 @@ def test_examples_of_the_readme_run(code):
 
 def test_examples_of_the_guide_to_tables_run():
     exec("\n".join(blocks("docs/tables.md")), {})
+
+
+def test_examples_for_those_who_come_from_scikit_learn_keep_its_numbers():
+    names = {"print": lambda *values: None}
+    (code,) = blocks("docs/from-scikit-learn.md")
+    ridge, machine = code.split("X, y = load_digits")
+    exec(ridge, names)
+    X = names["X"]
+    assert_allclose(names["ours"].predict(X), names["theirs"].predict(X), rtol=1e-9)
+    exec("X, y = load_digits" + machine, names)
+    X = names["X"]
+    assert_array_equal(names["ours"].predict(X), names["theirs"].predict(X))
 
 
 def test_the_kernel_added_in_the_guide_for_contributors_keeps_the_contract(points):

@@ -1,6 +1,13 @@
 """Errors and warnings: each message says what was wrong, the value received and what to do."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import ConvergenceWarning as _PeerWarning
+
+    class ConvergenceWarning(_PeerWarning):  # noqa: D101
+        pass
+
 
 __all__ = [
     "ConditionalKernelWarning",
@@ -53,10 +60,6 @@ class ModelFileError(ValueError):
     """A model file is damaged, too new, or was not written by mercer."""
 
 
-class ConvergenceWarning(UserWarning):
-    """A solver stopped before its certificate reached the tolerance."""
-
-
 class ConditionalKernelWarning(UserWarning):
     """A kernel that is valid on coefficients of sum zero only is used without an offset."""
 
@@ -67,3 +70,14 @@ class EngineWarning(UserWarning):
 
 class IgnoredColumnsWarning(UserWarning):
     """A kernel that names no columns does not read all columns of a table."""
+
+
+def __getattr__(name: str) -> Any:
+    """Make the warning that is one of scikit-learn's too, once; kernels do without scikit-learn."""
+    if name != "ConvergenceWarning":
+        raise AttributeError(f"module 'mercer.errors' has no attribute {name!r}")
+    from sklearn.exceptions import ConvergenceWarning as PeerWarning
+
+    meaning = "A solver stopped before its certificate reached the tolerance."
+    made = type(name, (PeerWarning,), {"__doc__": meaning, "__module__": __name__})
+    return globals().setdefault(name, made)

@@ -77,8 +77,8 @@ def test_a_new_kernel_and_its_parameters_may_be_set_together():
 def test_an_unknown_parameter_of_the_kernel_is_refused():
     with pytest.raises(ValueError, match=r"no parameter 'lenght_scale'; did you mean 'length_sc"):
         KernelRidge(Gaussian()).set_params(kernel__lenght_scale=1.0)
-    with pytest.raises(ValueError, match="Invalid parameter 'gamma'"):
-        KernelRidge(Gaussian()).set_params(gamma=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'sigma'"):
+        KernelRidge(Gaussian()).set_params(sigma=1.0)
 
 
 def test_a_clone_is_unfitted_and_equal(data):

@@ -7,8 +7,16 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from mercer.estimators import KernelRidge, KernelSVC, KernelSVR
+from mercer.estimators import (
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelPerceptron,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+)
 from mercer.kernels import FromFunction, Gaussian, Linear, Periodic
 
 TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -290,3 +298,23 @@ def test_new_rows_must_have_the_columns_of_the_training_rows(X, y):
     model = KernelRidge().fit(X, y)
     with pytest.raises(ValueError, match="X has 2 features, but KernelRidge is expecting 3"):
         model.predict(X[:, :2])
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("model", "answer"),
+    [
+        (KernelRidge(Gaussian(1.0)), "predict"),
+        (KernelLogisticRegression(Gaussian(1.0)), "predict_proba"),
+        (KernelPerceptron(Gaussian(1.0)), "decision_function"),
+        (KernelSVC(Gaussian(1.0)), "predict_proba"),
+        (KernelPCA(Gaussian(1.0)), "transform"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_what_becomes_of_the_rows_after_fit_changes_no_answer(X, y, container, model, answer):
+    expected = getattr(clone(model).fit(X, y > 1.0), answer)(X)
+    rows = container(X)
+    fitted = clone(model).fit(rows, y > 1.0)
+    (rows.data if sp.issparse(rows) else rows)[:] = 7.0
+    assert_allclose(getattr(fitted, answer)(X), expected, rtol=1e-9, atol=1e-12)

@@ -107,6 +107,10 @@ def test_the_formula_of_a_kernel(k, formula):
         (Laplacian("columns"), r"\exp\left(-\frac{\lVert x - z\rVert_1}{d}\right)"),
         (Polynomial(2, 1.0, "columns"), r"\left(\frac{x^\top z}{d} + 1\right)^{2}"),
         (
+            Gaussian("variance"),
+            r"\exp\left(-\frac{\lVert x - z\rVert^{2}}{d \, \operatorname{var}(X)}\right)",
+        ),
+        (
             2 * (Gaussian("columns") * h),
             r"2 \, \exp\left(-\frac{\lVert x - z\rVert^{2}}{d}\right) \, x^\top z",
         ),

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.svm import SVC
 
 from mercer.errors import KernelSyntaxError
 from mercer.kernels import (
@@ -16,6 +18,7 @@ from mercer.kernels import (
     Linear,
     Matern32,
     Matern52,
+    PeerParameters,
     Periodic,
     Polynomial,
     Precomputed,
@@ -46,19 +49,19 @@ def assert_same(ours, theirs):
     ("name", "expected"),
     [
         ("gaussian", Gaussian("median")),
-        ("rbf", Gaussian("median")),
-        (" rbf ", Gaussian("median")),
-        ("poly", Polynomial(degree=2)),
+        ("rbf", Gaussian("columns")),
+        (" rbf ", Gaussian("columns")),
+        ("poly", Polynomial(3, 1.0, "columns")),
         ("polynomial", Polynomial(degree=2)),
         ("linear", Linear()),
-        ("laplacian", Laplacian()),
+        ("laplacian", Laplacian("columns")),
         ("exponential", Exponential()),
         ("matern32", Matern32()),
         ("matern52", Matern52()),
         ("rational_quadratic", RationalQuadratic()),
         ("inverse_multiquadric", InverseMultiquadric()),
         ("periodic", Periodic()),
-        ("sigmoid", Sigmoid()),
+        ("sigmoid", Sigmoid("columns", 1.0)),
         ("cosine", Cosine()),
         ("chi2", Chi2()),
         ("additive_chi2", AdditiveChi2()),
@@ -69,6 +72,54 @@ def assert_same(ours, theirs):
 )
 def test_a_bare_name_means_its_kernel(name, expected):
     assert as_kernel(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gaussian", Gaussian("median")),
+        ("polynomial", Polynomial(degree=2)),
+        ("rbf", Gaussian("variance")),
+        ("poly", Polynomial(3, 0.0, "variance")),
+        ("sigmoid", Sigmoid("variance", 0.0)),
+        ("laplacian", Laplacian("columns")),
+        ("chi2", Chi2(1.0)),
+    ],
+)
+def test_a_bare_name_means_what_support_vector_machines_of_scikit_learn_mean(name, expected):
+    assert as_kernel(name, is_machine=True) == expected
+
+
+@pytest.mark.parametrize("is_machine", [True, False])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gaussian", Gaussian(1.0)),
+        ("rbf", Gaussian(1.0)),
+        ("poly", Polynomial(4, 2.0, 0.5)),
+        ("sigmoid", Sigmoid(0.5, 2.0)),
+        ("laplacian", Laplacian(2.0)),
+        ("chi2", Chi2(0.5)),
+        ("linear", Linear()),
+        ("cosine", Cosine()),
+        ("precomputed", Precomputed()),
+    ],
+)
+def test_parameters_beside_a_name_are_those_of_scikit_learn(name, expected, is_machine):
+    assert as_kernel(name, PeerParameters(0.5, 4, 2.0), is_machine) == expected
+
+
+@pytest.mark.parametrize(
+    "value", ["polynomial", "gaussian(2.0)", "rbf + linear", Gaussian(), np.inner, "auto"], ids=str
+)
+def test_parameters_beside_anything_else_are_refused_with_the_way_to_go(value):
+    with pytest.raises(ValueError, match=r"gamma=0\.5 belongs beside a name of .*write"):
+        as_kernel(value, PeerParameters(gamma=0.5))
+
+
+def test_auto_needs_rows():
+    with pytest.raises(ValueError, match=r"kernel='auto' is the kernel that the rows .*suggest"):
+        as_kernel("auto")
 
 
 def test_a_name_with_brackets_takes_the_defaults_of_the_class():
@@ -134,6 +185,50 @@ def test_given_degree_and_coef0_mean_the_same(name, degree, coef0, histograms):
     options = {"gamma": 0.2, "degree": degree, "coef0": coef0}
     theirs = pairwise_kernels(X, Z, metric=name, filter_params=True, **options)
     assert_same(from_sklearn(name, **options)(X, Z), theirs)
+
+
+@pytest.mark.parametrize(("gamma", "rule"), [("scale", "variance"), ("auto", "columns")])
+def test_a_gamma_by_name_is_a_rule(gamma, rule):
+    assert from_sklearn("rbf", gamma) == Gaussian(rule)
+    assert from_sklearn("laplacian", gamma) == Laplacian(rule)
+    assert from_sklearn("poly", gamma) == Polynomial(3, 1.0, rule)
+    assert from_sklearn("sigmoid", gamma) == Sigmoid(rule, 1.0)
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "sparse"])
+def test_the_variance_of_all_entries_decides_gamma_as_in_scikit_learn(points, container):
+    X = points(12, 3) * [1.0, 5.0, 0.2] + 3.0
+    gamma = SVC(gamma="scale").fit(container(X), np.arange(12) % 2)._gamma
+    resolved = from_sklearn("rbf", "scale").resolved(container(X))
+    assert resolved.gamma == pytest.approx(gamma, rel=1e-12)
+    assert from_sklearn("poly", "scale").resolved(container(X)).scale == pytest.approx(gamma)
+    assert from_sklearn("laplacian", "scale").resolved(container(X)).gamma == pytest.approx(gamma)
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "sparse"])
+def test_a_whole_weight_counts_as_equal_rows_in_the_variance(points, container):
+    X, weights = points(8, 3) + 1.0, np.array([1, 2, 3, 1, 1, 2, 1, 4])
+    k = Gaussian("variance")
+    repeated = k.resolved(container(np.repeat(X, weights, axis=0))).length_scale
+    assert k.resolved(container(X), weights).length_scale == pytest.approx(repeated, rel=1e-12)
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "sparse"])
+def test_rows_without_variance_have_gamma_one(container):
+    assert Gaussian("variance").resolved(container(np.full((4, 3), 2.0))).gamma == pytest.approx(
+        1.0
+    )
+
+
+@pytest.mark.parametrize("gamma", ["scales", "median"])
+def test_another_word_for_gamma_is_refused(gamma):
+    with pytest.raises(ValueError, match="gamma must be a number, 'scale' or 'auto', got"):
+        from_sklearn("rbf", gamma)
+
+
+def test_chi2_has_no_gamma_by_name():
+    with pytest.raises(ValueError, match="gamma of 'chi2' must be a number, got 'scale'"):
+        from_sklearn("chi2", "scale")
 
 
 def test_gamma_left_open_follows_the_number_of_columns(points):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from sklearn.base import clone
 
 from catalogue import ARD, COMPOSITE, SIMPLE
-from mercer.kernels import Gaussian, Linear, Polynomial, Scaled, Sum
+from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Scaled, Sum
 from strategies import kernels
 
 EVERY = [*SIMPLE, *ARD, *COMPOSITE]
@@ -104,6 +104,42 @@ def test_a_part_without_a_number_is_refused():
 def test_a_number_has_no_parameters():
     with pytest.raises(ValueError, match=r"length_scale is 1\.0 and has no parameters of its own"):
         Gaussian().with_params(length_scale__x=2.0)
+
+
+# Numbers that stand for parameters
+
+
+def test_gamma_is_read_beside_the_length_scale():
+    assert Gaussian(0.5).get_params() == {"length_scale": 0.5, "gamma": 2.0}
+    assert Laplacian(0.5).get_params() == {"length_scale": 0.5, "gamma": 2.0}
+    assert (Linear() + Gaussian(0.5)).get_params()["terms__1__gamma"] == 2.0
+
+
+@pytest.mark.parametrize("scale", ["median", (1.0, 2.0)], ids=str)
+def test_a_length_scale_that_is_no_number_has_no_gamma(scale):
+    assert "gamma" not in Gaussian(scale).get_params()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("gamma", 0.5), ("sigma", 2.0), ("beta", 2.0**-0.5)]
+)
+def test_a_length_scale_is_set_by_what_stands_for_it(name, expected):
+    changed = Gaussian("median").with_params(**{name: 2.0})
+    assert changed == Gaussian(expected)
+    assert (Linear() + Gaussian()).with_params(**{f"terms__1__{name}": 2.0}).terms[1] == changed
+
+
+def test_gamma_and_a_length_scale_that_agree_may_be_set_together():
+    given = Gaussian(0.3).get_params()
+    assert Gaussian(7.0).with_params(**given) == Gaussian(0.3)
+
+
+@pytest.mark.parametrize("given", [{"length_scale": 1.0}, {"sigma": 1.0}], ids=str)
+def test_gamma_and_another_number_that_disagrees_are_refused(given):
+    with pytest.raises(
+        ValueError, match=r"stands for all parameters; give it alone, got .*gamma=3"
+    ):
+        Gaussian(2.0).with_params(gamma=3.0, **given)
 
 
 # Values

@@ -112,7 +112,7 @@ def test_many_rows_on_a_line_are_all_searched(rng):
 def test_many_rows_of_few_features_are_all_searched(rng, cv):
     X = rng.normal(size=(20_000, 4))
     y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=len(X))
-    model = KernelRidgeCV(["linear", "poly"], memory="40MB", cv=cv).fit(X, y)
+    model = KernelRidgeCV(["linear", "polynomial"], memory="40MB", cv=cv).fit(X, y)
     assert model.cv_results_["n_resources"].tolist() == [20_000] * 60
     assert model.kernel_ == Polynomial(2)
 

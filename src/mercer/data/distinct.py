@@ -1,4 +1,4 @@
-"""A sample of distinct rows that does not depend on their order or on how often they occur."""
+"""Distinct rows, in an order that depends neither on that of the rows nor on how many are equal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
+from mercer.data.columns import column_values, is_table
 
 Hashes = NDArray[np.uint64]
 
@@ -24,6 +25,17 @@ def distinct_sample(X: Matrix, most: int) -> Matrix:
     """
     _, first = np.unique(_row_hashes(X), return_index=True)
     return X[first[:most]]
+
+
+def row_numbers(X: Any) -> NDArray[np.intp]:
+    """Return which of the distinct rows every row is; the order follows from what they hold."""
+    if isinstance(X, list):
+        return np.unique([repr(row) for row in X], return_inverse=True)[1]
+    if is_table(X):
+        columns = [np.asarray(values).astype(str) for _, values in column_values(X)]
+        codes = [np.unique(values, return_inverse=True)[1] for values in columns]
+        X = np.column_stack(codes).astype(np.float64)
+    return np.unique(_row_hashes(X), return_inverse=True)[1]
 
 
 def _row_hashes(X: Matrix) -> Hashes:

@@ -1,7 +1,7 @@
 """Tiles: symbolic formulas, compiled to short programs, run natively or by the NumPy twin."""
 
 from mercer.engine.choose import describe, reduce
-from mercer.engine.evaluate import apply, evaluate
+from mercer.engine.evaluate import apply, diagonal, evaluate
 from mercer.engine.program import Program, compile_expression
 from mercer.engine.reduced import NotPositiveError, Reduced, Shifted
 from mercer.engine.rows import Rows
@@ -18,6 +18,7 @@ __all__ = [
     "apply",
     "compile_expression",
     "describe",
+    "diagonal",
     "evaluate",
     "reduce",
 ]

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import half_blocks, row_blocks
-from mercer.data.columns import take_rows
+from mercer.data.columns import is_table, take_rows
 from mercer.engine.choose import engine
 from mercer.engine.operands import Bound, Operand, bind
 from mercer.engine.program import Input, Program
 from mercer.engine.reserve import RESERVE
+from mercer.engine.rows import Rows, comparable_leaf
 from mercer.engine.sparse import sparse_block
 from mercer.engine.strings import count_products, sparse_products
 from mercer.engine.tile import Leaf, Opaque
@@ -89,6 +90,17 @@ def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
         _multiply(bound, columns, out)
     dtype = np.result_type(bound.dtype, vectors.dtype) if vectors.dtype.kind == "f" else bound.dtype
     return out.reshape(bound.shape[0], *vectors.shape[1:]).astype(dtype, copy=False)
+
+
+def diagonal(program: Program, X: Any) -> Array:
+    """Return k(x_i, x_i) for every row, in the precision of `evaluate`, without a matrix."""
+    rows = Rows(X, "X")
+    values = rows.diagonal(program)
+    is_compared = any(comparable_leaf(i) is not None for i in program.inputs if isinstance(i, Leaf))
+    if is_compared or not (is_table(X) or getattr(X, "dtype", None) == np.float32):
+        return values
+    with np.errstate(over="ignore"):
+        return values.astype(bind(program, rows).dtype, copy=False)
 
 
 def _multiply(bound: Bound, V: Array, out: Array) -> None:

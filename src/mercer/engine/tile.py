@@ -8,7 +8,7 @@ distance, ...) under elementwise arithmetic. Nothing is computed here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 Weights = tuple[float, ...] | None
@@ -62,7 +62,8 @@ class Select:
 class Transform:
     """A step of a view: replace the rows by g(rows)."""
 
-    g: Callable[[Any], Any]
+    # Functions are compared but not hashed: an object that is called need not have a hash.
+    g: Callable[[Any], Any] = field(hash=False)
 
 
 View = tuple[Select | Transform, ...]
@@ -90,9 +91,9 @@ class Opaque(Expression):
     ``whole`` says that it needs all of Z at a time, so that it cannot be asked for half.
     """
 
-    fill: Callable[[Any, Any], Any]
+    fill: Callable[[Any, Any], Any] = field(hash=False)
     view: View
-    diagonal: Callable[[Any], Any] | None = None
+    diagonal: Callable[[Any], Any] | None = field(default=None, hash=False)
     whole: bool = False
 
 
@@ -139,7 +140,7 @@ class ScaleRows(Expression):
     """f(x) e(x, z) f(z)."""
 
     argument: Expression
-    f: Callable[[Any], Any]
+    f: Callable[[Any], Any] = field(hash=False)
     view: View
 
 

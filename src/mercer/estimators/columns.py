@@ -21,6 +21,7 @@ from mercer.kernels.columns import (
     takes_missing,
     unread,
 )
+from mercer.kernels.names import is_auto
 
 # Columns that a warning names.
 MOST_NAMED = 10
@@ -54,15 +55,15 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
         f"{more}; kernel='auto' reads every column and scales the numbers, and .on(...) says which "
         "columns are meant",
         IgnoredColumnsWarning,
-        # The line that called fit, which called kernel_for.
-        stacklevel=4,
+        # The line that called fit, which called kernel_for by way of the estimator's own.
+        stacklevel=5,
     )
 
 
 def has_place_for_missing(kernel: Any) -> bool:
     """Whether the kernel that an estimator was given takes missing values, if it is known."""
     try:
-        return takes_missing(as_kernel(kernel))
+        return is_auto(kernel) or takes_missing(as_kernel(kernel))
     except (TypeError, ValueError):
         # A kernel that means nothing is refused by fit, not when an estimator is printed.
         return False

@@ -28,7 +28,6 @@ from mercer.estimators.rows import (
     checked_rows,
     checked_unlabelled,
     checked_weights,
-    kernel_for,
     used_rows,
 )
 from mercer.gram import (
@@ -100,6 +99,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
         ``"gaussian"`` takes the median distance of the training rows as length scale.
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
     C : float
         What the losses count beside the penalty, positive.
     class_weight : None, dict or "balanced"
@@ -132,6 +132,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         value, or as much more on the whole diagonal. None refuses such a kernel with a witness,
         unless it is known to be positive semi-definite on coefficients that sum to zero, as
         `AdditiveChi2` is, and an offset makes them so.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -177,6 +180,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         memory: Any = None,
         warm_start: bool = False,
         repair: str | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -190,6 +196,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         self.memory = memory
         self.warm_start = warm_start
         self.repair = repair
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the probabilities of the classes `y` at the rows `X`.
@@ -227,7 +236,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         n_classes : int
             The number of classes that they will have.
         """
-        C, kernel = checked_positive("C", self.C), kernel_for(self.kernel, X)
+        C, kernel = checked_positive("C", self.C), self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
         codes = np.arange(n_rows(X)) % n_classes
         problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
@@ -308,7 +317,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         return probabilities(self._left_out())
 
     def _training(self, X: Any, y: Any, sample_weight: Any, C: float) -> Training:
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, classes)

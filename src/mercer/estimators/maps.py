@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from mercer.data.checks import Matrix
 from mercer.data.memory import memory_limit
+from mercer.estimators.arguments import Arguments
 from mercer.estimators.pca import EigenFeatures
 from mercer.gram.operator import check_fits
 from mercer.kernels import Polynomial
@@ -33,6 +34,7 @@ class MercerMap(EigenFeatures):
     ----------
     kernel : Kernel, str or callable
         k: a kernel of any domain, an expression, a name of scikit-learn, or a function.
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
     n_components : int, optional
         How many features; by default all whose eigenvalue is not zero.
     solver : {"auto", "dense", "iterative", "pivots"} or solver
@@ -48,6 +50,9 @@ class MercerMap(EigenFeatures):
         default.
     random_state : int, RandomState or None
         Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -104,7 +109,7 @@ class MercerMap(EigenFeatures):
         self.eigenvalues_ = found.values / len(found.vectors)
 
 
-class Monomials(TransformerMixin, BaseEstimator):
+class Monomials(TransformerMixin, Arguments):
     """The monomials x_1^e_1 ... x_d^e_d up to a degree p: the features of (x'z + c)^p.
 
     Scaled by sqrt(p! c^e_0 / (e_0! e_1! ... e_d!)) with e_0 = p - e_1 - ... - e_d, their inner

@@ -17,7 +17,7 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.ridge import KernelRidge
-from mercer.estimators.rows import checked_rows, checked_seed, checked_unlabelled, kernel_for
+from mercer.estimators.rows import checked_rows, checked_seed, checked_unlabelled
 from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import After, Columns
@@ -43,6 +43,9 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         max_iter: int | None = None,
         memory: Any = None,
         random_state: Any = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -52,6 +55,9 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         self.max_iter = max_iter
         self.memory = memory
         self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of the rows `X`; targets are ignored.
@@ -64,7 +70,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             Ignored.
         """
         _refuse_number(self.kernel)
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         X = checked_unlabelled(self, kernel, X)
         kernel = kernel.resolved(X)
         most = _whole("n_components", self.n_components)
@@ -131,6 +137,7 @@ class KernelPCA(EigenFeatures):
     ----------
     kernel : Kernel, str or callable
         k: a kernel of any domain, an expression, a name of scikit-learn, or a function.
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
     n_components : int, optional
         How many components; by default all whose eigenvalue is not zero.
     solver : {"auto", "dense", "iterative", "pivots"} or solver
@@ -153,6 +160,9 @@ class KernelPCA(EigenFeatures):
         default.
     random_state : int, RandomState or None
         Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -201,6 +211,9 @@ class KernelPCA(EigenFeatures):
         max_iter: int | None = None,
         memory: Any = None,
         random_state: Any = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -211,6 +224,9 @@ class KernelPCA(EigenFeatures):
             max_iter=max_iter,
             memory=memory,
             random_state=random_state,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
         )
         self.fit_inverse_transform = fit_inverse_transform
         self.alpha = alpha
@@ -236,7 +252,7 @@ class KernelPCA(EigenFeatures):
         self.eigenvalues_ = found.values
         self.__dict__.pop("inverse_", None)
         if self.fit_inverse_transform:
-            kernel = _on_components(kernel_for(self.kernel, X), self.kernel_)
+            kernel = _on_components(self._kernel_for(X), self.kernel_)
             model = KernelRidge(kernel, self.alpha, fit_intercept=False, memory=self.memory)
             self.inverse_ = model.fit(found.scores, _numbers(X))
 

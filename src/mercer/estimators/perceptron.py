@@ -33,7 +33,6 @@ from mercer.estimators.rows import (
     checked_seed,
     checked_unlabelled,
     checked_weights,
-    kernel_for,
     support_columns,
     training_subset,
 )
@@ -57,6 +56,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
     ----------
     kernel : Kernel, str or callable
         k: a kernel, an expression, a name of scikit-learn or a function k(X, Z) -> (n, m).
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
     eta : float
         The size of a step, which scales f and changes no prediction.
     averaged : bool
@@ -77,6 +77,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         Seconds after which `fit` returns what it has, with a warning. So does the first Ctrl-C.
     random_state : int, RandomState or None
         Seed of the orders.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -142,6 +145,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         memory: Any = None,
         time_limit: float | None = None,
         random_state: Any = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.eta = eta
@@ -153,6 +159,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         self.memory = memory
         self.time_limit = time_limit
         self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Visit the rows `X` with labels `y` until there is no mistake.
@@ -166,7 +175,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         sample_weight : float or array of shape (n,), optional
             w, the factors of eta; a row of weight zero is as good as absent.
         """
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         weights = checked_weights(sample_weight, len(codes))
         present, numbers, classes = present_classes(self, weights, codes, classes)
@@ -218,7 +227,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             w, the factors of eta; a row of weight zero is as good as absent.
         """
         is_first = not hasattr(self, "classes_")
-        kernel = kernel_for(self.kernel, X) if is_first else self.kernel_
+        kernel = self._kernel_for(X) if is_first else self.kernel_
         if is_precomputed(kernel):
             raise ValueError(
                 f"partial_fit cannot compare further rows with those it knows by {kernel}; use fit"

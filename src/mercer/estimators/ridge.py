@@ -34,7 +34,6 @@ from mercer.estimators.rows import (
     checked_rows,
     checked_training,
     checked_weights,
-    kernel_for,
     used_rows,
 )
 from mercer.gram import (
@@ -63,6 +62,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
         ``"gaussian"`` takes the median distance of the training rows as length scale.
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
     alpha : float or array of shape (targets,)
         The ridge, at least zero; zero needs an invertible Gram matrix, or by ``"primal"`` features
         of full rank.
@@ -93,6 +93,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         semi-definite on coefficients that sum to zero, as `AdditiveChi2` is. An offset makes them
         so; without one the system is solved all the same, as scikit-learn does, with a
         `mercer.errors.ConditionalKernelWarning`.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -135,6 +138,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         time_limit: float | None = None,
         random_state: Any = None,
         repair: str | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -146,6 +152,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.time_limit = time_limit
         self.random_state = random_state
         self.repair = repair
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.
@@ -160,7 +169,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
         used = problem.used
@@ -202,7 +211,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         n_targets : int, optional
             The number of targets they will have, by default as many as there are alphas.
         """
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         y = np.zeros((n_rows(X), n_targets or np.size(self.alpha)))
         X, y = checked_training(clone(self), kernel, X, y)
         problem = self._problem(y, None)

@@ -32,7 +32,7 @@ from mercer.data.columns import (
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
 from mercer.gram import is_precomputed
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
 from mercer.kernels.columns import (
     columns_of,
     named_columns,
@@ -42,11 +42,14 @@ from mercer.kernels.columns import (
     reads_whole_rows,
     takes_missing,
 )
+from mercer.kernels.names import UNNAMED, is_auto
 
 Array = NDArray[Any]
 
 
-def kernel_for(kernel: Any, X: Any) -> Kernel:
+def kernel_for(
+    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
+) -> Kernel:
     """Return the kernel of an estimator, its parts put on the columns of a table that they read.
 
     A part that names no columns reads all of its domain. A table of numbers alone is a matrix, to
@@ -56,11 +59,13 @@ def kernel_for(kernel: Any, X: Any) -> Kernel:
     Parameters
     ----------
     kernel : Kernel, str or callable
-        What the estimator was given.
+        What the estimator was given; ``"auto"`` is the `default_kernel` of the rows.
     X : rows
         The training rows.
+    beside, is_machine
+        As in `as_kernel`.
     """
-    k = as_kernel(kernel)
+    k = _meant(kernel, X, beside, is_machine)
     placed, ignored = placed_on_columns(k, X)
     warn_of_ignored(k, ignored)
     return placed
@@ -68,11 +73,20 @@ def kernel_for(kernel: Any, X: Any) -> Kernel:
 
 def kernels_for(kernels: Sequence[Any], X: Any) -> list[Kernel]:
     """Return kernels to choose from as `kernel_for` does, and warn of columns that none reads."""
-    candidates = [as_kernel(kernel) for kernel in kernels]
+    candidates = [_meant(kernel, X) for kernel in kernels]
     found = [placed_on_columns(k, X) for k in candidates]
     ignored = [column for column in found[0][1] if all(column in left for _, left in found)]
     warn_of_ignored(candidates[0], ignored)
     return [placed for placed, _ in found]
+
+
+def _meant(
+    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
+) -> Kernel:
+    if is_auto(kernel) and not beside.given:
+        refuse_mapping(X)
+        return default_kernel(X)
+    return as_kernel(kernel, beside, is_machine)
 
 
 def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
@@ -251,10 +265,20 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     if not titles:
         _refuse_text(X)
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
-    dtype = [np.float64, np.float32] if is_precomputed(kernel) else np.float64
+    is_finished = is_precomputed(kernel)
+    dtype = [np.float64, np.float32] if is_finished else np.float64
+    # A model owns its rows: what becomes of the caller's later changes no answer. A finished matrix
+    # is not compared with again, and rows on a disk stay there.
+    is_owned = checks.get("reset", True) and not (is_finished or isinstance(X, np.memmap))
     # What is not finite is refused below, by its row and the name of its column.
     found = validate_data(
-        estimator, X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False, **checks
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=dtype,
+        copy=is_owned,
+        ensure_all_finite=False,
+        **checks,
     )
     check = check_not_infinite if takes_missing(kernel) else check_finite
     check(found[0] if "y" in checks else found, "X", titles)

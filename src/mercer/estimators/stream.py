@@ -18,7 +18,6 @@ from mercer.estimators.rows import (
     checked_targets,
     checked_unlabelled,
     checked_weights,
-    kernel_for,
 )
 from mercer.estimators.supports import Supports
 from mercer.estimators.votes import pairs_of, slot
@@ -107,7 +106,7 @@ def _keep(estimator: Any, rows: Any, index: NDArray[np.intp]) -> None:
 def _known_kernel(estimator: Any, X: Any) -> tuple[bool, Kernel]:
     """Return whether this is the first call, and the kernel: as given, or as it was then."""
     is_first = not hasattr(estimator, "_supports_")
-    kernel = kernel_for(estimator.kernel, X) if is_first else estimator.kernel_
+    kernel = estimator._kernel_for(X) if is_first else estimator.kernel_
     if is_precomputed(kernel):
         raise ValueError("partial_fit needs rows to compare new ones with, not a Gram matrix")
     return is_first, kernel

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,6 @@ from mercer.estimators.plan import Plan, plan_margin
 from mercer.estimators.routes import margin_solver, uncentred
 from mercer.estimators.rows import (
     checked_unlabelled,
-    kernel_for,
     support_columns,
     training_subset,
 )
@@ -129,6 +128,8 @@ def _await(futures: Sequence[Future[Solution]]) -> None:
 class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     """What is kept of the training rows by a model that needs only some of them."""
 
+    is_machine: ClassVar[bool] = True
+
     memory: Any
     warm_start: bool
     kernel_: Kernel
@@ -155,7 +156,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         X : rows
             The training rows.
         """
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
         kernel = kernel.resolved(X)
         solver = margin_solver(self, kernel, X)

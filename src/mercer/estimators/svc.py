@@ -16,12 +16,12 @@ from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, decided, present_classes
+from mercer.estimators.probabilities import CrossFittedProbabilities, score_columns
 from mercer.estimators.routes import margin_route
 from mercer.estimators.rows import (
     checked_classification,
     checked_rows,
     checked_weights,
-    kernel_for,
     training_subset,
 )
 from mercer.estimators.settled import settled_classes
@@ -35,11 +35,13 @@ from mercer.estimators.supports import (
 )
 from mercer.estimators.votes import (
     clear_winners,
+    hardest,
     pair_coefficients,
     pair_scores,
     pairs_of,
     slot,
     tally,
+    votes_of,
 )
 from mercer.gram import is_precomputed
 from mercer.solvers import MarginProblem
@@ -47,17 +49,18 @@ from mercer.solvers import MarginProblem
 Array = NDArray[np.float64]
 
 
-class KernelSVC(ClassifierMixin, SupportVectorMachine):
+class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine):
     """Soft margin: f, b minimise C sum_i w_i max(0, 1 - y_i (f(x_i) + b)) + 1/2 ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero but for the support vectors, which
-    alone are kept. More than two classes meet two at a time, and vote.
+    alone are needed for it. More than two classes meet two at a time, and vote.
 
     Parameters
     ----------
     kernel : Kernel, str or callable
         k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
     C : float
         The price of the loss, positive.
     class_weight : None, dict or "balanced"
@@ -67,7 +70,12 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
     multiclass : {"ovo", "ovr"}
         Every two classes against each other, or each against all others.
     decision_function_shape : {"ovr", "ovo"}
-        Whether `decision_function` has a column for every class or for every pair.
+        Whether `decision_function` has a column for every class, votes of the pairs with ties
+        broken by the sums of their scores, or one for every pair, of which a positive score votes
+        for the first class. Two classes have one score either way, positive for the second.
+    break_ties : bool
+        Whether `predict` takes the largest sum of scores among classes with as many votes, as in
+        the columns of ``"ovr"``; else the first of them, as scikit-learn does by default.
     solver : {"auto", "smo", "primal", "sgd"} or solver
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
@@ -90,6 +98,9 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         What to make of negative eigenvalues of the Gram matrix of a problem; None refuses such a
         kernel with a witness, unless it is known to be positive semi-definite on coefficients that
         sum to zero, as `AdditiveChi2` is, and an offset makes them so.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -120,6 +131,15 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         k with numbers for parameters.
     solver_ : solver
         What ran.
+
+    Notes
+    -----
+    Probabilities are softmax(T s), for two classes 1 / (1 + exp(-2 T f)), where s are the scores of
+    the classes: in pairs, the least that a class has against another one. The temperature T has
+    the largest likelihood for the scores of rows that were held out, in five parts, each scored by
+    a machine fitted to the others. It is worked out by the first `predict_proba` after a `fit`, and
+    takes as long as five fits to four fifths of the rows; until then the training rows are kept.
+    The most probable class is always the predicted one.
     """
 
     def __init__(
@@ -131,6 +151,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         fit_intercept: bool = True,
         multiclass: str = "ovo",
         decision_function_shape: str = "ovr",
+        break_ties: bool = True,
         solver: Any = "auto",
         tol: float = 1e-3,
         memory: Any = None,
@@ -139,6 +160,9 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         random_state: Any = None,
         warm_start: bool = False,
         repair: str | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -146,6 +170,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         self.fit_intercept = fit_intercept
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.solver = solver
         self.tol = tol
         self.memory = memory
@@ -154,6 +179,9 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         self.random_state = random_state
         self.warm_start = warm_start
         self.repair = repair
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their labels `y`.
@@ -169,7 +197,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
             w; a whole weight counts as that many equal rows, zero as none.
         """
         C = self._checked_settings()
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, classes)
@@ -200,6 +228,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         self.n_support_ = np.bincount(codes[support], minlength=len(classes)).astype(np.int32)
         self._keep_rows(X, used[support], gram, solutions)
         self._keep_start(C, tasks, used, solutions)
+        self._keep_calibration(kernel, rows, codes, weights[used])
         self.certificate_ = gap_certificate(kernel, solutions)
         return self
 
@@ -221,13 +250,14 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         """
         C = self._checked_settings()
         learn_classes(self, C, X, y, classes, sample_weight)
+        self._cross_fits_ = None
         return self
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b: shape (n,) for two classes, else (n, n_classes) or (n, pairs).
 
         With a column for every class and pairs of classes below, it holds votes, ties broken by
-        sums of scores; `predict` is its largest column.
+        sums of scores; `predict` is its largest column, unless ``break_ties=False``.
         """
         check_is_fitted(self)
         X = checked_rows(self, self.kernel_, X)
@@ -314,8 +344,25 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
 
     def _decided(self, X: Any) -> NDArray[np.intp]:
         """Return which class every checked row is of."""
-        scores = self._votes(X) if self._is_by_pairs else self._scores(X)
-        return decided(scores[:, 0] if len(self.classes_) == 2 else scores)
+        codes = np.empty(n_rows(X), np.intp)
+        for rows, some in self._score_blocks(self._supports_, X):
+            codes[rows] = self._winners(some)
+        return codes
+
+    def _class_scores(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
+        classes = len(self.classes_)
+        scores, codes = np.empty((n_rows(X), classes)), np.empty(n_rows(X), np.intp)
+        for rows, some in self._score_blocks(self._supports_, X):
+            own = some[:, 0] if classes == 2 else some
+            scores[rows] = hardest(some, classes) if self._is_by_pairs else score_columns(own)
+            codes[rows] = self._winners(some)
+        return scores, codes
+
+    def _winners(self, scores: Array) -> NDArray[np.intp]:
+        """Return the class that the scores of all problems decide for."""
+        if not self._is_by_pairs:
+            return decided(scores[:, 0] if len(self.classes_) == 2 else scores)
+        return decided((tally if self.break_ties else votes_of)(scores, len(self.classes_)))
 
     def _clear(self, scores: Array, doubt: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the class of every row, and whether no scores as near as `doubt` say another."""

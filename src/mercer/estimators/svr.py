@@ -19,7 +19,6 @@ from mercer.estimators.rows import (
     checked_rows,
     checked_training,
     checked_weights,
-    kernel_for,
     training_subset,
 )
 from mercer.estimators.stream import learn_targets
@@ -40,6 +39,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
     kernel : Kernel, str or callable
         k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
     C : float
         The price of the loss, positive.
     epsilon : float
@@ -68,6 +68,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         What to make of negative eigenvalues of the Gram matrix; None refuses such a kernel with a
         witness, unless it is known to be positive semi-definite on coefficients that sum to zero,
         as `AdditiveChi2` is, and an offset makes them so.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -112,6 +115,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         random_state: Any = None,
         warm_start: bool = False,
         repair: str | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -125,6 +131,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.random_state = random_state
         self.warm_start = warm_start
         self.repair = repair
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.
@@ -140,7 +149,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
             w; a whole weight counts as that many equal rows, zero as none.
         """
         C, epsilon = self._checked_settings()
-        kernel = kernel_for(self.kernel, X)
+        kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
         y = column_or_1d(y, warn=True)
         weights = checked_weights(sample_weight, len(y))

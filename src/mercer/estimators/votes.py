@@ -82,6 +82,26 @@ def clear_winners(
     return wins.argmax(axis=1), wins.max(axis=1) == n_classes - 1
 
 
+def votes_of(scores: Array, n_classes: int) -> Array:
+    """Return how many pairs every class wins, for scores of shape (n, pairs)."""
+    _, second = np.array(pairs_of(n_classes)).T
+    # Sums of sides count a win less the pairs in which a class is the second.
+    wins = (scores > 0.0).astype(np.float64) @ _sides(n_classes)
+    return np.asarray(wins + np.bincount(second, minlength=n_classes))
+
+
+def hardest(scores: Array, n_classes: int) -> Array:
+    """Return the least score of every class against another one, of shape (n, n_classes).
+
+    It is positive for a class that wins all its pairs, and then for no other.
+    """
+    least = np.full((len(scores), n_classes), np.inf)
+    for score, (i, j) in zip(scores.T, pairs_of(n_classes), strict=True):
+        np.minimum(least[:, i], score, out=least[:, i])
+        np.minimum(least[:, j], -score, out=least[:, j])
+    return least
+
+
 def tally(scores: Array, n_classes: int) -> Array:
     """Return the votes for every class, ties broken by the sums of its scores.
 
@@ -94,10 +114,11 @@ def tally(scores: Array, n_classes: int) -> Array:
     n_classes : int
         The number of classes.
     """
+    sums = scores @ _sides(n_classes)
+    return np.asarray(votes_of(scores, n_classes) + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+def _sides(n_classes: int) -> Array:
+    """Return +1 for the first class of a pair and -1 for the second, of shape (pairs, classes)."""
     first, second = np.array(pairs_of(n_classes)).T
-    # +1 for the first class of a pair and -1 for the second: sums of scores, and of wins but for
-    # the votes of those that lose.
-    sides = np.eye(n_classes)[first] - np.eye(n_classes)[second]
-    votes = (scores > 0.0).astype(np.float64) @ sides + np.bincount(second, minlength=n_classes)
-    sums = scores @ sides
-    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+    return np.eye(n_classes)[first] - np.eye(n_classes)[second]

@@ -21,7 +21,7 @@ from mercer.kernels.kernel import (
     Sum,
 )
 from mercer.kernels.maps import FillMissing, Standardize
-from mercer.kernels.names import as_kernel, from_sklearn
+from mercer.kernels.names import PeerParameters, as_kernel, from_sklearn
 from mercer.kernels.proof import Asymmetry, Proof, Status, Validity, Witness
 from mercer.kernels.sequence import GappedKmer, Mismatch, Spectrum
 from mercer.kernels.stationary import (
@@ -68,6 +68,7 @@ __all__ = [
     "Matern52",
     "Mismatch",
     "Normalized",
+    "PeerParameters",
     "Periodic",
     "Polynomial",
     "PolynomialOf",

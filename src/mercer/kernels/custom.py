@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.data.checks import as_matrix
 from mercer.data.columns import n_rows
@@ -20,20 +21,29 @@ from mercer.kernels.kernel import Kernel
 class Filler:
     """The block of values of a user's function, checked for shape and finiteness."""
 
-    f: Callable[..., Any]
+    f: Callable[..., Any] = field(hash=False)
     pairwise: bool
 
     def __call__(self, X: Any, Z: Any) -> Array:
-        if self.pairwise:
-            block = np.array([[self.f(x, z) for z in _each(Z)] for x in _each(X)], dtype=float)
-            block = block.reshape(n_rows(X), n_rows(Z))
-        else:
-            block = np.asarray(self.f(X, Z))
         expected = (n_rows(X), n_rows(Z))
+        if self.pairwise:
+            values = [_dense(self.f(x, z)) for x in _each(X) for z in _each(Z)]
+            block = np.array(values, dtype=float).reshape(expected)
+        else:
+            try:
+                block = _dense(self.f(X, Z))
+            except Exception as error:
+                if self._takes_rows(X, Z):
+                    raise ValueError(
+                        f"the kernel function refuses two blocks of rows ({error}) but takes two "
+                        "rows; pass FromFunction(f, pairwise=True)"
+                    ) from error
+                raise
         if block.shape != expected:
             raise ValueError(
                 f"the kernel function returned shape {block.shape} for {expected[0]} and "
-                f"{expected[1]} rows; it must return {expected} (or pass pairwise=True for f(x, z))"
+                f"{expected[1]} rows; it must return {expected}, or if it is written for two rows, "
+                "f(x, z) -> float, pass FromFunction(f, pairwise=True)"
             )
         if block.dtype.kind not in "fiub" or not np.isfinite(block).all():
             raise ValueError(
@@ -41,6 +51,18 @@ class Filler:
                 f"(dtype {block.dtype}); check it on these rows"
             )
         return block.astype(np.float64, copy=False)
+
+    def _takes_rows(self, X: Any, Z: Any) -> bool:
+        """Whether the function gives a number for two single rows."""
+        try:
+            value = _dense(self.f(next(iter(_each(X))), next(iter(_each(Z)))))
+        except Exception:
+            return False
+        return value.size == 1 and value.dtype.kind in "fiub"
+
+
+def _dense(values: Any) -> Array:
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
 
 
 def _each(X: Any) -> Any:
@@ -54,7 +76,7 @@ class FromFunction(Kernel):
     Parameters
     ----------
     f : callable
-        f(X, Z) -> (n, m), vectorised.
+        f(X, Z) -> (n, m), vectorised; a sparse matrix will do.
     pairwise : bool
         True if `f` takes single rows instead: f(x, z) -> float.
     """

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.data.categories import OWN_CATEGORY
 from mercer.data.columns import is_table
@@ -60,6 +61,7 @@ def default_kernel(X: Any) -> Kernel:
       value, of none, of whole numbers that count 20 rows or more from 0 or 1, and of values all
       different that are called or look like keys ("id", "user_id", "A-0042", a UUID).
     - Lists and other objects are left out too; make numbers or text of them.
+    - Sparse rows, which means taken off would fill, are compared by ``Gaussian("median")``.
 
     What becomes of a missing value, in these rows and in later ones:
 
@@ -79,6 +81,8 @@ def default_kernel(X: Any) -> Kernel:
     gaussian(length_scale=[1.412]).after(standardize(missing='mean')).on(age)
         + match(missing='own-category').on(site)
     """
+    if sp.issparse(X):
+        return Gaussian("median")
     report = describe_columns(X)
     if report.kernel is None:
         reasons = "; ".join(f"{use.column!r} {use.reason}" for use in report.columns[:10])

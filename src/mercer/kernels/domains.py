@@ -15,6 +15,9 @@ import numpy as np
 
 Check = Callable[[Any], Any]
 
+# The rules that stand for a gamma of scikit-learn.
+GAMMA_RULES = ("columns", "variance")
+
 
 def _field(check: Check, default: Any) -> Any:
     return field(default=default, metadata={"domain": check})
@@ -66,12 +69,12 @@ def optional_weights() -> Any:
 
 
 def length_scale(default: Any = MISSING) -> Any:
-    """Declare a length scale: positive, one per column, ``"median"`` or ``"columns"``."""
+    """Declare a length scale: positive, one per column, ``"median"`` or a rule for gamma."""
     return _field(_length_scale, default)
 
 
 def slope(default: Any = MISSING) -> Any:
-    """Declare a real factor, or ``"columns"``: one over the number of columns."""
+    """Declare a real factor, or a rule for gamma such as ``"columns"``: 1 / their number."""
     return _field(_slope, default)
 
 
@@ -146,8 +149,8 @@ def positives(default: Any = MISSING) -> Any:
 
 
 def function(default: Any = MISSING) -> Any:
-    """Declare a callable."""
-    return _field(_function, default)
+    """Declare a callable, which counts for equality and not for the hash: it need not have one."""
+    return field(default=default, hash=False, metadata={"domain": _function})
 
 
 def check_fields(value: Any) -> None:
@@ -266,7 +269,7 @@ def _optional_weights(value: Any) -> tuple[float, ...] | None:
 
 def _length_scale(value: Any) -> float | tuple[float, ...] | str:
     if isinstance(value, str):
-        if value not in ("median", "columns"):
+        if value not in ("median", *GAMMA_RULES):
             raise ValueError("must be positive, a tuple of positive numbers, or 'median'")
         return value
     if isinstance(value, tuple | list | np.ndarray) and np.ndim(value) == 1:
@@ -277,7 +280,7 @@ def _length_scale(value: Any) -> float | tuple[float, ...] | str:
 
 
 def _slope(value: Any) -> float | str:
-    return value if isinstance(value, str) and value == "columns" else _real(value)
+    return value if isinstance(value, str) and value in GAMMA_RULES else _real(value)
 
 
 def _coefficients(value: Any) -> tuple[float, ...]:

@@ -54,8 +54,9 @@ class Polynomial(Kernel):
         p, at least one.
     offset : float
         c, at least zero for a valid kernel.
-    scale : float or "columns"
-        s; ``"columns"`` is one over the number of columns.
+    scale : float, "columns" or "variance"
+        s; ``"columns"`` is one over the number of columns, ``"variance"`` one over that number
+        times the variance of all entries.
     """
 
     degree: int = domains.whole(2)
@@ -66,7 +67,7 @@ class Polynomial(Kernel):
         return (_number(self.scale) * t.dot() + self.offset) ** self.degree
 
     def rule(self) -> Rule:
-        valid = self.offset >= 0 and (self.scale == "columns" or float(self.scale) >= 0)
+        valid = self.offset >= 0 and (isinstance(self.scale, str) or self.scale >= 0)
         return "whole power of a non-negative combination of x'z and 1" if valid else None
 
 
@@ -76,8 +77,9 @@ class Sigmoid(Kernel):
 
     Parameters
     ----------
-    scale : float or "columns"
-        s; ``"columns"`` is one over the number of columns.
+    scale : float, "columns" or "variance"
+        s; ``"columns"`` is one over the number of columns, ``"variance"`` one over that number
+        times the variance of all entries.
     offset : float
         c.
     """

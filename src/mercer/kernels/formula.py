@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
-from mercer.engine import Expression, Program, Rows, Tile, compile_expression, evaluate
+from mercer.engine import (
+    Expression,
+    Program,
+    Rows,
+    Tile,
+    compile_expression,
+    diagonal,
+    evaluate,
+)
 from mercer.engine.rows import check_together, comparable_leaf
 from mercer.engine.tile import Leaf
 from mercer.kernels.domains import check_fields
@@ -58,19 +66,20 @@ class Formula(Parametric, ABC):
         return evaluate(program, X)
 
     def diagonal(self, X: Any) -> Array:
-        """Return k(x_i, x_i) for every row, without a matrix."""
-        return Rows(X, "X").diagonal(self.resolved(X).program)
+        """Return k(x_i, x_i) for every row, without a matrix; float32 where `k(X)` is."""
+        return diagonal(self.resolved(X).program, X)
 
     def distance(self, X: Any, Z: Any = None) -> Array:
         """Return the feature-space distances sqrt(k(x,x) - 2 k(x,z) + k(z,z)), clamped at 0."""
         k = self.resolved(X)
         same = Z is None or Z is X
-        left = k.diagonal(X)
-        right = left if same else k.diagonal(Z)
-        squared = left[:, None] + right[None, :] - 2.0 * k(X, Z)
+        K = k(X, Z)
+        left = Rows(X, "X").diagonal(k.program)
+        right = left if same else Rows(Z, "Z").diagonal(k.program)
+        squared = left[:, None] + right[None, :] - 2.0 * K
         if same:
             np.fill_diagonal(squared, 0.0)
-        return np.sqrt(np.maximum(squared, 0.0))
+        return np.sqrt(np.maximum(squared, 0.0)).astype(K.dtype, copy=False)
 
     @property
     def is_quick(self) -> bool:
@@ -139,7 +148,8 @@ class Formula(Parametric, ABC):
         if self.is_resolved:
             return self
         changes: dict[str, Any] = {
-            f.name: resolve(getattr(self, f.name), f.name, X, self.metric) for f in _ruled(self)
+            f.name: resolve(getattr(self, f.name), f.name, X, self.metric, weights)
+            for f in _ruled(self)
         }
         seen = self.inputs(X) if self.parts else X
         for f in fields(self):

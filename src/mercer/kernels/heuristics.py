@@ -5,28 +5,48 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from mercer.data.checks import as_matrix
 from mercer.data.distinct import distinct_sample
 from mercer.engine import Tile, compile_expression, evaluate
 
-RULES = ("median", "columns")
+RULES = ("median", "columns", "variance")
 SAMPLE = 1000
 
 
-def resolve(rule: str, parameter: str, X: Any, metric: str) -> float:
+def resolve(
+    rule: str, parameter: str, X: Any, metric: str, weights: NDArray[Any] | None = None
+) -> float:
     """Return the number that a rule stands for on the rows `X`.
 
-    ``"median"`` is the median distance between rows. ``"columns"`` is what scikit-learn takes when
-    gamma is not given, gamma = 1 / number of columns, expressed in this parameter.
+    ``"median"`` is the median distance between rows. The others are gammas of scikit-learn,
+    expressed in this parameter: ``"columns"`` is 1 / number of columns, which it calls "auto";
+    ``"variance"`` is 1 / (number of columns times the variance of all entries), its "scale", in
+    which a whole weight counts as that many equal rows.
     """
     matrix = as_matrix(X)
     if rule == "median":
         return median_distance(matrix, metric)
-    columns = float(matrix.shape[1])
+    size = float(matrix.shape[1])
+    if rule == "variance":
+        # Rows that are all the same have gamma = 1.
+        size = max(0.0, size * _variance(matrix, weights)) or 1.0
     if parameter != "length_scale":
-        return 1.0 / columns
-    return columns if metric == "manhattan" else float(np.sqrt(columns / 2.0))
+        return 1.0 / size
+    return size if metric == "manhattan" else float(np.sqrt(size / 2.0))
+
+
+def _variance(X: Any, weights: NDArray[Any] | None) -> float:
+    """Return the variance of all entries of a matrix."""
+    if weights is None or (weights == weights[0]).all():
+        return float(X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var())
+    share = weights / (weights.sum() * X.shape[1])
+    mean = float(share @ np.asarray(X.sum(axis=1)).reshape(-1))
+    if sp.issparse(X):
+        return float(share @ np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)) - mean**2
+    return float(share @ ((X - mean) ** 2).sum(axis=1))
 
 
 def median_distance(X: Any, metric: str = "euclidean") -> float:

@@ -102,10 +102,12 @@ def _symbol(rule: str, parameter: str, metric: str) -> Expression:
     """Return what :func:`mercer.kernels.heuristics.resolve` computes, for d columns."""
     if rule == "median":
         return Symbol(r"\ell_{\mathrm{median}}")
-    columns = Symbol("d")
+    size: Expression = Symbol("d")
+    if rule == "variance":
+        size = size * Symbol(r"\operatorname{var}(X)")
     if parameter != "length_scale":
-        return Tile.reciprocal(columns)
-    return columns if metric == "manhattan" else Tile.sqrt(0.5 * columns)
+        return Tile.reciprocal(size)
+    return size if metric == "manhattan" else Tile.sqrt(0.5 * size)
 
 
 @dataclass(frozen=True)

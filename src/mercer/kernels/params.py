@@ -3,39 +3,60 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 
 class Parametric:
     """A frozen dataclass whose fields, and the fields of its parts, can be read and replaced."""
 
+    # Other ways to give all fields by one number: its name, and the constructor that takes it.
+    alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with `deep` also those of the parts, as ``a__b``."""
+        """Return the parameters by name; with `deep` also those of the parts, as ``a__b``.
+
+        With `deep` numbers that a parameter can also be given by, such as gamma, are there too.
+        """
         params: dict[str, Any] = {}
         for f in fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             params[f.name] = value
             if deep:
                 params.update(_nested(f.name, value))
+        if deep:
+            others = {name: getattr(self, name, None) for name in self.alternatives}
+            params.update({name: value for name, value in others.items() if value is not None})
         return params
 
     def with_params(self, **params: Any) -> Self:
         """Return a copy with these parameters replaced; nested ones are named ``a__b``."""
         own: dict[str, Any] = {}
         parts: dict[str, dict[str, Any]] = {}
+        others = {name: params.pop(name) for name in self.alternatives if name in params}
         names = [f.name for f in fields(self)]  # type: ignore[arg-type]
         for path, value in params.items():
             name, _, rest = path.partition("__")
             if name not in names:
-                raise ValueError(_unknown(type(self).__name__, name, names))
+                raise ValueError(_unknown(type(self).__name__, name, [*names, *self.alternatives]))
             if rest:
                 parts.setdefault(name, {})[rest] = value
             else:
                 own[name] = value
         for name, changes in parts.items():
             own[name] = _replaced(own.get(name, getattr(self, name)), changes, name)
-        return replace(self, **own)  # type: ignore[type-var]
+        changed = replace(self, **own)  # type: ignore[type-var]
+        for name, value in others.items():
+            # What it is already is not computed again, and so not rounded.
+            if value == getattr(changed, name, None):
+                continue
+            if own or len(others) > 1:
+                given = ", ".join(f"{k}={v!r}" for k, v in {**own, **others}.items())
+                raise ValueError(f"{name} stands for all parameters; give it alone, got {given}")
+            changed = getattr(type(self), self.alternatives[name])(value)
+        return changed
 
     def __sklearn_clone__(self) -> Self:
         return self

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 import numpy as np
@@ -25,6 +27,9 @@ class Gaussian(Kernel):
         sigma, for all columns or one each; ``"median"`` is the median distance between rows.
     """
 
+    alternatives: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"gamma": "from_gamma", "sigma": "from_sigma", "beta": "from_beta"}
+    )
     length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
 
     def lower(self, t: Tile) -> Expression:
@@ -32,6 +37,12 @@ class Gaussian(Kernel):
 
     def rule(self) -> Rule:
         return SCHOENBERG
+
+    @property
+    def gamma(self) -> float | None:
+        """1 / (2 sigma^2); None if columns have a sigma each, or the rows decide it."""
+        scale = self.length_scale
+        return 1.0 / (2.0 * scale**2) if isinstance(scale, float) else None
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
@@ -66,6 +77,7 @@ class Exponential(Kernel):
 class Laplacian(Kernel):
     """Laplacian: exp(-||x - z||_1 / length_scale), a product over the columns."""
 
+    alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({"gamma": "from_gamma"})
     metric: ClassVar[str] = "manhattan"
     length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
 
@@ -74,6 +86,11 @@ class Laplacian(Kernel):
 
     def rule(self) -> Rule:
         return "product over the columns of exponential kernels"
+
+    @property
+    def gamma(self) -> float | None:
+        """1 / length_scale; None if columns have one each, or the rows decide it."""
+        return 1.0 / self.length_scale if isinstance(self.length_scale, float) else None
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:

@@ -29,16 +29,6 @@ MAX_DEPTH = 50
 MODULES = (alignment, categories, custom, dot, histogram, sequence, stationary, words)
 ALIASES = {"rbf": "gaussian", "poly": "polynomial", "subseq": "subsequence"}
 
-# Other ways to give a parameter: a keyword, and the constructor that takes it.
-ALTERNATIVES: dict[type, dict[str, Callable[[Any], Kernel]]] = {
-    stationary.Gaussian: {
-        "gamma": stationary.Gaussian.from_gamma,
-        "sigma": stationary.Gaussian.from_sigma,
-        "beta": stationary.Gaussian.from_beta,
-    },
-    stationary.Laplacian: {"gamma": stationary.Laplacian.from_gamma},
-}
-
 # The maps that `after` takes; other functions cannot be written.
 MAPS: dict[str, type[InputMap]] = {
     "calendar": Calendar,
@@ -149,7 +139,7 @@ def call(name: Token, kind: type[Kernel] | type[InputMap], arguments: list[Argum
     """Return the kernel or map of a class with these arguments."""
     if issubclass(kind, Compound):
         return _compound(name, kind, arguments)
-    alternatives = ALTERNATIVES.get(kind, {})
+    alternatives = kind.alternatives
     names = tuple(f.name for f in fields(kind))
     given = _by_name(name, names, arguments, tuple(alternatives))
     other = next((keyword for keyword in given if keyword in alternatives), None)
@@ -157,7 +147,7 @@ def call(name: Token, kind: type[Kernel] | type[InputMap], arguments: list[Argum
         if len(given) > 1:
             raise fault(name, f"{other} stands for all parameters; give it alone")
         value, at, _ = given[other]
-        return build(at, lambda: alternatives[other](value))._replace(token=name)
+        return build(at, lambda: getattr(kind, alternatives[other])(value))._replace(token=name)
     missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in given]
     if missing:
         raise fault(name, f"it needs {' and '.join(missing)}, as in {name.text}({missing[0]}=...)")

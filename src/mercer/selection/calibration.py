@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
+from mercer.estimators.probabilities import score_columns
 from mercer.solvers.closed import less_one
 from mercer.solvers.temperature import smoothed_targets, temperature
 
@@ -74,8 +75,3 @@ class Calibration:
                 f"probabilities come from rows left out, by an inverse: {error}; or use "
                 "CalibratedClassifierCV of scikit-learn, which fits to parts of the rows"
             ) from None
-
-
-def score_columns(scores: Array) -> Array:
-    """Return a score for every class, of shape (n, classes): of two classes -f and f."""
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
+from mercer.estimators.arguments import Arguments
 from mercer.selection.grid import are_precomputed
 
 
-class Chosen(BaseEstimator):
+class Chosen(Arguments):
     """The chosen model ``estimator_`` in the clothes of the estimator that chose it.
 
     What the model knows is known here too; it is pairwise if one of its ``kernels`` is.

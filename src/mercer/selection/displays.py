@@ -203,7 +203,7 @@ def _changes(kernels: NDArray[Any], rounds: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _names(kernels: list[Kernel]) -> tuple[list[str], str]:
     """Return how curves are called: by the one parameter that varies if there is one."""
-    settings = [k.get_params() for k in kernels]
+    settings = [k.get_params(deep=False) for k in kernels]
     plain = len({type(k) for k in kernels}) == 1 and not kernels[0].parts
     varied = [name for name in settings[0] if len({str(s.get(name)) for s in settings}) > 1]
     if plain and len(varied) == 1:

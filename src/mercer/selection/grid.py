@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
-from mercer.estimators.rows import checked_ridges
+from mercer.estimators.rows import checked_ridges, kernels_for
 from mercer.gram import is_precomputed, unheld_gram_of
-from mercer.kernels import Gaussian, Kernel, Sum, as_kernel
+from mercer.kernels import Gaussian, Kernel, PeerParameters, Sum, as_kernel
+from mercer.kernels.names import AUTO, UNNAMED, is_auto
 
 Array = NDArray[np.float64]
 
@@ -23,25 +24,33 @@ LENGTH = "length_scale"
 CS = np.geomspace(1e-2, 1e4, 10)
 
 
-def candidates(kernels: Any) -> list[Kernel]:
-    """Return the kernels that a list, a grid, one kernel or None means.
+def candidates(kernels: Any, X: Any, beside: PeerParameters = UNNAMED) -> list[Kernel]:
+    """Return the kernels that a list, a grid, one kernel or None means, for the rows `X`.
 
-    None stands for ``Gaussian("median")``, which `around` makes a grid of length scales.
+    None stands for ``Gaussian("median")``, which `around` makes a grid of length scales. What was
+    given `beside` belongs to names of scikit-learn.
     """
+    return kernels_for(_specified(kernels, beside), X)
+
+
+def _specified(kernels: Any, beside: PeerParameters = UNNAMED) -> list[Any]:
+    """Return what is to be chosen from: kernels, or ``"auto"`` for what the rows suggest."""
     if kernels is None:
+        if beside.given:
+            raise ValueError(f"{beside.given} belongs beside a name in kernels, such as 'rbf'")
         return [Gaussian("median")]
     if isinstance(kernels, Iterator):
         # A copy of the estimator, and another fit, would find it used up.
         raise ValueError(f"kernels must be a list, which can be read twice, got {kernels!r}")
     if isinstance(kernels, Mapping):
-        found = list(_from_grid(kernels))
+        found = list(_from_grid(kernels, beside))
     elif isinstance(kernels, Iterable) and not isinstance(kernels, str):
-        found = [as_kernel(kernel) for kernel in kernels]
+        found = [_specific(kernel, beside) for kernel in kernels]
     else:
-        found = [as_kernel(kernels)]
+        found = [_specific(kernels, beside)]
     if not found:
         raise ValueError(f"kernels must hold at least one kernel, got {kernels!r}")
-    finished = [is_precomputed(kernel) for kernel in found]
+    finished = [not is_auto(kernel) and is_precomputed(kernel) for kernel in found]
     if any(finished) and not all(finished):
         raise ValueError(
             f"kernels must read the same rows, but {found[finished.index(True)]} reads a finished "
@@ -64,22 +73,26 @@ def reader_of(kernels: list[Kernel]) -> Kernel:
 def are_precomputed(kernels: Any) -> bool:
     """Whether some of the kernels that a list, a grid or one kernel means are precomputed."""
     try:
-        return any(is_precomputed(kernel) for kernel in candidates(kernels))
+        return any(not is_auto(k) and is_precomputed(k) for k in _specified(kernels))
     except (TypeError, ValueError):
         # Kernels that mean nothing are refused by fit, not when an estimator is printed.
         return False
 
 
-def _from_grid(grid: Mapping[str, Any]) -> Iterable[Kernel]:
+def _specific(kernel: Any, beside: PeerParameters) -> Any:
+    return AUTO if is_auto(kernel) and not beside.given else as_kernel(kernel, beside)
+
+
+def _from_grid(grid: Mapping[str, Any], beside: PeerParameters) -> Iterable[Any]:
     """Yield the kernels of a grid: its values replace parameters of ``"kernel"``, or a Gaussian."""
     values = {
         name: value if isinstance(value, list | tuple | np.ndarray) else [value]
         for name, value in grid.items()
     }
     for point in ParameterGrid(values):
-        base = as_kernel(point.pop("kernel", Gaussian()))
+        base = _specific(point.pop("kernel", Gaussian()), beside)
         numbers = {n: v.item() if isinstance(v, np.generic) else v for n, v in point.items()}
-        yield base.with_params(**numbers)
+        yield as_kernel(base).with_params(**numbers) if numbers else base
 
 
 def ridges(alphas: Any, kernel: Kernel, X: Any, weights: Array) -> Array:

@@ -18,13 +18,13 @@ from mercer.data.memory import gigabytes, memory_limit
 from mercer.engine.threads import one_blas_thread
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelLogisticRegression
+from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.routes import wants_factor
 from mercer.estimators.rows import (
     checked_classification,
     checked_weights,
-    kernels_for,
     training_subset,
 )
 from mercer.gram import Gram, HeldGram, centred, shared_grams
@@ -217,6 +217,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     random_state : int, RandomState or None
         Seed of the random pivots, and of the sample of rows on which kernels are chosen where
         there are many rows.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -261,6 +264,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         fit_intercept: bool = True,
         memory: Any = None,
         random_state: Any = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernels = kernels
         self.Cs = Cs
@@ -270,6 +276,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         self.fit_intercept = fit_intercept
         self.memory = memory
         self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and C on the rows `X` with classes `y`, and fit them to all rows.
@@ -285,7 +294,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
-        kernels = kernels_for(candidates(self.kernels), X)
+        kernels = candidates(self.kernels, X, beside(self))
         self._keep(self._rounds(*self._search(kernels, X, y, sample_weight, groups)))
         model = KernelLogisticRegression(
             self.kernel_,

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
-from mercer.estimators.rows import checked_training, checked_weights, kernels_for
+from mercer.estimators.arguments import beside
+from mercer.estimators.rows import checked_training, checked_weights
 from mercer.kernels import Kernel
 from mercer.selection.chosen import Chosen
 from mercer.selection.costs import entry_work
@@ -65,6 +66,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         free memory by default.
     random_state : int, RandomState or None
         Seed of the sample of rows on which kernels are chosen where there are many rows.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -116,6 +120,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         alpha_per_target: bool = False,
         memory: Any = None,
         random_state: Any = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernels = kernels
         self.alphas = alphas
@@ -125,6 +132,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self.alpha_per_target = alpha_per_target
         self.memory = memory
         self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and ridge on the rows `X` with targets `y`, and fit them to all rows.
@@ -154,7 +164,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
 
     def choose(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and ridge as `fit` does, and fit nothing."""
-        kernels = kernels_for(candidates(self.kernels), X)
+        kernels = candidates(self.kernels, X, beside(self))
         search = self._search(kernels, X, y, sample_weight, groups)
         self._keep(self._rounds(kernels, search))
         return self

@@ -12,13 +12,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelEstimator, KernelRidge
+from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
-from mercer.estimators.rows import (
-    checked_classification,
-    checked_rows,
-    checked_weights,
-    kernels_for,
-)
+from mercer.estimators.rows import checked_classification, checked_rows, checked_weights
+from mercer.kernels import Kernel
 from mercer.selection.calibration import Calibration
 from mercer.selection.grid import are_precomputed, candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
@@ -36,7 +33,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str, callable, list, dict or None
-        k: a kernel, an expression, a name of scikit-learn or a function k(X, Z) -> (n, m). Of a
+        k: a kernel, an expression, a name of scikit-learn, ``"auto"`` for the
+        `mercer.default_kernel` of the training rows, or a function k(X, Z) -> (n, m). Of a
         list of them, or a grid such as ``{"length_scale": [0.5, 1.0, 2.0]}``, the one that
         predicts left-out targets best is chosen, as by `KernelRidgeCV`; None is its default grid
         of Gaussians.
@@ -49,6 +47,9 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         Factors of the weights of each class.
     solver, tol, memory, max_iter, time_limit, random_state, repair
         As of `KernelRidge`.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
 
     Attributes
     ----------
@@ -95,6 +96,9 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         time_limit: float | None = None,
         random_state: Any = None,
         repair: str | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -107,6 +111,9 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
         self.repair = repair
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b of every class to the rows `X` with labels `y`.
@@ -121,8 +128,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
             w; a whole weight counts as that many equal rows, zero as none. Where something is
             chosen, a row is left out with all its weight.
         """
-        reader = reader_of(kernels_for(candidates(self.kernel), X))
-        rows, codes, classes = checked_classification(self, reader, X, y)
+        kernels = candidates(self.kernel, X, beside(self))
+        rows, codes, classes = checked_classification(self, reader_of(kernels), X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, classes)
         used, numbers, classes = present_classes(self, weights, codes, classes)
@@ -132,8 +139,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         targets = one_against_rest(codes, len(classes))
         targets = targets[:, 0] if len(classes) == 2 else targets
 
-        selection = self._selection(rows, targets, weights)
-        kernel, alpha = self.kernel, self.alpha
+        selection = self._selection(kernels, rows, targets, weights)
+        kernel, alpha = kernels[0], self.alpha
         if selection is not None:
             kernel, alpha = selection.kernel_, selection.alpha_
         model = KernelRidge(
@@ -189,13 +196,15 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         tags.input_tags.pairwise = are_precomputed(self.kernel)
         return tags
 
-    def _selection(self, X: Any, targets: Array, weights: Array) -> KernelRidgeCV | None:
+    def _selection(
+        self, kernels: list[Kernel], X: Any, targets: Array, weights: Array
+    ) -> KernelRidgeCV | None:
         """Return the choice among the kernels and the ridges given, or None if there is one."""
         is_one = not isinstance(self.kernel, Mapping | list | tuple | None)
         if is_one and self.alpha is not None and np.ndim(self.alpha) == 0:
             return None
         return KernelRidgeCV(
-            self.kernel,
+            None if self.kernel is None else kernels,
             self.alpha,
             fit_intercept=self.fit_intercept,
             memory=self.memory,

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from mercer.estimators import KernelSVC
+from mercer.estimators import KernelEstimator, KernelSVC
 from mercer.kernels import Gaussian
 from mercer.selection.decision import DecisionDisplay
 
@@ -143,9 +143,9 @@ class GammaSweepDisplay:
 def with_gamma(estimator: Any, gamma: float) -> Any:
     """Return a copy of a classifier with the Gaussian kernel exp(-gamma ||x - z||^2)."""
     copy = clone(estimator)
-    if "gamma" in copy.get_params(deep=False):
-        return copy.set_params(gamma=gamma)
-    return copy.set_params(kernel=Gaussian.from_gamma(gamma))
+    if isinstance(copy, KernelEstimator):
+        return copy.set_params(kernel=Gaussian.from_gamma(gamma), gamma=None)
+    return copy.set_params(gamma=gamma)
 
 
 def _caption(panel: Panel) -> str:

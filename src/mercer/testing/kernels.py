@@ -159,6 +159,8 @@ def _dtypes(case: Case) -> None:
     # What a user's function returns is taken as it is.
     kept = single.dtype == np.float32 or demands_of(case.k).has_functions
     case.claim(f"float32 in, float32 out, got {single.dtype}", kept)
+    diagonal = case.k.diagonal(X.astype(np.float32)).dtype
+    case.claim(f"k.diagonal(X) has the dtype of k(X), got {diagonal}", diagonal == single.dtype)
     mixed = case.k(X, Z.astype(np.float32)).dtype
     case.claim(f"float32 on one side only gives float64, got {mixed}", mixed == np.float64)
 

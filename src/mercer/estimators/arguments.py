@@ -1,0 +1,84 @@
+"""Arguments that estimators of scikit-learn have and ours do not, and the way to go without."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+
+from mercer.kernels import PeerParameters
+
+NOT_NEEDED = "leave it out"
+
+# By the name in scikit-learn: what to do instead, said by an estimator that has no such argument.
+INSTEAD = {
+    "C": "least squares have the ridge alpha, which is 1 / (2 C); mercer.penalty converts",
+    "alpha": "support vector machines and logistic regression have C, which is 1 / (2 alpha); "
+    "mercer.penalty converts",
+    "alphas": "use KernelRidgeCV, or GridSearchCV over alpha",
+    "Cs": "use KernelLogisticRegressionCV, or GridSearchCV over C",
+    "cache_size": "give memory='512MB', the limit for Gram matrices",
+    "copy_X": f"{NOT_NEEDED}: rows are never changed",
+    "dual": f"{NOT_NEEDED}: solver='auto' takes explicit features where they are few",
+    "early_stopping": "give max_epochs or time_limit",
+    "eigen_solver": "give solver='dense', 'iterative' or 'pivots'",
+    "eta0": "give eta",
+    "fit_intercept": "add a constant to the kernel, as in 'gaussian + 1.0'",
+    "fit_inverse_transform": "use KernelPCA, which has it",
+    "gcv_mode": f"{NOT_NEEDED}; cv='gcv' is generalised cross-validation",
+    "include_bias": f"{NOT_NEEDED}: offset=0.0 leaves the constant out, with all of lower degree",
+    "interaction_only": f"{NOT_NEEDED}: the features are those of the polynomial kernel",
+    "intercept_scaling": f"{NOT_NEEDED}: the offset is never penalised",
+    "iterated_power": f"{NOT_NEEDED}; solver='pivots' with n_landmarks approximates",
+    "kernel": "give the kernels to choose from as kernels=",
+    "kernel_params": "write them into the kernel, as in 'gaussian(gamma=0.1)', or into the "
+    "function by functools.partial",
+    "kernels": "give one kernel as kernel=, or use an estimator that chooses, such as "
+    "KernelRidgeCV",
+    "l1_ratio": f"{NOT_NEEDED}: the penalty is ||f||^2",
+    "loss": f"{NOT_NEEDED}: every estimator has one loss",
+    "max_iter": "a perceptron has max_epochs, and what does not iterate needs none",
+    "multi_class": f"{NOT_NEEDED}; KernelSVC has multiclass='ovo' or 'ovr'",
+    "n_iter_no_change": "give max_epochs or time_limit",
+    "n_jobs": f"{NOT_NEEDED}: all cores are used, or as many as the variable MERCER_THREADS says",
+    "nu": "give C (and epsilon of KernelSVR), of which nu is a reparametrisation",
+    "order": f"{NOT_NEEDED}: the order of memory is chosen",
+    "penalty": f"{NOT_NEEDED}: the penalty is ||f||^2",
+    "positive": f"{NOT_NEEDED}: coefficients have either sign",
+    "probability": f"{NOT_NEEDED}: predict_proba works without it",
+    "remove_zero_eig": f"{NOT_NEEDED}: n_components=None keeps what is not zero",
+    "shrinking": f"{NOT_NEEDED}: rows that are settled are always set aside",
+    "store_cv_results": f"{NOT_NEEDED}: cv_results_ is always there",
+    "tol": "a perceptron has max_epochs, and what does not iterate needs none",
+    "validation_fraction": "give max_epochs or time_limit",
+    "verbose": "use a callback of scikit-learn for progress, and certificate_ for the outcome",
+}
+
+
+class Arguments(BaseEstimator):
+    """An estimator that answers an argument it does not have with what to do instead."""
+
+    def __new__(cls, *args: Any, **settings: Any) -> Self:
+        """Return a new estimator, if its constructor has all arguments that it is given."""
+        known = list(inspect.signature(cls.__init__).parameters)[1:]
+        for name in settings:
+            if name not in known:
+                raise TypeError(
+                    f"{cls.__name__} has no argument {name!r} "
+                    f"(got {name}={settings[name]!r}); {_advice(name, known)}"
+                )
+        return super().__new__(cls)
+
+
+def beside(estimator: Any) -> PeerParameters:
+    """Return what an estimator was given beside the name of a kernel."""
+    return PeerParameters(estimator.gamma, estimator.degree, estimator.coef0)
+
+
+def _advice(name: str, known: list[str]) -> str:
+    if name in INSTEAD:
+        return INSTEAD[name]
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
