@@ -121,12 +121,12 @@ def test_a_length_scale_that_is_no_number_has_no_gamma(scale):
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("gamma", 0.5), ("sigma", 2.0), ("beta", 2.0**-0.5)]
+    ("name", "value", "expected"), [("gamma", 2.0, 0.5), ("sigma", 2.0, 2.0), ("beta", 4.0, 0.5)]
 )
-def test_a_length_scale_is_set_by_what_stands_for_it(name, expected):
-    changed = Gaussian("median").with_params(**{name: 2.0})
-    assert changed == Gaussian(expected)
-    assert (Linear() + Gaussian()).with_params(**{f"terms__1__{name}": 2.0}).terms[1] == changed
+def test_a_length_scale_is_set_by_what_stands_for_it(name, value, expected):
+    assert Gaussian("median").with_params(**{name: value}) == Gaussian(expected)
+    summed = (Linear() + Gaussian()).with_params(**{f"terms__1__{name}": value})
+    assert summed == Linear() + Gaussian(expected)
 
 
 def test_gamma_and_a_length_scale_that_agree_may_be_set_together():
