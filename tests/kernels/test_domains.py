@@ -15,17 +15,20 @@ from mercer.kernels import (
     Exponential,
     FromFeatures,
     FromFunction,
+    GappedKmer,
     Gaussian,
     InverseMultiquadric,
     Laplacian,
     Linear,
     Matern32,
     Matern52,
+    Mismatch,
     Periodic,
     Polynomial,
     RationalQuadratic,
     Sigmoid,
     Sobolev,
+    Spectrum,
     Standardize,
 )
 from refusals import refuses
@@ -173,3 +176,37 @@ def test_tables_of_different_columns_are_refused_unless_the_kernel_names_its_own
     with pytest.raises(ValueError, match="the column 'b' is in Z alone"):
         Gaussian()(X[["a", "c"]], X)
     assert_allclose(Gaussian().on("a", "c")(X, X[["c", "a"]]), Gaussian().on("a", "c")(X))
+
+
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Linear() ** HUGE,
+        lambda: Linear().on(HUGE),
+        lambda: Polynomial(HUGE),
+        lambda: Gaussian(HUGE),
+        lambda: Gaussian((1.0, HUGE)),
+        lambda: Spectrum(HUGE),
+        lambda: Spectrum((1, HUGE)),
+        lambda: Spectrum((1, 2), weights=(1.0,) * 1000),
+        lambda: GappedKmer(7, HUGE),
+        lambda: GappedKmer(10**300, 10**299),
+        lambda: Mismatch(letters=HUGE),
+        lambda: Mismatch(k=5, m=2, letters=10**200),
+        lambda: Bilinear([[HUGE]]),
+        lambda: Bilinear(np.eye(50, 40)),
+        lambda: Linear().on(*range(99), 0),
+    ],
+)
+def test_a_parameter_of_very_many_digits_is_refused_in_one_short_line(make):
+    with pytest.raises(ValueError, match=r"got|more than|twice") as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_whole_numbers_beyond_64_bits_are_entries_of_a_matrix_like_any_other():
+    assert Bilinear([[10**30, 1], [1, 2]]) == Bilinear([[1e30, 1.0], [1.0, 2.0]])

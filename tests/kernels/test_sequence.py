@@ -104,7 +104,7 @@ def test_windows_with_gaps_in_more_ways_than_can_be_counted_are_compared(rng, g,
     assert k.n_features(texts) is None
     model = KernelRidge(k.normalized(), 0.1).fit(texts, np.arange(5.0))
     assert np.isfinite(model.predict(texts)).all()
-    with pytest.raises(ValueError, match="more than the 65536 that can be counted"):
+    with pytest.raises(ValueError, match="more than the 65536 ways that can be counted"):
         explain(model)
 
 
@@ -217,8 +217,8 @@ def test_kernels_of_sequences_have_names(text, kernel):
         (lambda: Spectrum(normalize=1), "Spectrum: normalize must be True or False, got 1"),
         (lambda: GappedKmer(3, 3), "GappedKmer: m must be less than g = 3, got 3"),
         (lambda: GappedKmer(3, -1), "GappedKmer: m must be a whole number of at least 0, got -1"),
-        (lambda: GappedKmer(70, 35), "more than the 65536 that can be counted"),
-        (lambda: Mismatch(40, 10), "more than the 65536 that can be counted"),
+        (lambda: GappedKmer(70, 35), "more than the 65536 ways that can be counted"),
+        (lambda: Mismatch(40, 10), "more than the 65536 ways that can be counted"),
         (lambda: Mismatch(2, 2), "Mismatch: m must be less than k = 2, got 2"),
         (lambda: Subsequence(2, 1.5), "Subsequence: decay must lie between 0 and 1, got 1.5"),
         (lambda: Subsequence(2, -0.1), "Subsequence: decay must lie between 0 and 1, got -0.1"),

@@ -25,6 +25,8 @@ from mercer.engine.windows import (
 from mercer.kernels import domains
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.monomials import choose
+from mercer.kernels.printing import shown
 
 # Ways to choose the positions of gaps up to which features are counted.
 MOST_MASKS = 1 << 16
@@ -109,7 +111,7 @@ class Grams:
     @property
     def is_countable(self) -> bool:
         """Whether the gaps can be chosen in so few ways that what is read is counted for each."""
-        return math.comb(self.width, self.gaps) <= MOST_MASKS
+        return choose(self.width, self.gaps) <= MOST_MASKS
 
     @property
     def is_comparable(self) -> bool:
@@ -172,7 +174,7 @@ class Spectrum(Kernel):
         if self.weights is not None and len(self.weights) != len(self.lengths):
             raise ValueError(
                 f"Spectrum: weights must have one entry for each of {len(self.lengths)} lengths, "
-                f"got {self.weights!r}"
+                f"got {shown(self.weights)}"
             )
 
     @property
@@ -220,7 +222,9 @@ class GappedKmer(Kernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.m >= self.g:
-            raise ValueError(f"GappedKmer: m must be less than g = {self.g}, got {self.m!r}")
+            raise ValueError(
+                f"GappedKmer: m must be less than g = {shown(self.g)}, got {shown(self.m)}"
+            )
         grams = Grams(self.g, self.m)
         if not grams.is_comparable:
             _check_masks("GappedKmer", grams)
@@ -268,8 +272,17 @@ class Mismatch(Kernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.m >= self.k:
-            raise ValueError(f"Mismatch: m must be less than k = {self.k}, got {self.m!r}")
+            raise ValueError(
+                f"Mismatch: m must be less than k = {shown(self.k)}, got {shown(self.m)}"
+            )
         _check_masks("Mismatch", Grams(self.k, min(2 * self.m, self.k // 2)))
+        try:
+            self._factors()
+        except OverflowError:
+            raise ValueError(
+                f"Mismatch: the words of {shown(self.letters)} letters within {self.m} "
+                "substitutions are more than the largest number; use fewer letters"
+            ) from None
 
     @property
     def grams(self) -> tuple[tuple[float, Grams], ...]:
@@ -319,8 +332,8 @@ class Mismatch(Kernel):
 def _check_masks(name: str, grams: Grams) -> None:
     """Refuse windows with gaps in more ways than can be counted."""
     if not grams.is_countable:
-        masks = math.comb(grams.width, grams.gaps)
         raise ValueError(
-            f"{name}: {grams.gaps} gaps in {grams.width} positions can be chosen in {masks} ways, "
-            f"more than the {MOST_MASKS} that can be counted; use a shorter window or fewer gaps"
+            f"{name}: {shown(grams.gaps)} gaps in {shown(grams.width)} positions can be chosen in "
+            f"more than the {MOST_MASKS} ways that can be counted; use a shorter window or fewer "
+            "gaps"
         )
