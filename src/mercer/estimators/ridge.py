@@ -273,7 +273,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             solution.solver,
             self.kernel_.proof() is not None,
         )
-        if not self.certificate_.satisfied:
+        if solution.is_interrupted or not self.certificate_.satisfied:
             warnings.warn(
                 f"{self.certificate_}: {solution.advice or ILL_CONDITIONED}",
                 ConvergenceWarning,

@@ -117,6 +117,9 @@ def solve_all(
             except KeyboardInterrupt:
                 stop[0] = 1
                 _await(futures)
+                # All were done before they heard of it.
+                if not any(future.result().is_interrupted for future in futures):
+                    raise
             return [future.result() for future in futures]
 
 
