@@ -182,7 +182,7 @@ def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[
     if not found:
         held = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
         raise ValueError(
-            f"{kernel} reads {domain}, and no column of the table holds them: {held}; name the "
+            f"{kernel!r} reads {domain}, and no column of the table holds them: {held}; name the "
             "columns it should read with .on(...)"
         )
     if domain in SINGLE and len(found) > 1:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.printing import shown
+from mercer.kernels.brief import shown
 
 Check = Callable[[Any], Any]
 

@@ -97,7 +97,7 @@ class Formula(Parametric, ABC):
         """Return phi(X) of shape (n, p), such that phi(x)'phi(z) = k(x, z)."""
         if self.n_features(X) is None:
             raise ValueError(
-                f"{self} has no finite features that are known, or too many; use its Gram matrix"
+                f"{self!r} has no finite features that are known, or too many; use its Gram matrix"
             )
         phi = self.resolved(X).feature_map
         assert phi is not None

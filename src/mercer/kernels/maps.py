@@ -47,6 +47,9 @@ class InputMap(Parametric, ABC):
     def __call__(self, X: Any) -> Any:
         """Return the rows `X`, mapped."""
 
+    def __str__(self) -> str:
+        return printing.call(self)
+
     def without_rules(self) -> InputMap:
         """Return a map to rows of the same form that needs no data."""
         return self

@@ -17,8 +17,6 @@ from mercer.kernels.proof import Proof
 SUM, PRODUCT, POWER, CALL = range(4)
 
 SHOWN = 300
-# Characters of a value in an error.
-LONGEST = 80
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -91,16 +89,6 @@ def spell(value: Any) -> str:
     if callable(value) and not isinstance(value, Parametric):
         return f"<{getattr(value, '__name__', type(value).__name__).strip('<>')}>"
     return str.__repr__(value) if isinstance(value, str) else str(value)
-
-
-def shown(value: Any) -> str:
-    """Return a value as an error names it: in one line, and cut where it is long."""
-    try:
-        text = " ".join(repr(value).split())
-    except ValueError:
-        # Python spells no whole number of more than 4300 digits.
-        return f"a value of type {type(value).__name__} with too many digits to print"
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def _is_kernel(value: Any) -> bool:

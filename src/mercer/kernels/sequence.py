@@ -23,10 +23,10 @@ from mercer.engine.windows import (
     matched_windows_diagonal,
 )
 from mercer.kernels import domains
+from mercer.kernels.brief import shown
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.monomials import choose
-from mercer.kernels.printing import shown
 
 # Ways to choose the positions of gaps up to which features are counted.
 MOST_MASKS = 1 << 16

@@ -79,7 +79,7 @@ class Case:
     def claim(self, text: str, holds: bool) -> None:
         """Raise an AssertionError that names the claim unless it holds."""
         if not holds:
-            raise AssertionError(f"{self.k} breaks its contract: {text}")
+            raise AssertionError(f"{self.k!r} breaks its contract: {text}")
 
     @property
     def scale(self) -> float:
