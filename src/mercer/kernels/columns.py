@@ -187,7 +187,7 @@ def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[
         )
     if domain in SINGLE and len(found) > 1:
         raise ValueError(
-            f"{kernel} reads one column of {SINGLE[domain]}, and the table has {len(found)}: "
+            f"{kernel!r} reads one column of {SINGLE[domain]}, and the table has {len(found)}: "
             f"{', '.join(map(repr, found[:10]))}; name one with .on(...), or add a kernel for each"
         )
     return found

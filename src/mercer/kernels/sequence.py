@@ -66,11 +66,14 @@ class Grams:
         How many of them are not read; every choice of the others is a feature of its own.
     letters : int, optional
         How many different symbols rows may have that are compared with each other.
+    is_folded : bool
+        Whether letters of either case are the same.
     """
 
     width: int
     gaps: int = 0
     letters: int | None = None
+    is_folded: bool = False
 
     # There is a column for everything that might occur.
     columns: ClassVar[int] = COLUMNS
@@ -83,7 +86,8 @@ class Grams:
 
     def compared(self, X: Any) -> Sequences:
         """Return the rows as sequences."""
-        return as_sequences(X)
+        S = as_sequences(X)
+        return S.folded() if self.is_folded else S
 
     def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
         """Return what compares windows pair by pair, or None if they are counted more quickly."""
@@ -138,11 +142,14 @@ class Grams:
         """Refuse rows of more different symbols than there are letters."""
         if self.letters is None:
             return
-        found = len(np.unique(as_sequences(X).symbols))
+        S = self.compared(X)
+        found = len(np.unique(S.symbols))
         if found > self.letters:
+            without_case = len(np.unique(S.folded().symbols))
+            fold = "case='fold', if 'a' and 'A' are the same, or " if without_case < found else ""
             raise ValueError(
                 f"Mismatch(letters={self.letters}) was given rows of {found} different symbols; "
-                f"give letters={found} or more, 20 for proteins"
+                f"give {fold}letters={found} or more, 20 for proteins"
             )
 
 
@@ -261,6 +268,8 @@ class Mismatch(Kernel):
         positive semi-definite. In ``k(X, Z)`` or `predict` a symbol that the other side does not
         have is one more that differs from all of its symbols. `partial_fit` of support vector
         machines, which sees some rows at a time, does not count them.
+    case : {"keep", "fold"}
+        Whether letters of either case are different symbols, or the same.
     """
 
     domain: ClassVar[str] = "sequences"
@@ -268,6 +277,7 @@ class Mismatch(Kernel):
     k: int = domains.whole(5)
     m: int = domains.count(1)
     letters: int = domains.whole(4)
+    case: str = domains.choice("keep", "fold")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -288,7 +298,7 @@ class Mismatch(Kernel):
     def grams(self) -> tuple[tuple[float, Grams], ...]:
         """What the formula is made of, with factors that may be negative."""
         return tuple(
-            (factor, Grams(self.k, self.k - j, self.letters))
+            (factor, Grams(self.k, self.k - j, self.letters, self.case == "fold"))
             for j, factor in self._factors().items()
             if factor
         )
