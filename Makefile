@@ -4,6 +4,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MUTATE_ARGS ?=
+FUZZ_ARGS ?=
 
 VENV := .venv
 BENCH := .venv-bench
@@ -15,7 +16,7 @@ ALONE := OPENBLAS_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test peers lint bench mutate clean
+.PHONY: help demo test peers lint fuzz bench mutate clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -24,6 +25,7 @@ help:
 	@echo "make test    run the tests, with the default engine and with the NumPy engine"
 	@echo "make peers   run scikit-learn's own tests of its kernel machines against ours"
 	@echo "make lint    run ruff, mypy, import-linter and codespell"
+	@echo "make fuzz    try a million mutated expressions on the parser"
 	@echo "make bench   run the benchmarks side by side with the peers"
 	@echo "make mutate  put small faults into the code and count those that the tests notice"
 	@echo "make clean   remove environments, builds and caches"
@@ -48,6 +50,9 @@ lint: $(VENV)/.dev
 mutate: $(VENV)/.dev
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[mutate]"
 	$(ALONE) MPLBACKEND=agg $(VENV)/bin/python tests/mutate.py $(MUTATE_ARGS)
+
+fuzz: $(VENV)/.dev
+	$(VENV)/bin/python tests/fuzz_expression.py $(FUZZ_ARGS)
 
 bench: $(BENCH)/.bench
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)

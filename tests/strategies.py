@@ -114,7 +114,11 @@ def spectra(draw):
 leaves = st.one_of(
     spectra(),
     small.flatmap(lambda g: st.builds(GappedKmer, st.just(g), st.integers(0, g - 1))),
-    small.flatmap(lambda k: st.builds(Mismatch, st.just(k), st.integers(0, k - 1), small)),
+    small.flatmap(
+        lambda k: st.builds(
+            Mismatch, st.just(k), st.integers(0, k - 1), small, st.sampled_from(["keep", "fold"])
+        )
+    ),
     st.builds(Subsequence, several, st.floats(min_value=0.0, max_value=1.0)),
     st.builds(EditDistance, positives),
     st.builds(Words, st.booleans()),

@@ -193,6 +193,7 @@ NB_MODULE(_native, m) {
     bind_band(m);
     bind_coordinates(m);
     bind_perceptron(m);
+    bind_reserve(m);
     bind_sequences(m);
     bind_smo(m);
     m.def("level", [](const std::string& name) { return std::string(mercer::level_named(name).name); });

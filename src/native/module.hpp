@@ -8,6 +8,7 @@ void bind_line(nanobind::module_& m);
 void bind_band(nanobind::module_& m);
 void bind_coordinates(nanobind::module_& m);
 void bind_perceptron(nanobind::module_& m);
+void bind_reserve(nanobind::module_& m);
 void bind_sequences(nanobind::module_& m);
 void bind_smo(nanobind::module_& m);
 void bind_spread(nanobind::module_& m);

@@ -36,7 +36,7 @@ def with_entry(value):
     [
         (
             np.arange(3.0),
-            "X must be a matrix of shape (rows, columns), got shape (3,); use X.resha",
+            "X must be a matrix of shape (rows, columns), got shape (3,); use [X] for one row, or",
         ),
         (np.zeros((2, 2, 2)), "X must be a matrix of shape (rows, columns), got shape (2, 2, 2)"),
         (np.array(3.0), "rows are needed (an array, a table or a list), got array(3.)"),

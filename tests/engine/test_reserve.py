@@ -1,33 +1,88 @@
 """Memory that is used again: only once nobody can see it any more."""
 
 import gc
-import mmap
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from mercer.engine import reserve as reserve_file
-from mercer.engine.reserve import MOST_BLOCKS, SMALLEST, Reserve
+from mercer.engine import numpy_tiles
+from mercer.engine.choose import engine
+from mercer.engine.reserve import SMALLEST, empty
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(mmap, "MADV_FREE"), reason="this system cannot mark memory as free"
+native_only = pytest.mark.skipif(
+    engine() is numpy_tiles or not sys.platform.startswith("linux"),
+    reason="the NumPy engine keeps no memory, and only Linux tells how much is mapped",
 )
 SHAPE = (SMALLEST // 8 // 1000 + 1, 1000)
 
+MAPPED = """
+import numpy as np
+from mercer.engine.reserve import empty
 
-def address(array):
-    return array.__array_interface__["data"][0]
+def mapped():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[0]) * 4096 / 2**20
+
+empty((2**23,), np.float64)
+start = mapped()
+"""
 
 
+def megabytes(lines):
+    """Return what `lines` print of the mapped memory, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", MAPPED + lines], capture_output=True, text=True, check=True
+    )
+    return [float(line) for line in done.stdout.split()]
+
+
+@native_only
 def test_a_result_gets_the_memory_of_one_that_is_gone():
-    reserve = Reserve()
-    first = reserve.empty(SHAPE, np.float64)
-    where = address(first)
-    del first
-    again, other = reserve.empty(SHAPE, np.float64), reserve.empty(SHAPE, np.float64)
-    assert address(again) == where
-    assert address(other) != where
+    lines = """
+first = empty((2**23,), np.float64)
+print(mapped() - start)
+second = empty((2**23,), np.float64)
+print(mapped() - start)
+del first
+print(mapped() - start)
+third = empty((2**23,), np.float64)
+print(mapped() - start)
+"""
+    one, two, waiting, again = megabytes(lines)
+    assert abs(one) < 8.0
+    assert abs(two - 64.0) < 8.0
+    assert waiting == again == two
+
+
+@native_only
+def test_only_two_blocks_wait():
+    lines = """
+arrays = [empty((2**23,), np.float64) for _ in range(5)]
+print(mapped() - start)
+arrays.clear()
+print(mapped() - start)
+"""
+    many, waiting = megabytes(lines)
+    assert abs(many - 4 * 64.0) < 8.0
+    assert abs(waiting - 64.0) < 8.0
+
+
+@native_only
+def test_a_much_larger_block_is_not_spent_on_a_small_result():
+    lines = """
+other = empty((2**23,), np.float64)
+large = empty((2**26,), np.float64)
+del large
+print(mapped() - start)
+small = empty((2**20,), np.float64)
+print(mapped() - start)
+"""
+    waiting, more = megabytes(lines)
+    assert abs(waiting - 512.0) < 4.0
+    assert abs(more - waiting - 8.0) < 4.0
 
 
 @pytest.mark.parametrize(
@@ -36,38 +91,27 @@ def test_a_result_gets_the_memory_of_one_that_is_gone():
     ids=["rows", "column", "entry", "memoryview"],
 )
 def test_memory_that_a_view_still_shows_is_not_given_away(view_of):
-    reserve = Reserve()
-    array = reserve.empty(SHAPE, np.float64)
+    array = empty(SHAPE, np.float64)
     array[:] = 7.0
     view = view_of(array)
     del array
     gc.collect()
-    other = reserve.empty(SHAPE, np.float64)
+    other = empty(SHAPE, np.float64)
     other[:] = 1.0
     assert (np.asarray(view) == 7.0).all()
 
 
-def test_a_much_larger_block_is_not_spent_on_a_small_result():
-    reserve = Reserve()
-    large = reserve.empty((16 * SHAPE[0], SHAPE[1]), np.float64)
-    where = address(large)
-    del large
-    assert address(reserve.empty(SHAPE, np.float64)) != where
-
-
-def test_only_few_blocks_wait(monkeypatch):
-    fresh, mapped = [], reserve_file._mapped
-    monkeypatch.setattr(reserve_file, "_mapped", lambda size: fresh.append(size) or mapped(size))
-    reserve = Reserve()
-    count = MOST_BLOCKS + 2
-    for _ in range(2):
-        arrays = [reserve.empty(SHAPE, np.float64) for _ in range(count)]
-        arrays.clear()
-    assert len(fresh) == 2 * count - MOST_BLOCKS
+def test_memory_comes_back_without_python_code_in_which_an_interrupt_would_be_lost():
+    array = empty(SHAPE, np.float64)
+    calls = []
+    sys.setprofile(lambda frame, event, _: calls.append((event, frame.f_code.co_name)))
+    del array
+    sys.setprofile(None)
+    assert [name for event, name in calls if event == "call"] == []
 
 
 def test_such_an_array_is_like_any_other():
-    array = Reserve().empty(SHAPE, np.float32)
+    array = empty(SHAPE, np.float32)
     array[:] = np.arange(SHAPE[1])
     assert array.flags.c_contiguous
     assert array.flags.writeable

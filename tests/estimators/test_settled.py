@@ -75,3 +75,11 @@ def test_a_clear_winner_has_the_most_votes_however_the_others_err(rng):
     for _ in range(20):
         other = scores + rng.uniform(-0.2, 0.2, size=scores.shape)
         assert (tally(other, 5).argmax(axis=1) == winner)[is_clear].all()
+
+
+def test_rows_beyond_float32_are_decided_in_float64(rows, monkeypatch):
+    model = KernelSVC(Gaussian(1.0)).fit(rows, rows[:, 0] > 0.0)
+    new = np.vstack([rows[:5], np.full((1, 3), 1e300)])
+    exact = model.predict(new)
+    monkeypatch.setattr(settled, "MANY_ENTRIES", 0)
+    np.testing.assert_array_equal(model.predict(new), exact)

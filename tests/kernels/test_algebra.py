@@ -199,8 +199,9 @@ def test_any_real_number_is_a_factor(number):
 @pytest.mark.parametrize("operator", ["+", "*"])
 def test_strangers_are_refused_on_either_side(stranger, operator):
     for left, right in ((a, stranger), (stranger, a)):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="kernels and numbers") as caught:
             left + right if operator == "+" else left * right
+        assert "\n" not in str(caught.value)
 
 
 def test_a_stranger_may_answer_itself():
@@ -211,14 +212,30 @@ def test_a_stranger_may_answer_itself():
         def __rmul__(self, other):
             return "multiplied"
 
+        def __rsub__(self, other):
+            return "subtracted"
+
     assert a + Polite() == "added"
     assert a * Polite() == "multiplied"
+    assert a - Polite() == "subtracted"
 
 
-def test_kernels_are_not_subtracted_divided_or_negated():
-    for attempt in (lambda: a - b, lambda: a / 2.0, lambda: -a):
-        with pytest.raises(TypeError):
+@pytest.mark.parametrize("other", [b, 2.0, 3, "a", None, True, 1j, np.ones((2, 2))], ids=repr)
+def test_kernels_are_not_subtracted_or_divided_and_the_error_says_why(other):
+    for attempt, reason in (
+        (lambda: a - other, "a difference of kernels need not be a kernel"),
+        (lambda: other - a, "a difference of kernels need not be a kernel"),
+        (lambda: a / other, "a quotient of kernels need not be a kernel"),
+        (lambda: other / a, "a quotient of kernels need not be a kernel"),
+    ):
+        with pytest.raises(TypeError, match=reason) as caught:
             attempt()
+        assert "\n" not in str(caught.value)
+
+
+def test_minus_a_kernel_is_no_kernel_and_the_error_says_why():
+    with pytest.raises(TypeError, match="since kernels are positive semi-definite"):
+        _ = -a
 
 
 # What is refused where it is written

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from mercer import KernelSVC
 from mercer.kernels import (
     AdditiveChi2,
     Bilinear,
@@ -15,17 +16,20 @@ from mercer.kernels import (
     Exponential,
     FromFeatures,
     FromFunction,
+    GappedKmer,
     Gaussian,
     InverseMultiquadric,
     Laplacian,
     Linear,
     Matern32,
     Matern52,
+    Mismatch,
     Periodic,
     Polynomial,
     RationalQuadratic,
     Sigmoid,
     Sobolev,
+    Spectrum,
     Standardize,
 )
 from refusals import refuses
@@ -173,3 +177,96 @@ def test_tables_of_different_columns_are_refused_unless_the_kernel_names_its_own
     with pytest.raises(ValueError, match="the column 'b' is in Z alone"):
         Gaussian()(X[["a", "c"]], X)
     assert_allclose(Gaussian().on("a", "c")(X, X[["c", "a"]]), Gaussian().on("a", "c")(X))
+
+
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Linear() ** HUGE,
+        lambda: Linear().on(HUGE),
+        lambda: Polynomial(HUGE),
+        lambda: Gaussian(HUGE),
+        lambda: Gaussian((1.0, HUGE)),
+        lambda: Spectrum(HUGE),
+        lambda: Spectrum((1, HUGE)),
+        lambda: Spectrum((1, 2), weights=(1.0,) * 1000),
+        lambda: GappedKmer(7, HUGE),
+        lambda: GappedKmer(10**300, 10**299),
+        lambda: Mismatch(letters=HUGE),
+        lambda: Mismatch(k=5, m=2, letters=10**200),
+        lambda: Bilinear([[HUGE]]),
+        lambda: Bilinear(np.eye(50, 40)),
+        lambda: Linear().on(*range(99), 0),
+    ],
+)
+def test_a_parameter_of_very_many_digits_is_refused_in_one_short_line(make):
+    with pytest.raises(ValueError, match=r"got|more than|twice") as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_whole_numbers_beyond_64_bits_are_entries_of_a_matrix_like_any_other():
+    assert Bilinear([[10**30, 1], [1, 2]]) == Bilinear([[1e30, 1.0], [1.0, 2.0]])
+
+
+# What functions of the user are given
+
+ROWS = [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [ROWS, np.array(ROWS), pd.DataFrame(ROWS), pl.DataFrame(ROWS, orient="row")],
+    ids=["lists", "array", "pandas", "polars"],
+)
+@pytest.mark.parametrize(
+    "kernel_of",
+    [
+        lambda see: FromFeatures(lambda X: see(X) ** 2),
+        lambda see: Linear().after(lambda X: see(X) ** 2),
+        lambda see: Linear().scaled_by(lambda X: see(X)[:, 0]),
+    ],
+    ids=["features", "after", "scaled_by"],
+)
+def test_a_function_is_given_numbers_as_an_array(rows, kernel_of):
+    seen = []
+    kernel = kernel_of(lambda X: seen.append(X) or X)
+    assert_allclose(kernel(rows), kernel(np.array(ROWS)))
+    assert all(isinstance(X, np.ndarray) and X.shape == (3, 2) for X in seen)
+
+
+@pytest.mark.parametrize(
+    "rows", [["ab", "c"], [["a"], ["b", "c"]], pd.DataFrame({"s": ["ab", "c"], "x": [1.0, 2.0]})]
+)
+def test_a_function_is_given_other_rows_as_they_came(rows):
+    seen = []
+    FromFeatures(lambda X: seen.append(X) or np.ones((2, 1)))(rows)
+    assert all(X is rows for X in seen)
+
+
+# Rows that overflow
+
+
+def test_two_vectors_are_refused_with_the_way_to_write_a_row_and_a_column():
+    message = "got shape (2,); use [X] for one row, or numpy.reshape(X, (-1, 1)) for one column"
+    refuses(message, Linear(), [2, -3], [1, 4])
+    assert Linear()([[2, -3]], [[1, 4]]).item() == -10.0
+
+
+@pytest.mark.parametrize("size", [1e300, 1e150, 1e30])
+def test_a_finite_number_that_float32_does_not_hold_is_not_called_infinite(size):
+    rows = np.vstack([X, [[size, 0.0, 1.0]]])
+    labels = [0, 1, 0, 1, 1]
+    refuses("solved in float32, which ends at 3.4e+38", KernelSVC("linear").fit, rows, labels)
+    assert KernelSVC("gaussian(1.0)", C=10.0).fit(rows, labels).score(rows, labels) == 1.0
+
+
+def test_a_number_beyond_float64_is_named():
+    rows = np.array([[1.0], [np.longdouble(10.0) ** 400]])
+    if not np.isfinite(rows).all():
+        pytest.skip("numbers of long double end with those of float64 here")
+    refuses("X holds 1e+400 at row 1, column 0, beyond 1.8e308", Linear(), rows)

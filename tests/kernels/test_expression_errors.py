@@ -80,6 +80,14 @@ def message(text):
         ("sum(terms=linear)", "character 5, at 'terms'", "without keywords"),
         ("linear * 1e999", "character 10, at '1e999'", "too large"),
         ("10**999*linear", "character 3, at '**'", "too large"),
+        ("((((9**64)**64)**64)**64)*linear", "character 11, at '**'", "too large"),
+        ("9" * 309 + "*linear", "character 1, at '9999", "too large"),
+        ("1e308*10*linear", "character 6, at '*'", "too large"),
+        ("(1e308 + 1e308)*linear", "character 8, at '+'", "too large"),
+        ("linear.on(" + "9" * 309 + ")", "character 11, at '9999", "too large"),
+        ("gapped_kmer(10**9, 10**8)", "character 1, at 'gapped_kmer'", "more than the 65536"),
+        ("mismatch(10**9, 10**8)", "character 1, at 'mismatch'", "more than the 65536"),
+        ("mismatch(5, 2, 10**200)", "character 1, at 'mismatch'", "use fewer letters"),
         ("0**-1*linear", "character 2, at '**'", "negative power"),
         ("(-8)**0.5*linear", "character 5, at '**'", "no such power"),
     ],
@@ -140,6 +148,29 @@ def test_the_longest_sum_is_read_as_one():
 
 def test_many_minus_signs_are_only_signs():
     assert kernel("-" * 9000 + "2*linear") == 2.0 * h
+
+
+def test_no_number_takes_long_to_refuse():
+    texts = [
+        "((((9**64)**64)**64)**64)*linear",
+        "((((9**64)*9**64)**64)**64)**64 + linear",
+        "gapped_kmer(10**9, 5*10**8)",
+        "gapped_kmer(10**7, 5*10**6)",
+        "mismatch(10**9, 4*10**8)",
+        "mismatch(5, 4, 10**300)",
+        "linear**(9**64)**64**64",
+    ]
+    # In a process of its own, as whole numbers are computed where no signal is heard.
+    code = (
+        "import sys, mercer\n"
+        "for text in sys.argv[1:]:\n"
+        "    try: mercer.kernel(text)\n"
+        "    except ValueError: print('refused')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *texts], capture_output=True, text=True, timeout=30
+    )
+    assert done.stdout == "refused\n" * len(texts)
 
 
 # Attacks

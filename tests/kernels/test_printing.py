@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from catalogue import ARD, COMPOSITE, SIMPLE
-from mercer.kernels import Bilinear, Gaussian, Kernel, Linear, Sigmoid
+from mercer import KernelRidge
+from mercer.kernels import (
+    Bilinear,
+    Gaussian,
+    Kernel,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    Spectrum,
+    Standardize,
+    kernel,
+)
 
 g, h = Gaussian(), Linear()
 
@@ -102,3 +113,56 @@ def test_the_page_needs_nothing_from_elsewhere():
 def test_the_page_takes_the_colours_around_it():
     fixed = r"background(-color)?: *#|[^-]color: *(#000|#fff|black|white)"
     assert not re.search(fixed, g._repr_html_())
+
+
+# On one line
+
+FORTY = np.linspace(0.1, 4.0, 40)
+SCALED = Gaussian(FORTY).after(Standardize(FORTY, FORTY))
+
+
+@pytest.mark.parametrize(
+    ("k", "text"),
+    [
+        (SCALED, "gaussian(length_scale=[40 numbers]).after(standardize(40 columns))"),
+        (Bilinear(np.eye(12)), "bilinear(A=[12 rows])"),
+        (h.on(*(f"column {i}, it's" for i in range(9))), "linear(offset=0.0).on(9 columns)"),
+        (
+            SCALED * Spectrum((1, 2, 3), (1.0, 0.5, 0.25)).on("name (of it)"),
+            "gaussian(...).after(standardize(40 columns)) * spectrum(...).on('name (of it)')",
+        ),
+        (g + 2.0 * h, "gaussian(length_scale=1.0) + 2.0 * linear(offset=0.0)"),
+        (Standardize(FORTY, FORTY), "standardize(40 columns)"),
+    ],
+    ids=["scaled", "matrix", "columns", "product", "short", "map"],
+)
+def test_the_repr_is_the_text_with_long_lists_counted(k, text):
+    assert repr(k) == text
+
+
+@pytest.mark.parametrize("k", [*SIMPLE, *ARD, *COMPOSITE, SCALED, sum([SCALED] * 5, g)], ids=repr)
+def test_the_repr_fits_on_a_line_and_the_text_is_exact(k):
+    assert len(repr(k)) <= 100
+    assert "\n" not in repr(k)
+    assert kernel(str(k)) == k
+
+
+def test_a_kernel_of_the_user_prints_in_the_same_way():
+    @dataclass(frozen=True)
+    class Mine(Kernel):
+        weights: tuple[float, ...] = ()
+
+        def lower(self, t):
+            return t.dot()
+
+    assert repr(Mine(tuple(FORTY))) == "mine(weights=[40 numbers])"
+
+
+def test_errors_and_answers_name_a_long_kernel_on_a_line():
+    rows = np.eye(5, 40)
+    with pytest.raises(ValueError, match=r"and gaussian\(length_scale=\[40 numbers\]\)"):
+        KernelRidge(SCALED, solver="primal").fit(rows, np.arange(5.0))
+    long = Polynomial(2, offset=-1.0).after(Standardize(FORTY, FORTY)) + SCALED
+    for said in (str(long.check(rows)).splitlines()[0], str(SCALED.proof()).splitlines()[0]):
+        assert "standardize(40 columns)" in said
+        assert len(said) < 150

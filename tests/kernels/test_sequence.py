@@ -104,7 +104,7 @@ def test_windows_with_gaps_in_more_ways_than_can_be_counted_are_compared(rng, g,
     assert k.n_features(texts) is None
     model = KernelRidge(k.normalized(), 0.1).fit(texts, np.arange(5.0))
     assert np.isfinite(model.predict(texts)).all()
-    with pytest.raises(ValueError, match="more than the 65536 that can be counted"):
+    with pytest.raises(ValueError, match="more than the 65536 ways that can be counted"):
         explain(model)
 
 
@@ -217,8 +217,8 @@ def test_kernels_of_sequences_have_names(text, kernel):
         (lambda: Spectrum(normalize=1), "Spectrum: normalize must be True or False, got 1"),
         (lambda: GappedKmer(3, 3), "GappedKmer: m must be less than g = 3, got 3"),
         (lambda: GappedKmer(3, -1), "GappedKmer: m must be a whole number of at least 0, got -1"),
-        (lambda: GappedKmer(70, 35), "more than the 65536 that can be counted"),
-        (lambda: Mismatch(40, 10), "more than the 65536 that can be counted"),
+        (lambda: GappedKmer(70, 35), "more than the 65536 ways that can be counted"),
+        (lambda: Mismatch(40, 10), "more than the 65536 ways that can be counted"),
         (lambda: Mismatch(2, 2), "Mismatch: m must be less than k = 2, got 2"),
         (lambda: Subsequence(2, 1.5), "Subsequence: decay must lie between 0 and 1, got 1.5"),
         (lambda: Subsequence(2, -0.1), "Subsequence: decay must lie between 0 and 1, got -0.1"),
@@ -277,9 +277,57 @@ def test_sparse_features_have_the_kernel_as_inner_products(rng):
     X = strings.words(rng, 15)
     kernel = Spectrum((1, 2), (1.0, 0.5), normalize=True)
     F = kernel.features(X)
-    assert kernel.n_features(X) == len(np.unique(F.indices))
-    columns = np.unique(F.indices)
-    narrow = np.zeros((len(X), len(columns)))
-    rows = np.repeat(np.arange(len(X)), np.diff(F.indptr))
-    narrow[rows, np.searchsorted(columns, F.indices)] = F.data
-    assert_allclose(narrow @ narrow.T, kernel(X), atol=1e-14)
+    assert F.shape == (len(X), kernel.n_features(X))
+    assert_allclose((F @ F.T).toarray(), kernel(X), atol=1e-14)
+
+
+def test_features_have_the_columns_of_the_rows_that_are_named(rng):
+    X, Z = strings.words(rng, 15), strings.words(rng, 9)
+    kernel = GappedKmer(3, 1) + 2.0 * Spectrum(2)
+    F, G = kernel.features(X), kernel.features(Z, of=X)
+    assert G.shape == (9, F.shape[1])
+    assert_allclose((G @ F.T).toarray(), kernel(Z, X), atol=1e-12)
+
+
+def test_features_are_named_by_their_k_grams():
+    texts = ["abab", "bac"]
+    F, names = Spectrum((2, 1)).features(texts), Spectrum((2, 1)).feature_names(texts)
+    counts = [dict(zip(names, row, strict=True)) for row in F.toarray().astype(int).tolist()]
+    assert counts == [
+        {"ab": 2, "ba": 1, "ac": 0, "a": 2, "b": 2, "c": 0},
+        {"ab": 0, "ba": 1, "ac": 1, "a": 1, "b": 1, "c": 1},
+    ]
+    tokens = [["x", 1, "x"], [1, "x"]]
+    assert sorted(map(str, Spectrum(2).feature_names(tokens))) == ["('x', 1)", "(1, 'x')"]
+    assert GappedKmer(2, 1).feature_names(["ab"]) == ["a.", ".b"]
+
+
+def test_features_without_names_say_so():
+    with pytest.raises(ValueError, match=r"the features of linear\(offset=0.0\) have no names"):
+        mercer.Linear().feature_names(np.eye(2))
+
+
+def test_very_many_lengths_of_k_grams_are_compared_by_their_matrix():
+    texts = ["abracadabra", "alakazam", "hocuspocus"]
+    kernel = Spectrum(tuple(range(1, 10)))
+    assert kernel.n_features(texts) is None
+    model = KernelRidge(kernel, 0.1).fit(texts, [1.0, 2.0, 3.0])
+    K = sum(Spectrum(k)(texts) for k in range(1, 10))
+    assert_allclose(kernel(texts), K)
+    assert_allclose(model.predict(texts), K @ model.dual_coef_ + model.intercept_)
+
+
+def test_case_is_folded_on_request():
+    mixed, small = ["acgtAC", "TTGac"], ["acgtac", "ttgac"]
+    refuses("give case='fold', if 'a' and 'A' are the same, or letters=8", Mismatch(3), mixed)
+    folded = Mismatch(3, case="fold")
+    assert_array_equal(folded(mixed), Mismatch(3)(small))
+    assert_array_equal(folded(mixed, small), Mismatch(3)(small))
+    assert_array_equal(folded([list(row) for row in mixed]), Mismatch(3)(small))
+    assert mercer.kernel(str(folded)) == folded
+    assert folded.with_params(case="keep") == Mismatch(3)
+
+
+def test_case_of_letters_beyond_ascii_is_folded_one_for_one():
+    folded = Mismatch(2, letters=9, case="fold")
+    assert_array_equal(folded(["ÄÖß", "\u212aİ"]), folded(["äöß", "kİ"]))

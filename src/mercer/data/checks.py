@@ -19,6 +19,8 @@ Matrix: TypeAlias = Any
 LOOKED_AT = 1000
 MOST_SHOWN = 30
 
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
+
 
 def as_matrix(X: Any, name: str = "X") -> Matrix:
     """Return `X` as a finite float32 or float64 matrix of shape (rows, columns), dense or CSR.
@@ -82,6 +84,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real | np.number) and not isinstance(value, bool | np.bool_)
 
 
+def fits_single(A: Matrix) -> bool:
+    """Whether no entry is beyond the range of float32."""
+    values = A.data if sp.issparse(A) else A
+    return values.size == 0 or bool(max(values.max(), -values.min()) <= LARGEST_SINGLE)
+
+
 def check_not_negative(A: Matrix, need: str) -> None:
     """Refuse a matrix with a negative entry, naming the entry."""
     values = A.data if sp.issparse(A) else A
@@ -115,7 +123,23 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
         raise ValueError(_not_a_matrix(name, array.shape))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return _as_double(array, name)
+
+
+def _as_double(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return numbers as float64, unless they are float32; none may be beyond its range."""
+    if array.dtype in (np.float32, np.float64):
+        return array
+    with np.errstate(over="ignore"):
+        double = array.astype(np.float64)
+    lost = np.isfinite(array) & ~np.isfinite(double)
+    if lost.any():
+        row, column = (int(i[0]) for i in np.nonzero(lost))
+        raise ValueError(
+            f"{name} holds {array[row, column]!s} at row {row}, column {column}, beyond 1.8e308, "
+            "where float64 ends; divide the column, or take its logarithm"
+        )
+    return double
 
 
 def check_no_text(array: NDArray[Any], name: str) -> None:
@@ -133,8 +157,9 @@ def check_no_text(array: NDArray[Any], name: str) -> None:
 
 
 def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:
-    hint = f"; use {name}.reshape(-1, 1) for one column" if len(shape) == 1 else ""
-    return f"{name} must be a matrix of shape (rows, columns), got shape {shape}{hint}"
+    hint = f"; use [{name}] for one row, or numpy.reshape({name}, (-1, 1)) for one column"
+    received = f"got shape {shape}{hint if len(shape) == 1 else ''}"
+    return f"{name} must be a matrix of shape (rows, columns), {received}"
 
 
 def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:

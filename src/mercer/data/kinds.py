@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.categories import is_missing
-from mercer.data.columns import table_series
+from mercer.data.columns import is_table, table_matrix, table_series
 
 # Values looked at in a column of Python objects, whose dtype says nothing.
 LOOKED_AT = 1000
@@ -46,6 +46,21 @@ def column_kinds(X: Any) -> dict[str, Kind]:
     if isinstance(X, Mapping):
         return {str(name): kind_of_values(_vector(values)) for name, values in X.items()}
     return {series.name: _kind_of_series(series) for series in table_series(X)}
+
+
+def numbers_of(X: Any) -> Any:
+    """Return a list or a table of numbers as an array of shape (n, columns), all else as it is."""
+    if is_table(X):
+        kinds = column_kinds(X).values()
+        return table_matrix(X, "X") if all(kind in READ["numbers"] for kind in kinds) else X
+    if not isinstance(X, list | tuple):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        # Rows of different lengths, such as lists of tokens.
+        return X
+    return array if array.ndim == 2 and array.dtype.kind in "fiub" else X
 
 
 def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from sys import maxunicode
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,12 @@ class Sequences:
         """Return the rows as a list."""
         return np.split(self.symbols, self.starts[1:-1]) if len(self) else []
 
+    def folded(self) -> Sequences:
+        """Return the rows with small letters for capitals, where one is written for one."""
+        distinct, places = np.unique(self.symbols, return_inverse=True)
+        small = np.array([_small(int(s)) for s in distinct], self.symbols.dtype)
+        return Sequences(small[places], self.starts)
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -66,6 +73,12 @@ class Sequences:
         # Position in the new vector, plus how far the row was moved.
         moved = np.repeat(self.starts[rows] - starts[:-1], lengths)
         return Sequences(self.symbols[np.arange(starts[-1]) + moved], starts)
+
+
+def _small(symbol: int) -> int:
+    """Return the symbol of the small letter, or the same one if there is none."""
+    letter = chr(symbol).lower() if symbol <= maxunicode else ""
+    return ord(letter) if len(letter) == 1 else symbol
 
 
 def symbols_of(tokens: Iterable[Hashable]) -> dict[Hashable, int]:

@@ -206,6 +206,7 @@ def sparse_products(
     symmetric: bool,
     threads: int,
 ) -> None: ...
+def reserved(bytes: int) -> NDArray[Any] | None: ...
 def smo_solve(
     K: NDArray[Any] | None,
     source: Any,

@@ -13,7 +13,7 @@ from mercer.data.columns import is_table, take_rows
 from mercer.engine.choose import engine
 from mercer.engine.operands import Bound, Operand, bind
 from mercer.engine.program import Input, Program
-from mercer.engine.reserve import RESERVE
+from mercer.engine.reserve import empty
 from mercer.engine.rows import Rows, comparable_leaf
 from mercer.engine.sparse import sparse_block
 from mercer.engine.strings import count_products, sparse_products
@@ -45,7 +45,7 @@ def evaluate(
     if known:
         bound = bound.with_values(known)
     if out is None:
-        out = RESERVE.empty(bound.shape, bound.dtype)
+        out = empty(bound.shape, bound.dtype)
     elif out.shape != bound.shape or out.dtype != bound.dtype:
         raise ValueError(
             f"out must have shape {bound.shape} and dtype {bound.dtype}, "

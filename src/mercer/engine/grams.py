@@ -91,6 +91,20 @@ def gram_sums(S: Sequences, width: int, mask: tuple[int, ...], a: Array) -> Gram
     return GramSums(numbers, first, places[first], np.column_stack(sums))
 
 
+def gram_places(
+    S: Sequences, width: int, masks: Sequence[tuple[int, ...]]
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Return where a window of every k-gram begins, and the number of its mask, column by column.
+
+    The parameters are those of `gram_counts`.
+    """
+    windows = np.maximum(S.lengths - width + 1, 0)
+    codes, first = _window_codes(S, windows, width, masks)
+    _, chosen = np.unique(codes, return_index=True)
+    window, mask = np.divmod(chosen, len(masks))
+    return first[window], mask
+
+
 def _counted(
     S: Sequences, windows: NDArray[np.int64], width: int, masks: Sequence[tuple[int, ...]]
 ) -> sp.csr_array:

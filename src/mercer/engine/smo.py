@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.engine import numpy_tiles, smo_twin
 from mercer.engine.choose import engine
-from mercer.engine.reserve import RESERVE
+from mercer.engine.reserve import empty
 from mercer.engine.threads import thread_count
 
 Array = NDArray[np.float64]
@@ -136,7 +136,7 @@ def minimise(
     store = None
     if whole is None and core is not smo_twin:
         slots = min(max(capacity, working_set), len(a))
-        store = RESERVE.empty((slots, len(a)), np.float32 if is_single else np.float64)
+        store = empty((slots, len(a)), np.float32 if is_single else np.float64)
     threads = thread_count() if effort.threads is None else effort.threads
     steps, rounds, gap, end = core.smo_solve(
         whole,

@@ -94,5 +94,7 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    # To find the libraries takes milliseconds, longer than what is to run on one thread.
-    return ThreadpoolController()
+    # To find the libraries takes milliseconds, longer than what is to run on one thread. They are
+    # found by a function that C calls, in which Ctrl-C would be lost; other threads hear none.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(ThreadpoolController).result()

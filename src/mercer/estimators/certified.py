@@ -28,7 +28,7 @@ def proved_radius(kernel: Kernel, solution: Solution) -> Array:
 
 
 def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
-    """Return the certificate of the worst solution, and warn if it is not satisfied.
+    """Return the certificate of the worst solution, and warn if it is not satisfied, or of Ctrl-C.
 
     A gap of a few units of rounding satisfies any tolerance: it is known no better. This is for the
     `fit` of an estimator to call, whose caller the warning points at.
@@ -43,6 +43,7 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
         worst.solver,
         kernel.proof() is not None,
     )
-    if not certificate.satisfied:
-        warnings.warn(f"{certificate}: {worst.advice}", ConvergenceWarning, stacklevel=3)
+    ended = next((s for s in solutions if s.is_interrupted), worst)
+    if ended.is_interrupted or not certificate.satisfied:
+        warnings.warn(f"{certificate}: {ended.advice}", ConvergenceWarning, stacklevel=3)
     return certificate

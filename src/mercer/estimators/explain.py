@@ -195,7 +195,7 @@ def explain(model: Any, target: int | None = None) -> Explanation:
     walk.enter(model.kernel_, rows, a, ())
     if not walk.weights:
         raise ValueError(
-            f"{model.kernel_} has no k-grams to explain{walk.why}; fit a model with Spectrum, "
+            f"{model.kernel_!r} has no k-grams to explain{walk.why}; fit a model with Spectrum, "
             "GappedKmer, Mismatch or Words, in sums or products with kernels of other columns"
         )
     columns, grams, weights = walk.merged()

@@ -375,7 +375,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
     def _scores_left_out(self) -> Array:
         if self._is_repaired_:
             raise ValueError(
-                f"{self.kernel_} was repaired with repair={self.repair!r}, and only a positive "
+                f"{self.kernel_!r} was repaired with repair={self.repair!r}, and only a positive "
                 "semi-definite kernel has held-out scores in closed form; use cross-validation"
             )
         used = np.flatnonzero(self._used_)

@@ -262,7 +262,7 @@ def _on_components(given: Kernel, kernel: Kernel) -> Kernel:
     if is_precomputed(kernel) or _reads_columns(kernel):
         raise ValueError(
             "fit_inverse_transform compares components by the same kernel, and "
-            f"{kernel} is made for the columns of the rows or for a Gram matrix; give rows of "
+            f"{kernel!r} is made for the columns of the rows or for a Gram matrix; give rows of "
             "numbers, scaled before, and a kernel of all their columns"
         )
     rules = [name for name, value in given.get_params().items() if value == "median"]

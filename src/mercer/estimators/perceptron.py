@@ -230,7 +230,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         kernel = self._kernel_for(X) if is_first else self.kernel_
         if is_precomputed(kernel):
             raise ValueError(
-                f"partial_fit cannot compare further rows with those it knows by {kernel}; use fit"
+                f"partial_fit cannot compare further rows with those it knows by {kernel!r}; "
+                "use fit"
             )
         refuse_balanced(self.class_weight)
         if is_first:

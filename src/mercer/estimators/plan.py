@@ -119,7 +119,7 @@ def _among(options: dict[str, Plan], name: str, gram: Gram, kernel: Kernel) -> P
     if name not in options:
         known = ", ".join(repr(other) for other in options)
         raise ValueError(
-            f"solver={name!r} cannot take {kernel} on these rows; use 'auto' or one of {known}"
+            f"solver={name!r} cannot take {kernel!r} on these rows; use 'auto' or one of {known}"
         )
     taken = options[name]
     if taken.memory > gram.memory:

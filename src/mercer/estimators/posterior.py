@@ -135,13 +135,13 @@ class RidgePosterior(KernelEstimator):
     def _gram(self) -> Gram:
         if self._is_repaired_:
             raise ValueError(
-                f"{self.kernel_} was repaired with repair={self.repair!r}, and only a positive "
+                f"{self.kernel_!r} was repaired with repair={self.repair!r}, and only a positive "
                 "semi-definite kernel has held-out predictions, intervals and deviations in "
                 "closed form; use cross-validation"
             )
         if self.kernel_.is_conditional and not self._problem_.fit_intercept:
             raise ValueError(
-                f"{self.kernel_} is positive semi-definite on coefficients of sum zero only, and "
+                f"{self.kernel_!r} is positive semi-definite on coefficients of sum zero only, and "
                 "without an offset it has no held-out predictions, intervals and deviations in "
                 "closed form; use fit_intercept=True"
             )

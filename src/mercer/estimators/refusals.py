@@ -48,7 +48,7 @@ def with_points(error: IndefiniteKernelError, kernel: Kernel, X: Any) -> Indefin
     points = training_subset(kernel, X, used)
     witness = Witness(points, form.coefficients[used], form.value, form.rounding_bound)
     return IndefiniteKernelError(
-        f"{kernel} is not positive semi-definite: c'Kc = {form.value:.3g} on {len(used)} of the "
+        f"{kernel!r} is not positive semi-definite: c'Kc = {form.value:.3g} on {len(used)} of the "
         f"training rows, beyond rounding ({form.rounding_bound:.1g}); use another kernel, or "
         "repair= of an estimator that has it, such as KernelRidge (the rows and c are in "
         "error.witness)",

@@ -282,7 +282,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             solution.solver,
             self.kernel_.proof() is not None,
         )
-        if not self.certificate_.satisfied:
+        if solution.is_interrupted or not self.certificate_.satisfied:
             warnings.warn(
                 f"{self.certificate_}: {solution.advice or ILL_CONDITIONED}",
                 ConvergenceWarning,
@@ -291,8 +291,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         is_open = self.kernel_.is_conditional and not self._is_repaired_
         if is_open and not self.fit_intercept:
             warnings.warn(
-                f"{self.kernel_} is positive semi-definite on coefficients of sum zero only, which "
-                "nothing ensures without an offset: the answer is a stationary point of the "
+                f"{self.kernel_!r} is positive semi-definite on coefficients of sum zero only, "
+                "which nothing ensures without an offset: the answer is a stationary point of the "
                 "objective, as scikit-learn's is, and need not be its minimum; use "
                 "fit_intercept=True",
                 ConditionalKernelWarning,

@@ -74,7 +74,7 @@ def route(estimator: Any, kernel: Kernel, rows: Any, problem: RidgeProblem) -> t
         solver = replace(solver, precision="double")
     if solver.iterates and needs_factor(gram, problem, estimator.repair):
         raise ValueError(
-            f"solver={estimator.solver!r} needs a positive semi-definite kernel, and {kernel} is "
+            f"solver={estimator.solver!r} needs a positive semi-definite kernel, and {kernel!r} is "
             "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"
         )
     gram = gram_for(solver, kernel, rows, gram)
@@ -109,7 +109,7 @@ def _features(kernel: Kernel, rows: Any, memory: Any, others: str) -> FeatureGra
     features = features_of(kernel, rows, memory)
     if features is None:
         raise ValueError(
-            f"solver='primal' needs a kernel with finitely many features, and {kernel} is not "
+            f"solver='primal' needs a kernel with finitely many features, and {kernel!r} is not "
             f"known to have them; use {others}"
         )
     return features

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.checks import fits_single
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.engine.threads import one_blas_thread, thread_count, workers
@@ -116,6 +117,9 @@ def solve_all(
             except KeyboardInterrupt:
                 stop[0] = 1
                 _await(futures)
+                # All were done before they heard of it.
+                if not any(future.result().is_interrupted for future in futures):
+                    raise
             return [future.result() for future in futures]
 
 
@@ -246,6 +250,7 @@ class Supports:
             or X.dtype != np.float64
             or is_precomputed(self.kernel)
             or not self.kernel.program.is_arithmetic
+            or not (fits_single(X) and fits_single(self.rows))
         ):
             return None
         return Supports(self.kernel, self.rows.astype(np.float32), self.index)

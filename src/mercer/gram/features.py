@@ -52,12 +52,14 @@ class FeatureGram(LowRankGram):
             _check_entries(phi, X, limit)
         p = self.kernel.n_features(X)
         if phi is None or p is None:
-            raise ValueError(f"{kernel} has no finite features; use gram_of(kernel, X)")
+            raise ValueError(f"{kernel!r} has no finite features; use gram_of(kernel, X)")
         if not phi.stays_sparse(X):
             check_fits((n_rows(X), p), np.float64, limit)
         F = phi(X)
         if not np.isfinite(F.data if sp.issparse(F) else F).all():
-            raise ValueError(f"the features of {kernel} overflow on these rows; scale the columns")
+            raise ValueError(
+                f"the features of {kernel!r} overflow on these rows; scale the columns"
+            )
         # Of features without end only those in use are kept; these are their columns.
         self.columns = used_columns(F) if phi.is_open(X) else None
         if self.columns is not None:
@@ -154,7 +156,7 @@ def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None
     """Return phi(X): all features, or those of the columns given in ascending order."""
     phi = kernel.feature_map
     if phi is None:
-        raise ValueError(f"{kernel} has no finite features")
+        raise ValueError(f"{kernel!r} has no finite features")
     F = phi(X)
     if columns is None:
         return F

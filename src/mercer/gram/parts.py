@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.blocks import row_blocks
+from mercer.data.checks import fits_single
 from mercer.data.columns import take_rows
 from mercer.engine import apply
 from mercer.engine.choose import engine
@@ -162,16 +163,31 @@ def part_of(gram: Gram, index: Array) -> Gram:
 
 
 def in_single(gram: Gram) -> Gram:
-    """Return K in float32, of rows in float32 where the engine itself compares them."""
+    """Return K in float32, of rows in float32 where the engine itself compares them.
+
+    It is refused where the numbers of float32 end before its entries do.
+    """
     if isinstance(gram, CopiedGram):
         return ChosenGram(gram.copy, gram.index, gram.memory)
     if gram.dtype == np.float32:
         return gram
-    if _is_plain(gram) and gram.kernel.program.is_arithmetic and _has_numbers(gram.X):
+    if _is_plain(gram) and _fits_single(gram):
         single = StreamedGram(gram.kernel, gram.X.astype(np.float32), gram.memory)
         if _is_close(single, gram):
             return single
+    diagonal = gram.diagonal()
+    if not fits_single(diagonal):
+        raise ValueError(
+            f"k(x, x) is up to {np.abs(diagonal).max():.2g} on these rows, and working sets are "
+            "solved in float32, which ends at 3.4e+38; scale the columns"
+        )
     return RoundedGram(gram)
+
+
+def _fits_single(gram: StreamedGram) -> bool:
+    """Whether the engine itself compares rows, of numbers within the range of float32."""
+    is_compared = gram.kernel.program.is_arithmetic and _has_numbers(gram.X)
+    return is_compared and fits_single(gram.X)
 
 
 def _is_close(single: StreamedGram, gram: StreamedGram) -> bool:

@@ -182,12 +182,12 @@ def _columns_of(domain: str, kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[
     if not found:
         held = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
         raise ValueError(
-            f"{kernel} reads {domain}, and no column of the table holds them: {held}; name the "
+            f"{kernel!r} reads {domain}, and no column of the table holds them: {held}; name the "
             "columns it should read with .on(...)"
         )
     if domain in SINGLE and len(found) > 1:
         raise ValueError(
-            f"{kernel} reads one column of {SINGLE[domain]}, and the table has {len(found)}: "
+            f"{kernel!r} reads one column of {SINGLE[domain]}, and the table has {len(found)}: "
             f"{', '.join(map(repr, found[:10]))}; name one with .on(...), or add a kernel for each"
         )
     return found

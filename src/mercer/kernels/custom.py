@@ -15,6 +15,7 @@ from mercer.engine import Expression, Tile
 from mercer.kernels import domains
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.maps import Received
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,15 @@ class FromFeatures(Kernel):
     Parameters
     ----------
     phi : callable
-        phi(X) -> (n, p), vectorised.
+        phi(X) -> (n, p), vectorised. Lists and tables of numbers come to it as an array of shape
+        (n, columns); all other rows, such as texts and tables that hold some, come as given.
     """
 
     domain: ClassVar[str] = "anything"
     phi: Callable[[Any], Any] = domains.function()
 
     def lower(self, t: Tile) -> Expression:
-        return t.after(self.phi).dot()
+        return t.after(Received()).after(self.phi).dot()
 
     def rule(self) -> Rule:
         return "inner product of explicit features"

@@ -6,12 +6,15 @@ A kernel's author writes ``c: float = positive(1.0)``; the check runs when the k
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, field, fields
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+from mercer.kernels.brief import shown
 
 Check = Callable[[Any], Any]
 
@@ -166,7 +169,7 @@ def checked(kind: type, parameter: Field[Any], given: Any) -> Any:
     try:
         return parameter.metadata["domain"](given)
     except ValueError as error:
-        raise ValueError(f"{kind.__name__}: {parameter.name} {error}, got {given!r}") from None
+        raise ValueError(f"{kind.__name__}: {parameter.name} {error}, got {shown(given)}") from None
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -174,7 +177,7 @@ def check_positive(name: str, value: Any) -> float:
     try:
         return _positive(value)
     except ValueError as error:
-        raise ValueError(f"{name} {error}, got {value!r}") from None
+        raise ValueError(f"{name} {error}, got {shown(value)}") from None
 
 
 def check_columns(columns: tuple[Any, ...]) -> tuple[str | int, ...]:
@@ -183,15 +186,16 @@ def check_columns(columns: tuple[Any, ...]) -> tuple[str | int, ...]:
         raise ValueError(".on() needs at least one column, got none")
     names = tuple(c if isinstance(c, str) else _position(c) for c in columns)
     if len(set(names)) < len(names):
-        raise ValueError(f".on{names} names a column twice")
+        raise ValueError(f".on{shown(names)} names a column twice")
     return names
 
 
 def _position(column: Any) -> int:
-    if isinstance(column, bool) or not isinstance(column, Integral):
+    is_whole = isinstance(column, Integral) and not isinstance(column, bool)
+    if not is_whole or abs(column) > sys.float_info.max:
         raise ValueError(
-            f".on() takes column names or whole numbers, got {column!r}; give the position of a "
-            "column whose name is no text"
+            f".on() takes column names or whole numbers, got {shown(column)}; give the "
+            "position of a column whose name is no text"
         )
     return int(column)
 
@@ -223,10 +227,12 @@ def _non_negative(value: Any) -> float:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, Real) and not isinstance(value, Integral) and float(value).is_integer():
+    if isinstance(value, Real) and not isinstance(value, Integral) and _real(value).is_integer():
         value = int(float(value))
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < 1:
         raise ValueError("must be a whole number of at least 1")
+    # A number that is no float could be neither an exponent nor printed.
+    _real(value)
     return int(value)
 
 
@@ -322,6 +328,9 @@ def _positives(value: Any) -> tuple[float, ...]:
 
 def _symmetric_matrix(value: Any) -> tuple[tuple[float, ...], ...]:
     matrix = np.asarray(value)
+    if matrix.dtype == object and all(isinstance(v, Integral) for v in matrix.flat):
+        # Whole numbers beyond 64 bits.
+        matrix = np.array([_real(v) for v in matrix.flat]).reshape(matrix.shape)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "fiu":
         raise ValueError("must be a square matrix of real numbers")
     if not np.isfinite(matrix).all():

@@ -15,11 +15,13 @@ A name is a kernel class in snake case or an alias of one, or ``sum`` or ``produ
 method is ``exp``, ``normalized``, ``polynomial``, ``after``, whose argument is a map,
 ``standardize``, ``calendar`` or ``fill_missing``, or ``on``, whose arguments are columns: bare or
 quoted names, or whole numbers. Operators mean what they mean between kernels in Python; a minus
-sign belongs to numbers only. A text has at most 10,000 characters, and nests at most 50 deep.
+sign belongs to numbers only. A text has at most 10,000 characters, and nests at most 50 deep; no
+number is beyond 1.8e308.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +32,7 @@ from mercer.kernels.kernel import Constant, Kernel, Sum
 from mercer.kernels.tokens import (
     END,
     FUNCTIONS_REFUSED,
+    MAX_NUMBER,
     NAME,
     NUMBER,
     STRING,
@@ -287,11 +290,14 @@ def _multiplied(left: Operand, right: Operand) -> Operand:
 def _folded(left: Operand, sign: Token, right: Operand) -> Operand:
     """Return what an operator makes of two numbers."""
     try:
-        return Operand(ARITHMETIC[sign.text](left.value, right.value), left.token)
+        result = ARITHMETIC[sign.text](left.value, right.value)
     except OverflowError:
-        raise fault(sign, "the result is too large for a number") from None
+        result = math.inf
     except (ZeroDivisionError, ValueError) as error:
         raise fault(sign, str(error)) from None
+    if abs(result) > MAX_NUMBER:
+        raise fault(sign, "the result is too large; the largest number is about 1.8e308")
+    return Operand(result, left.token)
 
 
 def _power(base: float, exponent: float) -> float:

@@ -57,6 +57,8 @@ Array = NDArray[Any]
 ENTRIES_AT_A_TIME = 1 << 20
 # Entries of sparse features counted at a time, of some 50 bytes each.
 COUNTED_AT_A_TIME = 1 << 24
+# Blocks of k-grams, 2^60 columns each, that stand side by side below 2^63.
+MOST_WIDE = 7
 
 
 @dataclass(frozen=True)
@@ -281,6 +283,9 @@ class _Reader:
         terms = self.read(e)
         if not all(0.0 < c < math.inf for c in terms.values()):
             raise NotPolynomialError
+        # Columns for everything that might occur are numbered by 64 bits, if they are not many.
+        if sum(_is_wide(atom) for atom in self.atoms) > MOST_WIDE:
+            raise NotPolynomialError
         # The zero kernel has one feature, which is zero, since no matrix is without columns.
         ordered = sorted(terms.items(), key=lambda term: (degree(term[0]), term[0]))
         return FeatureMap(tuple(self.atoms), tuple(ordered) or (((), 0.0),))
@@ -308,6 +313,14 @@ class _Reader:
 
     def _atom(self, atom: Inner | RowScaled) -> Terms:
         return {((self.atoms.setdefault(atom, len(self.atoms)), 1),): 1.0}
+
+
+def _is_wide(atom: Inner | RowScaled) -> bool:
+    """Whether an atom has a column for all that might occur, which its map knows the number of."""
+    if isinstance(atom, RowScaled):
+        return any(_is_wide(a) for a in atom.phi.atoms)
+    last = atom.view[-1] if atom.view else None
+    return isinstance(last, Transform) and hasattr(last.g, "columns")
 
 
 def _rooted(left: View, right: View) -> View:

@@ -20,6 +20,7 @@ from mercer.engine import (
     diagonal,
     evaluate,
 )
+from mercer.engine.counts import narrowed, used_columns
 from mercer.engine.rows import check_together, comparable_leaf
 from mercer.engine.tile import Leaf
 from mercer.kernels.domains import check_fields
@@ -102,15 +103,41 @@ class Formula(Parametric, ABC):
         phi = self.without_rules().feature_map
         return None if phi is None else phi.count(X, most)
 
-    def features(self, X: Any) -> Matrix:
-        """Return phi(X) of shape (n, p), such that phi(x)'phi(z) = k(x, z)."""
+    def features(self, X: Any, of: Any = None) -> Matrix:
+        """Return phi(X) of shape (n, p), such that phi(x)'phi(z) = k(x, z).
+
+        Of k-grams and the like, which have a column each for all that might occur, the columns
+        are those in use; `feature_names` tells which.
+
+        Parameters
+        ----------
+        X : rows
+            The rows.
+        of : rows, optional
+            Rows whose features are the columns, such as the training rows; `X` by default. Of
+            these, ``features(Z, of=X) @ features(X).T`` is k(Z, X).
+        """
         if self.n_features(X) is None:
             raise ValueError(
-                f"{self} has no finite features that are known, or too many; use its Gram matrix"
+                f"{self!r} has no finite features that are known, or too many; use its Gram matrix"
             )
-        phi = self.resolved(X).feature_map
+        own = of is None or of is X
+        phi = self.resolved(X if own else of).feature_map
         assert phi is not None
-        return phi(X)
+        F = phi(X)
+        if not phi.is_open(X):
+            return F
+        return narrowed(F, used_columns(F if own else phi(of)))
+
+    def feature_names(self, X: Any) -> list[Any]:
+        """Return the k-grams, or tuples of tokens, that the columns of ``features(X)`` count."""
+        phi = self.without_rules().feature_map
+        if phi is None or not phi.is_open(X):
+            raise ValueError(f"the features of {self!r} have no names; those of k-grams have")
+        # Imported here because what spells k-grams is made of kernels.
+        from mercer.kernels.kgrams import feature_names
+
+        return feature_names(phi, Rows(X, "X"))
 
     @property
     def parts(self) -> tuple[Self, ...]:

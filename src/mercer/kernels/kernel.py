@@ -6,21 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.columns import select_columns
+from mercer.data.kinds import numbers_of
 from mercer.engine import Expression, Tile
 from mercer.kernels import domains, printing
 from mercer.kernels.formula import Formula, Rule
 from mercer.kernels.latex import latex, symbolic
-from mercer.kernels.maps import InputMap
+from mercer.kernels.maps import InputMap, Received
+from mercer.kernels.operators import NoDifferences, is_number, may_answer, refuse
 from mercer.kernels.proof import Proof, Validity
 from mercer.kernels.search import check_validity
 
 
 @dataclass(frozen=True)
-class Kernel(Formula):
+class Kernel(NoDifferences, Formula):
     """A symmetric similarity of two rows, with the rules that build kernels from kernels.
 
     A subclass is a frozen dataclass with ``lower``, which states the formula, and ``rule``,
@@ -88,19 +89,23 @@ class Kernel(Formula):
 
     def __add__(self, other: Any) -> Kernel:
         term = _as_term(other)
-        return NotImplemented if term is None else Sum((self, term))
+        if term is None:
+            return NotImplemented if may_answer(other, "__radd__") else refuse(self, "+", other)
+        return Sum((self, term))
 
     def __radd__(self, other: Any) -> Kernel:
         term = _as_term(other)
-        return NotImplemented if term is None else Sum((term, self))
+        return refuse(other, "+", self) if term is None else Sum((term, self))
 
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Kernel):
             return Product((self, other))
-        return Scaled(self, other) if _is_number(other) else NotImplemented
+        if is_number(other):
+            return Scaled(self, other)
+        return NotImplemented if may_answer(other, "__rmul__") else refuse(self, "*", other)
 
     def __rmul__(self, other: Any) -> Kernel:
-        return Scaled(self, other) if _is_number(other) else NotImplemented
+        return Scaled(self, other) if is_number(other) else refuse(other, "*", self)
 
     def __pow__(self, exponent: int) -> Kernel:
         return Power(self, exponent)
@@ -118,11 +123,14 @@ class Kernel(Formula):
         return Normalized(self)
 
     def scaled_by(self, f: Callable[[Any], Any]) -> Kernel:
-        """Return f(x) k(x, z) f(z) for a function f(X) -> (n,)."""
+        """Return f(x) k(x, z) f(z) for a function f(X) -> (n,), given rows as in `FromFeatures`."""
         return ScaledBy(self, f)
 
     def after(self, g: Callable[[Any], Any]) -> Kernel:
-        """Return k(g(x), g(z)) for a function g(X) -> rows, or a map such as `Standardize()`."""
+        """Return k(g(x), g(z)) for a function g(X) -> rows, or a map such as `Standardize()`.
+
+        A function is given rows as that of `FromFeatures` is.
+        """
         return After(self, g)
 
     def on(self, *columns: str | int) -> Kernel:
@@ -292,7 +300,7 @@ class ScaledBy(Kernel):
     f: Callable[[Any], Any] = domains.function()
 
     def lower(self, t: Tile) -> Expression:
-        return t.scale_rows(self.kernel.lower(t), self.f)
+        return t.after(Received()).scale_rows(self.kernel.lower(t), self.f)
 
     def rule(self) -> Rule:
         return "f(x) k(x, z) f(z)"
@@ -310,10 +318,12 @@ class After(Kernel):
     g: Callable[[Any], Any] = domains.function()
 
     def lower(self, t: Tile) -> Expression:
-        return self.kernel.lower(t.after(self.g))
+        # A map of ours reads rows of any form, and its own fit needs them as they are.
+        seen = t if isinstance(self.g, InputMap) else t.after(Received())
+        return self.kernel.lower(seen.after(self.g))
 
     def inputs(self, X: Any) -> Any:
-        return self.g(X)
+        return self.g(X if isinstance(self.g, InputMap) else numbers_of(X))
 
     @property
     def is_resolved(self) -> bool:
@@ -365,14 +375,10 @@ class Columns(Kernel):
         return printing.on(self.kernel, self.columns)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
 def _as_term(value: Any) -> Kernel | None:
     if isinstance(value, Kernel):
         return value
-    return Constant(value) if _is_number(value) else None
+    return Constant(value) if is_number(value) else None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from mercer.data.sequences import sequence_rows
 from mercer.data.symbols import Sequences
-from mercer.engine.grams import gram_sums
+from mercer.engine import Rows
+from mercer.engine.counts import used_columns
+from mercer.engine.grams import gram_places, gram_sums
+from mercer.engine.tile import Transform
+from mercer.kernels.features import FeatureMap, Inner, RowScaled
 from mercer.kernels.sequence import GappedKmer, Grams, Mismatch, Spectrum
 from mercer.kernels.words import WordCounts, Words
 
@@ -70,7 +74,7 @@ def gram_weights(
 
 def _near_weights(kernel: Mismatch, rows: Any, a: Array) -> tuple[Sequence[Any], Array]:
     """Return the k-grams of rows, each with the sum of what all masks of the formula read in it."""
-    whole = _Speller(Grams(kernel.k), rows)
+    whole = _Speller(Grams(kernel.k, is_folded=kernel.case == "fold"), rows)
     if not whole.masks:
         return [], np.empty((0, a.shape[1]))
     (mask,) = whole.masks
@@ -90,6 +94,35 @@ def _word_weights(rows: Any, a: Array) -> tuple[list[str], Array]:
     counts = WordCounts()
     names = counts.words(rows)
     return names, np.asarray(counts(rows).T @ a)[counts(names).indices]
+
+
+def feature_names(phi: FeatureMap, rows: Rows) -> list[Any]:
+    """Return what the columns in use of a linear feature map stand for, in their order.
+
+    They are k-grams where these are counted, and else the numbers of columns; a constant is 1.
+    """
+    names: list[Any] = []
+    for monomial, _ in phi.terms:
+        names += _atom_names(phi.atoms[monomial[0][0]], rows) if monomial else [1]
+    return names
+
+
+def _atom_names(atom: Inner | RowScaled, rows: Rows) -> list[Any]:
+    if isinstance(atom, RowScaled):
+        return feature_names(atom.phi, rows)
+    last = atom.view[-1] if atom.view else None
+    if not isinstance(last, Transform) or not isinstance(last.g, Grams):
+        return list(used_columns(rows.matrix(atom.view, "dot")).tolist())
+    speller = _Speller(last.g, rows.raw(atom.view[:-1]))
+    if not speller.masks:
+        return []
+    places, masks = gram_places(speller.S, speller.width, speller.masks)
+    names = np.empty(len(places), object)
+    for number, mask in enumerate(speller.masks):
+        chosen = np.flatnonzero(masks == number)
+        for i, name in zip(chosen, speller.spelled(places[chosen], mask), strict=True):
+            names[i] = name
+    return list(names)
 
 
 class Chain(Sequence[Any]):

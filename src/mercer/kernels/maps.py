@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.data.categories import is_missing
 from mercer.data.checks import as_matrix, as_matrix_with_gaps
+from mercer.data.kinds import numbers_of
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.data.sequences import sequence_rows
 from mercer.errors import MemoryLimitError
@@ -22,6 +23,21 @@ Array = NDArray[Any]
 
 # What a map may do about a missing value.
 REFUSE, MEAN = "refuse", "mean"
+
+
+@dataclass(frozen=True)
+class Received:
+    """The map of rows to the form in which functions of users take them.
+
+    Lists and tables of numbers become arrays, and all else stays as it is.
+    """
+
+    def __call__(self, X: Any) -> Any:
+        return numbers_of(X)
+
+    def as_latex(self, x: str) -> str:
+        """Return the row itself."""
+        return x
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,9 @@ class InputMap(Parametric, ABC):
     @abstractmethod
     def __call__(self, X: Any) -> Any:
         """Return the rows `X`, mapped."""
+
+    def __str__(self) -> str:
+        return printing.call(self)
 
     def without_rules(self) -> InputMap:
         """Return a map to rows of the same form that needs no data."""

@@ -8,12 +8,24 @@ from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+from mercer.kernels.brief import brief
+
 
 class Parametric:
     """A frozen dataclass whose fields, and the fields of its parts, can be read and replaced."""
 
     # Other ways to give all fields by one number: its name, and the constructor that takes it.
     alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # A dataclass leaves alone what its body defines, and overwrites what it inherits.
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """Return ``str(self)``, with its lists shortened if that is too long for a line."""
+        return brief(str(self))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep` also those of the parts, as ``a__b``.

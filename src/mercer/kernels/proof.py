@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.brief import brief
+
 
 class Status(StrEnum):
     """PROVED by closure rules, REFUTED by a witness, or CONSISTENT: no witness was found."""
@@ -30,7 +32,7 @@ class Proof:
         return "\n".join(self._lines("", ""))
 
     def _lines(self, head: str, indent: str) -> list[str]:
-        lines = [f"{head}{self.statement}    [{self.rule}]"]
+        lines = [f"{head}{brief(self.statement)}    [{self.rule}]"]
         for i, premise in enumerate(self.premises):
             last = i == len(self.premises) - 1
             branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
@@ -109,6 +111,6 @@ class Validity:
             Status.REFUTED: str(self.witness),
             Status.CONSISTENT: f"no witness found in {self.searched}; this is not a proof",
         }[self.status]
-        return f"{self.status.value}: {self.kernel}\n{evidence}"
+        return f"{self.status.value}: {brief(self.kernel)}\n{evidence}"
 
     __repr__ = __str__

@@ -23,8 +23,10 @@ from mercer.engine.windows import (
     matched_windows_diagonal,
 )
 from mercer.kernels import domains
+from mercer.kernels.brief import shown
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.monomials import choose
 
 # Ways to choose the positions of gaps up to which features are counted.
 MOST_MASKS = 1 << 16
@@ -64,11 +66,14 @@ class Grams:
         How many of them are not read; every choice of the others is a feature of its own.
     letters : int, optional
         How many different symbols rows may have that are compared with each other.
+    is_folded : bool
+        Whether letters of either case are the same.
     """
 
     width: int
     gaps: int = 0
     letters: int | None = None
+    is_folded: bool = False
 
     # There is a column for everything that might occur.
     columns: ClassVar[int] = COLUMNS
@@ -81,7 +86,8 @@ class Grams:
 
     def compared(self, X: Any) -> Sequences:
         """Return the rows as sequences."""
-        return as_sequences(X)
+        S = as_sequences(X)
+        return S.folded() if self.is_folded else S
 
     def comparison(self, S: Sequences, T: Sequences) -> MatchedWindows | None:
         """Return what compares windows pair by pair, or None if they are counted more quickly."""
@@ -109,7 +115,7 @@ class Grams:
     @property
     def is_countable(self) -> bool:
         """Whether the gaps can be chosen in so few ways that what is read is counted for each."""
-        return math.comb(self.width, self.gaps) <= MOST_MASKS
+        return choose(self.width, self.gaps) <= MOST_MASKS
 
     @property
     def is_comparable(self) -> bool:
@@ -136,11 +142,14 @@ class Grams:
         """Refuse rows of more different symbols than there are letters."""
         if self.letters is None:
             return
-        found = len(np.unique(as_sequences(X).symbols))
+        S = self.compared(X)
+        found = len(np.unique(S.symbols))
         if found > self.letters:
+            without_case = len(np.unique(S.folded().symbols))
+            fold = "case='fold', if 'a' and 'A' are the same, or " if without_case < found else ""
             raise ValueError(
                 f"Mismatch(letters={self.letters}) was given rows of {found} different symbols; "
-                f"give letters={found} or more, 20 for proteins"
+                f"give {fold}letters={found} or more, 20 for proteins"
             )
 
 
@@ -172,7 +181,7 @@ class Spectrum(Kernel):
         if self.weights is not None and len(self.weights) != len(self.lengths):
             raise ValueError(
                 f"Spectrum: weights must have one entry for each of {len(self.lengths)} lengths, "
-                f"got {self.weights!r}"
+                f"got {shown(self.weights)}"
             )
 
     @property
@@ -220,7 +229,9 @@ class GappedKmer(Kernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.m >= self.g:
-            raise ValueError(f"GappedKmer: m must be less than g = {self.g}, got {self.m!r}")
+            raise ValueError(
+                f"GappedKmer: m must be less than g = {shown(self.g)}, got {shown(self.m)}"
+            )
         grams = Grams(self.g, self.m)
         if not grams.is_comparable:
             _check_masks("GappedKmer", grams)
@@ -257,6 +268,8 @@ class Mismatch(Kernel):
         positive semi-definite. In ``k(X, Z)`` or `predict` a symbol that the other side does not
         have is one more that differs from all of its symbols. `partial_fit` of support vector
         machines, which sees some rows at a time, does not count them.
+    case : {"keep", "fold"}
+        Whether letters of either case are different symbols, or the same.
     """
 
     domain: ClassVar[str] = "sequences"
@@ -264,18 +277,28 @@ class Mismatch(Kernel):
     k: int = domains.whole(5)
     m: int = domains.count(1)
     letters: int = domains.whole(4)
+    case: str = domains.choice("keep", "fold")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.m >= self.k:
-            raise ValueError(f"Mismatch: m must be less than k = {self.k}, got {self.m!r}")
+            raise ValueError(
+                f"Mismatch: m must be less than k = {shown(self.k)}, got {shown(self.m)}"
+            )
         _check_masks("Mismatch", Grams(self.k, min(2 * self.m, self.k // 2)))
+        try:
+            self._factors()
+        except OverflowError:
+            raise ValueError(
+                f"Mismatch: the words of {shown(self.letters)} letters within {self.m} "
+                "substitutions are more than the largest number; use fewer letters"
+            ) from None
 
     @property
     def grams(self) -> tuple[tuple[float, Grams], ...]:
         """What the formula is made of, with factors that may be negative."""
         return tuple(
-            (factor, Grams(self.k, self.k - j, self.letters))
+            (factor, Grams(self.k, self.k - j, self.letters, self.case == "fold"))
             for j, factor in self._factors().items()
             if factor
         )
@@ -319,8 +342,8 @@ class Mismatch(Kernel):
 def _check_masks(name: str, grams: Grams) -> None:
     """Refuse windows with gaps in more ways than can be counted."""
     if not grams.is_countable:
-        masks = math.comb(grams.width, grams.gaps)
         raise ValueError(
-            f"{name}: {grams.gaps} gaps in {grams.width} positions can be chosen in {masks} ways, "
-            f"more than the {MOST_MASKS} that can be counted; use a shorter window or fewer gaps"
+            f"{name}: {shown(grams.gaps)} gaps in {shown(grams.width)} positions can be chosen in "
+            f"more than the {MOST_MASKS} ways that can be counted; use a shorter window or fewer "
+            "gaps"
         )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mercer.errors import KernelSyntaxError
 
 MAX_CHARACTERS = 10_000
+# Whole numbers have the range of all others, so that no product of a few takes long to compute.
+MAX_NUMBER = sys.float_info.max
+TOO_LARGE = "this number is too large; the largest is about 1.8e308"
 FUNCTIONS_REFUSED = (
     "a Python function cannot be written as text; build this kernel in Python instead"
 )
@@ -94,12 +97,13 @@ def tokenize(text: str) -> list[Token]:
 def _number(token: Token) -> Token:
     if token.text.isdecimal():
         try:
-            return token._replace(value=int(token.text))
+            value: float = int(token.text)
         except ValueError:
             raise fault(token, f"a number of {len(token.text)} digits is too long") from None
-    value = float(token.text)
-    if math.isinf(value):
-        raise fault(token, "this number is too large; the largest is about 1.8e308")
+    else:
+        value = float(token.text)
+    if value > MAX_NUMBER:
+        raise fault(token, TOO_LARGE)
     return token._replace(value=value)
 
 

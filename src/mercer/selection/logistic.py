@@ -157,6 +157,9 @@ class LogisticSearch:
         solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
         order = np.argsort(Cs)
         for i, solution in zip(order, solver.path(gram, problem, Cs[order].tolist()), strict=True):
+            if solution.is_interrupted:
+                # A model is there once all have been compared.
+                raise KeyboardInterrupt
             yield int(i), problem.at(float(Cs[i])), solution
 
     def _check_room(self) -> int:

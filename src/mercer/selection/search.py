@@ -138,7 +138,7 @@ class Search:
         """Return why K + alpha W^-1 could not be inverted, as the exact solver words it."""
         if kernel.is_conditional and not self.fit_intercept:
             return ValueError(
-                f"{kernel} is positive semi-definite on coefficients of sum zero only, and "
+                f"{kernel!r} is positive semi-definite on coefficients of sum zero only, and "
                 f"alpha = {alpha:g} does not outweigh it; choose with fit_intercept=True"
             )
         model = KernelRidge(kernel, alpha, fit_intercept=self.fit_intercept, memory=self.memory)
@@ -147,8 +147,8 @@ class Search:
         except ValueError as error:
             return error
         return ValueError(
-            f"{kernel} with alpha = {alpha:g} is singular to working precision when rows are held "
-            "out; raise the smallest of alphas"
+            f"{kernel!r} with alpha = {alpha:g} is singular to working precision when rows are "
+            "held out; raise the smallest of alphas"
         )
 
     def _room(self, sources: Sequence[Source]) -> int:

@@ -86,7 +86,18 @@ class ConjugateGradient:
             a, b, residual, radius = self._answers(A, gram, problem, roots)
         seconds = perf_counter() - start
         advice = self._advice(A, gram, bool((residual <= self.tol).all()))
-        return Solution(a, b, residual, radius, self.tol, A.iterations, seconds, "cg", advice)
+        return Solution(
+            a,
+            b,
+            residual,
+            radius,
+            self.tol,
+            A.iterations,
+            seconds,
+            "cg",
+            advice,
+            is_interrupted=A.stopped == "interrupt",
+        )
 
     def _answers(
         self, A: IteratedFactor, gram: Gram, problem: RidgeProblem, roots: Array

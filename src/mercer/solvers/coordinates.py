@@ -129,6 +129,7 @@ class CoordinateDescent:
             name,
             advice,
             run.w[:, None],
+            bool(run.stop[0]),
         )
 
     def _run(self, run: _Run, memory: int) -> None:

@@ -170,6 +170,7 @@ class Descent:
             self._limits.name,
             self._advice(point),
             self._gram.F.T @ point.A if isinstance(self._gram, LowRankGram) else None,
+            self._stopped == "interrupt",
         )
 
     def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:

@@ -93,8 +93,10 @@ class Pegasos:
                     break
                 if progress is not None and progress(epoch, best.relative):
                     reason = CALLED_OFF
+                elif stop is not None and stop[0]:
+                    reason = INTERRUPTED
                 elif is_out:
-                    reason = "the time limit was up or Ctrl-C came; raise time_limit"
+                    reason = "the time limit was up; raise time_limit"
         except KeyboardInterrupt:
             if epoch == 0:
                 raise
@@ -110,6 +112,7 @@ class Pegasos:
             perf_counter() - began,
             "sgd",
             said + f"raise max_iter (now {epochs}) or raise tol",
+            is_interrupted=reason == INTERRUPTED,
         )
 
 

@@ -133,13 +133,14 @@ class SMO:
             perf_counter() - began,
             "smo",
             self._advice(run),
+            is_interrupted=bool(run.stop[0]),
         )
 
     def _advice(self, run: _Run) -> str:
         said = f"after {run.rounds} working sets "
         if run.reason == "time":
             return said + f"the time limit of {self.time_limit:g} s was up; raise time_limit"
-        if run.reason == "interrupt":
+        if run.stop[0]:
             return said + INTERRUPTED
         if run.reason == "progress":
             return said + CALLED_OFF

@@ -43,6 +43,8 @@ class Solution:
         What to do where the residual is above the tolerance, or what would be cheaper.
     theta : array of shape (p, targets), optional
         The coefficients of explicit features, f(x) = theta'phi(x), from a solver that finds them.
+    is_interrupted : bool
+        Whether Ctrl-C ended it: whoever pressed it is told so, also where the tolerance is met.
     """
 
     coefficients: NDArray[np.float64]
@@ -55,3 +57,4 @@ class Solution:
     solver: str
     advice: str = ""
     theta: NDArray[np.float64] | None = None
+    is_interrupted: bool = False

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.engine import apply
-from mercer.engine.counts import brought_together, used_columns
 from mercer.kernels.designs import demands_of
 from mercer.kernels.kernel import Kernel
 
@@ -79,7 +78,7 @@ class Case:
     def claim(self, text: str, holds: bool) -> None:
         """Raise an AssertionError that names the claim unless it holds."""
         if not holds:
-            raise AssertionError(f"{self.k} breaks its contract: {text}")
+            raise AssertionError(f"{self.k!r} breaks its contract: {text}")
 
     @property
     def scale(self) -> float:
@@ -277,15 +276,8 @@ def _features(case: Case) -> None:
     count = case.k.n_features(case.X)
     if count is None or count > MANY:
         return
-    F, G = case.k.features(case.X), case.k.features(case.Z)
-    phi = case.k.feature_map
-    if phi is not None and phi.is_open(case.X):
-        # Sparse features of very many columns, of which those in use are multiplied.
-        F, G = brought_together(F, G)
-        used = max(len(used_columns(F)), 1)
-        case.claim("n_features(X) is the number of features in use", used == count)
-    else:
-        case.claim("n_features(X) is the number of columns of features(X)", F.shape[1] == count)
+    F, G = case.k.features(case.X), case.k.features(case.Z, of=case.X)
+    case.claim("n_features(X) is the number of columns of features(X)", F.shape[1] == count)
     products: Any = F @ G.T
     block = products.toarray() if sp.issparse(products) else products
     case.claim("inner products of features are k(x, z)", case.near(block, case.B, steps=10))

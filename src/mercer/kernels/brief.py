@@ -1,0 +1,53 @@
+"""Kernels and values in the length that an error, a warning or a proof has room for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# Characters of a line, and of a value within one.
+LINE, PART = 100, 80
+# Entries of a list that are written out where not all of them fit.
+FEW = 3
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_NUMBER, _NUMBERS = re.compile(r"[^][, ]+"), re.compile(r"\[[^][()'\"]*\]")
+_ROW, _ROWS = re.compile(r"\[[^][]+\]"), re.compile(r"\[(?:\[[^][]*\](?:, )?)+\]")
+_STANDARDIZE = re.compile(r"standardize\(mean=\[(\d+) numbers\], scale=\[\d+ numbers\]\)")
+_COLUMN = re.compile(rf"(?<=[( ])(?:{_QUOTED}|[^(), ]+)")
+_ON = re.compile(rf"\.on\((?:{_QUOTED}|[^()'\"])*\)")
+# Calls with keywords, which methods such as `on` have none of.
+_ARGUMENTS = re.compile(rf"\b([a-z]\w*)\(\w+=(?:{_QUOTED}|[^()'\"])*\)")
+
+
+def brief(expression: str) -> str:
+    """Return the text of a kernel on one line; one that is long says what it leaves out.
+
+    Lists become their lengths, as in ``gaussian(...).after(standardize(40 columns))``, then
+    arguments become dots, and what is still too long is cut. ``str(k)`` has all of it.
+    """
+    if len(expression) <= LINE:
+        return expression
+    text = _NUMBERS.sub(lambda found: _counted(found[0], _NUMBER, "[{} numbers]"), expression)
+    text = _ROWS.sub(lambda found: _counted(found[0], _ROW, "[{} rows]"), text)
+    text = _STANDARDIZE.sub(r"standardize(\1 columns)", text)
+    text = _ON.sub(lambda found: _counted(found[0], _COLUMN, ".on({} columns)"), text)
+    if len(text) > LINE:
+        text = _ARGUMENTS.sub(r"\1(...)", text)
+    return text if len(text) <= LINE else f"{text[: LINE - 3]}..."
+
+
+def _counted(text: str, item: re.Pattern[str], words: str) -> str:
+    """Return a list as it is if it has few items, else in words that say how many."""
+    count = len(item.findall(text))
+    return text if count <= FEW else words.format(count)
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error names it: in one line, and cut where it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:
+        # Python spells no whole number of more than 4300 digits.
+        return f"a value of type {type(value).__name__} with too many digits to print"
+    return text if len(text) <= PART else f"{text[: PART - 3]}..."
