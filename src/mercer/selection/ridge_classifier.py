@@ -17,6 +17,7 @@ from mercer.estimators.rows import (
     checked_classification,
     checked_rows,
     checked_weights,
+    copies_of,
     kernels_for,
 )
 from mercer.selection.calibration import Calibration
@@ -118,13 +119,14 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n,)
             The labels.
         sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none. Where something is
-            chosen, a row is left out with all its weight.
+            w; a whole weight counts as that many equal rows, one of which is left out where
+            something is chosen, zero as none. With weights that are not all whole numbers a row
+            is left out with all its weight.
         """
         reader = reader_of(kernels_for(candidates(self.kernel), X))
         rows, codes, classes = checked_classification(self, reader, X, y)
-        copies = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(copies, self.class_weight, codes, classes)
+        own = checked_weights(sample_weight, len(codes))
+        weights, copies = class_weighted(own, self.class_weight, codes, classes), copies_of(own)
         used, numbers, classes = present_classes(self, weights, codes, classes)
         # Rows without weight have no target, but a place in the order of the rows.
         codes = np.zeros(len(used), np.intp)
@@ -132,7 +134,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         targets = one_against_rest(codes, len(classes))
         targets = targets[:, 0] if len(classes) == 2 else targets
 
-        selection = self._selection(rows, targets, weights)
+        selection = self._selection(rows, targets, weights, copies)
         kernel, alpha = self.kernel, self.alpha
         if selection is not None:
             kernel, alpha = selection.kernel_, selection.alpha_
@@ -189,7 +191,9 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         tags.input_tags.pairwise = are_precomputed(self.kernel)
         return tags
 
-    def _selection(self, X: Any, targets: Array, weights: Array) -> KernelRidgeCV | None:
+    def _selection(
+        self, X: Any, targets: Array, weights: Array, copies: Array
+    ) -> KernelRidgeCV | None:
         """Return the choice among the kernels and the ridges given, or None if there is one."""
         is_one = not isinstance(self.kernel, Mapping | list | tuple | None)
         if is_one and self.alpha is not None and np.ndim(self.alpha) == 0:
@@ -200,4 +204,4 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
             fit_intercept=self.fit_intercept,
             memory=self.memory,
             random_state=self.random_state,
-        ).choose(X, targets, weights)
+        ).choose(X, targets, weights, copies=copies)

@@ -46,6 +46,14 @@ class Splits:
         return np.concatenate([test for _, test in self.pairs])
 
     @property
+    def folds(self) -> list[slice]:
+        """Where each score finds its rows in `tested`: one for every pair, else one for all."""
+        if self.pairs is None:
+            return [slice(0, self.n)]
+        ends = np.cumsum(self.sizes)
+        return [slice(int(e - size), int(e)) for e, size in zip(ends, self.sizes, strict=True)]
+
+    @property
     def sizes(self) -> Rows:
         """The number of test rows of every pair."""
         return np.array([len(test) for _, test in self.pairs or ()])
