@@ -101,7 +101,9 @@ def _by_fold(rounds: Sequence[Round]) -> dict[str, Any]:
     folds = max(s.shape[2] for r in rounds for s in r.scores)
     parts = [s.mean(axis=1) for r in rounds for s in r.scores]
     scores = np.full((sum(map(len, parts)), folds), np.nan)
-    for part, rows in zip(parts, np.split(scores, np.cumsum([len(p) for p in parts])), strict=False):
+    for part, rows in zip(
+        parts, np.split(scores, np.cumsum([len(p) for p in parts])), strict=False
+    ):
         rows[:, : part.shape[1]] = part
     columns: dict[str, Any] = {f"split{i}_test_score": s for i, s in enumerate(scores.T)}
     return columns | {"std_test_score": np.concatenate([part.std(axis=1) for part in parts])}

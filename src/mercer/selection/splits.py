@@ -24,10 +24,13 @@ class Splits:
         The number of rows.
     pairs : sequence of (train, test), optional
         Row numbers; by default every row is held out by itself, without a list of n pairs.
+    is_pooled : bool
+        Whether all test rows of the pairs are scored together.
     """
 
     n: int
     pairs: Sequence[tuple[Rows, Rows]] | None = None
+    is_pooled: bool = False
 
     @classmethod
     def of(cls, cv: Any, X: Any, y: Any, groups: Any, n: int) -> Splits:
