@@ -114,12 +114,12 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     rows do. With weights that are not all whole numbers, such as inverse variances, a row is left
     out with all its weight. A fold holds out rows with all their weight.
 
-    Up to 250 rows of two classes, or 1000 over the number of several, all candidates are tried on
-    all rows. Beyond, all are tried on a random sample of so many, the best two kernels on one of up
-    to 1000 rows, or 3000 over the number of classes, and the best kernel on all rows, each with Cs
-    around the best before and with C times the sum of the weights kept. Cs are tried upwards until
-    scores fall. Where the rows are more than the larger sample, ``"loo"`` gives way to 3 stratified
-    folds on all of them, whose rows are scored together.
+    Up to 250 rows of two classes, or 600 over the number of several, all candidates are tried on
+    all rows. Beyond, all are fitted to a random sample of so many, the best two kernels to one of
+    up to 1000 rows, or 2400 over the number of classes, and the best kernel to all rows, each with
+    Cs around the best before and with C times the sum of the weights kept. Cs are tried upwards
+    until scores fall. There ``"loo"`` tests a sample on 1000 of the other rows and gives way to 3
+    stratified folds on all rows, which are scored together, but for up to 1000 rows of two classes.
     """
 
     def __init__(

@@ -31,12 +31,17 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 # Rows times columns of scores up to which all candidates are tried on all rows, and which the
-# samples have on which kernels and Cs are chosen where there are more: what leaving out one row
-# takes is as many numbers cubed. A sample has no more rows than these all the same.
-SCORES = (1000, 3000)
+# samples have on which kernels and Cs are chosen where there are more. A sample of one column has
+# no more rows than these all the same.
+SCORES = (600, 2400)
 MOST_ROWS = (250, 1000)
+# Rows of two classes up to which leaving out each takes no longer than a fit. With several classes
+# it takes longer as soon as not all candidates are tried on all rows.
+LEFT_OUT = 1000
 # Rows for every class that a sample has at least, if there are so many.
 OF_A_CLASS = 8
+# Rows that are tested by a sample at most.
+TESTED = 1000
 # Candidates that are tried on all rows however many these are.
 FEW_CANDIDATES = 4
 # Kernels that go on to the second sample.
@@ -104,26 +109,36 @@ class LogisticSearch:
             splits=self.splits.on(rows),
         )
 
-    def sample(self, size: int) -> LogisticSearch:
-        """Return the search on a random sample of the rows, in which no class is too rare.
+    def sample(self, size: int) -> tuple[LogisticSearch, float]:
+        """Return the search on a random sample of the rows, and its share of their weight.
 
-        Of a class there are as many rows as chance gives it, but 8 if it has them, so that folds
-        do not miss it.
+        Where rows are to be left out singly, the sample is trained on and up to 1000 of the others
+        are tested; folds are those of the sample. No class is too rare in it: there are as many
+        rows as chance gives it, but 8 if it has twice as many, else half of those it has.
         """
         order = np.random.default_rng(self.seed).permutation(len(self))
         codes = self.problem.codes[order]
-        first = [np.flatnonzero(codes == c)[:OF_A_CLASS] for c in range(self.problem.classes)]
-        kept = np.concatenate(first)
-        rest = np.delete(np.arange(len(order)), kept)[: max(size - len(kept), 0)]
-        return self.on(np.sort(order[np.concatenate([kept, rest])]))
+        counts = np.bincount(codes)
+        least = np.minimum(OF_A_CLASS, (counts + 1) // 2)
+        kept = np.concatenate([np.flatnonzero(codes == c)[:k] for c, k in enumerate(least)])
+        rest = np.delete(np.arange(len(order)), kept)
+        more = max(size - len(kept), 0)
+        train, others = order[np.concatenate([kept, rest[:more]])], order[rest[more:]]
+        weights = self.problem.weights
+        share = float(weights[train].sum() / weights.sum())
+        if self.splits.pairs is not None or counts.min() < 2:
+            return self.on(np.sort(train)), share
+        rows = np.sort(np.concatenate([train, others[:TESTED]]))
+        is_trained = np.isin(rows, train)
+        pair = (np.flatnonzero(is_trained), np.flatnonzero(~is_trained))
+        return replace(self.on(rows), splits=Splits(len(rows), [pair], is_pooled=True)), share
 
     def rounds(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> Iterator[Round]:
         """Yield what is tried, the last of which decides: few rows first where there are many.
 
         All candidates are scored on a small sample, the Cs around the best of the best kernels on
         a larger one, and those of the best kernel on all rows, with C times the sum of the weights
-        kept. Where rows are more than the larger sample, leaving out one row gives way to 3 folds
-        on all of them.
+        kept. Where leaving out each row takes longer than a fit, it gives way to 3 folds.
         """
         few, more = (
             max(min(scores // self.problem.columns, rows), OF_A_CLASS * self.problem.classes)
@@ -131,21 +146,25 @@ class LogisticSearch:
         )
         n = len(self)
         if n <= few or sum(map(len, Cs)) <= FEW_CANDIDATES:
-            yield self._on_all_rows(more)._round(kernels, Cs, is_race=False)
+            whole = self if n <= few else self._on_all_rows()
+            yield whole._round(kernels, Cs, is_race=False)
             return
-        last = self.sample(few)._round(kernels, Cs, is_race=True, of=self)
+        sample, share = self.sample(few)
+        last = sample._round(kernels, Cs, is_race=True, share=share)
         yield last
         if n > more and not self.is_over:
             kernels, Cs = survivors(last, kernels, Cs, KERNELS_KEPT)
-            last = self.sample(more)._round(kernels, Cs, is_race=True, of=self)
+            sample, share = self.sample(more)
+            last = sample._round(kernels, Cs, is_race=True, share=share)
             yield last
         if not self.is_over:
             kernels, Cs = survivors(last, kernels, Cs, KERNELS_KEPT if n <= more else 1)
-            yield self._on_all_rows(more)._round(kernels, Cs, is_race=True)
+            yield self._on_all_rows()._round(kernels, Cs, is_race=True)
 
-    def _on_all_rows(self, most: int) -> LogisticSearch:
-        """Return the search on all rows, by folds if they are more than can be left out singly."""
-        if self.splits.pairs is not None or len(self) <= most:
+    def _on_all_rows(self) -> LogisticSearch:
+        """Return the search on all rows, by folds if leaving out each takes too long."""
+        is_quick = self.problem.columns == 1 and len(self) <= LEFT_OUT
+        if self.splits.pairs is not None or is_quick:
             return self
         counts = np.bincount(self.problem.codes)
         if counts.min() < FOLDS:
@@ -160,11 +179,9 @@ class LogisticSearch:
         kernels: Sequence[Kernel],
         Cs: Sequence[Array],
         is_race: bool,
-        of: LogisticSearch | None = None,
+        share: float = 1.0,
     ) -> Round:
-        """Return the scores of kernels with their Cs, those of all rows if these are a sample."""
-        whole = self if of is None else of
-        share = self.problem.weights.sum() / whole.problem.weights.sum()
+        """Return the scores of kernels with their Cs over a share of the weights."""
         spare = self.memory - self._check_room()
         grams = shared_grams(kernels, self.X, self.memory, spare)
         tried: list[tuple[Kernel, Array, Array]] = []
@@ -181,7 +198,13 @@ class LogisticSearch:
                 tried.append((kernel, values[ascending[back]], scores[back]))
         done, ended, found = zip(*tried, strict=True)
         by_fold = self.splits.pairs is not None and not self.splits.is_pooled
-        return Round(done, ended, found, len(self), by_fold)
+        return Round(done, ended, found, self._n_trained, by_fold)
+
+    @property
+    def _n_trained(self) -> int:
+        """The number of rows, without those that a sample is tested on."""
+        pairs = self.splits.pairs
+        return len(pairs[0][0]) if pairs is not None and len(pairs) == 1 else len(self)
 
     def _scored(self, gram: Gram, kernel: Kernel, Cs: Array, is_race: bool) -> Array:
         """Return the scores of ascending Cs, as far as they were tried: (Cs, 1, folds)."""
@@ -240,7 +263,8 @@ class LogisticSearch:
         self, gram: Gram, problem: LogisticProblem, Cs: Array
     ) -> Iterator[tuple[LogisticProblem, Solution]]:
         """Yield the problem of every C and its solution, each started from the one before."""
-        is_exact = wants_factor(gram, problem.at(float(Cs.max())))
+        # The race ends before Cs for which a factor would pay.
+        is_exact = wants_factor(gram, problem.at(float(Cs.min())))
         solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
         path = solver.path(gram, problem, Cs.tolist(), deadline=self.deadline)
         for C, solution in zip(Cs, path, strict=False):
