@@ -13,15 +13,20 @@ def take(X, index, pairwise):
 
 
 def refitted(model, X, y, weights, splits, pairwise=False):
-    """The default score of every candidate, by fitting each of them again without each fold."""
+    """The default score of every candidate, by fitting each of them again without each fold.
+
+    It is the mean of the scores of the folds; rows left out one by one are scored together.
+    """
     scores = []
     for params in model.cv_results_["params"]:
-        loss = weight = 0.0
+        losses, sums = [], []
         for train, test in splits:
             fitted = KernelRidge(**params, fit_intercept=model.fit_intercept)
             fitted.fit(take(X, (train, train), pairwise), y[train], weights[train])
             error = y[test] - fitted.predict(take(X, (test, train), pairwise))
-            loss += weights[test] @ error**2
-            weight += weights[test].sum()
-        scores.append(-loss / weight)
+            losses.append(weights[test] @ error**2)
+            sums.append(weights[test].sum())
+        is_single = all(len(test) == 1 for _, test in splits)
+        means = np.sum(losses) / np.sum(sums) if is_single else np.divide(losses, sums)
+        scores.append(-np.mean(means))
     return scores

@@ -1,6 +1,7 @@
 """KernelLogisticRegressionCV: what it chooses, and that it chooses as repeated fits would."""
 
 import pickle
+from time import perf_counter, process_time
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelLogisticRegression
 from mercer.kernels import Gaussian, Linear, Sigmoid
-from mercer.selection import KernelLogisticRegressionCV, logistic
+from mercer.selection import KernelLogisticRegressionCV, logistic_search
 from refusals import refuses
 
 N = 60
@@ -23,7 +24,8 @@ KERNELS = [Gaussian(0.7), Gaussian(2.0), Linear()]
 
 @parametrize_with_checks(
     [
-        KernelLogisticRegressionCV("gaussian", [0.1, 1.0]),
+        KernelLogisticRegressionCV(),
+        KernelLogisticRegressionCV("gaussian", [0.1, 1.0], fit_intercept=False),
         KernelLogisticRegressionCV([Gaussian(2.0), Linear()], [1.0], cv=3, scoring="accuracy"),
     ]
 )
@@ -116,12 +118,12 @@ def test_leave_one_out_of_scikit_learn_is_the_closed_form(X, y):
 
 
 def test_a_rare_class_is_in_every_fold_of_the_sample(rng, monkeypatch):
-    monkeypatch.setattr(logistic, "ROWS_FOR_KERNELS", 200)
-    monkeypatch.setattr(logistic, "SAMPLE", 120)
+    monkeypatch.setattr(logistic_search, "SCORES", (360, 10**6))
     X = rng.normal(size=(1000, 2))
     y = np.where(np.arange(1000) % 90 == 0, 2, X[:, 0] > 0.0)
-    model = KernelLogisticRegressionCV([Gaussian(1.0), Linear()], [1.0], cv=5).fit(X, y)
+    model = KernelLogisticRegressionCV([Gaussian(1.0), Linear()], CS, cv=4).fit(X, y)
     assert model.cv_results_["n_resources"][0] == 120
+    assert np.isfinite(model.cv_results_["split3_test_score"]).all()
     assert model.classes_.tolist() == [0, 1, 2]
 
 
@@ -139,14 +141,83 @@ def test_by_default_it_tries_length_scales_around_the_median(X):
 
 
 def test_many_rows_choose_the_kernel_on_a_sample_with_all_classes(rng, monkeypatch):
-    monkeypatch.setattr(logistic, "ROWS_FOR_KERNELS", 150)
-    monkeypatch.setattr(logistic, "SAMPLE", 100)
+    monkeypatch.setattr(logistic_search, "SCORES", (300, 450))
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] > 0.0).astype(int)
     y[3] = 2
     model = KernelLogisticRegressionCV([Gaussian(1e-3), Linear()], CS, random_state=0).fit(X, y)
     assert model.kernel_ == Linear()
-    assert model.cv_results_["n_resources"].tolist() == [100] * 6 + [200] * 3
+    assert set(model.cv_results_["n_resources"]) == {100, 150, 200}
+    assert model.best_index_ in np.flatnonzero(model.cv_results_["n_resources"] == 200)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_race_chooses_among_the_best_of_exact_leave_one_out(rng, monkeypatch, classes):
+    X = rng.normal(size=(300, 3))
+    noisy = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300)
+    y = np.digitize(noisy, np.quantile(noisy, np.arange(1, classes) / classes))
+    monkeypatch.setattr(logistic_search, "SCORES", (80 * classes, 160 * classes))
+    monkeypatch.setattr(logistic_search, "MOST_ROWS", (80, 160))
+    monkeypatch.setattr(logistic_search, "LEFT_OUT", 200)
+    raced = KernelLogisticRegressionCV(random_state=0).fit(X, y)
+    monkeypatch.setattr(logistic_search, "SCORES", (10**6, 10**6))
+    monkeypatch.setattr(logistic_search, "MOST_ROWS", (10**6, 10**6))
+    exact = KernelLogisticRegressionCV(random_state=0).fit(X, y)
+    assert len(raced.cv_results_["C"]) < len(exact.cv_results_["C"]) == 80
+    position = exact.cv_results_["params"].index(raced.best_params_)
+    # Log losses within 3 % are what another sample of 300 rows would change.
+    assert exact.cv_results_["mean_test_score"][position] > 1.03 * exact.best_score_
+
+
+def test_the_search_takes_no_more_than_twenty_fits(rng):
+    X = rng.normal(size=(500, 8))
+    y = np.argmax(X[:, :7] + 0.7 * rng.normal(size=(500, 7)), axis=1)
+    model = KernelLogisticRegressionCV(random_state=0)
+    began = process_time()
+    model.fit(X, y)
+    search = process_time() - began
+    alone = []
+    for _ in range(3):
+        began = process_time()
+        KernelLogisticRegression(**model.best_params_, random_state=0).fit(X, y)
+        alone.append(process_time() - began)
+    # Twice as many for what else runs on the machine.
+    assert search < 40.0 * max(alone)
+
+
+def test_a_time_limit_ends_the_search_with_the_best_so_far(rng):
+    X = rng.normal(size=(1500, 5))
+    y = np.argmax(X + rng.normal(size=(1500, 5)), axis=1)
+    model = KernelLogisticRegressionCV(time_limit=0.2, random_state=0)
+    began = perf_counter()
+    with pytest.warns(ConvergenceWarning, match=r"time_limit=0.2 was up after \d+ candidates"):
+        model.fit(X, y)
+    assert perf_counter() - began < 1.1 * 0.2 + 1.0
+    assert model.score(X, y) > 0.3
+    assert model.cv_results_["rank_test_score"][model.best_index_] == 1
+
+
+def test_time_enough_changes_nothing(X, y):
+    model = KernelLogisticRegressionCV(KERNELS, CS, time_limit=1000.0, random_state=0).fit(X, y)
+    expected = KernelLogisticRegressionCV(KERNELS, CS, random_state=0).fit(X, y)
+    assert_array_equal(
+        model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_past"),
+    [
+        ([-2.0], False),
+        ([-2.0, -1.0, -1.02], False),
+        ([-1.0, -1.06], True),
+        ([-1.0, -1.01, -1.01], True),
+        ([np.nan, np.nan, -1.0], False),
+    ],
+)
+def test_scores_have_passed_their_best_once_one_is_far_worse_or_two_are_worse(scores, is_past):
+    assert logistic_search.is_past(scores) is is_past
 
 
 def test_bad_input_is_refused(X):

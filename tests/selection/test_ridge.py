@@ -164,11 +164,12 @@ def test_generalised_cross_validation_is_its_formula(X, y):
         assert_allclose(score, -N * ((B @ y) ** 2).sum() / np.trace(B) ** 2, rtol=1e-9)
 
 
-def test_a_scorer_sees_the_held_out_predictions(X, y, weights):
-    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=5, scoring="r2").fit(X, y, weights)
+@pytest.mark.parametrize("cv", ["loo", LeaveOneOut()], ids=str)
+def test_a_scorer_sees_all_predictions_of_rows_left_out_one_by_one(X, y, weights, cv):
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=cv, scoring="r2").fit(X, y, weights)
     for alpha, score in zip(ALPHAS, model.cv_results_["mean_test_score"], strict=True):
         predicted = np.empty(N)
-        for train, test in KFold(5).split(X):
+        for train, test in LeaveOneOut().split(X):
             fitted = KernelRidge(Gaussian(1.0), alpha).fit(X[train], y[train], weights[train])
             predicted[test] = fitted.predict(X[test])
         assert_allclose(score, r2_score(y, predicted, sample_weight=weights), rtol=1e-8)
@@ -204,7 +205,8 @@ def test_rows_tested_several_times_count_several_times(X, y):
 
     by_function = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=cv, scoring=score).fit(X, y)
     default = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=cv).fit(X, y)
-    assert_array_equal(seen[0], X[np.concatenate([test for _, test in cv.split(X)])])
+    for rows, (_, test) in zip(seen[:: len(ALPHAS)], cv.split(X), strict=True):
+        assert_array_equal(rows, X[test])
     assert_allclose(
         by_function.cv_results_["mean_test_score"], default.cv_results_["mean_test_score"]
     )

@@ -167,3 +167,23 @@ def test_conjugate_gradients_go_on_until_a_stiff_step_is_found(rng):
     problem = LogisticProblem(codes, 3, 1e6, np.ones(300), True)
     solution = NewtonCG(random_state=0).solve(DenseGram(Gaussian(1.0), X), problem)
     assert solution.residual.max() <= 1e-5
+
+
+def test_offsets_sum_to_zero_where_all_rows_are_all_but_certain(points, rng):
+    X = points(45)
+    codes = rng.integers(0, 3, size=45)
+    problem = LogisticProblem(codes, 3, 1e4, np.ones(45), True)
+    solution = NewtonCholesky(1e-5).solve(DenseGram(Gaussian(0.1), X), problem)
+    assert_allclose(solution.intercept.sum(), 0.0, atol=1e-12)
+    assert_allclose(solution.coefficients.sum(axis=1), 0.0, atol=1e-8)
+
+
+def test_weights_take_the_steps_of_equal_rows(points, rng):
+    X, counts = points(30), rng.integers(1, 5, size=30)
+    codes = rng.integers(0, 3, size=30)
+    weighted = LogisticProblem(codes, 3, 1e4, counts.astype(float), True)
+    rows = LogisticProblem(np.repeat(codes, counts), 3, 1e4, np.ones(counts.sum()), True)
+    ours = NewtonCholesky(1e-3).solve(DenseGram(Gaussian(1.0), X), weighted)
+    theirs = NewtonCholesky(1e-3).solve(DenseGram(Gaussian(1.0), np.repeat(X, counts, 0)), rows)
+    assert ours.iterations == theirs.iterations
+    assert_allclose(ours.intercept, theirs.intercept, rtol=1e-6)

@@ -112,14 +112,18 @@ class Network:
         self._swept(core().chain_held_out, y, steps, rows, per_alpha, sums, residuals)
         return sums
 
-    def generalised(self, y: Array, steps: Array, rows: Rows, per_alpha: Array) -> Array:
-        """Return sum_j a_j^2 / w_j over the square of sum_j B_jj / w_j, for every ridge.
+    def generalised(
+        self, y: Array, steps: Array, rows: Rows, per_alpha: Array, more: float = 0.0
+    ) -> Array:
+        """Return sum_j a_j^2 / w_j over (sum_j B_jj / w_j + more / alpha)^2, for every ridge.
 
-        The parameters are those of `held_out`.
+        The other parameters are those of `held_out`.
         """
         squares, traces = np.empty(len(per_alpha)), np.empty(len(per_alpha))
         self._swept(core().chain_generalised, y, steps, rows, per_alpha, squares, traces)
-        return squares / traces**2
+        # Both come in units of 1, or of alpha where that is larger.
+        free = traces + more * np.maximum(per_alpha, 1.0) if more else traces
+        return squares / free**2
 
     def _swept(
         self,

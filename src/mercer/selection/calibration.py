@@ -36,7 +36,7 @@ class Calibration:
     weights : array of shape (n,)
         w.
     copies : array of shape (n,)
-        How many equal rows every row stands for: w without the weights of the classes.
+        How many equal rows every row stands for, one of which is left out.
     """
 
     model: KernelRidge

@@ -7,15 +7,22 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.selection.sources import Held
+from mercer.selection.sources import Fits, Held
 from mercer.selection.splits import Splits
+from mercer.solvers.closed import less_one
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
 def held_out_errors(
-    held: Held, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
+    held: Held,
+    y: Array,
+    weights: Array,
+    copies: Array,
+    alphas: Array,
+    fit_intercept: bool,
+    splits: Splits,
 ) -> Array:
     """Return y minus the prediction of the fit without the fold, at every test row.
 
@@ -27,6 +34,9 @@ def held_out_errors(
         The targets.
     weights : array of shape (n,)
         Positive weights of the rows.
+    copies : array of shape (n,)
+        How many equal rows every row stands for, one of which leave-one-out leaves out. A fold
+        holds a row out with all its copies.
     alphas : array of shape (alphas,)
         The ridges.
     fit_intercept : bool
@@ -39,30 +49,40 @@ def held_out_errors(
     array of shape (alphas, test rows, targets)
         In the order of ``splits.tested``.
     """
-    if splits.are_single:
-        errors = held.path(weights, fit_intercept).at(y, alphas).leave_one_out()
-        return errors if splits.pairs is None else errors[:, splits.tested]
+    if splits.pairs is None:
+        return _one_copy_left_out(held.path(weights, fit_intercept).at(y, alphas), copies)
     folds = _by_folds(held, y, weights, alphas, fit_intercept, splits)
     return np.concatenate([errors for _, errors in folds], axis=1)
 
 
 def held_out_losses(
-    held: Held, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
+    held: Held,
+    y: Array,
+    weights: Array,
+    copies: Array,
+    alphas: Array,
+    fit_intercept: bool,
+    splits: Splits,
 ) -> Array:
-    """Return the weighted mean of the squared errors of all test rows, of shape (alphas, targets).
+    """Return the weighted mean squared error of every fold, of shape (alphas, targets, folds).
 
-    The parameters are those of `held_out_errors`, whose result is never there as a whole where
-    structure spares it.
+    Rows that are left out one by one are one fold. The parameters are those of `held_out_errors`,
+    whose result is never there as a whole where structure spares it.
     """
-    if splits.pairs is None:
-        return held.path(weights, fit_intercept).at(y, alphas).losses()
-    if splits.are_single:
-        errors = held_out_errors(held, y, weights, alphas, fit_intercept, splits)
-        return _squares(errors, weights[splits.tested]) / weights[splits.tested].sum()
-    total = np.zeros((len(alphas), y.shape[1]))
-    for test, errors in _by_folds(held, y, weights, alphas, fit_intercept, splits):
-        total += _squares(errors, weights[test])
-    return total / weights[splits.tested].sum()
+    if splits.pairs is not None:
+        folds = _by_folds(held, y, weights, alphas, fit_intercept, splits)
+        return np.stack([_mean_square(e, weights[test]) for test, e in folds], axis=2)
+    fits = held.path(weights, fit_intercept).at(y, alphas)
+    if (copies == 1.0).all():
+        return fits.losses()[:, :, None]
+    return _mean_square(_one_copy_left_out(fits, copies), weights)[:, :, None]
+
+
+def _one_copy_left_out(fits: Fits, copies: Array) -> Array:
+    errors = fits.leave_one_out()
+    if (copies == 1.0).all():
+        return errors
+    return less_one(errors, fits.residuals(), copies[:, None])
 
 
 def _by_folds(
@@ -70,6 +90,11 @@ def _by_folds(
 ) -> Iterator[tuple[Rows, Array]]:
     """Yield the test rows of every fold with their errors."""
     pairs = splits.pairs or ()
+    if splits.are_single:
+        errors = held.path(weights, fit_intercept).at(y, alphas).leave_one_out()
+        for _, test in pairs:
+            yield test, errors[:, test]
+        return
     if held.by_identity(splits, len(alphas)):
         fits = held.path(weights, fit_intercept).at(y, alphas)
         for _, test in pairs:
@@ -81,5 +106,6 @@ def _by_folds(
         yield test, y[test] - fits.predicted(others)
 
 
-def _squares(errors: Array, weights: Array) -> Array:
-    return np.asarray(np.einsum("mit,mit,i->mt", errors, errors, weights))
+def _mean_square(errors: Array, weights: Array) -> Array:
+    """Return the weighted mean of squared errors, of shape (alphas, targets)."""
+    return np.asarray(np.einsum("mit,mit,i->mt", errors, errors, weights) / weights.sum())

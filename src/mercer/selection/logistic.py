@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+import warnings
+from dataclasses import replace
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -14,177 +14,33 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.memory import gigabytes, memory_limit
-from mercer.engine.threads import one_blas_thread
-from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.data.checks import checked_positive
+from mercer.data.memory import memory_limit
+from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
-from mercer.estimators.routes import wants_factor
 from mercer.estimators.rows import (
     checked_classification,
     checked_weights,
+    copies_of,
     training_subset,
 )
-from mercer.gram import Gram, HeldGram, centred, shared_grams
 from mercer.kernels import Kernel
 from mercer.selection.chosen import Chosen
 from mercer.selection.classes import ClassScores
 from mercer.selection.grid import around, candidates, penalties, reader_of
+from mercer.selection.logistic_search import LogisticSearch
 from mercer.selection.results import Round, table
 from mercer.selection.splits import Splits
-from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Solution
-from mercer.solvers.cavity import leave_one_out_scores
-from mercer.solvers.descent import ROWS_FOR_THREADS
+from mercer.solvers import LogisticProblem
 
 Array = NDArray[np.float64]
 
-# Rows up to which every kernel is tried on all of them, and the size of the sample beyond.
-ROWS_FOR_KERNELS = 2000
-SAMPLE = 1500
-# Rows of a class that the sample has at least, if there are so many.
-OF_A_CLASS = 50
-# The gap to which candidates are solved: what is left out moves scores by more.
-GAP = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticSearch:
-    """Rows of positive weight with their classes, and how candidates are scored on them.
-
-    Parameters
-    ----------
-    X : rows
-        An array, CSR matrix, table or finished Gram matrix.
-    problem : LogisticProblem
-        The problem of these rows, for any C.
-    reader : Kernel
-        A kernel that reads the rows as all candidates do.
-    splits : Splits
-        What is held out.
-    scores : ClassScores
-        What is made of held-out scores.
-    memory : int
-        The limit in bytes.
-    seed : int
-        Where random pivots come from.
-    """
-
-    X: Any
-    problem: LogisticProblem
-    reader: Kernel
-    splits: Splits
-    scores: ClassScores
-    memory: int
-    seed: int
-
-    def __len__(self) -> int:
-        return len(self.problem.codes)
-
-    def on(self, rows: NDArray[np.intp]) -> LogisticSearch:
-        """Return the search on some of the rows."""
-        return replace(
-            self,
-            X=training_subset(self.reader, self.X, rows),
-            problem=_trained_on(self.problem, rows),
-            splits=self.splits.on(rows),
-        )
-
-    def sample(self) -> LogisticSearch:
-        """Return the search on a random sample of the rows, in which no class is too rare.
-
-        Of a class there are as many rows as chance gives it, but 50 if it has them and the classes
-        are not too many, so that folds do not miss it.
-        """
-        order = np.random.default_rng(self.seed).permutation(len(self))
-        codes, classes = self.problem.codes[order], self.problem.classes
-        most = min(OF_A_CLASS, max(SAMPLE // classes, 1))
-        first = [np.flatnonzero(codes == c)[:most] for c in range(classes)]
-        kept = np.concatenate(first)
-        rest = np.delete(np.arange(len(order)), kept)[: max(SAMPLE - len(kept), 0)]
-        return self.on(np.sort(order[np.concatenate([kept, rest])]))
-
-    def scored(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> list[Array]:
-        """Return the scores of every kernel with its Cs, of shape (Cs, 1) each."""
-        spare = self.memory - self._check_room()
-        grams = shared_grams(kernels, self.X, self.memory, spare)
-        # Threads of the BLAS wait for each other longer than small products take.
-        is_small = len(self) < ROWS_FOR_THREADS
-        with one_blas_thread() if is_small else nullcontext():
-            return [self._scored(*each) for each in zip(grams, kernels, Cs, strict=True)]
-
-    def _scored(self, gram: Gram, kernel: Kernel, Cs: Array) -> Array:
-        K: Gram = HeldGram(gram.dense(), self.memory, gram)
-        if self.problem.fit_intercept and K.is_conditional:
-            K = centred(K)
-        else:
-            refuse_indefinite_kernel(kernel, self.X, K)
-        try:
-            F = self._left_out(K, Cs) if self.splits.pairs is None else self._by_folds(K, Cs)
-        except IndefiniteKernelError as error:
-            raise with_points(error, kernel, self.X) from None
-        tested = self.splits.tested
-        X = None if self.scores.scorer is None else training_subset(self.reader, self.X, tested)
-        codes, weights = self.problem.codes[tested], self.problem.weights[tested]
-        return np.array([[self.scores(scores, X, codes, weights)] for scores in F])
-
-    def _left_out(self, K: Gram, Cs: Array) -> Array:
-        """Return about the scores of every row by the fits without it, (Cs, n, columns)."""
-        F = np.empty((len(Cs), len(self), self.problem.columns))
-        for i, problem, s in self._fits(K, self.problem, Cs):
-            F[i] = leave_one_out_scores(K, problem, s.coefficients, s.intercept)
-        return F
-
-    def _by_folds(self, K: Gram, Cs: Array) -> Array:
-        """Return the scores of every test row by the fits to its training rows."""
-        whole = K.dense()
-        folds = []
-        for train, test in self.splits.pairs or ():
-            part = HeldGram(whole[np.ix_(train, train)], self.memory)
-            across = whole[np.ix_(test, train)]
-            F = np.empty((len(Cs), len(test), self.problem.columns))
-            for i, _, s in self._fits(part, _trained_on(self.problem, train), Cs):
-                F[i] = across @ s.coefficients + s.intercept
-            folds.append(F)
-        return np.concatenate(folds, axis=1)
-
-    def _fits(
-        self, gram: Gram, problem: LogisticProblem, Cs: Array
-    ) -> Iterator[tuple[int, LogisticProblem, Solution]]:
-        """Yield the position of every C, its problem and its solution, from small to large."""
-        is_exact = wants_factor(gram, problem.at(float(Cs.max())))
-        solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
-        order = np.argsort(Cs)
-        for i, solution in zip(order, solver.path(gram, problem, Cs[order].tolist()), strict=True):
-            if solution.is_interrupted:
-                # A model is there once all have been compared.
-                raise KeyboardInterrupt
-            yield int(i), problem.at(float(Cs[i])), solution
-
-    def _check_room(self) -> int:
-        """Return the bytes that one kernel takes, or refuse more than the limit."""
-        m = self.problem.columns
-        # The Gram matrix, and beside it what leaving out takes.
-        arrays = 3 if m == 1 else 2 * m + 5
-        needed = 8 * arrays * len(self) ** 2
-        if needed > self.memory:
-            raise MemoryLimitError(
-                f"choosing on {len(self)} rows needs {gigabytes(needed)} but the limit is "
-                f"{gigabytes(self.memory)}; raise memory= or use fewer rows"
-            )
-        return needed
-
-
-def _trained_on(problem: LogisticProblem, rows: NDArray[np.intp]) -> LogisticProblem:
-    """Return the problem of some rows, which must have all classes."""
-    some = replace(problem, codes=problem.codes[rows], weights=problem.weights[rows])
-    if len(np.unique(some.codes)) < problem.classes:
-        raise ValueError(
-            f"cv has a fold whose training rows lack one of the {problem.classes} classes; use "
-            "stratified folds or fewer of them"
-        )
-    return some
+# The share of a time limit after which nothing more is tried: the rest is for the fit to all rows.
+SHARE_OF_SEARCH = 0.6
+# Seconds that the fit has at least.
+LEAST = 1e-3
 
 
 class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
@@ -208,12 +64,16 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         means too; that many stratified folds, or what another splitter says, each fitted anew.
     scoring : str or callable, optional
         A scorer of scikit-learn, called once with the left-out predictions of all rows, and with
-        their weights, those of their classes included, if it takes them. By default minus the
-        weighted mean of the log loss.
+        their weights, those of their classes included, if it takes them; of folds each is scored,
+        and the mean compared, as `GridSearchCV` does. By default minus the weighted mean of the
+        log loss.
     class_weight : None, dict or "balanced"
         Factors of the weights of the classes, in fitting and in scoring.
     fit_intercept : bool
         Whether there is an offset b.
+    time_limit : float, optional
+        Seconds to be done in. When they are up, the best candidate so far is fitted, with a
+        warning.
     memory : int or str, optional
         The limit for Gram matrices, in bytes or as ``"4GB"``; a share of the free memory by
         default.
@@ -239,8 +99,10 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     best_params_ : dict
         The choice as parameters of `KernelLogisticRegression`.
     cv_results_ : dict of columns
-        All candidates: ``params``, ``kernel``, ``C``, ``mean_test_score`` and
-        ``rank_test_score``. ``iter`` and ``n_resources`` number the round and the rows of it.
+        What was tried: ``params``, ``kernel``, ``C``, ``mean_test_score`` and
+        ``rank_test_score``; of folds also ``split0_test_score`` and so on, and their standard
+        deviation ``std_test_score``. ``iter`` and ``n_resources`` number the round and the rows
+        of it.
     estimator_ : KernelLogisticRegression
         The model chosen, fitted to all rows. What it knows, such as ``dual_coef_``,
         ``intercept_`` and ``certificate_``, is known here too.
@@ -251,9 +113,16 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     -----
     A rule such as ``"median"`` is resolved once, on all training rows.
 
-    Beyond 2000 rows of positive weight several kernels are tried on a random sample of 1500 of
-    them, with C times the sum of the weights kept. The best kernel then has all its Cs tried on
-    all rows.
+    Whole weights count equal rows, one of which is left out, so that weights choose as repeated
+    rows do. With weights that are not all whole numbers, such as inverse variances, a row is left
+    out with all its weight. A fold holds out rows with all their weight.
+
+    Up to 250 rows of two classes, or 600 over the number of several, all candidates are tried on
+    all rows. Beyond, all are fitted to a random sample of so many, the best two kernels to one of
+    up to 1000 rows, or 2400 over the number of classes, and the best kernel to all rows, each with
+    Cs around the best before and with C times the sum of the weights kept. Cs are tried upwards
+    until scores fall. There ``"loo"`` tests a sample on 1000 of the other rows and gives way to 3
+    stratified folds on all rows, which are scored together, but for up to 1000 rows of two classes.
     """
 
     def __init__(
@@ -265,6 +134,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         scoring: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
+        time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
         gamma: float | str | None = None,
@@ -277,6 +147,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         self.scoring = scoring
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
+        self.time_limit = time_limit
         self.memory = memory
         self.random_state = random_state
         self.gamma = gamma
@@ -297,13 +168,19 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
+        began = perf_counter()
+        limit = None if self.time_limit is None else checked_positive("time_limit", self.time_limit)
         kernels = candidates(self.kernels, X, beside(self))
-        self._keep(self._rounds(*self._search(kernels, X, y, sample_weight, groups)))
+        kernels, search = self._search(kernels, X, y, sample_weight, groups)
+        if limit is not None:
+            search = replace(search, deadline=began + SHARE_OF_SEARCH * limit)
+        self._keep(self._rounds(kernels, search))
         model = KernelLogisticRegression(
             self.kernel_,
             self.C_,
             class_weight=self.class_weight,
             fit_intercept=self.fit_intercept,
+            time_limit=None if limit is None else max(began + limit - perf_counter(), LEAST),
             memory=self.memory,
             random_state=self.random_state,
         )
@@ -352,7 +229,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         kernels = [kernel.resolved(rows, copies[used]) for kernel in kernels]
         if self.kernels is None:
             kernels = around(kernels[0])
-        return kernels, LogisticSearch(rows, problem, reader, splits, scores, limit, seed)
+        return kernels, LogisticSearch(
+            rows, problem, copies_of(copies)[used], reader, splits, scores, limit, seed, np.inf
+        )
 
     def _splits(self, X: Any, codes: NDArray[np.intp], groups: Any) -> Splits:
         if not isinstance(self.cv, str):
@@ -367,17 +246,19 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         return Splits(len(codes))
 
     def _rounds(self, kernels: list[Kernel], search: LogisticSearch) -> list[Round]:
-        """Return what was tried: all on all rows, or kernels on a sample first."""
         weights = search.problem.weights
         Cs = [penalties(self.Cs, k.diagonal(search.X), weights) for k in kernels]
-        if len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1:
-            return [Round(kernels, Cs, search.scored(kernels, Cs), len(search))]
-        sample = search.sample()
-        share = sample.problem.weights.sum() / weights.sum()
-        first = Round(kernels, Cs, sample.scored(kernels, [C / share for C in Cs]), len(sample))
-        best = first.best_kernel
-        kernels, Cs = kernels[best : best + 1], Cs[best : best + 1]
-        return [first, Round(kernels, Cs, search.scored(kernels, Cs), len(search))]
+        rounds = list(search.rounds(kernels, Cs))
+        if search.is_over:
+            tried = sum(len(r) for r in rounds)
+            warnings.warn(
+                f"time_limit={self.time_limit:g} was up after {tried} candidates, on up to "
+                f"{rounds[-1].n_rows} of {len(search)} rows; the best of them is fitted; raise "
+                "time_limit, or give fewer kernels or Cs",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return rounds
 
     def _keep(self, rounds: list[Round]) -> None:
         last = rounds[-1]
@@ -386,6 +267,6 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         self.cv_results_ = table(rounds, "C")
         self.kernel_ = last.kernels[position]
         self.C_ = float(last.alphas[position][best])
-        self.best_score_ = float(last.scores[position][best, 0])
+        self.best_score_ = float(last.means[position][best, 0])
         self.best_index_ = before + best
         self.best_params_ = {"kernel": self.kernel_, "C": self.C_}

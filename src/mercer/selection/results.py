@@ -25,27 +25,35 @@ class Round:
         The kernels.
     alphas : sequence of arrays of shape (alphas,)
         The ridges of each kernel, or what takes their place.
-    scores : sequence of arrays of shape (alphas, columns)
-        The scores: one column, or one for every target.
+    scores : sequence of arrays of shape (alphas, columns, folds)
+        The scores: one column, or one for every target; of every fold, or of all rows.
     n_rows : int
         The number of rows they were found on.
+    by_fold : bool
+        Whether the folds are scored one by one.
     """
 
     kernels: Sequence[Kernel]
     alphas: Sequence[Array]
     scores: Sequence[Array]
     n_rows: int
+    by_fold: bool
+
+    @property
+    def means(self) -> list[Array]:
+        """The means of the scores over the folds, of shape (alphas, columns)."""
+        return [scores.mean(axis=2) for scores in self.scores]
 
     @property
     def best_kernel(self) -> int:
         """The position of the kernel that is best when every column has the best of its alphas."""
-        best = [_comparable(scores).max(axis=0).mean() for scores in self.scores]
+        best = [_comparable(means).max(axis=0).mean() for means in self.means]
         return int(np.argmax(best))
 
     @property
     def best(self) -> NDArray[np.intp]:
         """The positions of the best alpha of every column, for the best kernel."""
-        return np.argmax(_comparable(self.scores[self.best_kernel]), axis=0)
+        return np.argmax(_comparable(self.means[self.best_kernel]), axis=0)
 
     def __len__(self) -> int:
         return sum(len(alphas) for alphas in self.alphas)
@@ -63,7 +71,7 @@ def table(rounds: Sequence[Round], parameter: str = "alpha") -> dict[str, Any]:
     pairs = [pair for r in rounds for pair in zip(r.kernels, r.alphas, strict=True)]
     kernels = _objects([kernel for kernel, ridges in pairs for _ in ridges])
     alphas = np.concatenate([ridges for _, ridges in pairs])
-    scores = np.concatenate([s for r in rounds for s in r.scores])
+    scores = np.concatenate([means for r in rounds for means in r.means])
     order = np.concatenate([np.full(len(r), i) for i, r in enumerate(rounds)])
     columns = {
         "params": [
@@ -79,8 +87,26 @@ def table(rounds: Sequence[Round], parameter: str = "alpha") -> dict[str, Any]:
     }
     if scores.shape[1] > 1:
         columns |= {f"target{j}_test_score": column for j, column in enumerate(scores.T)}
+    if rounds[-1].by_fold:
+        columns |= _by_fold(rounds)
     columns["rank_test_score"] = _ranks(columns["mean_test_score"], order)
     return columns
+
+
+def _by_fold(rounds: Sequence[Round]) -> dict[str, Any]:
+    """Return the scores of every fold and their standard deviation, as scikit-learn has them.
+
+    A fold that a sample of the rows does not reach has no score there.
+    """
+    folds = max(s.shape[2] for r in rounds for s in r.scores)
+    parts = [s.mean(axis=1) for r in rounds for s in r.scores]
+    scores = np.full((sum(map(len, parts)), folds), np.nan)
+    for part, rows in zip(
+        parts, np.split(scores, np.cumsum([len(p) for p in parts])), strict=False
+    ):
+        rows[:, : part.shape[1]] = part
+    columns: dict[str, Any] = {f"split{i}_test_score": s for i, s in enumerate(scores.T)}
+    return columns | {"std_test_score": np.concatenate([part.std(axis=1) for part in parts])}
 
 
 def _ranks(scores: Array, order: NDArray[np.intp]) -> NDArray[np.int32]:

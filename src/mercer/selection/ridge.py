@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
-from mercer.estimators.rows import checked_training, checked_weights
+from mercer.estimators.rows import checked_training, checked_weights, copies_of
 from mercer.kernels import Kernel
 from mercer.selection.chosen import Chosen
 from mercer.selection.costs import entry_work
@@ -54,9 +54,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         What is held out: every row by itself, nothing (generalised cross-validation), that many
         folds, or what a splitter of scikit-learn says.
     scoring : str or callable, optional
-        A scorer of scikit-learn, called once with the predictions of all held-out rows, and with
-        their weights if it takes them. By default minus the weighted mean of the squared errors,
-        averaged over the targets; for ``"gcv"`` minus n ||a||^2 / (tr B)^2.
+        A scorer of scikit-learn, called with held-out predictions, and with their weights if it
+        takes them: for every fold, the mean of which is the score, as `GridSearchCV` does; for
+        ``"loo"`` once with those of all rows. By default minus the weighted mean of the squared
+        errors, averaged over the targets; for ``"gcv"`` minus n ||a||^2 / (tr B)^2.
     fit_intercept : bool
         Whether there is an offset b. Without it `AdditiveChi2` and what is made of it are refused.
     alpha_per_target : bool
@@ -86,8 +87,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         All candidates: ``params``, ``kernel``, ``alpha``, ``mean_test_score`` and
         ``rank_test_score``, and again under scikit-learn's names ``param_kernel`` and
         ``param_alpha`` the kernels and ridges; with a ridge per target also
-        ``target0_test_score`` and so on. ``iter`` and ``n_resources`` number the round and the
-        rows of it.
+        ``target0_test_score`` and so on; of folds also ``split0_test_score`` and so on, and their
+        standard deviation ``std_test_score``. ``iter`` and ``n_resources`` number the round and
+        the rows of it.
     search_ : str
         What was done, in a sentence.
     estimator_ : KernelRidge
@@ -99,6 +101,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     Notes
     -----
     A rule such as ``"median"`` is resolved once, on all training rows.
+
+    Whole weights count equal rows: ``"loo"`` leaves out one of the w that a row stands for, and
+    ``"gcv"`` takes sum(w) for n, so that weights choose as repeated rows do. With weights that are
+    not all whole numbers, such as inverse variances, a row is left out with all its weight. A fold
+    holds out rows with all their weight.
 
     A kernel with few explicit features, such as `Linear`, takes memory for those alone, and one on
     points of a line, such as `Exponential` of one column, for a few numbers per row.
@@ -162,10 +169,25 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self.estimator_ = model.fit(X, y, sample_weight)
         return self
 
-    def choose(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose kernel and ridge as `fit` does, and fit nothing."""
+    def choose(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        copies: Array | None = None,
+    ) -> Self:
+        """Choose kernel and ridge as `fit` does, and fit nothing.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`.
+        copies : array of shape (n,), optional
+            How many equal rows every row stands for, if its weight has other factors too.
+        """
         kernels = candidates(self.kernels, X, beside(self))
-        search = self._search(kernels, X, y, sample_weight, groups)
+        search = self._search(kernels, X, y, sample_weight, groups, copies)
         self._keep(self._rounds(kernels, search))
         return self
 
@@ -175,7 +197,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         return self.estimator_.predict(X, **options)
 
     def _search(
-        self, kernels: list[Kernel], X: Any, y: Any, sample_weight: Any, groups: Any
+        self,
+        kernels: list[Kernel],
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        copies: Array | None,
     ) -> Search:
         reader = reader_of(kernels)
         rows, targets = checked_training(self, reader, X, y)
@@ -189,6 +217,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             rows,
             targets.reshape(n, -1),
             weights,
+            copies_of(weights) if copies is None else copies,
             reader,
             self.fit_intercept,
             self._splits(rows, targets, groups),
@@ -230,23 +259,22 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         work, _ = entry_work(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
         is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
         if is_small or search.is_quick(kernels, alphas, work):
-            return [Round(kernels, alphas, search.scored(kernels, alphas), len(search))]
+            return [search.round_of(kernels, alphas)]
         random = check_random_state(self.random_state)
         rows = np.sort(random.choice(len(search), SAMPLE, replace=False))
         sample = search.on(rows)
         share = sample.weights.sum() / search.weights.sum()
-        scores = sample.scored(kernels, [share * a for a in alphas])
-        first = Round(kernels, alphas, scores, SAMPLE)
+        first = sample.round_of(kernels, alphas, share)
         best = first.best_kernel
         kernels, alphas = kernels[best : best + 1], alphas[best : best + 1]
-        return [first, Round(kernels, alphas, search.scored(kernels, alphas), len(search))]
+        return [first, search.round_of(kernels, alphas)]
 
     def _keep(self, rounds: list[Round]) -> None:
         last = rounds[-1]
         position, best = last.best_kernel, last.best
         before = sum(len(r) for r in rounds[:-1]) + sum(len(a) for a in last.alphas[:position])
         choice = last.alphas[position][best]
-        score = last.scores[position][best, np.arange(len(best))]
+        score = last.means[position][best, np.arange(len(best))]
         several = self.alpha_per_target and len(best) > 1
         self.cv_results_ = table(rounds)
         self.kernel_ = last.kernels[position]

@@ -14,7 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelEstimator, KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
-from mercer.estimators.rows import checked_classification, checked_rows, checked_weights
+from mercer.estimators.rows import (
+    checked_classification,
+    checked_rows,
+    checked_weights,
+    copies_of,
+)
 from mercer.kernels import Kernel
 from mercer.selection.calibration import Calibration
 from mercer.selection.grid import are_precomputed, candidates, reader_of
@@ -125,13 +130,14 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         y : array of shape (n,)
             The labels.
         sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none. Where something is
-            chosen, a row is left out with all its weight.
+            w; a whole weight counts as that many equal rows, one of which is left out where
+            something is chosen, zero as none. With weights that are not all whole numbers a row
+            is left out with all its weight.
         """
         kernels = candidates(self.kernel, X, beside(self))
         rows, codes, classes = checked_classification(self, reader_of(kernels), X, y)
-        copies = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(copies, self.class_weight, codes, classes)
+        own = checked_weights(sample_weight, len(codes))
+        weights, copies = class_weighted(own, self.class_weight, codes, classes), copies_of(own)
         used, numbers, classes = present_classes(self, weights, codes, classes)
         # Rows without weight have no target, but a place in the order of the rows.
         codes = np.zeros(len(used), np.intp)
@@ -139,7 +145,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         targets = one_against_rest(codes, len(classes))
         targets = targets[:, 0] if len(classes) == 2 else targets
 
-        selection = self._selection(kernels, rows, targets, weights)
+        selection = self._selection(kernels, rows, targets, weights, copies)
         kernel, alpha = kernels[0], self.alpha
         if selection is not None:
             kernel, alpha = selection.kernel_, selection.alpha_
@@ -197,7 +203,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         return tags
 
     def _selection(
-        self, kernels: list[Kernel], X: Any, targets: Array, weights: Array
+        self, kernels: list[Kernel], X: Any, targets: Array, weights: Array, copies: Array
     ) -> KernelRidgeCV | None:
         """Return the choice among the kernels and the ridges given, or None if there is one."""
         is_one = not isinstance(self.kernel, Mapping | list | tuple | None)
@@ -209,4 +215,4 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
             fit_intercept=self.fit_intercept,
             memory=self.memory,
             random_state=self.random_state,
-        ).choose(X, targets, weights)
+        ).choose(X, targets, weights, copies=copies)

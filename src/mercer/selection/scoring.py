@@ -80,7 +80,7 @@ class Scores:
         return scores
 
     def of_losses(self, losses: Array) -> Array:
-        """Return the scores of losses of shape (alphas, targets), lower of which is better."""
+        """Return the scores of losses of shape (alphas, targets, folds), smaller being better."""
         return -losses if self.per_target else -losses.mean(axis=1, keepdims=True)
 
 

@@ -20,6 +20,7 @@ from mercer.gram import shared_grams
 from mercer.kernels import Kernel
 from mercer.selection.held_out import held_out_errors, held_out_losses
 from mercer.selection.pool import in_pool
+from mercer.selection.results import Round
 from mercer.selection.scoring import Scores
 from mercer.selection.sources import (
     Chain,
@@ -50,6 +51,8 @@ class Search:
         The targets.
     weights : array of shape (n,)
         Positive weights.
+    copies : array of shape (n,)
+        How many equal rows every row stands for, one of which leave-one-out leaves out.
     reader : Kernel
         A kernel that reads the rows as all candidates do.
     fit_intercept : bool
@@ -65,6 +68,7 @@ class Search:
     X: Any
     y: Array
     weights: Array
+    copies: Array
     reader: Kernel
     fit_intercept: bool
     splits: Splits | None
@@ -81,11 +85,23 @@ class Search:
             X=training_subset(self.reader, self.X, rows),
             y=self.y[rows],
             weights=self.weights[rows],
+            copies=self.copies[rows],
             splits=None if self.splits is None else self.splits.on(rows),
         )
 
+    def round_of(
+        self, kernels: Sequence[Kernel], alphas: Sequence[Array], share: float = 1.0
+    ) -> Round:
+        """Return all kernels with their alphas, tried here with that share of each alpha."""
+        scores = self.scored(kernels, [share * a for a in alphas])
+        by_fold = self.splits is not None and self.splits.pairs is not None
+        return Round(kernels, alphas, scores, len(self), by_fold)
+
     def scored(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Array]:
-        """Return the scores of every kernel with its alphas, of shape (alphas, columns) each."""
+        """Return the scores of every kernel, of shape (alphas, columns, folds) each.
+
+        What is not made of folds, leave-one-out and generalised cross-validation, counts as one.
+        """
         sources = self._sources(kernels, alphas)
         at_once = min(thread_count(), len(kernels), self._room(sources))
         # Several kernels side by side keep the processors busy without waiting for each other, as
@@ -123,16 +139,23 @@ class Search:
             held = source.held()
             if self.splits is None:
                 fits = held.path(self.weights, self.fit_intercept).at(self.y, alphas)
-                return self.scores.of_losses(fits.generalised())
-            rows = (held, self.y, self.weights, alphas, self.fit_intercept, self.splits)
+                more = float((self.copies - 1.0).sum())
+                return self.scores.of_losses(fits.generalised(more)[:, :, None])
+            rows = (held, self.y, self.weights, self.copies)
+            how = (alphas, self.fit_intercept, self.splits)
             if self.scores.scorer is None:
-                return self.scores.of_losses(held_out_losses(*rows))
-            errors = held_out_errors(*rows)
+                return self.scores.of_losses(held_out_losses(*rows, *how))
+            errors = held_out_errors(*rows, *how)
         except NotPositiveError as failure:
             raise self._reason(kernel, float(alphas[failure.position])) from None
         tested = self.splits.tested
-        X = training_subset(self.reader, self.X, tested)
-        return self.scores(errors, X, self.y[tested], self.weights[tested])
+        folds = [self._judged(errors[:, fold], tested[fold]) for fold in self.splits.folds]
+        return np.stack(folds, axis=2)
+
+    def _judged(self, errors: Array, rows: Rows) -> Array:
+        """Return the scores of errors at some rows, of shape (alphas, columns)."""
+        X = training_subset(self.reader, self.X, rows)
+        return self.scores(errors, X, self.y[rows], self.weights[rows])
 
     def _reason(self, kernel: Kernel, alpha: float) -> Exception:
         """Return why K + alpha W^-1 could not be inverted, as the exact solver words it."""

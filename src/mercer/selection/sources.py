@@ -40,8 +40,14 @@ class Fits(Protocol):
     def leave_out(self, rows: Rows) -> Array:
         """Return the errors of the rows held out together, of shape (alphas, rows, targets)."""
 
-    def generalised(self) -> Array:
-        """Return the criterion of generalised cross-validation, of shape (alphas, targets)."""
+    def residuals(self) -> Array:
+        """Return what the fits miss of their own rows, of shape (alphas, n, targets)."""
+
+    def generalised(self, more: float = 0.0) -> Array:
+        """Return the criterion of generalised cross-validation, of shape (alphas, targets).
+
+        `more` is the number of equal rows that rows stand for beyond themselves.
+        """
 
 
 class Path(Protocol):

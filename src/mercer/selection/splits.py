@@ -24,10 +24,13 @@ class Splits:
         The number of rows.
     pairs : sequence of (train, test), optional
         Row numbers; by default every row is held out by itself, without a list of n pairs.
+    is_pooled : bool
+        Whether all test rows of the pairs are scored together.
     """
 
     n: int
     pairs: Sequence[tuple[Rows, Rows]] | None = None
+    is_pooled: bool = False
 
     @classmethod
     def of(cls, cv: Any, X: Any, y: Any, groups: Any, n: int) -> Splits:
@@ -44,6 +47,14 @@ class Splits:
         if self.pairs is None:
             return np.arange(self.n)
         return np.concatenate([test for _, test in self.pairs])
+
+    @property
+    def folds(self) -> list[slice]:
+        """Where each score finds its rows in `tested`: one for every pair, else one for all."""
+        if self.pairs is None:
+            return [slice(0, self.n)]
+        ends = np.cumsum(self.sizes)
+        return [slice(int(e - size), int(e)) for e, size in zip(ends, self.sizes, strict=True)]
 
     @property
     def sizes(self) -> Rows:

@@ -194,11 +194,14 @@ class ChainSystem:
         ridges = self.per_alpha(alphas)
         return self.network.held_out(self.y[k], self.steps[k], self.rows, ridges, residuals)
 
-    def generalised(self, k: int, alphas: Any) -> Array:
-        """Return the criterion of generalised cross-validation for every ridge."""
+    def generalised(self, k: int, alphas: Any, more: float = 0.0) -> Array:
+        """Return the criterion of generalised cross-validation for every ridge.
+
+        `more` is the number of copies of rows beyond the rows themselves.
+        """
         per_alpha = self.per_alpha(alphas)
-        ratios = self.network.generalised(self.y[k], self.steps[k], self.rows, per_alpha)
-        return np.asarray(len(self.problem.y) ** 2 / self.problem.weights.sum() * ratios)
+        ratios = self.network.generalised(self.y[k], self.steps[k], self.rows, per_alpha, more)
+        return np.asarray((len(self.problem.y) + more) ** 2 / self.problem.weights.sum() * ratios)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def proved(self, a: Array, b: Array) -> tuple[Array, Array]:

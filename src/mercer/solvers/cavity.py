@@ -20,13 +20,16 @@ FLOOR = 1e-14
 DEPENDENT = 1e-12
 
 
-def leave_one_out_scores(gram: Gram, problem: LogisticProblem, A: Array, b: Array) -> Array:
+def leave_one_out_scores(
+    gram: Gram, problem: LogisticProblem, A: Array, b: Array, copies: Array | None = None
+) -> Array:
     """Return about the scores at every row of the fit without it, of shape (n, columns).
 
     One Newton step away from the optimum without row i: with H_i the curvature of its loss, V_i
     the covariance of its scores, the block i of (K^-1 / C + H)^-1 with a free offset, and
     g_i = w_i (T_i - P_i), the scores are F_i - (I - V_i H_i)^-1 V_i g_i. For two classes they
-    are z_i - a_i / B_ii with B of the bordered system of K + W^-1 / C, as in least squares.
+    are z_i - a_i / B_ii with B of the bordered system of K + W^-1 / C, as in least squares. Of a
+    row that stands for m_i equal ones a single one is left out, with H_i / m_i and g_i / m_i.
 
     Parameters
     ----------
@@ -36,13 +39,38 @@ def leave_one_out_scores(gram: Gram, problem: LogisticProblem, A: Array, b: Arra
         The problem.
     A, b : arrays of shape (n, columns) and (columns,)
         Its solution.
+    copies : array of shape (n,), optional
+        m, by default one for every row.
     """
+    copies = np.ones(len(A)) if copies is None else copies
     if problem.columns == 1:
-        return _of_two_classes(gram, problem, A, b)
-    return _of_many_classes(gram, problem, A, b)
+        return _of_two_classes(gram, problem, A, b, copies)
+    return _of_many_classes(gram, problem, A, b, copies)
 
 
-def _of_two_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) -> Array:
+def without(problem: LogisticProblem, scores: Array, H: Array, V: Array, copies: Array) -> Array:
+    """Return the scores of every row without one of its copies, of shape (n, columns).
+
+    Parameters
+    ----------
+    problem : LogisticProblem
+        The problem.
+    scores : array of shape (n, columns)
+        F.
+    H, V : arrays of shape (n, columns, columns)
+        Curvature of the loss of every row, and covariance of its scores.
+    copies : array of shape (n,)
+        m.
+    """
+    share = 1.0 / copies[:, None, None]
+    moved = share * (V @ problem.residual(scores)[:, :, None])
+    kept = np.eye(problem.columns) - share * (V @ H)
+    return np.asarray(scores - np.linalg.solve(kept, moved)[:, :, 0])
+
+
+def _of_two_classes(
+    gram: Gram, problem: LogisticProblem, A: Array, b: Array, copies: Array
+) -> Array:
     K = gram.fresh()
     F = K @ A + b
     root = problem.curvature(F).scale[:, 0]
@@ -58,11 +86,15 @@ def _of_two_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) ->
     alone = matrix.inverse_diagonal()
     # Rounding may leave nothing of a row that alone decides the offset.
     q = np.maximum(alone - offset, EPS * alone)
-    missed = np.maximum(1.0 - ridge * q, 0.0) / (root**2 * ridge * q)
+    # Copies that stay keep m - 1 of m parts of the curvature.
+    kept = (copies - 1.0) + ridge * q
+    missed = np.maximum(1.0 - ridge * q, 0.0) / (root**2 * kept)
     return np.asarray(F - problem.residual(F) * missed[:, None])
 
 
-def _of_many_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) -> Array:
+def _of_many_classes(
+    gram: Gram, problem: LogisticProblem, A: Array, b: Array, copies: Array
+) -> Array:
     n, m = A.shape
     check_fits((n, (2 * m + 3) * n), np.float64, gram.memory)
     K = gram.fresh()
@@ -76,8 +108,7 @@ def _of_many_classes(gram: Gram, problem: LogisticProblem, A: Array, b: Array) -
         X = np.eye(m) - covariance.product(H)
         T = np.einsum("icb,icd->bd", H, X)
         V += X @ np.linalg.pinv((T + T.T) / 2.0, rcond=DEPENDENT, hermitian=True) @ X.mT
-    moved = V @ problem.residual(F)[:, :, None]
-    return np.asarray(F - np.linalg.solve(np.eye(m) - V @ H, moved)[:, :, 0])
+    return without(problem, F, H, V, copies)
 
 
 class Covariance:

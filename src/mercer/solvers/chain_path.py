@@ -80,11 +80,20 @@ class ChainFits:
         fits = ChainFits(self.gram.on(rest), self.problem.on(rest), self.alphas)
         return np.asarray(self.problem.y[rows] - fits.predicted(self.gram.at(rows)))
 
-    def generalised(self) -> Array:
+    def residuals(self) -> Array:
+        """Return y - f - b at every row, of shape (alphas, n, targets)."""
+        system = ChainSystem(self.gram, self.problem)
+        out = np.empty((len(self.alphas), *self.problem.y.shape))
+        for i, k in np.ndindex(len(self.alphas), out.shape[2]):
+            a, *_ = system.solved(k, float(self.alphas[i]))
+            out[i, :, k] = self.alphas[i] * a / self.problem.weights
+        return out
+
+    def generalised(self, more: float = 0.0) -> Array:
         """Return the criterion of generalised cross-validation, as `Fits.generalised` does."""
         system = ChainSystem(self.gram, self.problem)
         targets = range(self.problem.y.shape[1])
-        return np.column_stack([system.generalised(k, self.alphas) for k in targets])
+        return np.column_stack([system.generalised(k, self.alphas, more) for k in targets])
 
     def predicted(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`, of shape (alphas, rows, targets)."""

@@ -28,7 +28,7 @@ SHARE, MARGIN = 0.05, 0.25
 # The decrease that a step must keep of what its slope promises, and halvings allowed.
 ARMIJO = 1e-4
 HALVINGS = 50
-# C times w k(x, x) up to which a start from nothing is close enough, and by how much C may grow
+# C times k(x, x) up to which a start from nothing is close enough, and by how much C may grow
 # from one problem to the next that starts from its solution.
 NEAR, GROWTH = 100.0, 30.0
 # The gap to which problems on the way to another C are solved.
@@ -96,6 +96,7 @@ class Limits:
     steps: int
     time_limit: float | None
     name: str
+    deadline: float
 
 
 class Descent:
@@ -152,7 +153,9 @@ class Descent:
         began = perf_counter()
         self._steps = 0
         limit = self._limits.time_limit
-        self._deadline = np.inf if limit is None else began + limit
+        self._deadline = self._limits.deadline
+        if limit is not None:
+            self._deadline = min(self._deadline, began + limit)
         self._stopped = ""
         for problem in self._on_the_way(C):
             self._descend(problem, max(ON_THE_WAY, self._limits.tol), False)
@@ -175,8 +178,8 @@ class Descent:
 
     def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
         """Yield the problems with smaller C to be solved first."""
-        w, diagonal = self._problem.weights, np.abs(self._gram.diagonal())
-        size = float((w * diagonal).sum() / w.sum()) * float(w.max())
+        # The mean over equal rows is that over weights: both take the same steps.
+        size = float(np.average(np.abs(self._gram.diagonal()), weights=self._problem.weights))
         near = NEAR / size if size > 0.0 else np.inf
         last = max(self._C * GROWTH, near)
         while last < C:
@@ -296,7 +299,8 @@ class Descent:
         after = f"after {self._steps} Newton steps "
         if self._stopped == "time":
             limit = self._limits.time_limit
-            return after + f"the time limit of {limit:g} s was up; raise time_limit"
+            said = "the time" if limit is None else f"the time limit of {limit:g} s"
+            return after + f"{said} was up; raise time_limit"
         if self._stopped == "interrupt":
             return after + INTERRUPTED
         if self._stopped == "progress":

@@ -202,12 +202,17 @@ class FeatureFits:
         infinite[fitted] = self.y[rows] - fits.predicted(self.path.F[rows])
         return infinite
 
-    def generalised(self) -> Array:
+    def residuals(self) -> Array:
+        """Return y - f - b at every row, of shape (alphas, n, targets)."""
+        weighted = self._lifted(self.path.U, self._shrinkage) + self._beside
+        return np.asarray(weighted / self.path.roots[:, None])
+
+    def generalised(self, more: float = 0.0) -> Array:
         """Return the criterion of generalised cross-validation, as `Fits.generalised` does."""
         n, rank = self.path.U.shape
-        free = self._shrinkage.sum(axis=1) + (n - rank - self.path.fit_intercept)
+        free = self._shrinkage.sum(axis=1) + (n + more - rank - self.path.fit_intercept)
         squares = self._shrinkage**2 @ self._along**2 + (self._beside**2).sum(axis=0)
-        return np.asarray((n / free[:, None]) ** 2 * squares / self.path.weights.sum())
+        return np.asarray(((n + more) / free[:, None]) ** 2 * squares / self.path.weights.sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,8 +127,10 @@ class LogisticProblem:
         if self.columns == 1:
             with np.errstate(over="ignore", divide="ignore"):
                 return np.asarray(gradient / H[0])
-        # A number added to all offsets changes nothing: the shortest of all solutions is taken.
-        return np.asarray(np.linalg.lstsq(H, gradient, rcond=len(H) * 1e-13)[0])
+        # A number added to all offsets changes nothing: the shortest of all solutions is taken,
+        # which sums to zero, and rounding must not see a curvature where there is none.
+        step = np.linalg.lstsq(H, gradient, rcond=len(H) * 1e-13)[0]
+        return np.asarray(step - step.mean())
 
     def _log_chances(self, F: Array) -> Array:
         """Return the logarithm of the probability of the own class of every row."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar
 
 from mercer.gram import ChainGram, Gram, LowRankGram
@@ -73,11 +74,16 @@ class Newton(ABC):
         Cs: Sequence[float],
         progress: Progress | None = None,
         start: Solution | None = None,
+        deadline: float = inf,
     ) -> Iterator[Solution]:
-        """Yield the solution for every C in turn, each started from the one before."""
+        """Yield the solution for every C in turn, each started from the one before.
+
+        The time limit holds for every C by itself, the `deadline`, a reading of
+        ``time.perf_counter``, for all of them.
+        """
         curvature = self._curvature(gram, problem.at(max(Cs)))
         steps = STEPS if self.max_iter is None else self.max_iter
-        limits = Limits(self.tol, steps, self.time_limit, self.name)
+        limits = Limits(self.tol, steps, self.time_limit, self.name, deadline)
         run = Descent(limits, gram, problem, curvature, progress)
         if start is not None:
             run.begin(start)

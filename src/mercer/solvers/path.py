@@ -139,17 +139,31 @@ class Fits:
                 raise NotPositiveError(i)
         return errors / self.path.roots[rows][:, None]
 
-    def generalised(self) -> Array:
+    def residuals(self) -> Array:
+        """Return y - f - b = alpha a / w at every row, of shape (alphas, n, targets)."""
+        ridges = np.asarray(self.alphas)[:, None, None]
+        return np.asarray(ridges * self._coefficients / self.path.roots[:, None])
+
+    def generalised(self, more: float = 0.0) -> Array:
         """Return the criterion of generalised cross-validation, of shape (alphas, targets).
 
         It is the weighted mean of the squared leave-one-out errors with every B_ii / w_i replaced
         by their mean: n ||a||^2 / (tr B)^2 without weights, and with them
-        n^2 sum_i a_i^2 / w_i / (sum_i B_ii / w_i)^2 / sum_i w_i.
+        n^2 sum_i a_i^2 / w_i / (sum_i B_ii / w_i)^2 / sum_i w_i. Where rows stand for N equal rows
+        in all, n is N and the trace is that of all of them, sum_i B_ii / w_i + (N - n) / alpha.
+
+        Parameters
+        ----------
+        more : float
+            N - n.
         """
         # Q keeps norms.
         squares = (self._solved**2).sum(axis=1)
         traces = self._shifted.traces() / self.path.unit
-        factor = (len(self.y) / traces) ** 2 / (self.path.roots**2).sum()
+        if more:
+            with np.errstate(divide="ignore"):
+                traces = traces + more / np.asarray(self.alphas)
+        factor = ((len(self.y) + more) / traces) ** 2 / (self.path.roots**2).sum()
         return np.asarray(factor[:, None] * squares)
 
 

@@ -1,0 +1,330 @@
+"""The search among kernels and Cs of logistic regression: all of them on few rows, few on all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from mercer.data.memory import gigabytes
+from mercer.engine.threads import one_blas_thread
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.routes import wants_factor
+from mercer.estimators.rows import training_subset
+from mercer.gram import Gram, HeldGram, centred, shared_grams
+from mercer.kernels import Kernel
+from mercer.selection.classes import ClassScores
+from mercer.selection.results import Round
+from mercer.selection.splits import Splits
+from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Solution
+from mercer.solvers.cavity import leave_one_out_scores
+from mercer.solvers.descent import ROWS_FOR_THREADS
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# Rows times columns of scores up to which all candidates are tried on all rows, and which the
+# samples have on which kernels and Cs are chosen where there are more. A sample of one column has
+# no more rows than these all the same.
+SCORES = (600, 2400)
+MOST_ROWS = (250, 1000)
+# Rows of two classes up to which leaving out each takes no longer than a fit. With several classes
+# it takes longer as soon as not all candidates are tried on all rows.
+LEFT_OUT = 1000
+# Rows for every class that a sample has at least, if there are so many.
+OF_A_CLASS = 8
+# Rows that are tested by a sample at most.
+TESTED = 1000
+# Candidates that are tried on all rows however many these are.
+FEW_CANDIDATES = 4
+# Kernels that go on to the second sample.
+KERNELS_KEPT = 2
+# Folds that take the place of leaving out one row where the rows are more than the samples.
+FOLDS = 3
+# Cs go on if they are at least this share of the best before, and upwards until a score is worse
+# than the best by this share, or two in a row are worse.
+BELOW, WORSE = 0.1, 0.05
+# The gap to which candidates are solved: what is left out moves scores by more.
+GAP = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticSearch:
+    """Rows of positive weight with their classes, and how candidates are scored on them.
+
+    Parameters
+    ----------
+    X : rows
+        An array, CSR matrix, table or finished Gram matrix.
+    problem : LogisticProblem
+        The problem of these rows, for any C.
+    copies : array of shape (n,)
+        How many equal rows every row stands for, one of which leave-one-out leaves out.
+    reader : Kernel
+        A kernel that reads the rows as all candidates do.
+    splits : Splits
+        What is held out.
+    scores : ClassScores
+        What is made of held-out scores.
+    memory : int
+        The limit in bytes.
+    seed : int
+        Where random pivots and samples come from.
+    deadline : float
+        A reading of ``time.perf_counter`` after which no candidate is begun but the first.
+    """
+
+    X: Any
+    problem: LogisticProblem
+    copies: Array
+    reader: Kernel
+    splits: Splits
+    scores: ClassScores
+    memory: int
+    seed: int
+    deadline: float
+
+    def __len__(self) -> int:
+        return len(self.problem.codes)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return perf_counter() > self.deadline
+
+    def on(self, rows: Rows) -> LogisticSearch:
+        """Return the search on some of the rows."""
+        return replace(
+            self,
+            X=training_subset(self.reader, self.X, rows),
+            problem=_trained_on(self.problem, rows),
+            copies=self.copies[rows],
+            splits=self.splits.on(rows),
+        )
+
+    def sample(self, size: int) -> tuple[LogisticSearch, float]:
+        """Return the search on a random sample of the rows, and its share of their weight.
+
+        Where rows are to be left out singly, the sample is trained on and up to 1000 of the others
+        are tested; folds are those of the sample. No class is too rare in it: there are as many
+        rows as chance gives it, but 8 if it has twice as many, else half of those it has.
+        """
+        order = np.random.default_rng(self.seed).permutation(len(self))
+        codes = self.problem.codes[order]
+        counts = np.bincount(codes)
+        least = np.minimum(OF_A_CLASS, (counts + 1) // 2)
+        kept = np.concatenate([np.flatnonzero(codes == c)[:k] for c, k in enumerate(least)])
+        rest = np.delete(np.arange(len(order)), kept)
+        more = max(size - len(kept), 0)
+        train, others = order[np.concatenate([kept, rest[:more]])], order[rest[more:]]
+        weights = self.problem.weights
+        share = float(weights[train].sum() / weights.sum())
+        if self.splits.pairs is not None or counts.min() < 2:
+            return self.on(np.sort(train)), share
+        rows = np.sort(np.concatenate([train, others[:TESTED]]))
+        is_trained = np.isin(rows, train)
+        pair = (np.flatnonzero(is_trained), np.flatnonzero(~is_trained))
+        return replace(self.on(rows), splits=Splits(len(rows), [pair], is_pooled=True)), share
+
+    def rounds(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> Iterator[Round]:
+        """Yield what is tried, the last of which decides: few rows first where there are many.
+
+        All candidates are scored on a small sample, the Cs around the best of the best kernels on
+        a larger one, and those of the best kernel on all rows, with C times the sum of the weights
+        kept. Where leaving out each row takes longer than a fit, it gives way to 3 folds.
+        """
+        few, more = (
+            max(min(scores // self.problem.columns, rows), OF_A_CLASS * self.problem.classes)
+            for scores, rows in zip(SCORES, MOST_ROWS, strict=True)
+        )
+        n = len(self)
+        if n <= few or sum(map(len, Cs)) <= FEW_CANDIDATES:
+            whole = self if n <= few else self._on_all_rows()
+            yield whole._round(kernels, Cs, is_race=False)
+            return
+        sample, share = self.sample(few)
+        last = sample._round(kernels, Cs, is_race=True, share=share)
+        yield last
+        if n > more and not self.is_over:
+            kernels, Cs = survivors(last, kernels, Cs, KERNELS_KEPT)
+            sample, share = self.sample(more)
+            last = sample._round(kernels, Cs, is_race=True, share=share)
+            yield last
+        if not self.is_over:
+            kernels, Cs = survivors(last, kernels, Cs, KERNELS_KEPT if n <= more else 1)
+            yield self._on_all_rows()._round(kernels, Cs, is_race=True)
+
+    def _on_all_rows(self) -> LogisticSearch:
+        """Return the search on all rows, by folds if leaving out each takes too long."""
+        is_quick = self.problem.columns == 1 and len(self) <= LEFT_OUT
+        if self.splits.pairs is not None or is_quick:
+            return self
+        counts = np.bincount(self.problem.codes)
+        if counts.min() < FOLDS:
+            # A class of one or two rows is missed by some fold, and its rows are held out singly.
+            return self
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.seed)
+        pairs = list(folds.split(self.problem.codes, self.problem.codes))
+        return replace(self, splits=Splits(len(self), pairs, is_pooled=True))
+
+    def _round(
+        self,
+        kernels: Sequence[Kernel],
+        Cs: Sequence[Array],
+        is_race: bool,
+        share: float = 1.0,
+    ) -> Round:
+        """Return the scores of kernels with their Cs over a share of the weights."""
+        spare = self.memory - self._check_room()
+        grams = shared_grams(kernels, self.X, self.memory, spare)
+        tried: list[tuple[Kernel, Array, Array]] = []
+        # Threads of the BLAS wait for each other longer than small products take.
+        is_small = len(self) < ROWS_FOR_THREADS
+        with one_blas_thread() if is_small else nullcontext():
+            for gram, kernel, values in zip(grams, kernels, Cs, strict=True):
+                if tried and self.is_over:
+                    break
+                ascending = np.argsort(values, kind="stable")
+                scores = self._scored(gram, kernel, values[ascending] / share, is_race)
+                # In the order given, without those that were not tried.
+                back = np.argsort(ascending[: len(scores)])
+                tried.append((kernel, values[ascending[back]], scores[back]))
+        done, ended, found = zip(*tried, strict=True)
+        by_fold = self.splits.pairs is not None and not self.splits.is_pooled
+        return Round(done, ended, found, self._n_trained, by_fold)
+
+    @property
+    def _n_trained(self) -> int:
+        """The number of rows, without those that a sample is tested on."""
+        pairs = self.splits.pairs
+        return len(pairs[0][0]) if pairs is not None and len(pairs) == 1 else len(self)
+
+    def _scored(self, gram: Gram, kernel: Kernel, Cs: Array, is_race: bool) -> Array:
+        """Return the scores of ascending Cs, as far as they were tried: (Cs, 1, folds)."""
+        K: Gram = HeldGram(gram.dense(), self.memory, gram)
+        if self.problem.fit_intercept and K.is_conditional:
+            K = centred(K)
+        else:
+            refuse_indefinite_kernel(kernel, self.X, K)
+        try:
+            if self.splits.pairs is None:
+                return self._left_out(K, Cs, is_race)[:, None, None]
+            return self._by_folds(K, Cs, is_race)[:, None]
+        except IndefiniteKernelError as error:
+            raise with_points(error, kernel, self.X) from None
+
+    def _left_out(self, K: Gram, Cs: Array, is_race: bool) -> Array:
+        """Return about the scores of all rows by the fits without them, of shape (Cs,)."""
+        found: list[float] = []
+        for problem, s in self._fits(K, self.problem, Cs):
+            F = leave_one_out_scores(K, problem, s.coefficients, s.intercept, self.copies)
+            found.append(self._judged(F, np.arange(len(self))))
+            if (is_race and is_past(found)) or self.is_over:
+                break
+        return np.array(found)
+
+    def _by_folds(self, K: Gram, Cs: Array, is_race: bool) -> Array:
+        """Return the scores of test rows by the fits to their training rows, (Cs, folds)."""
+        whole = K.dense()
+        folds: list[list[Array]] = []
+        found: list[list[float]] = []
+        for train, test in self.splits.pairs or ():
+            part = HeldGram(whole[np.ix_(train, train)], self.memory)
+            across = whole[np.ix_(test, train)]
+            # The first fold says for all where to end.
+            count = len(found[0]) if found else len(Cs)
+            folds.append([])
+            found.append([])
+            for _, s in self._fits(part, _trained_on(self.problem, train), Cs[:count]):
+                folds[-1].append(across @ s.coefficients + s.intercept)
+                found[-1].append(self._judged(folds[-1][-1], test))
+                if (is_race and len(found) == 1 and is_past(found[0])) or self.is_over:
+                    break
+        count = min(map(len, found))
+        if not self.splits.is_pooled:
+            return np.array([scores[:count] for scores in found]).T
+        tested = self.splits.tested
+        together = [np.concatenate([F[i] for F in folds]) for i in range(count)]
+        return np.array([[self._judged(F, tested)] for F in together])
+
+    def _judged(self, F: Array, rows: Rows) -> float:
+        """Return the score of held-out scores at some rows."""
+        X = None if self.scores.scorer is None else training_subset(self.reader, self.X, rows)
+        return self.scores(F, X, self.problem.codes[rows], self.problem.weights[rows])
+
+    def _fits(
+        self, gram: Gram, problem: LogisticProblem, Cs: Array
+    ) -> Iterator[tuple[LogisticProblem, Solution]]:
+        """Yield the problem of every C and its solution, each started from the one before."""
+        # The race ends before Cs for which a factor would pay.
+        is_exact = wants_factor(gram, problem.at(float(Cs.min())))
+        solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
+        path = solver.path(gram, problem, Cs.tolist(), deadline=self.deadline)
+        for C, solution in zip(Cs, path, strict=False):
+            if solution.is_interrupted:
+                # A model is there once all have been compared.
+                raise KeyboardInterrupt
+            yield problem.at(float(C)), solution
+
+    def _check_room(self) -> int:
+        """Return the bytes that one kernel takes, or refuse more than the limit."""
+        m = self.problem.columns
+        # The Gram matrix, and beside it what leaving out or a fold takes.
+        arrays = 3 if m == 1 or self.splits.pairs is not None else 2 * m + 5
+        needed = 8 * arrays * len(self) ** 2
+        if needed > self.memory:
+            raise MemoryLimitError(
+                f"choosing on {len(self)} rows needs {gigabytes(needed)} but the limit is "
+                f"{gigabytes(self.memory)}; raise memory= or use fewer rows"
+            )
+        return needed
+
+
+def is_past(scores: Sequence[float]) -> bool:
+    """Whether the scores of ascending Cs have passed their best.
+
+    The last is worse than the best by 5 %, or the last two are worse.
+    """
+    best = float(np.nanmax(scores)) if np.isfinite(scores).any() else -np.inf
+    if scores[-1] < best - WORSE * abs(best):
+        return True
+    return len(scores) > 2 and max(scores[-2:]) < best
+
+
+def survivors(
+    last: Round, kernels: Sequence[Kernel], Cs: Sequence[Array], count: int
+) -> tuple[list[Kernel], list[Array]]:
+    """Return the best kernels of a round, and of each the Cs from below its best upwards.
+
+    Parameters
+    ----------
+    last : Round
+        What was tried: the first of the kernels.
+    kernels, Cs : sequences
+        What there was to try.
+    count : int
+        The number of kernels to return at most.
+    """
+    means = [np.nan_to_num(m[:, 0], nan=-np.inf) for m in last.means]
+    order = np.argsort([-m.max() for m in means], kind="stable")[:count]
+    best = [last.alphas[k][int(means[k].argmax())] for k in order]
+    kept = [Cs[k][Cs[k] >= BELOW * C] for k, C in zip(order, best, strict=True)]
+    return [kernels[k] for k in order], kept
+
+
+def _trained_on(problem: LogisticProblem, rows: Rows) -> LogisticProblem:
+    """Return the problem of some rows, which must have all classes."""
+    some = replace(problem, codes=problem.codes[rows], weights=problem.weights[rows])
+    if len(np.unique(some.codes)) < problem.classes:
+        raise ValueError(
+            f"cv has a fold whose training rows lack one of the {problem.classes} classes; use "
+            "stratified folds or fewer of them"
+        )
+    return some
