@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.layout import check_entries
 from mercer.data.symbols import Sequences
 
 TABLE_MODULES = ("pandas", "polars", "pyarrow", "modin", "cudf")
@@ -218,6 +219,7 @@ def _select_positions(X: Any, columns: Sequence[str | int]) -> Any:
     outside = [c for c in columns if not -shape[1] <= int(c) < shape[1]]
     if outside:
         raise ValueError(f"no column {_listed(outside)} in a matrix of {shape[1]} columns")
+    check_entries(X, "X")
     matrix = X.tocsr() if sp.issparse(X) else np.asarray(X)
     return matrix[:, [int(c) for c in columns]]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.data.categories import Categories, joint_codes
 from mercer.data.checks import Matrix, as_matrix, as_vector, check_not_negative
 from mercer.data.columns import n_rows, select_columns, take_rows
+from mercer.data.layout import check_entries
 from mercer.engine import twin
 from mercer.engine.program import Factor, Input, Program, compile_expression
 from mercer.engine.tile import Leaf, Normalize, Opaque, Select, Transform, View
@@ -90,6 +91,8 @@ class Rows:
         self.X = X
         self.name = name
         self.n = n_rows(X)
+        # Before the first view, which may follow the indices of a sparse matrix.
+        check_entries(X, name)
         self._matrices: dict[View, Matrix] = {}
         self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
