@@ -200,12 +200,6 @@ def test_counts_that_do_not_fit_are_multiplied_as_sparse_rows():
     assert counts.as_counts(sp.csr_array(np.ones((2, 2))), sp.csr_array(np.eye(2))) is not None
 
 
-def test_narrow_columns_keep_their_entries_and_drop_the_others(rng):
-    dense = rng.integers(0, 3, (6, 9)).astype(float)
-    columns = np.array([1, 4, 8])
-    assert_array_equal(counts.narrowed(sp.csr_array(dense), columns).toarray(), dense[:, columns])
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
 @pytest.mark.parametrize("kernel", ["Subsequence(3, 0.5)", "GappedKmer(13, 7)"])
 def test_an_interrupt_stops_a_long_comparison(kernel):

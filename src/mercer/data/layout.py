@@ -47,6 +47,36 @@ def as_csr(X: Any, name: str) -> sp.csr_array:
     return matrix
 
 
+def used_columns(*matrices: Any) -> NDArray[np.int64]:
+    """Return the columns in which some matrix may have an entry, in ascending order.
+
+    They are those stored of a sparse matrix and all of a dense one.
+    """
+    parts = [_used(M) if sp.issparse(M) else np.arange(M.shape[1]) for M in matrices]
+    return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+
+
+def _used(M: sp.csr_array) -> NDArray[np.int64]:
+    if M.shape[1] > M.nnz:
+        # Nothing may be of the size of the columns, of which there may be more than memory.
+        return np.unique(M.indices).astype(np.int64, copy=False)
+    used = np.zeros(M.shape[1], bool)
+    used[M.indices] = True
+    return np.flatnonzero(used)
+
+
+def narrowed(M: sp.csr_array, columns: NDArray[np.int64]) -> sp.csr_array:
+    """Return these columns of a matrix, given in ascending order; entries in others are dropped."""
+    places = np.searchsorted(columns, M.indices)
+    kept = places < len(columns)
+    kept[kept] = columns[places[kept]] == M.indices[kept]
+    indptr = M.indptr
+    if not kept.all():
+        indptr = np.concatenate([[0], np.cumsum(kept)])[M.indptr]
+    parts = (M.data[kept], places[kept], indptr)
+    return sp.csr_array(parts, shape=(M.shape[0], max(len(columns), 1)))
+
+
 def check_entries(X: Any, name: str) -> None:
     """Refuse a sparse matrix whose index vectors lead out of it, naming row and column.
 

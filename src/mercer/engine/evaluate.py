@@ -145,7 +145,9 @@ def _check_symmetric(block: Array, o: Operand) -> None:
     """Refuse a user's function with f(x, z) != f(z, x), of which half the values are mirrored."""
     if not isinstance(o.source, Opaque):
         return
-    gap = np.abs(block - block.T)
+    # Distances may be infinite, and differ by no number then.
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(block - block.T)
     if gap.max() > ASYMMETRY * np.abs(block).max():
         i, j = np.unravel_index(gap.argmax(), gap.shape)
         raise ValueError(

@@ -174,8 +174,7 @@ class Rows:
             product = A.multiply(B) if sp.issparse(A) else np.multiply(A, B, dtype=np.float64)
             return np.asarray(product.sum(axis=1)).reshape(-1)
         if source.kind == "minimum":
-            dense = A.toarray() if sp.issparse(A) else A
-            return twin.product(list(dense.T.astype(np.float64)))
+            return _product_of_entries(A)
         return np.zeros(self.n)
 
     def _own_comparison(self, source: Leaf) -> Comparison | None:
@@ -219,6 +218,18 @@ def comparable_leaf(leaf: Leaf) -> Comparable | None:
     """Return the map of an inner product that can be had without features."""
     is_inner = leaf.kind == "dot" and leaf.left == leaf.right
     return comparable(leaf.left) if is_inner else None
+
+
+def _product_of_entries(A: Matrix) -> NDArray[Any]:
+    """Return the product over all columns of every row."""
+    if not sp.issparse(A):
+        return twin.product(list(A.T.astype(np.float64)))
+    # Only a row with an entry in every column has none that is zero.
+    is_full = np.diff(A.indptr) == A.shape[1]
+    products = np.zeros(A.shape[0])
+    if is_full.any():
+        products[is_full] = _product_of_entries(A[is_full].toarray())
+    return products
 
 
 def check_weights(leaf: Leaf, A: Matrix) -> None:

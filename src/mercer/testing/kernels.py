@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.columns import n_rows, take_rows
+from mercer.data.layout import used_columns
 from mercer.engine import apply
-from mercer.engine.counts import brought_together, used_columns
+from mercer.engine.counts import brought_together
 from mercer.kernels.designs import demands_of
 from mercer.kernels.kernel import Kernel
 
