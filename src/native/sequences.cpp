@@ -81,13 +81,14 @@ void align(const SequenceLevel& level, Alignment job, double* scratch, double* s
            const GoOn& go_on) {
     const Index rows = std::max<Index>(1, cells_per_task / std::max<Index>(1, job.t_length));
     const Index length = job.s_length, step = job.own ? level.lanes : 1;
-    for (Index begin = 0; begin < length; begin += rows) {
+    Index begin = 0;
+    do {
         job.s_length = std::min(rows, length - begin);
         level.align(job, scratch, sums);
-        if (begin + rows < length && !go_on()) return;
         job.s += job.s_length * step;
         job.resumed = true;
-    }
+        begin += rows;
+    } while (begin < length && go_on());
 }
 
 void subsequences(List<const long long> left, List<const long long> left_starts,
