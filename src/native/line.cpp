@@ -138,7 +138,7 @@ void bind_line(nb::module_& m) {
         [](const Numbers& knots, const Matrix<const double>& values, double length_scale,
            double root, const Numbers& x, const Matrix<double>& out) {
             const auto rows = static_cast<Index>(x.size());
-            mercer::require(knots.size() > 0 && values.shape(0) == knots.size() &&
+            mercer::require(knots.size() > 0 && values.shape(0) >= knots.size() &&
                         mercer::has_shape(out, rows, static_cast<Index>(values.shape(1))),
                     "there must be values at every knot, and a result for every position");
             const Curve curve{knots.data(), static_cast<Index>(knots.size()), length_scale, root};
