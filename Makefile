@@ -8,7 +8,16 @@ FUZZ_ARGS ?=
 
 VENV := .venv
 BENCH := .venv-bench
+SANITIZE := .venv-sanitize
 NATIVE := CMakeLists.txt $(wildcard src/native/*)
+
+# What runs under the sanitizers: the tests that call native code on purpose.
+SANITIZED ?= tests/engine tests/gram tests/data $(wildcard tests/kernels/test_sequence*.py) \
+  tests/estimators/test_sequences.py tests/solvers/test_perceptron.py tests/solvers/test_smo.py
+# GCC's runtimes must be there before Python is. What Python never frees is no leak of ours.
+CXX_FILE = $(shell $(CXX) -print-file-name=$(1))
+WATCHED = LD_PRELOAD="$(call CXX_FILE,libasan.so) $(call CXX_FILE,libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 # Tests run side by side, one on each core; threads of the BLAS would only wait for each other.
 ALONE := OPENBLAS_NUM_THREADS=1
@@ -16,19 +25,20 @@ ALONE := OPENBLAS_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test peers lint fuzz bench mutate clean
+.PHONY: help demo test peers lint fuzz sanitize bench mutate clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 help:
-	@echo "make demo    fit a model of aqueous solubility and print what came out"
-	@echo "make test    run the tests, with the default engine and with the NumPy engine"
-	@echo "make peers   run scikit-learn's own tests of its kernel machines against ours"
-	@echo "make lint    run ruff, mypy, import-linter and codespell"
-	@echo "make fuzz    try a million mutated expressions on the parser"
-	@echo "make bench   run the benchmarks side by side with the peers"
-	@echo "make mutate  put small faults into the code and count those that the tests notice"
-	@echo "make clean   remove environments, builds and caches"
+	@echo "make demo      fit a model of aqueous solubility and print what came out"
+	@echo "make test      run the tests, with the default engine and with the NumPy engine"
+	@echo "make peers     run scikit-learn's own tests of its kernel machines against ours"
+	@echo "make lint      run ruff, mypy, import-linter and codespell"
+	@echo "make fuzz      try a million mutated expressions on the parser"
+	@echo "make sanitize  run the tests of native code with AddressSanitizer and UBSan"
+	@echo "make bench     run the benchmarks side by side with the peers"
+	@echo "make mutate    put small faults into the code and count those that the tests notice"
+	@echo "make clean     remove environments, builds and caches"
 
 demo: $(VENV)/.mercer
 	$(VENV)/bin/mercer demo
@@ -54,11 +64,15 @@ mutate: $(VENV)/.dev
 fuzz: $(VENV)/.dev
 	$(VENV)/bin/python tests/fuzz_expression.py $(FUZZ_ARGS)
 
+sanitize: $(SANITIZE)/.sanitize
+	env -u MERCER_ENGINE $(ALONE) $(WATCHED) $(SANITIZE)/bin/python -m pytest -n auto \
+	  $(SANITIZED) $(PYTEST_ARGS)
+
 bench: $(BENCH)/.bench
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
 clean:
-	rm -rf $(VENV) $(BENCH) build dist
+	rm -rf $(VENV) $(BENCH) $(SANITIZE) build dist
 	rm -rf .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -80,6 +94,12 @@ $(VENV)/.mercer: $(NATIVE) $(VENV)/.tools
 
 $(VENV)/.dev: $(VENV)/.mercer
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[test,lint]"
+	touch $@
+
+$(SANITIZE)/.sanitize: $(NATIVE) $(SANITIZE)/.tools
+	MERCER_REQUIRE_NATIVE=1 $(SANITIZE)/bin/python -m pip install -q --no-build-isolation \
+	  --config-settings=build-dir=build/sanitize --config-settings=install.strip=false \
+	  --config-settings=cmake.define.MERCER_SANITIZE=ON -e ".[test]"
 	touch $@
 
 # Benchmarks run what users run: a plain install, in an environment and a build folder of its own.

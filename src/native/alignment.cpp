@@ -34,8 +34,9 @@ void align(const Alignment& job, double* scratch, double* sums) {
     double* S = fixed ? scratch : scratch + 2 * levels * lanes;
     Vector near_totals[fixed ? fixed * abreast : 1];
     Vector* total = fixed ? near_totals : reinterpret_cast<Vector*>(S + job.t_length * levels * lanes);
-    for (Index x = 0; x < k * abreast; ++x) total[x] = zero;
-    for (Index x = 0; x < job.t_length * levels * abreast; ++x) at(S + x * width) = zero;
+    for (Index x = 0; x < k * abreast; ++x) total[x] = job.resumed ? at(sums + x * width) : zero;
+    if (!job.resumed)
+        for (Index x = 0; x < job.t_length * levels * abreast; ++x) at(S + x * width) = zero;
 
     for (Index i = 0; i < job.s_length; ++i) {
         for (Index x = 0; x < 2 * levels * abreast; ++x) R[x] = zero;

@@ -16,6 +16,7 @@
 
 #include "module.hpp"
 #include "reduction.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -234,7 +235,20 @@ Blas blas_of(nb::tuple capsules) {
             pointer_in<Blas::Symm>(capsules[2])};
 }
 
+// The reflectors of a reduction: those of column k in column k, and their factors.
+void check_reflectors(const Square& A, const Flat& tau) {
+    const auto n = static_cast<Index>(A.shape(0));
+    require(has_shape(A, n, n) && have_size(n, tau) && (n < 2 || A.stride(1) == 1),
+            "the matrix must be square with contiguous rows, and have a factor for each");
+}
+
+// Factors by columns, of shape (shifts, n, band_width + 1).
+void check_factors(const Cube& factors) {
+    require(factors.shape(2) == band_width + 1, "factors must have the columns of a band");
+}
+
 void band_reduce(Square A, Flat tau, nb::tuple capsules, const std::string& cpu) {
+    check_reflectors(A, tau);
     const Blas blas = blas_of(capsules);
     const BandLevel& level = level_named(cpu);
     without_gil([&] {
@@ -244,6 +258,9 @@ void band_reduce(Square A, Flat tau, nb::tuple capsules, const std::string& cpu)
 }
 
 void band_apply(Square A, Flat tau, nb::tuple capsules, Square C, bool forward, bool growing) {
+    check_reflectors(A, tau);
+    require(C.shape(1) == A.shape(0) && (C.shape(1) < 2 || C.stride(1) == 1),
+            "vectors must be contiguous, with a number for every row of the matrix");
     const Blas blas = blas_of(capsules);
     without_gil([&] {
         return apply(blas, by_columns(A), static_cast<int>(A.shape(0)), tau.data(),
@@ -256,6 +273,11 @@ void band_factor(Rows band, Flat shifts, Flat least, Cube factors,
                  nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> failed,
                  int threads) {
     const auto n = static_cast<Index>(band.shape(0));
+    const auto count = static_cast<Index>(shifts.size());
+    check_factors(factors);
+    require(has_shape(band, n, band_width + 1) && have_size(count, least, failed) &&
+                have_size(count * n * (band_width + 1), factors),
+            "there must be factors of the size of the band for every shift");
     nb::gil_scoped_release release;
     on_threads(static_cast<Index>(shifts.shape(0)), threads, [&](Index f, int) {
         failed.data()[f] = factor(band.data(), n, shifts.data()[f], least.data()[f],
@@ -265,6 +287,9 @@ void band_factor(Rows band, Flat shifts, Flat least, Cube factors,
 
 void band_solve(Cube factors, Cube x, int threads) {
     const auto n = static_cast<Index>(factors.shape(1)), vectors = static_cast<Index>(x.shape(1));
+    check_factors(factors);
+    require(x.shape(0) == factors.shape(0) && x.shape(2) == factors.shape(1),
+            "right-hand sides must have the size of their factors");
     nb::gil_scoped_release release;
     on_threads(static_cast<Index>(x.shape(0)) * vectors, threads, [&](Index i, int) {
         solve(factors.data() + i / vectors * n * (band_width + 1), n, x.data() + i * n);
@@ -273,6 +298,9 @@ void band_solve(Cube factors, Cube x, int threads) {
 
 void band_traces(Cube factors, Flat traces, int threads) {
     const auto n = static_cast<Index>(factors.shape(1));
+    check_factors(factors);
+    require(have_size(static_cast<Index>(factors.shape(0)), traces),
+            "there must be a trace for every factor");
     nb::gil_scoped_release release;
     on_threads(static_cast<Index>(factors.shape(0)), threads, [&](Index f, int) {
         traces.data()[f] = trace(factors.data() + f * n * (band_width + 1), n);
@@ -281,6 +309,10 @@ void band_traces(Cube factors, Flat traces, int threads) {
 
 void band_diagonals(Cube factors, Rows Q, Rows diagonals, int threads, const std::string& cpu) {
     const BandLevel& level = level_named(cpu);
+    check_factors(factors);
+    require(Q.shape(0) == factors.shape(1) && diagonals.shape(0) == factors.shape(0) &&
+                diagonals.shape(1) == Q.shape(1),
+            "Q must have the rows of the factors, and every diagonal its columns");
     nb::gil_scoped_release release;
     sweep_all(level, factors.data(), static_cast<Index>(factors.shape(0)),
               static_cast<Index>(factors.shape(1)), Q.data(), static_cast<Index>(Q.shape(1)),
@@ -289,6 +321,8 @@ void band_diagonals(Cube factors, Rows Q, Rows diagonals, int threads, const std
 
 void band_halves(Rows factor, Rows Q, int threads, const std::string& cpu) {
     const BandLevel& level = level_named(cpu);
+    require(factor.shape(1) == band_width + 1 && Q.shape(0) == factor.shape(0),
+            "Q must have the rows of the factor");
     nb::gil_scoped_release release;
     sweep_all(level, factor.data(), 1, static_cast<Index>(factor.shape(0)), Q.data(),
               static_cast<Index>(Q.shape(1)), nullptr, true, threads);

@@ -10,9 +10,11 @@
 #include "levels.hpp"
 #include "module.hpp"
 #include "release.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 using mercer::Index;
+using mercer::require;
 
 namespace {
 
@@ -27,6 +29,16 @@ using Columns = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cp
 using Code = nb::ndarray<const int, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Constants = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// A part of the block that a job computes: so many rows by columns, in single precision or double.
+struct Block {
+    Index rows, columns;
+    bool single;
+
+    bool has_precision(const Array& a) const {
+        return a.dtype() == (single ? nb::dtype<float>() : nb::dtype<double>());
+    }
+};
+
 // A job together with the memory its pointers look into.
 struct Request {
     std::vector<mercer::Leaf> leaves;
@@ -40,33 +52,57 @@ mercer::Matrix matrix_of(const Array& a) {
             nullptr};
 }
 
+// Arrays are not converted: nobody would hold the copy while the job runs.
+template <class T> T held(nb::handle h) { return nb::cast<T>(h, false); }
+
 // A matrix given by an array, or by the values, columns and starts of its entries.
-mercer::Matrix side_of(nb::handle h) {
-    if (h.is_none()) return {};
-    if (!nb::isinstance<nb::tuple>(h)) return matrix_of(nb::cast<Array>(h));
+mercer::Matrix side_of(nb::handle h, const Block& block) {
+    const Index rows = block.rows, width = block.columns;
+    if (!nb::isinstance<nb::tuple>(h)) {
+        const auto a = held<Array>(h);
+        require(mercer::has_shape(a, rows, width) && block.has_precision(a),
+                "an array of rows must have the shape and the precision of its job");
+        return matrix_of(a);
+    }
     const auto t = nb::cast<nb::tuple>(h);
-    const auto values = nb::cast<Array>(t[0]);
-    return {values.data(), 0, 0, nb::cast<Starts>(t[2]).data(), nb::cast<Columns>(t[1]).data()};
+    const auto values = held<Array>(t[0]);
+    const auto columns = held<Columns>(t[1]);
+    const auto starts = held<Starts>(t[2]);
+    const auto count = static_cast<Index>(columns.size());
+    const bool is_vector = values.ndim() == 1 && (values.size() < 2 || values.stride(0) == 1);
+    require(is_vector && mercer::have_size(count, values) && block.has_precision(values),
+            "entries must be a contiguous vector with a column each, in the precision of the job");
+    require(mercer::have_size(rows + 1, starts) && mercer::are_runs(starts, count) &&
+                mercer::are_within(columns.data(), count, 0, width),
+            "the starts or the columns of entries lead out of their matrix");
+    return {values.data(), 0, 0, starts.data(), columns.data()};
 }
 
 bool same(const mercer::Matrix& a, const mercer::Matrix& b) {
     return a.data == b.data && a.row == b.row && a.column == b.column && a.starts == b.starts;
 }
 
-const double* pointer_or_null(nb::handle h) {
-    return h.is_none() ? nullptr : nb::cast<Vector>(h).data();
+const double* pointer_or_null(nb::handle h, Index count) {
+    if (h.is_none()) return nullptr;
+    const auto vector = held<Vector>(h);
+    require(mercer::have_size(count, vector), "a vector must have one number per row or column");
+    return vector.data();
 }
 
-mercer::Leaf leaf_of(nb::tuple t) {
+mercer::Leaf leaf_of(nb::tuple t, const Block& block) {
     mercer::Leaf leaf{};
     leaf.kind = static_cast<mercer::Kind>(nb::cast<int>(t[0]));
-    leaf.left = side_of(t[1]);
-    if (leaf.kind == mercer::Kind::given) return leaf;
-    leaf.right = side_of(t[2]);
-    leaf.walked = side_of(t[3]);
+    if (leaf.kind == mercer::Kind::given) {
+        leaf.left = side_of(t[1], block);
+        return leaf;
+    }
     leaf.width = nb::cast<Index>(t[4]);
-    leaf.weights = pointer_or_null(t[5]);
-    leaf.centre = pointer_or_null(t[6]);
+    const Block left{block.rows, leaf.width, block.single};
+    leaf.left = side_of(t[1], left);
+    leaf.right = side_of(t[2], {block.columns, leaf.width, block.single});
+    if (!t[3].is_none()) leaf.walked = side_of(t[3], left);
+    leaf.weights = pointer_or_null(t[5], leaf.width);
+    leaf.centre = pointer_or_null(t[6], leaf.width);
     leaf.sensitivity = nb::cast<double>(t[7]);
     return leaf;
 }
@@ -87,9 +123,13 @@ int number_panels(std::vector<mercer::Leaf>& leaves) {
 }
 
 Request request_of(nb::list leaves, const Code& code, const Constants& constants, nb::list factors,
-                   int n_slots, Index rows, Index columns, bool symmetric) {
+                   int n_slots, const Block& block, bool symmetric) {
     Request r;
-    for (nb::handle t : leaves) r.leaves.push_back(leaf_of(nb::cast<nb::tuple>(t)));
+    const auto steps = static_cast<Index>(code.shape(0));
+    require(code.shape(1) == 5 && mercer::has_shape(constants, steps, 4),
+            "a program must have four constants for every step");
+    require(!symmetric || block.rows == block.columns, "a symmetric block must be square");
+    for (nb::handle t : leaves) r.leaves.push_back(leaf_of(nb::cast<nb::tuple>(t), block));
     for (std::size_t i = 0; i < code.shape(0); ++i) {
         const int* c = code.data() + 5 * i;
         const double* v = constants.data() + 4 * i;
@@ -98,7 +138,8 @@ Request request_of(nb::list leaves, const Code& code, const Constants& constants
     }
     for (nb::handle f : factors) {
         const auto pair = nb::cast<nb::tuple>(f);
-        r.factors.push_back({pointer_or_null(pair[0]), pointer_or_null(pair[1])});
+        r.factors.push_back(
+            {pointer_or_null(pair[0], block.rows), pointer_or_null(pair[1], block.columns)});
     }
     r.job.n_panels = number_panels(r.leaves);
     r.job.leaves = r.leaves.data();
@@ -107,24 +148,23 @@ Request request_of(nb::list leaves, const Code& code, const Constants& constants
     r.job.n_steps = static_cast<int>(r.steps.size());
     r.job.n_slots = n_slots;
     r.job.factors = r.factors.data();
-    r.job.rows = rows;
-    r.job.columns = columns;
+    r.job.rows = block.rows;
+    r.job.columns = block.columns;
     r.job.symmetric = symmetric;
     return r;
 }
 
-
 void fill(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
           Writable out, bool symmetric, int threads, const std::string& cpu) {
     const mercer::Level& level = mercer::level_named(cpu);
-    Request r = request_of(leaves, code, constants, factors, n_slots,
-                           static_cast<Index>(out.shape(0)), static_cast<Index>(out.shape(1)),
-                           symmetric);
+    const bool single = out.dtype() == nb::dtype<float>();
+    require(single || out.dtype() == nb::dtype<double>(), "a block must be of float32 or float64");
+    const Block block{static_cast<Index>(out.shape(0)), static_cast<Index>(out.shape(1)), single};
+    Request r = request_of(leaves, code, constants, factors, n_slots, block, symmetric);
     r.job.out = out.data();
     r.job.out_row = static_cast<Index>(out.stride(0));
     r.job.out_column = static_cast<Index>(out.stride(1));
     r.job.streamed = out.nbytes() > streaming_bytes;
-    const bool single = out.dtype() == nb::dtype<float>();
     mercer::without_gil([&] {
         return mercer::fill(level, r.job, single, threads, mercer::signals());
     });
@@ -135,9 +175,10 @@ void multiply(nb::list leaves, Code code, Constants constants, nb::list factors,
               nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> products,
               bool symmetric, bool single, int threads, const std::string& cpu) {
     const mercer::Level& level = mercer::level_named(cpu);
-    Request r = request_of(leaves, code, constants, factors, n_slots,
-                           static_cast<Index>(products.shape(0)),
-                           static_cast<Index>(vectors.shape(0)), symmetric);
+    require(products.shape(1) == vectors.shape(1), "there must be a product for every vector");
+    const Block block{static_cast<Index>(products.shape(0)), static_cast<Index>(vectors.shape(0)),
+                      single};
+    Request r = request_of(leaves, code, constants, factors, n_slots, block, symmetric);
     r.job.vectors = vectors.data();
     r.job.products = products.data();
     r.job.width = static_cast<Index>(vectors.shape(1));
@@ -169,10 +210,14 @@ Index gather(const mercer::Matrix& m, Index rows, Index width, Index room, T* va
 Index gather_entries(Array A, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> values,
                      nb::ndarray<int, nb::ndim<1>, nb::c_contig, nb::device::cpu> columns,
                      nb::ndarray<Index, nb::ndim<1>, nb::c_contig, nb::device::cpu> starts) {
+    require(A.ndim() == 2 && A.dtype() == values.dtype(), "entries must be of the dtype of rows");
     const mercer::Matrix m = matrix_of(A);
     const auto rows = static_cast<Index>(A.shape(0)), width = static_cast<Index>(A.shape(1));
     const auto room = static_cast<Index>(values.size());
     const bool single = A.dtype() == nb::dtype<float>();
+    require(single || A.dtype() == nb::dtype<double>(), "rows must be of float32 or float64");
+    require(mercer::have_size(room, columns) && mercer::have_size(rows + 1, starts),
+            "there must be a column for every entry, and a start for every row");
     const nb::gil_scoped_release release;
     return single ? gather(m, rows, width, room, static_cast<float*>(values.data()),
                            columns.data(), starts.data())

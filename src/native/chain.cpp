@@ -12,6 +12,7 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 
@@ -300,8 +301,22 @@ void in_lanes(const Numbers& per_alpha, const Run& run) {
 
 Network network(const Numbers& links, const Numbers& ground, const Numbers& weights,
                 const Numbers& y, double earth) {
+    const auto n = static_cast<Index>(y.size());
+    mercer::require(n > 0 && mercer::have_size(n - 1, links) &&
+                        mercer::have_size(n, ground, weights),
+                    "there must be a number for every knot, and one less for the links");
     return {links.data(), ground.data(), weights.data(), y.data(), static_cast<Index>(y.size()),
             earth};
+}
+
+Rows rows_of(const Network& c, const std::optional<Vector<const std::int64_t>>& starts,
+             const Numbers& weights, const Numbers& steps) {
+    const auto n = static_cast<Index>(weights.size());
+    mercer::require(starts ? mercer::have_size(c.n + 1, *starts) && mercer::are_runs(*starts, n) &&
+                                 mercer::have_size(n, steps)
+                           : n == c.n,
+                    "there must be rows for every knot, and a step for every row");
+    return {starts ? starts->data() : nullptr, weights.data(), steps.data()};
 }
 
 }  // namespace
@@ -312,6 +327,8 @@ void bind_chain(nb::module_& m) {
         "chain_solve",
         [](const Numbers& links, const Numbers& ground, const Numbers& weights, const Numbers& y,
            double per_alpha, double earth, const Vector<double>& f, const Vector<double>& a) {
+            mercer::require(mercer::have_size(static_cast<Index>(y.size()), f, a),
+                            "there must be a result for every knot");
             return solve(network(links, ground, weights, y, earth), per_alpha, f.data(), a.data());
         },
         Release());
@@ -323,9 +340,13 @@ void bind_chain(nb::module_& m) {
            const Numbers& row_steps, const Vector<double>& sums,
            const std::optional<Matrix<double>>& residuals) {
             const Network c = network(links, ground, weights, y, earth);
-            const Rows rows{starts ? starts->data() : nullptr, row_weights.data(),
-                            row_steps.data()};
+            const Rows rows = rows_of(c, starts, row_weights, row_steps);
             const Index stride = residuals ? static_cast<Index>(residuals->shape(1)) : 0;
+            const auto count = static_cast<Index>(per_alpha.size());
+            const auto n = static_cast<Index>(row_weights.size());
+            mercer::require(mercer::have_size(count, sums) &&
+                                (!residuals || mercer::has_shape(*residuals, count, n)),
+                            "there must be a result for every ridge and row");
             in_lanes(per_alpha, [&](Index k, int used, const Lanes& ridges) {
                 Sink sink{residuals ? residuals->data() + k * stride : nullptr, stride, used};
                 held_out(c, ridges, rows, sink);
@@ -341,8 +362,10 @@ void bind_chain(nb::module_& m) {
            const std::optional<Vector<const std::int64_t>>& starts, const Numbers& row_weights,
            const Numbers& row_steps, const Vector<double>& squares, const Vector<double>& traces) {
             const Network c = network(links, ground, weights, y, earth);
-            const Rows rows{starts ? starts->data() : nullptr, row_weights.data(),
-                            row_steps.data()};
+            const Rows rows = rows_of(c, starts, row_weights, row_steps);
+            mercer::require(
+                mercer::have_size(static_cast<Index>(per_alpha.size()), squares, traces),
+                "there must be a result for every ridge");
             in_lanes(per_alpha, [&](Index k, int used, const Lanes& ridges) {
                 Criterion sink;
                 for (int j = 0; j < n_lanes; ++j)

@@ -6,11 +6,13 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
+using namespace mercer;
 using Whole = Vector<const std::int64_t>;
 
 // Sums that run side by side, so that none waits for the last.
@@ -87,7 +89,10 @@ template <class Rows>
 void sweep(const Rows& rows, const Whole& order, const Numbers& z, const Numbers& lower,
            const Numbers& upper, double epsilon, const Numbers& curvature, double rho,
            const Vector<double>& a, const Vector<double>& w, const Vector<double>& offset) {
-    const Index count = static_cast<Index>(order.size());
+    const auto count = static_cast<Index>(order.size()), n = static_cast<Index>(a.size());
+    require(have_size(n, z, lower, upper, curvature) && have_size(1, offset) &&
+                are_within(order.data(), count, 0, n),
+            "there must be a number for every row, and a row for every one of the order");
     double* const weights = w.data();
     double& b = *offset.data();
     for (Index k = 0; k < count; ++k) {
@@ -108,6 +113,10 @@ void sweep_sparse(const Numbers& values, const Vector<const std::int32_t>& colum
                   const Whole& starts, const Whole& order, const Numbers& z, const Numbers& lower,
                   const Numbers& upper, double epsilon, const Numbers& curvature, double rho,
                   const Vector<double>& a, const Vector<double>& w, const Vector<double>& offset) {
+    const auto n = static_cast<Index>(a.size()), entries = static_cast<Index>(values.size());
+    require(have_size(entries, columns) && have_size(n + 1, starts) && are_runs(starts, entries) &&
+                are_within(columns.data(), entries, 0, static_cast<Index>(w.size())),
+            "the starts or the columns of features lead out of their matrix");
     sweep(Sparse{values.data(), columns.data(), starts.data()}, order, z, lower, upper, epsilon,
           curvature, rho, a, w, offset);
 }
@@ -116,6 +125,8 @@ void sweep_dense(const Matrix<const double>& values, const Whole& order, const N
                  const Numbers& lower, const Numbers& upper, double epsilon,
                  const Numbers& curvature, double rho, const Vector<double>& a,
                  const Vector<double>& w, const Vector<double>& offset) {
+    require(has_shape(values, static_cast<Index>(a.size()), static_cast<Index>(w.size())),
+            "there must be a feature for every row and weight");
     sweep(Dense{values.data(), static_cast<Index>(values.shape(1))}, order, z, lower, upper,
           epsilon, curvature, rho, a, w, offset);
 }

@@ -175,8 +175,7 @@ template <int fixed, bool own, bool fused> class Walk {
 
 template <int fixed, bool own, bool fused> void walk(const Windows& job, long long* totals) {
     Walk<fixed, own, fused> walk(job, totals);
-    const Index first = own ? 1 : job.width - job.s_length;
-    for (Index d = first; d <= job.t_longest - job.width; d += diagonals) walk.along(d);
+    for (Index d = job.first; d <= job.last; d += diagonals) walk.along(d);
     walk.flush();
 }
 
@@ -195,7 +194,6 @@ template <bool own> void walk_either(const Windows& job, long long* totals) {
 }
 
 void compare(const Windows& job, long long* totals) {
-    for (Index x = 0; x < job.value_bytes * lanes; ++x) totals[x] = 0;
     job.own ? walk_either<true>(job, totals) : walk_either<false>(job, totals);
 }
 

@@ -5,6 +5,7 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 
@@ -73,6 +74,7 @@ constexpr int n_columns = 4;
 // K v for K_ij = the product of the decays between i and j: what comes from the left with the knot
 // itself, plus what comes from the right.
 struct Decays {
+    static constexpr int per_knot = 0;  // between two of them
     const double* decays;
     Index n, width;
 
@@ -95,6 +97,7 @@ struct Decays {
 
 // K v for K_ij = the sum of the lengths up to the lesser of i and j.
 struct Lengths {
+    static constexpr int per_knot = 1;
     const double* lengths;
     Index n, width;
 
@@ -112,6 +115,10 @@ struct Lengths {
 
 template <class Gram>
 void multiply(const Numbers& between, const Matrix<const double>& V, const Matrix<double>& out) {
+    const auto n = static_cast<Index>(V.shape(0));
+    mercer::require(mercer::has_shape(out, n, static_cast<Index>(V.shape(1))) &&
+                between.size() + 1 >= V.shape(0) + Gram::per_knot,
+            "there must be a number for every knot, or for every pair of neighbours");
     const Gram gram{between.data(), static_cast<Index>(V.shape(0)),
                     static_cast<Index>(V.shape(1))};
     Index k = 0;
@@ -130,9 +137,13 @@ void bind_line(nb::module_& m) {
         "chain_interpolate",
         [](const Numbers& knots, const Matrix<const double>& values, double length_scale,
            double root, const Numbers& x, const Matrix<double>& out) {
+            const auto rows = static_cast<Index>(x.size());
+            mercer::require(knots.size() > 0 && values.shape(0) >= knots.size() &&
+                        mercer::has_shape(out, rows, static_cast<Index>(values.shape(1))),
+                    "there must be values at every knot, and a result for every position");
             const Curve curve{knots.data(), static_cast<Index>(knots.size()), length_scale, root};
             interpolate(curve, values.data(), static_cast<Index>(values.shape(1)), x.data(),
-                        static_cast<Index>(x.size()), out.data());
+                        rows, out.data());
         },
         Release());
 }

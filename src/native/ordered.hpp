@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "job.hpp"
+#include "require.hpp"
 
 namespace mercer {
 
@@ -20,7 +21,10 @@ struct Sequences {
     std::vector<Index> order;
 
     Sequences(const List<const long long>& all, const List<const long long>& bounds)
-        : symbols(all.data()), starts(bounds.data()), order(bounds.shape(0) - 1) {
+        : symbols(all.data()), starts(bounds.data()) {
+        require(are_runs(bounds, static_cast<Index>(all.size())),
+                "the starts of sequences lead out of their symbols");
+        order.resize(bounds.size() - 1);
         for (Index i = 0; i < size(); ++i) order[i] = i;
         std::stable_sort(order.begin(), order.end(),
                          [this](Index a, Index b) { return length(a) > length(b); });

@@ -4,11 +4,13 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
+using namespace mercer;
 template <class T> using Gram = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
 // One problem: what its rows are and what has been learned about them.
@@ -34,6 +36,12 @@ void sweep(const Gram<T>& K, const Vector<const std::int64_t>& order,
            const Vector<const double>& signs, const Vector<double>& f,
            const Vector<std::int64_t>& counts, const Vector<std::int64_t>& late,
            const Vector<std::int64_t>& steps) {
+    const auto n = static_cast<Index>(f.size());
+    require(has_shape(K, n, n) && (n < 2 || K.stride(1) == 1) && have_size(1, steps) &&
+                have_size(n, signs, counts, late),
+            "K must have a contiguous row, and each vector a number, for every row");
+    require(are_within(order.data(), static_cast<Index>(order.size()), 0, n),
+            "the order names a row that there is not");
     Walk walk{signs.data(), f.data(), counts.data(), late.data(), static_cast<Index>(f.size())};
     std::int64_t& step = *steps.data();
     for (std::size_t k = 0; k < order.size(); ++k, ++step) {

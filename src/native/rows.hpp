@@ -18,6 +18,7 @@
 #endif
 
 #include "job.hpp"
+#include "require.hpp"
 
 namespace mercer {
 
@@ -219,5 +220,35 @@ class Rows {
     std::vector<Index> slot_of, owner;
     std::vector<std::int64_t> used;
 };
+
+// The rows of all of K, of those of it at `index`, or, if it is None, of what a source writes into
+// a store. `together` of them are read at a time.
+inline Rows rows_of(nb::object K, nb::object source, nb::object index, nb::object store,
+                    Index together, Index capacity, Index n, Index itemsize) {
+    using Room = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    using Whole = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+    using Chosen = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    const auto is_precise = [itemsize](const auto& a) {
+        return a.itemsize() == static_cast<std::size_t>(itemsize);
+    };
+    if (K.is_none()) {
+        const auto room = nb::cast<Room>(store, false);
+        const auto slots = static_cast<Index>(room.shape(0));
+        require(is_precise(room) && has_shape(room, slots, n) && slots >= together,
+                "the store must have room for the rows of a working set");
+        return Rows(source, room.data(), slots, n, itemsize);
+    }
+    const auto whole = nb::cast<Whole>(K, false);
+    const auto size = static_cast<Index>(whole.shape(0));
+    const auto stride = static_cast<Index>(whole.stride(0));
+    require(is_precise(whole) && has_shape(whole, size, size) && size >= n &&
+                (size < 2 || whole.stride(1) == 1),
+            "K must be square with contiguous rows, in the precision of the problem");
+    if (index.is_none()) return Rows(whole.data(), stride, n, itemsize);
+    const auto chosen = nb::cast<Chosen>(index, false);
+    require(have_size(n, chosen) && are_within(chosen.data(), n, 0, size),
+            "the index names a row that K does not have");
+    return Rows(whole.data(), stride, chosen.data(), std::max(capacity, together), n, itemsize);
+}
 
 }  // namespace mercer

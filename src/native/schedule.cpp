@@ -52,28 +52,29 @@ Memory aligned(Index bytes) {
 
 Index blocks(Index n, Index step) { return (n + step - 1) / step; }
 
-using Stop = std::atomic<bool>;
-
-// Run tasks on all threads, begun in their order: `task(index, scratch, stopped)`. The calling
-// thread is one of the workers and asks for interrupts.
+// Run tasks on all threads, begun in their order: `task(index, scratch, go_on)`. The calling thread
+// is one of the workers and asks for interrupts.
 template <class Task>
 bool run_in_order(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
                   const Task& task) {
     threads = static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(tasks, 1)));
     std::vector<Memory> scratch;
     for (int t = 0; t < threads; ++t) scratch.push_back(aligned(scratch_bytes));
-    Stop stopped{false};
+    std::atomic<bool> stopped{false};
     std::atomic<Index> next{0};
 
     const auto work = [&](int id) {
         auto asked = Clock::now();
-        for (Index i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
-            if (stopped.load(std::memory_order_relaxed)) break;
-            task(i, scratch[static_cast<std::size_t>(id)].get(), stopped);
+        const GoOn go_on = [&, id] {
             if (id == 0 && Clock::now() - asked > std::chrono::milliseconds(50)) {
                 if (interrupt.wanted(interrupt.context)) stopped = true;
                 asked = Clock::now();
             }
+            return !stopped.load(std::memory_order_relaxed);
+        };
+        for (Index i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
+            task(i, scratch[static_cast<std::size_t>(id)].get(), go_on);
+            if (!go_on()) break;
         }
     };
     std::vector<std::thread> workers;
@@ -125,10 +126,10 @@ class Turns {
 public:
     explicit Turns(Index blocks) : done_(static_cast<std::size_t>(blocks)) {}
 
-    void wait(Index block, Index round, const Stop& stopped) const {
+    void wait(Index block, Index round, const GoOn& go_on) const {
         const auto& done = done_[static_cast<std::size_t>(block)];
         while (done.load(std::memory_order_acquire) != round) {
-            if (stopped.load(std::memory_order_relaxed)) return;
+            if (!go_on()) return;
             std::this_thread::yield();
         }
     }
@@ -161,9 +162,8 @@ Index rows_per_tile(const Job& job, int threads) {
 }  // namespace
 
 bool run_tasks(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
-               const std::function<void(Index, void*)>& task) {
-    return run_in_order(tasks, threads, scratch_bytes, interrupt,
-                        [&](Index i, void* scratch, const Stop&) { task(i, scratch); });
+               const std::function<void(Index, void*, const GoOn&)>& task) {
+    return run_in_order(tasks, threads, scratch_bytes, interrupt, task);
 }
 
 bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt) {
@@ -174,7 +174,7 @@ bool fill(const Level& level, const Job& job, bool single, int threads, Interrup
         const Tournament pairs(blocks(job.rows, step));
         const Index per_round = pairs.per_round(), all = pairs.rounds() * per_round;
         return run_in_order(
-            all, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
+            all, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn&) {
                 Index first, second;
                 if (!pairs.pair(i / per_round, i % per_round, first, second)) return;
                 Tile tile = tile_at(job, first, step, second, step);
@@ -185,7 +185,7 @@ bool fill(const Level& level, const Job& job, bool single, int threads, Interrup
     const Index height = rows_per_tile(job, threads), down = blocks(job.rows, height);
     const Index across = blocks(job.columns, step);
     return run_in_order(
-        down * across, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
+        down * across, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn&) {
             const Tile tile = tile_at(job, i / across, height, i % across, step);
             level.fill(job, tile, memory, single);
         });
@@ -200,15 +200,15 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
         const Index per_round = pairs.per_round(), all = pairs.rounds() * per_round;
         Turns turns(pairs.blocks);
         return run_in_order(
-            all, threads, scratch, interrupt, [&](Index i, void* memory, const Stop& stopped) {
+            all, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn& go_on) {
                 const Index round = i / per_round;
                 Index first, second;
                 const bool is_tile = pairs.pair(round, i % per_round, first, second);
                 if (first == pairs.blocks) return;
                 if (!is_tile) second = first;
-                turns.wait(first, round, stopped);
-                turns.wait(second, round, stopped);
-                if (stopped) return;
+                turns.wait(first, round, go_on);
+                turns.wait(second, round, go_on);
+                if (!go_on()) return;
                 if (is_tile) {
                     Tile tile = tile_at(job, first, step, second, step);
                     tile.mirror = first != second;
@@ -221,7 +221,7 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
     const Index height = rows_per_tile(job, threads), down = blocks(job.rows, height);
     const Index across = blocks(job.columns, step);
     return run_in_order(
-        down, threads, scratch, interrupt, [&](Index i, void* memory, const Stop&) {
+        down, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn&) {
             for (Index j = 0; j < across; ++j)
                 level.multiply(job, tile_at(job, i, height, j, step), memory, single);
         });

@@ -17,10 +17,13 @@ struct Interrupt {
     void* context;
 };
 
+// Asked by a long task between its parts: false if the run is to stop, and the rest of no use.
+using GoOn = std::function<bool()>;
+
 // Run tasks on all threads in any order, each with the scratch memory of its thread. Returns false
 // when interrupted.
 bool run_tasks(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
-               const std::function<void(Index task, void* scratch)>& task);
+               const std::function<void(Index task, void* scratch, const GoOn& go_on)>& task);
 
 // Both return false when interrupted. Results are the same bits for any number of threads.
 bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt);

@@ -76,6 +76,21 @@ struct Workspace {
     static Index rounded(Index doubles) { return (doubles + 7) / 8 * 8; }
 };
 
+// Align s with several t, some rows of the table at a time, as long as nobody wants to stop.
+void align(const SequenceLevel& level, Alignment job, double* scratch, double* sums,
+           const GoOn& go_on) {
+    const Index rows = std::max<Index>(1, cells_per_task / std::max<Index>(1, job.t_length));
+    const Index length = job.s_length, step = job.own ? level.lanes : 1;
+    Index begin = 0;
+    do {
+        job.s_length = std::min(rows, length - begin);
+        level.align(job, scratch, sums);
+        job.s += job.s_length * step;
+        job.resumed = true;
+        begin += rows;
+    } while (begin < length && go_on());
+}
+
 void subsequences(List<const long long> left, List<const long long> left_starts,
                   List<const long long> right, List<const long long> right_starts,
                   List<const double> lengths, double decay, Writable out, bool symmetric,
@@ -83,6 +98,8 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
     const SequenceLevel& level = own_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(left, left_starts), T(right, right_starts);
+    require(has_shape(out, S.size(), T.size()) && (!symmetric || S.size() == T.size()),
+            "there must be a result for every pair of sequences");
     const Weights weights(lengths, decay);
     const Workspace space(level, T.longest(), 0, weights.longest());
     const Index groups = (T.size() + lanes - 1) / lanes;
@@ -92,7 +109,7 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
     double* const entries = out.data();
     const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
 
-    const auto task = [&](Index i, void* memory) {
+    const auto task = [&](Index i, void* memory, const GoOn& go_on) {
         const Index first = i / parts * lanes, begin = i % parts * rows;
         Index end = std::min(S.size(), begin + rows);
         // Half of a symmetric matrix: what stands before the group, and the group itself.
@@ -106,9 +123,10 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
             const Index row = S.order[a];
             const bool none = std::min(S.length(row), t_length) < 1;
             if (!none)
-                level.align({S.begin(row), S.length(row), false, t, t_length, weights.longest(),
-                             weights.shorter, decay},
-                            scratch, sums);
+                align(level,
+                      {S.begin(row), S.length(row), false, t, t_length, weights.longest(),
+                       weights.shorter, decay, false},
+                      scratch, sums, go_on);
             // Within the group every pair belongs to the task of its first row.
             const Index start = symmetric ? std::max<Index>(0, a - first) : 0;
             for (Index r = start; r < std::min(lanes, T.size() - first); ++r) {
@@ -128,9 +146,10 @@ void subsequence_diagonal(List<const long long> symbols, List<const long long> s
     const SequenceLevel& level = own_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(symbols, starts);
+    require(have_size(S.size(), out), "there must be a result for every sequence");
     const Weights weights(lengths, decay);
     const Workspace space(level, S.longest(), S.longest(), weights.longest());
-    const auto task = [&](Index i, void* memory) {
+    const auto task = [&](Index i, void* memory, const GoOn& go_on) {
         const Index first = i * lanes;
         double* scratch = static_cast<double*>(memory);
         auto* t = reinterpret_cast<long long*>(scratch + space.t);
@@ -138,7 +157,8 @@ void subsequence_diagonal(List<const long long> symbols, List<const long long> s
         double* sums = scratch + space.sums;
         const Index n = S.pack(first, lanes, right_end, t);
         S.pack(first, lanes, left_end, s);
-        level.align({s, n, true, t, n, weights.longest(), weights.shorter, decay}, scratch, sums);
+        align(level, {s, n, true, t, n, weights.longest(), weights.shorter, decay, false}, scratch,
+              sums, go_on);
         for (Index r = 0; r < std::min(lanes, S.size() - first); ++r)
             out.data()[S.order[first + r]] = weights.value(sums, lanes, r);
     };
@@ -172,13 +192,15 @@ void count_products(Table<const short> a, Table<const short> b, Writable out, bo
     const Index width = static_cast<Index>(a.shape(1));
     if (width % count_padding != 0 || b.shape(1) != a.shape(1))
         throw nb::value_error("rows of counts must be padded to whole vectors");
-    if (out.stride(1) != 1) throw nb::value_error("the rows of the result must be contiguous");
+    require(has_shape(out, n, m) && (!symmetric || n == m),
+            "there must be a result for every pair of rows");
+    require(out.stride(1) == 1, "the rows of the result must be contiguous");
     const Index tiles = (m + count_columns - 1) / count_columns;
     double* const entries = out.data();
     const Index down = static_cast<Index>(out.stride(0));
     const Index packed_bytes = width * count_columns * static_cast<Index>(sizeof(short));
     constexpr Index tile_bytes = count_rows * count_columns * static_cast<Index>(sizeof(int));
-    const auto task = [&](Index i, void* memory) {
+    const auto task = [&](Index i, void* memory, const GoOn&) {
         // Of a symmetric matrix the last columns have the most rows: they come first.
         const Index left = (tiles - 1 - i) * count_columns;
         const Index wide = std::min(count_columns, m - left);
@@ -217,9 +239,16 @@ void sparse_products(List<const long long> row_starts, List<const long long> col
     const Sparse A{row_starts.data(), columns.data(), row_values.data()};
     const Sparse B{column_starts.data(), rows.data(), column_values.data()};
     const Index n = static_cast<Index>(out.shape(0)), m = static_cast<Index>(out.shape(1));
+    const auto width = static_cast<Index>(column_starts.size()) - 1;
+    const auto count = static_cast<Index>(columns.size()), other = static_cast<Index>(rows.size());
+    require(have_size(n + 1, row_starts) && are_runs(row_starts, count) &&
+                are_runs(column_starts, other) && are_within(columns.data(), count, 0, width) &&
+                are_within(rows.data(), other, 0, m) && (!symmetric || n == m) &&
+                have_size(count, row_values) && have_size(other, column_values),
+            "the starts or the places of entries lead out of their matrix");
     double* const entries = out.data();
     const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
-    const auto task = [&](Index i, void* memory) {
+    const auto task = [&](Index i, void* memory, const GoOn&) {
         const Index top = i * group, high = std::min(group, n - top);
         // Half of a symmetric matrix: the columns up to the last of these rows.
         const Index end = symmetric ? top + high : m;
@@ -250,6 +279,9 @@ void sparse_products(List<const long long> row_starts, List<const long long> col
 void run_lengths(List<const long long> codes, List<const long long> starts, List<long long> columns,
                  List<double> counts, List<long long> distinct, int threads) {
     const Index n = static_cast<Index>(starts.shape(0)) - 1;
+    const auto count = static_cast<Index>(codes.size());
+    require(are_runs(starts, count) && have_size(count, columns, counts) && have_size(n, distinct),
+            "the starts of rows lead out of their codes, or the results have another size");
     const Index parts = (n + rows_per_task - 1) / rows_per_task;
     const auto sorted = [&](Index begin, Index end) {
         long long* out = columns.data() + begin;
@@ -287,7 +319,7 @@ void run_lengths(List<const long long> codes, List<const long long> starts, List
     without_gil([&] {
         const Ranks ranks(codes.data(), static_cast<Index>(codes.shape(0)), n);
         const bool few = !ranks.places.empty();
-        const auto task = [&](Index i, void* memory) {
+        const auto task = [&](Index i, void* memory, const GoOn&) {
             for (Index row = i * rows_per_task; row < std::min(n, (i + 1) * rows_per_task); ++row) {
                 const Index begin = starts.data()[row], end = starts.data()[row + 1];
                 distinct.data()[row] =
@@ -303,6 +335,7 @@ void run_lengths(List<const long long> codes, List<const long long> starts, List
 // places[i] of them. Returns how many there are.
 Index number_distinct(List<const long long> values, List<long long> places) {
     const Index n = static_cast<Index>(values.shape(0));
+    require(have_size(n, places), "there must be a number for every value");
     nb::gil_scoped_release release;
     Numbering number;
     for (Index i = 0; i < n; ++i) places.data()[i] = number(values.data()[i]);

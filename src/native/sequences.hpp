@@ -24,6 +24,7 @@ struct Alignment {
     int longest;   // k
     bool shorter;  // whether the sums of lengths below k are wanted, too
     double decay;
+    bool resumed;  // s goes on from where the last call ended, with its scratch memory and sums
 };
 
 // The routines of one processor level.

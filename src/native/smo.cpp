@@ -21,6 +21,7 @@
 #include "leaps.hpp"
 #include "levels.hpp"
 #include "module.hpp"
+#include "require.hpp"
 #include "rows.hpp"
 #include "schedule.hpp"
 
@@ -40,7 +41,6 @@ namespace {
 using namespace mercer;
 using Clock = std::chrono::steady_clock;
 template <class T> using Flat = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix2 = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
 // A working set is solved until its violation is this share of that of all rows.
 constexpr double share = 0.1;
@@ -350,6 +350,8 @@ nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool sing
                     int threads, const std::string& cpu) {
     const SmoLevel& level = own_level(cpu);
     const auto n = static_cast<Index>(z.shape(0));
+    require(n > 0 && q > 0 && have_size(n, lower, upper, a, g) && stop.size() > 0,
+            "there must be bounds, a coefficient and a gradient for every row");
     const Problem problem{z.data(), lower.data(), upper.data(), a.data(), g.data(), n, epsilon,
                           offset};
     const auto wait = std::chrono::duration<double>(std::min(seconds, 1e9));
@@ -357,18 +359,7 @@ nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool sing
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
                         stop.data(), progress, asks_signals};
     const Index itemsize = single ? sizeof(float) : sizeof(double);
-    Rows rows = [&] {
-        if (K.is_none()) {
-            const auto room = nb::cast<nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>>(store);
-            return Rows(source, room.data(), static_cast<Index>(room.shape(0)), n, itemsize);
-        }
-        const auto whole = nb::cast<Matrix2>(K);
-        if (!index.is_none())
-            return Rows(whole.data(), static_cast<Index>(whole.stride(0)),
-                        nb::cast<Flat<const Index>>(index).data(), std::max(capacity, std::min(q, n)),
-                        n, itemsize);
-        return Rows(whole.data(), static_cast<Index>(whole.stride(0)), n, itemsize);
-    }();
+    Rows rows = rows_of(K, source, index, store, std::min(q, n), capacity, n, itemsize);
     const Leaps leaps(leap, eager);
     Outcome out;
     {

@@ -5,6 +5,7 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 
@@ -30,6 +31,9 @@ void spread(const Numbers& links, const Numbers& ground, const Numbers& w,
             const Vector<double>& total, const Vector<double>& left, const Vector<double>& right,
             const Vector<double>& rise) {
     const Index n = static_cast<Index>(w.size());
+    mercer::require(mercer::have_size(n - 1, links, left, right) &&
+                mercer::have_size(n, ground, total, rise),
+            "there must be a number for every knot, and one less for the links between them");
     Pass before, behind;
     for (Index i = 0; i < n; ++i) {
         total(i) = w(i) + ground(i) + before.link;
@@ -48,6 +52,10 @@ void influence(const Numbers& w, const Numbers& left, const Numbers& right, cons
                const Vector<const std::int64_t>& knots, const Numbers& here, const Numbers& there,
                const Numbers& share, const Matrix<double>& out) {
     const Index n = static_cast<Index>(w.size()), rows = static_cast<Index>(knots.size());
+    mercer::require(mercer::have_size(n - 1, left, right) && mercer::have_size(n, level) &&
+                mercer::have_size(rows, here, there, share) && mercer::has_shape(out, rows, n) &&
+                mercer::are_within(knots.data(), rows, 0, n),
+            "there must be a number for every knot, and a knot for every position");
     for (Index r = 0; r < rows; ++r) {
         double* h = out.data() + r * n;
         const double m = share(r);

@@ -43,6 +43,14 @@ struct Values {
     const List<const unsigned char>& table;
     Index width, letters;
 
+    void check(const List<const long long>& symbols) const {
+        const auto bytes = static_cast<Index>(table.size());
+        require(bytes > 0 && bytes % table_entries == 0 && bytes <= 8 * table_entries &&
+                    width > 0 && width < table_entries,
+                "a table must have values of at most 8 bytes, and be longer than a window");
+        require(are_within(symbols.data(), static_cast<Index>(symbols.size()), 0, letters),
+                "symbols must be numbers below that of the letters");
+    }
     int value_bytes() const { return static_cast<int>(table.shape(0) / table_entries); }
     // The symbol beyond the ends of sequences.
     long long end() const { return letters; }
@@ -141,6 +149,19 @@ class Bench {
     Index lanes, s_lanes, s_plane, t_plane;
 };
 
+// Compare all windows, on some diagonals at a time, as long as nobody wants to stop.
+void compare(const WindowLevel& level, Windows job, long long* totals, const GoOn& go_on) {
+    std::fill(totals, totals + job.value_bytes * level.lanes, 0);
+    const Index first = job.own ? 1 : job.width - job.s_length, end = job.t_longest - job.width + 1;
+    const Index groups = cells_per_task / std::max<Index>(1, job.s_length) / diagonals;
+    const Index step = std::max<Index>(1, groups) * diagonals;
+    for (job.first = first; job.first < end; job.first += step) {
+        job.last = std::min(end, job.first + step) - 1;
+        level.compare(job, totals);
+        if (job.last + 1 < end && !go_on()) return;
+    }
+}
+
 void matched_windows(List<const long long> left, List<const long long> left_starts,
                      List<const long long> right, List<const long long> right_starts,
                      List<const unsigned char> table, Index width, Index letters, Writable out,
@@ -149,6 +170,10 @@ void matched_windows(List<const long long> left, List<const long long> left_star
     const Index lanes = level.lanes;
     const Sequences S(left, left_starts), T(right, right_starts);
     const Values values{table, width, letters};
+    values.check(left);
+    values.check(right);
+    require(has_shape(out, S.size(), T.size()) && (!symmetric || S.size() == T.size()),
+            "there must be a result for every pair of sequences");
     const Bench bench(values, lanes, S.longest(), T.longest(), false);
     const Index groups = (T.size() + lanes - 1) / lanes;
     const Index cells = std::max<Index>(1, S.longest() * T.longest());
@@ -157,7 +182,7 @@ void matched_windows(List<const long long> left, List<const long long> left_star
     double* const entries = out.data();
     const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
 
-    const auto task = [&](Index i, void* memory) {
+    const auto task = [&](Index i, void* memory, const GoOn& go_on) {
         const Index first = i / parts * lanes, begin = i % parts * rows;
         Index end = std::min(S.size(), begin + rows);
         // Half of a symmetric matrix: what stands before the group, and the group itself.
@@ -171,7 +196,7 @@ void matched_windows(List<const long long> left, List<const long long> left_star
             if (!none) {
                 bench.place(S, row, S.length(row), 0, memory);
                 job.s_length = S.length(row);
-                level.compare(job, totals);
+                compare(level, job, totals, go_on);
             }
             // Within the group every pair belongs to the task of its first row.
             const Index start = symmetric ? std::max<Index>(0, a - first) : 0;
@@ -193,8 +218,10 @@ void matched_windows_diagonal(List<const long long> symbols, List<const long lon
     const Index lanes = level.lanes;
     const Sequences S(symbols, starts);
     const Values values{table, width, letters};
+    values.check(symbols);
+    require(have_size(S.size(), out), "there must be a result for every sequence");
     const Bench bench(values, lanes, S.longest(), S.longest(), true);
-    const auto task = [&](Index i, void* memory) {
+    const auto task = [&](Index i, void* memory, const GoOn& go_on) {
         const Index first = i * lanes, count = std::min(lanes, S.size() - first);
         Windows job = bench.with_group(S, first, memory);
         for (Index r = 0; r < lanes; ++r)
@@ -202,7 +229,7 @@ void matched_windows_diagonal(List<const long long> symbols, List<const long lon
         job.own = true;
         job.s_length = job.t_longest;
         long long* totals = bench.totals(memory);
-        level.compare(job, totals);
+        compare(level, job, totals, go_on);
         for (Index r = 0; r < count; ++r) {
             const Index row = S.order[first + r];
             // Every window with itself, and every pair of two in both orders.

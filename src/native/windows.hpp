@@ -24,15 +24,16 @@ struct Windows {
     int width;                   // g
     const unsigned char* table;  // byte p of the value for e equal symbols in p * table_entries + e
     int value_bytes;
+    Index first, last;  // diagonals j - i to walk along
 };
 
 // The routines of one processor level.
 struct WindowLevel {
     Index lanes;
 
-    // totals[p * lanes + r] = sum over all pairs of windows of byte p of the value for the number
-    // of positions at which they are equal. Three symbols before t match nothing, and neither do
-    // those behind it.
+    // totals[p * lanes + r] += sum over all pairs of windows, on some diagonals, of byte p of the
+    // value for the number of positions at which they are equal. Three symbols before t match
+    // nothing, and neither do those behind it.
     void (*compare)(const Windows& job, long long* totals);
 };
 

@@ -132,6 +132,18 @@ def test_equal_values_have_one_number(rng, n):
     assert_array_equal(names[places], values)
 
 
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_sequences_that_are_compared_in_parts_have_the_sums_of_the_whole(level, rng, k):
+    # So long that the native loop asks in between whether to go on.
+    s, t = (rng.integers(97, 99, 1500).astype(np.uint8) for _ in range(2))
+    S, T = (as_sequences([row.tobytes().decode()]) for row in (s, t))
+    weights = np.ones(k)
+    expected = strings_twin.subsequence(s, t, weights, 0.5)
+    assert_allclose(subsequences(S, T, weights, 0.5), [[expected]], rtol=1e-10)
+    own = strings_twin.subsequence(s, s, weights, 0.5)
+    assert_allclose(subsequence_diagonal(S, weights, 0.5), [own], rtol=1e-10)
+
+
 @pytest.mark.skipif(engine() is numpy_tiles, reason="the NumPy engine runs")
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_the_bits_do_not_depend_on_the_threads(rng, monkeypatch, threads):
@@ -200,20 +212,17 @@ def test_counts_that_do_not_fit_are_multiplied_as_sparse_rows():
     assert counts.as_counts(sp.csr_array(np.ones((2, 2))), sp.csr_array(np.eye(2))) is not None
 
 
-def test_narrow_columns_keep_their_entries_and_drop_the_others(rng):
-    dense = rng.integers(0, 3, (6, 9)).astype(float)
-    columns = np.array([1, 4, 8])
-    assert_array_equal(counts.narrowed(sp.csr_array(dense), columns).toarray(), dense[:, columns])
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
 @pytest.mark.parametrize("kernel", ["Subsequence(3, 0.5)", "GappedKmer(13, 7)"])
-def test_an_interrupt_stops_a_long_comparison(kernel):
+@pytest.mark.parametrize(
+    "rows", ['["ab" * 2000] * 4000', '["ab" * 200_000]'], ids=["many", "one very long"]
+)
+def test_an_interrupt_stops_a_long_comparison(kernel, rows):
     code = textwrap.dedent(
         f"""
         import os, signal, threading
         from mercer import GappedKmer, Subsequence
-        rows = ["ab" * 2000] * 4000
+        rows = {rows}
         # A process started in the background may have been told to ignore Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

@@ -13,6 +13,7 @@ from mercer.kernels import (
     Cosine,
     FromFunction,
     Gaussian,
+    Laplacian,
     Linear,
     Periodic,
     Sobolev,
@@ -123,6 +124,49 @@ def test_many_columns_are_never_made_dense(rng):
     X = sp.random_array((50, 3_000_000), density=1e-6, rng=rng, format="csr")
     for kernel in (Gaussian(), Linear(), Gaussian(0.01)):
         assert kernel(X).shape == (50, 50)
+
+
+# As many columns as 32-bit indices tell apart: nothing may be of their size.
+WIDEST = 2**31 - 1
+
+
+def wide_rows(seed, n):
+    """Rows of the widest matrix, and the same in the eight columns in use and one of zeros."""
+    rng = np.random.default_rng(seed)
+    columns = np.array([0, 1, 2, 10**5, 10**9, 2 * 10**9, WIDEST - 2, WIDEST - 1])
+    dense = np.abs(rng.normal(size=(n, 9))) * (rng.random((n, 9)) < 0.6)
+    dense[:, 8] = 0.0
+    entries = sp.coo_array(dense)
+    places = (entries.row, columns[entries.col])
+    return sp.csr_array((entries.data, places), shape=(n, WIDEST)), dense
+
+
+@pytest.mark.parametrize("kernel", [*SIMPLE, *COMPOSITE, Gaussian("median")], ids=str)
+def test_the_widest_sparse_rows_are_compared_in_the_columns_they_use(kernel):
+    (X, A), (Z, B) = wide_rows(1, 9), wide_rows(2, 5)
+    assert_allclose(kernel(X), kernel(A), rtol=1e-12, atol=1e-14)
+    assert_allclose(kernel(X, Z), kernel(A, B), rtol=1e-12, atol=1e-14)
+    assert_allclose(kernel.diagonal(X), kernel.diagonal(A), rtol=1e-12, atol=1e-14)
+
+
+def test_columns_of_the_widest_rows_are_selected():
+    X, A = wide_rows(1, 9)
+    kernel, same = Gaussian().on(-1, 1, 6, 10**9), Gaussian().on(7, 1, 8, 4)
+    assert_allclose(kernel(X), same(A), rtol=1e-12)
+
+
+def test_length_scales_stay_with_the_columns_of_wide_rows(rng):
+    X = sp.random_array((6, 70_000), density=1e-4, rng=rng, format="csr")
+    scales = rng.uniform(0.5, 2.0, 70_000)
+    scaled = X.multiply(1.0 / scales[None, :]).toarray()
+    assert_allclose(Gaussian(tuple(scales))(X), Gaussian()(scaled), rtol=1e-12)
+    assert_allclose(Laplacian(tuple(scales))(X), Laplacian()(scaled), rtol=1e-12)
+
+
+def test_a_product_over_wide_rows_without_a_zero_is_not_zero(rng):
+    X = sp.csr_array(1.0 + 1e-5 * rng.random((3, 70_000)))
+    assert_allclose(Sobolev()(X), Sobolev()(X.toarray()), rtol=1e-12)
+    assert_allclose(Sobolev().diagonal(X), Sobolev().diagonal(X.toarray()), rtol=1e-12)
 
 
 def test_identical_sparse_rows_have_similarity_one_exactly(rng):

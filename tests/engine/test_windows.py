@@ -69,6 +69,17 @@ def test_pairs_of_windows_agree_with_counts_under_masks(rng, g, m):
     assert_array_equal(matched_windows(S, S, values_of(g, m)), (left @ right.T).toarray())
 
 
+@pytest.mark.skipif(engine() is numpy_tiles, reason="the NumPy engine compares in one part")
+def test_sequences_that_are_compared_in_parts_have_the_sums_of_the_whole(rng):
+    # So long that the native loop asks in between whether to go on.
+    S = as_sequences(["".join(rng.choice(list("ACGT"), n)) for n in (6000, 5000)])
+    F = grams.gram_counts(S, 8, list(Grams(8, 2).masks()))
+    left, right = brought_together(F, F)
+    expected = (left @ right.T).toarray()
+    assert_array_equal(matched_windows(S, S, values_of(8, 2)), expected)
+    assert_array_equal(matched_windows_diagonal(S, values_of(8, 2)), np.diagonal(expected))
+
+
 # One, two, three and more bytes of values, narrow windows, and those beyond 16 positions.
 @pytest.mark.parametrize(
     ("g", "m"), [(1, 0), (8, 4), (13, 7), (15, 8), (16, 5), (17, 2), (20, 10), (40, 20), (63, 3)]

@@ -129,6 +129,33 @@ def test_sparse_rows_give_the_same_model(X, y, container):
     assert_allclose(model.predict(X), expected.predict(X), rtol=1e-10)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "laplacian"])
+@pytest.mark.parametrize("Model", [KernelRidge, KernelSVC, KernelSVR])
+def test_a_damaged_sparse_matrix_is_refused_in_fit_and_predict(X, y, Model, kernel):
+    sound, damaged = sp.csr_array(X), sp.csr_array(X)
+    damaged.indices[-1] = 300
+    targets = (y > 0).astype(int)
+    said = r"^X has an entry at row 39, column 300, outside of its shape \(40, 3\); build it again"
+    with pytest.raises(ValueError, match=said):
+        Model(kernel).fit(damaged, targets)
+    model = Model(kernel).fit(sound, targets)
+    with pytest.raises(ValueError, match=said):
+        model.predict(damaged)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "laplacian", "polynomial", "sobolev"])
+@pytest.mark.parametrize("Model", [KernelRidge, KernelSVC, KernelSVR])
+def test_the_widest_sparse_rows_are_learnt_from_in_the_columns_they_use(X, y, Model, kernel):
+    narrow = np.column_stack([np.abs(X), np.zeros(40)])
+    places = np.array([0, 10**5, 2**31 - 2, 7])
+    rows, columns = np.nonzero(narrow)
+    wide = sp.csr_array((narrow[rows, columns], (rows, places[columns])), shape=(40, 2**31 - 1))
+    targets = (y > 0).astype(int)
+    # The default length scale of "gaussian" and "laplacian" is a median, not a number of columns.
+    expected = Model(kernel).fit(sp.csr_array(narrow), targets).predict(narrow[:9])
+    assert_allclose(Model(kernel).fit(wide, targets).predict(wide[:9]), expected, atol=1e-6)
+
+
 def test_float32_rows_are_solved_in_float64(X, y):
     single = X.astype(np.float32)
     model = KernelRidge(Gaussian(1.0), 1e-3).fit(single, y.astype(np.float32))

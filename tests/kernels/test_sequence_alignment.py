@@ -107,6 +107,24 @@ def test_edit_distance_is_refuted_by_words(scale):
     assert c @ kernel(points) @ c < -validity.witness.rounding_bound
 
 
+def test_long_sequences_are_compared_no_further_than_the_kernel_reaches(rng):
+    long = "".join(rng.choice(list("ACGT"), 1_000_000))
+    near = long[:1000] + "X" + long[1001:500_000] + long[500_003:]
+    other = "".join(rng.choice(list("ACGT"), 1_000_000))
+    K = EditDistance(1.0)([long, near, other, ""])
+    expected = np.eye(4)
+    expected[0, 1] = expected[1, 0] = np.exp(-4.0)
+    assert_allclose(K, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.1, 1.0])
+def test_a_value_is_zero_only_where_the_exponential_is(scale):
+    lengths = np.arange(0, 1000, 7)
+    values = EditDistance(scale)([""], ["a" * n for n in lengths])[0]
+    with np.errstate(under="ignore"):
+        assert_allclose(values, np.exp(-lengths / scale), rtol=1e-12, atol=1e-307)
+
+
 def test_edit_distance_of_a_small_scale_is_consistent():
     assert EditDistance(0.1).check(trials=20).status == Status.CONSISTENT
 

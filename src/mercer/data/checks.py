@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.columns import as_seconds, column_names, is_table, table_matrix
+from mercer.data.layout import as_csr, check_entries, plain
 
 # A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
 Matrix: TypeAlias = Any
@@ -60,6 +61,7 @@ def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
     if vector.shape != (n,):
         raise ValueError(f"{name} must have shape ({n},), got {vector.shape}")
     vector = vector if vector.dtype in (np.float32, np.float64) else vector.astype(np.float64)
+    vector = plain(vector)
     if not np.isfinite(vector).all():
         row = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise ValueError(f"{name} holds {vector[row]} at row {row}; it must be finite")
@@ -121,9 +123,7 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
         )
     if array.ndim != 2:
         raise ValueError(_not_a_matrix(name, array.shape))
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return _as_double(array, name)
+    return _as_double(plain(array), name)
 
 
 def _as_double(array: NDArray[Any], name: str) -> NDArray[Any]:
@@ -180,13 +180,8 @@ def _csr(X: Any, name: str) -> sp.csr_array:
         raise ValueError(f"{name} must hold real numbers, got a sparse matrix of dtype {X.dtype}")
     if X.ndim != 2:
         raise ValueError(_not_a_matrix(name, X.shape))
-    matrix = sp.csr_array(X)
-    if matrix.dtype not in (np.float32, np.float64):
-        matrix = matrix.astype(np.float64)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
+    check_entries(X, name)
+    return as_csr(X, name)
 
 
 def refuse_masked(values: Any, name: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.layout import check_entries, narrowed
 from mercer.data.symbols import Sequences
 
 TABLE_MODULES = ("pandas", "polars", "pyarrow", "modin", "cudf")
@@ -218,8 +219,14 @@ def _select_positions(X: Any, columns: Sequence[str | int]) -> Any:
     outside = [c for c in columns if not -shape[1] <= int(c) < shape[1]]
     if outside:
         raise ValueError(f"no column {_listed(outside)} in a matrix of {shape[1]} columns")
-    matrix = X.tocsr() if sp.issparse(X) else np.asarray(X)
-    return matrix[:, [int(c) for c in columns]]
+    positions = np.array([int(c) for c in columns], np.int64) % max(shape[1], 1)
+    if not sp.issparse(X):
+        return np.asarray(X)[:, positions]
+    check_entries(X, "X")
+    # First to the columns that are wanted, since SciPy would make a table of all that there are.
+    distinct, places = np.unique(positions, return_inverse=True)
+    matrix = X.tocsr()
+    return type(matrix)(narrowed(matrix, distinct)[:, places])
 
 
 def _listed(names: Sequence[Any]) -> str:

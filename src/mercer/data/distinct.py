@@ -16,6 +16,8 @@ Hashes = NDArray[np.uint64]
 
 # Entries hashed at a time, few enough to stay in cache.
 ENTRIES_AT_A_TIME = 1 << 15
+# The step of SplitMix64, 2^64 over the golden ratio.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def distinct_sample(X: Matrix, most: int) -> Matrix:
@@ -40,16 +42,24 @@ def row_numbers(X: Any) -> NDArray[np.intp]:
 
 def _row_hashes(X: Matrix) -> Hashes:
     """Return one hash per row, the sum over its entries that are not zero."""
-    salts = np.random.default_rng(0).integers(2**64, size=X.shape[1], dtype=np.uint64)
     if not sp.issparse(X):
+        salts = _salts(np.arange(X.shape[1]))
         hashes = np.empty(X.shape[0], np.uint64)
         for rows in row_blocks(X.shape, ENTRIES_AT_A_TIME):
             hashes[rows] = _entry_hashes(X[rows], salts).sum(axis=1, dtype=np.uint64)
         return mixed(hashes)
     # Sums modulo 2^64 may be taken as differences of running sums.
     running = np.zeros(X.nnz + 1, np.uint64)
-    np.cumsum(_entry_hashes(X.data, salts[X.indices]), out=running[1:])
+    np.cumsum(_entry_hashes(X.data, _salts(X.indices)), out=running[1:])
     return mixed(running[X.indptr[1:]] - running[X.indptr[:-1]])
+
+
+def _salts(columns: NDArray[Any]) -> Hashes:
+    """Return the random number of every column, by SplitMix64: no table of all columns is needed.
+
+    Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators.
+    """
+    return mixed((columns.astype(np.uint64) + np.uint64(1)) * GOLDEN)
 
 
 def _entry_hashes(values: NDArray[Any], salts: Hashes) -> Hashes:

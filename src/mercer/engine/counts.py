@@ -24,30 +24,17 @@ PADDING = 32
 LARGEST, LARGEST_SUM = 2**15 - 1, 2**31 - 1
 
 
-def used_columns(*matrices: Matrix) -> NDArray[np.int64]:
-    """Return the columns in which some matrix may have an entry, in ascending order.
-
-    They are those stored of a sparse matrix and all of a dense one.
-    """
-    parts = [np.unique(M.indices) if sp.issparse(M) else np.arange(M.shape[1]) for M in matrices]
-    return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
-
-
-def narrowed(M: sp.csr_array, columns: NDArray[np.int64]) -> sp.csr_array:
-    """Return these columns of a matrix, given in ascending order; entries in others are dropped."""
-    places = np.searchsorted(columns, M.indices)
-    kept = places < len(columns)
-    kept[kept] = columns[places[kept]] == M.indices[kept]
-    indptr = M.indptr
-    if not kept.all():
-        indptr = np.concatenate([[0], np.cumsum(kept)])[M.indptr]
-    parts = (M.data[kept], places[kept], indptr)
-    return sp.csr_array(parts, shape=(M.shape[0], max(len(columns), 1)))
+def are_wide(A: Matrix, B: Matrix) -> bool:
+    """Whether both sides are sparse, of so many columns that those without an entry are dropped."""
+    return sp.issparse(A) and sp.issparse(B) and A.shape[1] > WIDE
 
 
 def brought_together(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
-    """Return two sides of inner products, of very many columns, in those that they use."""
-    if not (sp.issparse(A) and sp.issparse(B)) or A.shape[1] <= WIDE:
+    """Return two sides of a comparison, of very many columns, in those that they use.
+
+    One more column stands for all those without an entry, which a product over columns must see.
+    """
+    if not are_wide(A, B):
         return A, B
     # Imported here because which engine runs is decided after what it runs on.
     from mercer.engine.strings import numbered
@@ -59,7 +46,8 @@ def brought_together(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _renumbered(M: sp.csr_array, places: NDArray[np.int64], count: int) -> sp.csr_array:
-    return sp.csr_array((M.data, places, M.indptr), shape=(M.shape[0], max(count, 1)))
+    shape = (M.shape[0], min(count + 1, M.shape[1]))
+    return sp.csr_array((M.data, places, M.indptr), shape=shape)
 
 
 def as_counts(A: Matrix, B: Matrix) -> tuple[Array, Array] | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import half_blocks, row_blocks
 from mercer.data.columns import is_table, take_rows
+from mercer.data.layout import plain
 from mercer.engine.choose import engine
 from mercer.engine.operands import Bound, Operand, bind
 from mercer.engine.program import Input, Program
@@ -76,7 +77,7 @@ def evaluate(
 def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
     """Return K(X, Z) @ V without storing the matrix; `Z` None means the same rows as `X`."""
     bound = bind(program, X, Z)
-    vectors = np.asarray(V)
+    vectors = plain(np.asarray(V))
     if vectors.dtype.kind not in "fiub":
         raise ValueError(f"V must hold real numbers, got dtype {vectors.dtype}")
     if vectors.ndim not in (1, 2) or vectors.shape[0] != bound.shape[1]:
@@ -157,7 +158,9 @@ def _check_symmetric(block: Array, o: Operand) -> None:
     """Refuse a user's function with f(x, z) != f(z, x), of which half the values are mirrored."""
     if not isinstance(o.source, Opaque):
         return
-    gap = np.abs(block - block.T)
+    # Distances may be infinite, and differ by no number then.
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(block - block.T)
     if gap.max() > ASYMMETRY * np.abs(block).max():
         i, j = np.unravel_index(gap.argmax(), gap.shape)
         raise ValueError(

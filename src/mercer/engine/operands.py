@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.columns import column_names, is_table, select_columns
-from mercer.engine.counts import as_counts, brought_together
+from mercer.data.layout import narrowed, used_columns
+from mercer.engine.counts import are_wide, as_counts, brought_together
 from mercer.engine.program import Input, Program
 from mercer.engine.rows import Comparison, Rows, comparable_leaf, leaf_matrices
 from mercer.engine.tile import Leaf, Normalize
@@ -179,10 +180,16 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
         rows = left.raw(source.view)
         return Operand(source, rows, rows if right is left else right.raw(source.view))
     A, B = leaf_matrices(source, left, right)
-    if source.kind == "dot":
-        A, B = brought_together(A, B)
-        A, B = as_counts(A, B) or (A, B)
     weights = None if source.weights is None else np.array(source.weights)
+    if weights is None:
+        A, B = brought_together(A, B)
+    elif are_wide(A, B):
+        columns = used_columns(A, B)
+        is_same, weights = B is A, weights[columns]
+        A = narrowed(A, columns)
+        B = A if is_same else narrowed(B, columns)
+    if source.kind == "dot":
+        A, B = as_counts(A, B) or (A, B)
     if source.kind == "sine":
         weights = np.full(A.shape[1], source.period)
     return Operand(source, A, B, weights, sensitivity)

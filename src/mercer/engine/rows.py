@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.data.categories import Categories, joint_codes
 from mercer.data.checks import Matrix, as_matrix, as_vector, check_not_negative
 from mercer.data.columns import n_rows, select_columns, take_rows
+from mercer.data.layout import check_entries
 from mercer.engine import twin
 from mercer.engine.program import Factor, Input, Program, compile_expression
 from mercer.engine.tile import Leaf, Normalize, Opaque, Select, Transform, View
@@ -90,6 +91,8 @@ class Rows:
         self.X = X
         self.name = name
         self.n = n_rows(X)
+        # Before the first view, which may follow the indices of a sparse matrix.
+        check_entries(X, name)
         self._matrices: dict[View, Matrix] = {}
         self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
@@ -171,8 +174,7 @@ class Rows:
             product = A.multiply(B) if sp.issparse(A) else np.multiply(A, B, dtype=np.float64)
             return np.asarray(product.sum(axis=1)).reshape(-1)
         if source.kind == "minimum":
-            dense = A.toarray() if sp.issparse(A) else A
-            return twin.product(list(dense.T.astype(np.float64)))
+            return _product_of_entries(A)
         return np.zeros(self.n)
 
     def _own_comparison(self, source: Leaf) -> Comparison | None:
@@ -216,6 +218,18 @@ def comparable_leaf(leaf: Leaf) -> Comparable | None:
     """Return the map of an inner product that can be had without features."""
     is_inner = leaf.kind == "dot" and leaf.left == leaf.right
     return comparable(leaf.left) if is_inner else None
+
+
+def _product_of_entries(A: Matrix) -> NDArray[Any]:
+    """Return the product over all columns of every row."""
+    if not sp.issparse(A):
+        return twin.product(list(A.T.astype(np.float64)))
+    # Only a row with an entry in every column has none that is zero.
+    is_full = np.diff(A.indptr) == A.shape[1]
+    products = np.zeros(A.shape[0])
+    if is_full.any():
+        products[is_full] = _product_of_entries(A[is_full].toarray())
+    return products
 
 
 def check_weights(leaf: Leaf, A: Matrix) -> None:

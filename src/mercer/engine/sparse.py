@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.checks import Matrix
-from mercer.engine.counts import used_columns
+from mercer.data.layout import used_columns
 from mercer.engine.strings import count_products, sparse_products
 from mercer.engine.twin import LEAVES, Array
 

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from mercer.data.checks import Matrix
+from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
 from mercer.estimators.arguments import Arguments
 from mercer.estimators.pca import EigenFeatures
@@ -161,6 +162,7 @@ class Monomials(TransformerMixin, Arguments):
         kernel = Polynomial(self.degree, self.offset)
         if kernel.rule() is None:
             raise ValueError(f"offset must not be negative, got {self.offset!r}")
+        check_entries(X, "X")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self._expansion_ = Expansion.of(kernel.degree, kernel.offset, bool(self.scaled))
         self.n_output_features_ = self._expansion_.count(X.shape[1])
@@ -169,6 +171,7 @@ class Monomials(TransformerMixin, Arguments):
     def transform(self, X: Any) -> Matrix:
         """Return the monomials of the rows `X`, of shape (n, monomials), sparse if `X` is."""
         check_is_fitted(self)
+        check_entries(X, "X")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         if isinstance(X, np.ndarray):
             check_fits((len(X), self.n_output_features_), X.dtype, memory_limit(self.memory))

@@ -29,6 +29,7 @@ from mercer.data.columns import (
     select_columns,
     take_rows,
 )
+from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
 from mercer.gram import is_precomputed
@@ -272,6 +273,7 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
     refuse_masked(X, "X")
     X = as_seconds(X) if isinstance(X, np.ndarray) else X
+    check_entries(X, "X")
     titles = column_names(X) if is_table(X) else ()
     if not titles:
         _refuse_text(X)

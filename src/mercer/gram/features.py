@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
+from mercer.data.layout import narrowed, used_columns
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.engine import Rows
-from mercer.engine.counts import narrowed, used_columns
 from mercer.errors import MemoryLimitError
 from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Gram
@@ -78,12 +78,11 @@ class FeatureGram(LowRankGram):
             )
         if self.columns is not None:
             return self
-        used = np.zeros(self.F.shape[1], bool)
-        used[self.F.indices] = True
-        if 2 * np.count_nonzero(used) > len(used):
+        columns = used_columns(self.F)
+        if 2 * len(columns) > self.F.shape[1]:
             return self
         narrow = copy(self)
-        narrow.columns = np.flatnonzero(used)
+        narrow.columns = columns
         narrow.F = narrowed(self.F, narrow.columns)
         return narrow
 

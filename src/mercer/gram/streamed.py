@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
+from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
 from mercer.engine import Rows, apply, describe, evaluate
 from mercer.engine.operands import bind
@@ -40,6 +41,7 @@ class StreamedGram(Gram):
     """
 
     def __init__(self, kernel: Kernel, X: Any, memory: Any = None) -> None:
+        check_entries(X, "X")
         self.memory = memory_limit(memory)
         self.kernel = kernel.resolved(X)
         check_together(self.kernel.program, X)

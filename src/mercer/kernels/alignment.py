@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,6 +17,11 @@ from mercer.engine.threads import thread_count
 from mercer.kernels import domains
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
+
+# exp(-x) is zero from here on, in float64.
+VANISHING = 746.0
+# The largest distance that is told apart, and one that is tried before all larger ones.
+LARGEST, LIKELY = 2**31 - 2, 31
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,18 @@ class CheckedRows:
 
 @dataclass(frozen=True)
 class Levenshtein:
-    """The block of edit distances: insertions, deletions and substitutions of one symbol."""
+    """The block of edit distances: insertions, deletions and substitutions of one symbol.
+
+    Two sequences of n symbols take a time in proportion to n d, where d is their distance or
+    `most`, whichever is less (Ukkonen 1985, Algorithms for approximate string matching).
+
+    Parameters
+    ----------
+    most : int
+        The largest distance of interest; any beyond it is infinite.
+    """
+
+    most: int = LARGEST
 
     def __call__(self, X: Sequence[Any], Z: Sequence[Any]) -> Array:
         # Imported here because only this kernel needs it.
@@ -141,9 +158,16 @@ class Levenshtein:
 
         if not (len(X) and len(Z)):
             return np.zeros((len(X), len(Z)))
-        return cdist(X, Z, scorer=scorer.distance, dtype=np.int32, workers=thread_count()).astype(
-            np.float64
+        distances = cdist(
+            X,
+            Z,
+            scorer=scorer.distance,
+            score_cutoff=self.most,
+            score_hint=LIKELY,
+            dtype=np.int32,
+            workers=thread_count(),
         )
+        return np.where(distances > self.most, np.inf, distances)
 
     def diagonal(self, X: Sequence[Any]) -> Array:
         """Return the distance of every row from itself."""
@@ -164,7 +188,8 @@ class EditDistance(Kernel):
     Parameters
     ----------
     scale : float
-        The number of edits at which the value is 1/e.
+        The number of edits at which the value is 1/e. Long sequences that are far apart are told
+        so soon: beyond 746 times the scale the value is zero.
     """
 
     domain: ClassVar[str] = "sequences"
@@ -172,6 +197,6 @@ class EditDistance(Kernel):
     scale: float = domains.positive(1.0)
 
     def lower(self, t: Tile) -> Expression:
-        fill = Levenshtein()
+        fill = Levenshtein(math.ceil(min(VANISHING * self.scale, LARGEST)))
         distance = t.after(CheckedRows()).opaque(fill, fill.diagonal)
         return t.exp(-1.0 / max(self.scale, 1e-300) * distance)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
-from mercer.engine.counts import used_columns
+from mercer.data.layout import used_columns
 from mercer.engine.program import Factor
 from mercer.engine.rows import Rows, comparable, is_countable
 from mercer.engine.tile import (

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
+from mercer.data.layout import narrowed, used_columns
 from mercer.engine import (
     Expression,
     Program,
@@ -20,7 +21,6 @@ from mercer.engine import (
     diagonal,
     evaluate,
 )
-from mercer.engine.counts import narrowed, used_columns
 from mercer.engine.rows import check_together, comparable_leaf
 from mercer.engine.tile import Leaf
 from mercer.kernels.domains import check_fields

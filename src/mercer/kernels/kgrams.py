@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.layout import used_columns
 from mercer.data.sequences import sequence_rows
 from mercer.data.symbols import Sequences
 from mercer.engine import Rows
-from mercer.engine.counts import used_columns
 from mercer.engine.grams import gram_places, gram_sums
 from mercer.engine.tile import Transform
 from mercer.kernels.features import FeatureMap, Inner, RowScaled
