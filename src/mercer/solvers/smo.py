@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Progress = Callable[[int, float], bool | None]
 
-# The share of the tolerance that pairs are solved to, whose last digits cost a tenth more steps at
-# most, and the share at which screening of many rows is at its end.
+# The share of the tolerance that pairs are solved to: the last digits take few per cent of the
+# time, and the predictions of two solvers agree by them. The share at which screening is at its end.
 MARGIN, ENOUGH = 0.1, 0.3
 # The relative gap that the first active rows are solved to, and what the later ones leave of the
 # gap of all rows: a wrong choice of rows is not worth more digits.
@@ -47,8 +47,8 @@ NEAR = 0.05
 MOST_ACTIVE = 0.8
 # The relative gap below which a solve of all rows begins with a leap.
 LEAP = 0.1
-# Rows up to which the last digits are had as well, the gaps on the way there, and the working
-# sets that are spent for each.
+# Rows up to which the last digits are had as well, so that whole weights and rows that are repeated
+# give the same predictions; the gaps on the way there, and the working sets spent for each.
 FEW, FINE, ROUNDS = 128, (1e-8, 1e-11, 1e-14), 30
 # The relative gap that is but rounding.
 ROUNDING = 1e-12
@@ -185,15 +185,9 @@ class _Run:
         slow, is_double = 0, False
         for _ in range(STAGES):
             self._improve(active, aim, floor, is_double)
-            gap = self.values.gap
-            is_near = gap.relative <= ENOUGH * tol
-            is_slow = gap.relative > 0.5 * self._gap
-            is_rounded = is_slow and (active is None or gap.relative <= SINGLE)
-            # Not before float32 has told all it can, since from then on f is kept in float64.
-            if is_near or is_rounded or self._is_over():
-                gap = self.values.certified()
-                if gap.relative <= tol or self._is_over():
-                    break
+            gap, is_certified = self._measured(active)
+            if is_certified and (gap.relative <= tol or self._is_over()):
+                break
             slow = slow + 1 if gap.relative > 0.5 * self._gap else 0
             if slow and active is None:
                 # What is left over is the rounding of float32, or of float64.
@@ -208,6 +202,20 @@ class _Run:
         else:
             gap = self.values.certified()
         return self._polished(gap) if n <= FEW and not self._is_over() else gap
+
+    def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
+        """Return the gap, and whether it is that of float64.
+
+        Of many rows it is not before float32 has told all it can: from then on f is kept in
+        float64, at the cost of all rows in every stage.
+        """
+        if len(self.gram) > self._many and not self._is_over():
+            gap = self.values.gap
+            is_slow = gap.relative > 0.5 * self._gap
+            is_rounded = is_slow and (active is None or gap.relative <= SINGLE)
+            if gap.relative > ENOUGH * self.settings.tol and not is_rounded:
+                return gap, False
+        return self.values.certified(), True
 
     def _polished(self, gap: Gap) -> Gap:
         """Return the gap after the last digits, which few rows give for little."""
