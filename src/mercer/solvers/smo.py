@@ -27,7 +27,7 @@ Rows = NDArray[np.intp]
 Progress = Callable[[int, float], bool | None]
 
 # The share of the tolerance that pairs are solved to: the last digits take few per cent of the
-# time, and the predictions of two solvers agree by them. The share at which screening is at its end.
+# time, and the predictions of two solvers agree by them. The share at which screening ends.
 MARGIN, ENOUGH = 0.1, 0.3
 # The relative gap that the first active rows are solved to, and what the later ones leave of the
 # gap of all rows: a wrong choice of rows is not worth more digits.
