@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_svmlight_file
 
 Array = NDArray[Any]
@@ -73,21 +74,45 @@ def fasta(name: str) -> tuple[list[str], list[str]]:
     return ["".join(s.split()) for s in sequences], list(labels)
 
 
+def binary_rows(n: int = 20_000, width: int = 1000, ones: int = 20) -> tuple[Any, Array]:
+    """Return sparse rows of zeros and ones, as of words by Zipf's law, and noisy linear labels."""
+    rng = np.random.default_rng(0)
+    share = 1.0 / np.arange(1, width + 1)
+    share = np.minimum(ones * share / share.sum(), 0.6)
+    dense = rng.random((n, width)) < share
+    score = dense @ rng.normal(size=width)
+    score = (score - np.median(score)) / score.std()
+    y = np.where(score + 0.5 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    return _short_indices(csr_matrix(dense.astype(float))), y
+
+
+def _short_indices(rows: Any) -> Any:
+    """Return sparse rows with indices of 32 bits, which scikit-learn's machines ask for."""
+    rows.indices, rows.indptr = rows.indices.astype("i4"), rows.indptr.astype("i4")
+    return rows
+
+
 def classification_task(name: str) -> tuple[Any, Array, Any]:
     """Return training rows, labels and test rows of a classification data set.
+
+    A number after the name of a set is that of the first rows of it, as in letter-8000.
 
     Columns are standardised but for a9a, whose sparse rows of zeros and ones stay as they are,
     and usps, whose pixels have one scale.
     """
+    set_name, _, first = name.partition("-")
+    if first.isdigit():
+        X, y, T = classification_task(set_name)
+        return X[: int(first)], y[: int(first)], T
+    if name == "binary":
+        X, y = binary_rows()
+        return X, y, X
     if name in ("a9a", "cod-rna"):
         width = 123 if name == "a9a" else 8
         parts = [FOLDER / "libsvm" / f"{name}{end}.txt.gz" for end in ("", ".t")]
         (X, y), (T, _) = (load_svmlight_file(str(part), n_features=width) for part in parts)
         if name == "a9a":
-            # scikit-learn's machines ask for indices of 32 bits.
-            for rows in (X, T):
-                rows.indices, rows.indptr = rows.indices.astype("i4"), rows.indptr.astype("i4")
-            return X, y, T
+            return _short_indices(X), y, _short_indices(T)
         X, T = X.toarray(), T[:50_000].toarray()
     elif name == "svmguide1":
         parts = [FOLDER / "libsvm" / f"svmguide1{end}.csv.gz" for end in ("", ".t")]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
+from timing import show_machine
+
 ROOMS = (
     "engine",
     "ridge",
@@ -24,6 +26,7 @@ ROOMS = (
 
 def main() -> None:
     """Run the benchmarks named on the command line, or all of them."""
+    show_machine()
     for room in sys.argv[1:] or ROOMS:
         if room not in ROOMS:
             sys.exit(f"unknown benchmark {room!r}; there are: {', '.join(ROOMS)}")

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import gc
+import os
+import platform
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
+from mercer.engine.native import cpu_level
+
 Case = TypeVar("Case")
 
 ROUNDS = 5
 PAUSE = 0.15
+WIDTH = 130
 
 
 def interleaved(
@@ -67,8 +74,25 @@ class Figure:
         return self.value >= self.target if self.at_least else self.value <= self.target
 
 
+def processor() -> str:
+    """Return the name of the processor."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+@cache
+def show_machine() -> None:
+    """Print what the figures were measured on, once."""
+    load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    level = f"x86-64-{cpu_level()}" if platform.machine() in ("x86_64", "AMD64") else cpu_level()
+    Console(width=WIDTH).print(f"{processor()}, {os.cpu_count()} cores, {level}{load}")
+
+
 def show(title: str, figures: list[Figure]) -> None:
-    """Print the figures as a table."""
+    """Print the figures as a table, the first one below the name of the machine."""
+    show_machine()
     table = Table(title=title, title_justify="left")
     for column in ("case", "measured", "target", "", "detail"):
         table.add_column(column, justify="right" if column in ("measured", "target") else "left")
@@ -76,4 +100,4 @@ def show(title: str, figures: list[Figure]) -> None:
         bound = "" if f.target is None else f"{'>=' if f.at_least else '<='} {f.target:g}{f.unit}"
         verdict = {True: "met", False: "MISSED", None: ""}[f.met]
         table.add_row(f.case, f"{f.value:.3g}{f.unit}", bound, verdict, f.detail)
-    Console(width=130).print(table)
+    Console(width=WIDTH).print(table)

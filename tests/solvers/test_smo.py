@@ -16,7 +16,7 @@ from mercer.gram import (
     with_dense_rows,
 )
 from mercer.kernels import Gaussian
-from mercer.solvers import SMO, MarginProblem, Pegasos, seed as seeding, smo
+from mercer.solvers import SMO, MarginProblem, Pegasos, seed as seeding, smo, values
 
 KERNEL = Gaussian(1.0)
 
@@ -113,8 +113,67 @@ def test_rows_that_float32_cannot_tell_apart_are_solved(X, signs, monkeypatch, f
 
 
 def test_few_rows_are_solved_to_the_last_digits(X, signs):
-    solution = SMO().solve(StreamedGram(KERNEL, X), classification(signs))
+    few = smo.FEW
+    solution = SMO().solve(StreamedGram(KERNEL, X[:few]), classification(signs[:few]))
     assert solution.residual[0] < 1e-12
+
+
+def test_more_rows_are_solved_to_the_tolerance_and_no_further(X, signs):
+    solution = SMO(tol=1e-3).solve(StreamedGram(KERNEL, X), classification(signs))
+    assert 1e-6 < solution.residual[0] <= 1e-3
+
+
+def test_weights_and_repeated_rows_agree_to_the_last_digits_for_few_rows(X, signs, rng):
+    times = rng.integers(1, 4, size=40)
+    X, signs = X[:40], signs[:40]
+    weighted = MarginProblem.classification(signs, times.astype(float), True)
+    one = SMO().solve(StreamedGram(KERNEL, X), weighted)
+    each = np.repeat(np.arange(40), times)
+    other = SMO().solve(StreamedGram(KERNEL, X[each]), classification(signs[each]))
+    f = KERNEL(X) @ one.coefficients + one.intercept
+    g = KERNEL(X, X[each]) @ other.coefficients + other.intercept
+    assert_allclose(f, g, rtol=1e-7, atol=1e-10)
+
+
+@pytest.fixture
+def doubles(monkeypatch):
+    """The shapes of all products with K in float64, for rows that are screened."""
+    monkeypatch.setattr(smo, "MANY", 100)
+    monkeypatch.setattr(smo, "FEW", 0)
+    monkeypatch.setattr(seeding, "RANKS", (8, 16))
+    monkeypatch.setattr(seeding, "FEWEST", 60)
+    product, shapes = values.partial_product, []
+
+    def counted(gram, rows, columns, V):
+        out = product(gram, rows, columns, V)
+        if gram.dtype == np.float64:
+            shapes.append((len(out), len(V)))
+        return out
+
+    monkeypatch.setattr(values, "partial_product", counted)
+    return shapes
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_float64_is_for_the_certificate_alone(doubles, start):
+    # Screening gets on slowly here: a low-rank copy of K tells little.
+    rng = np.random.default_rng(1)
+    X = (rng.random((600, 20)) < 0.4).astype(float)
+    score, shift = X @ rng.normal(size=20), (X @ rng.normal(size=20)).mean()
+    signs = np.sign(score - shift + rng.normal(size=600))
+    kernel, problem = Gaussian.from_gamma(0.2), classification(signs, 100.0)
+    gram, begin = StreamedGram(kernel, X), None
+    if start:
+        cheaper = SMO(tol=1e-3).solve(gram, classification(signs, 50.0))
+        begin = 2.0 * cheaper.coefficients[:, 0]
+        doubles.clear()
+    solution = SMO(tol=1e-3).solve(gram, problem, start=begin)
+    a = solution.coefficients[:, 0]
+    assert problem.gap(a, kernel(X) @ a).relative <= 1e-3
+    assert_allclose(solution.residual[0], problem.gap(a, kernel(X) @ a).relative, rtol=1e-6)
+    # Once at the rows with a coefficient and, of the others, at those next to a kink.
+    assert len(doubles) <= 2
+    assert sum(rows for rows, _ in doubles) <= 600
 
 
 @pytest.mark.parametrize("C", [1e-3, 1e5])

@@ -46,7 +46,6 @@ from mercer.solvers import (
 )
 from mercer.solvers.choose import MarginSolver, Solver
 from mercer.solvers.refusals import indefinite_along, singular
-from mercer.solvers.smo import FEW
 
 # Rows times columns of scores up to which factors take no longer than to set up an iteration, and
 # up to which they are taken for several classes where C w k(x, x) is so large that the
@@ -55,6 +54,8 @@ FEW_SCORES, MANY_SCORES = 500, 10_000
 STIFF = 1e4
 # Entries of sparse features for every entry of K beyond which these are sooner had.
 MOST_READ = 0.25
+# Rows up to which pairs of coefficients are solved for as soon as features are had.
+FEW = 1024
 # Squares of features for every row up to which margin problems are sooner solved in these.
 NARROW = 2
 

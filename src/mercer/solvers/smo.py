@@ -26,9 +26,14 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Progress = Callable[[int, float], bool | None]
 
-# The iteration goes on to this share of the tolerance: the last digits cost little, least where
-# only few of many rows are in doubt, and the predictions of two solvers agree by them.
-MARGIN, MANY_MARGIN = 0.1, 0.05
+# The share of the tolerance that pairs are solved to: the last digits take few per cent of the
+# time, and the predictions of two solvers agree by them. The share at which screening ends.
+MARGIN, ENOUGH = 0.1, 0.3
+# The relative gap that the first active rows are solved to, and what the later ones leave of the
+# gap of all rows: a wrong choice of rows is not worth more digits.
+FIRST, LEFT = 1e-2, 0.02
+# The relative gap below which float32 may be what keeps it from falling.
+SINGLE = 1e-3
 # Rows whose Gram matrix is computed as a whole: few enough that its symmetric half costs less than
 # groups of rows, each of which packs all others.
 WHOLE = 6400
@@ -42,9 +47,9 @@ NEAR = 0.05
 MOST_ACTIVE = 0.8
 # The relative gap below which a solve of all rows begins with a leap.
 LEAP = 0.1
-# Rows up to which the last digits are had as well, the gaps on the way there, and the working
-# sets that are spent for each.
-FEW, FINE, ROUNDS = 1024, (1e-8, 1e-11, 1e-14), 30
+# Rows up to which the last digits are had as well, so that whole weights and rows that are repeated
+# give the same predictions; the gaps on the way there, and the working sets spent for each.
+FEW, FINE, ROUNDS = 128, (1e-8, 1e-11, 1e-14), 30
 # The relative gap that is but rounding.
 ROUNDING = 1e-12
 # Rounds of screening and refinement, and how many of them may pass without much progress.
@@ -167,9 +172,9 @@ class _Run:
     reason: str = "converged"
 
     def finish(self, start: Array | None) -> Gap:
-        n = len(self.gram)
+        n, tol = len(self.gram), self.settings.tol
         self.values = Values(self.gram, in_single(self.gram), self.problem)
-        goal = (MANY_MARGIN if n > self._many else MARGIN) * self.settings.tol
+        goal = aim = MARGIN * tol
         active, floor = None, 0.0
         if start is not None and start.any():
             self.values.add(np.arange(n), self.problem.feasible(start))
@@ -177,30 +182,41 @@ class _Run:
             active, floor = self._doubtful(gap), gap.scale
         elif n > self._many:
             active = self._seeded()
+            aim = goal if active is None else max(goal, FIRST)
         slow, is_double = 0, False
         for _ in range(STAGES):
-            self._improve(active, goal, floor, is_double)
-            gap = self._rough_gap(goal) or self.values.certified()
-            if gap.relative <= goal or self._is_over():
+            self._improve(active, aim, floor, is_double)
+            gap, is_certified = self._measured(active)
+            if is_certified and (gap.relative <= tol or self._is_over()):
                 break
             slow = slow + 1 if gap.relative > 0.5 * self._gap else 0
             if slow and active is None:
                 # What is left over is the rounding of float32, or of float64.
-                if gap.relative <= self.settings.tol or is_double:
+                if is_double:
                     break
                 is_double = True
                 self.values.exact()
             self._gap = min(self._gap, gap.relative)
             # Where screening does not get on, all rows are active.
             active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale
+            aim = goal if active is None else max(goal, LEFT * gap.relative)
+        else:
+            gap = self.values.certified()
         return self._polished(gap) if n <= FEW and not self._is_over() else gap
 
-    def _rough_gap(self, goal: float) -> Gap | None:
-        """Return the gap of many rows while it is far from its goal and gets nearer."""
-        if len(self.gram) <= self._many or self._is_over():
-            return None
-        gap = self.values.gap
-        return gap if goal < gap.relative <= 0.5 * self._gap else None
+    def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
+        """Return the gap, and whether it is that of float64.
+
+        Of many rows it is not before float32 has told all it can: from then on f is kept in
+        float64, at the cost of all rows in every stage.
+        """
+        if len(self.gram) > self._many and not self._is_over():
+            gap = self.values.gap
+            is_slow = gap.relative > 0.5 * self._gap
+            is_rounded = is_slow and (active is None or gap.relative <= SINGLE)
+            if gap.relative > ENOUGH * self.settings.tol and not is_rounded:
+                return gap, False
+        return self.values.certified(), True
 
     def _polished(self, gap: Gap) -> Gap:
         """Return the gap after the last digits, which few rows give for little."""

@@ -22,8 +22,8 @@ TINY = 1e-300
 class Values:
     """Coefficients a and f = K a at all rows, which follow each other.
 
-    From a `start` on f is kept with K in float32, until `certified` asks for its digits; else, and
-    from then on, with K in float64.
+    f is kept with K in float32 until `certified` or `exact` asks for its digits, and with K in
+    float64 from then on.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Values:
         self.problem = problem
         self.a, self.f = np.zeros(n), np.zeros(n)
         self._is_exact = np.ones(n, bool)
-        self._is_rough = self._is_stale = False
+        self._is_rough, self._is_stale = True, False
         self._error = 0.0
 
     @property
@@ -78,6 +78,7 @@ class Values:
         some = np.flatnonzero(change)
         if len(some):
             source = self.single if self._is_rough else self.gram
+            self._is_exact &= not self._is_rough
             self.f += partial_product(source, None, rows[some], change[some])
 
     def certified(self) -> Gap:
