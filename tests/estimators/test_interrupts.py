@@ -75,6 +75,6 @@ SIGNS = "np.sign(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=len(X)))"
 def test_no_interrupt_is_lost(model, targets, rows):
     script = SCRIPT.format(model=model, targets=targets, rows=rows)
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout == "True []\n", done.stderr
