@@ -99,6 +99,7 @@ class Pegasos:
             if epoch == 0:
                 raise
             reason = INTERRUPTED
+        best = problem.proved(answer, gram @ answer, gram.diagonal())
         said = f"after {epoch} epochs {reason or 'the gap is still open'}; use solver='smo', "
         return Solution(
             answer[:, None],

@@ -16,7 +16,8 @@ from mercer.gram import Gram, LowRankGram
 from mercer.gram.operator import check_fits
 from mercer.solvers.bordered import RidgeProblem, relative_norm
 from mercer.solvers.design import Design, design_of
-from mercer.solvers.refusals import EPS, overflow
+from mercer.solvers.refusals import overflow
+from mercer.solvers.rounding import EPS, UNITS, column_norms
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -35,10 +36,12 @@ class Primal:
     features. The dual coefficients are a = W (y - F theta - b) / alpha. With alpha = 0, which is
     least squares, they are those of smallest a'W^-1 a with F'a = theta.
 
-    The residual is measured in the primal, where theta is what predicts: its square is
-    (J(theta, b) - min J) / sum_i w_i y_i^2 for the objective J, as (J - min J) = g'N^-1 g, with
-    the residual g of the normal equations and their matrix N, bounds both the squared error of
-    the fitted values and alpha times that of ||theta||.
+    The residual is not that of the dual coefficients but of theta, which is what predicts: its
+    square is (J(theta, b) - min J) / sum_i w_i y_i^2 for the objective J, as
+    (J - min J) = g'N^-1 g, with the residual g of the normal equations and their matrix N, bounds
+    both the squared error of the fitted values and alpha times that of ||theta||. What rounding
+    may hide of g, in the same norm, is added to it. The dual coefficients of features of very
+    different size may have no such digits: there is no other way to f than theta.
 
     Parameters
     ----------
@@ -86,11 +89,15 @@ class Primal:
             perf_counter() - start,
             "primal",
             theta=theta,
+            measure="relative residual of the normal equations",
         )
 
 
 class Fit(NamedTuple):
-    """theta, the dual vector on the weighted rows, sqrt(J - min J), and steps of refinement."""
+    """theta, the dual vector on the weighted rows, sqrt(J - min J), and steps of refinement.
+
+    The root is what it is at most: with what rounding may hide of it.
+    """
 
     theta: Array
     dual: Array
@@ -139,6 +146,7 @@ class NormalEquations(NamedTuple):
     alpha: float
     L: Array
     D: Array
+    inverse_norm: float
 
     @classmethod
     def factored(cls, design: Design, G: Array, alpha: float) -> NormalEquations | None:
@@ -151,9 +159,10 @@ class NormalEquations(NamedTuple):
         np.fill_diagonal(N, 1.0)
         norm = max(float(np.abs(row).sum()) for row in N)
         L, order = dpotrf(N.T, lower=True, clean=False, overwrite_a=True)
-        if order != 0 or dpocon(L, norm, uplo="L")[0] < WELL_CONDITIONED:
+        rcond = 0.0 if order else float(dpocon(L, norm, uplo="L")[0])
+        if rcond < WELL_CONDITIONED:
             return None
-        return cls(design, alpha, L, D[:, None])
+        return cls(design, alpha, L, D[:, None], 1.0 / (rcond * norm))
 
     def fit(self, y: Array) -> Fit:
         """Return the minimum, refined until its residual is that of rounding."""
@@ -170,6 +179,8 @@ class NormalEquations(NamedTuple):
             if steps == MOST_STEPS or ((gap <= enough) | (gap > 0.5 * last)).all():
                 break
             theta = theta + step
+        # Scaled by D, what rounding does to Phi'r is as long as r, and longer by L^-1 at most.
+        gap = gap + hidden(design, alpha, theta, np.sqrt(self.inverse_norm) * column_norms(r))
         return Fit(theta, self._dual(r, step, theta), gap, max(steps, 0))
 
     def solve(self, h: Array) -> Array:
@@ -214,9 +225,8 @@ class SingularValues(NamedTuple):
         U, s, V = self.U, self.s, self.V
         c = U.T @ y
         theta = V @ (c * s / (s * s + alpha)) / self.D
-        r, _ = self.design.residual(y, theta)
-        g = s * (U.T @ r) - alpha * (V.T @ theta)
-        gap = np.linalg.norm(g / np.sqrt(s * s + alpha), axis=0)
+        r, adjoint = self.design.residual(y, theta)
+        gap = self._gap(alpha, theta, r, adjoint)
         if alpha == 0.0:
             return Fit(theta, U @ (V.T @ (theta / self.D) / s), gap, 0)
         # What is outside the range of Phi is taken again, or rounding over alpha would be inside.
@@ -225,6 +235,42 @@ class SingularValues(NamedTuple):
             rest = self.design.centred(rest - U @ (U.T @ rest))
         with np.errstate(over="ignore"):
             return Fit(theta, U @ (c / (s * s + alpha)) + rest / alpha, gap, 0)
+
+
+    def _gap(self, alpha: float, theta: Array, r: Array, adjoint: Array) -> Array:
+        """Return sqrt(J - min J), with what rounding may hide of it."""
+        s, V, squares = self.s, self.V / self.D, self.design.norms[:, None] ** 2
+        g = adjoint - alpha * theta
+        # N is at least s^2 + alpha along V, and alpha across it, also where s was left out.
+        along = V.T @ g
+        gap = column_norms(along / np.sqrt(s * s + alpha))
+        spread = ((V**2).T @ squares / (s * s + alpha)).sum()
+        if alpha > 0.0:
+            gap = np.hypot(gap, column_norms(g - V @ along) / np.sqrt(alpha))
+            across = np.maximum(1.0 - (V**2).sum(axis=1, keepdims=True), 0.0)
+            spread += float((across * squares).sum()) / alpha
+        return gap + hidden(self.design, alpha, theta, np.sqrt(spread) * column_norms(r))
+
+
+def hidden(design: Design, alpha: float, theta: Array, sums: Array) -> Array:
+    """Return what rounding hides of sqrt(g'N^-1 g) for g = Phi'(y - Phi theta) - alpha theta.
+
+    Errors of Phi theta, as long as those of as many independent terms, are no longer in g, and
+    those of alpha theta at most 1 / sqrt(alpha) times as long; see `product_rounding`.
+
+    Parameters
+    ----------
+    design : Design
+        Phi.
+    alpha : float
+        The ridge.
+    theta : array of shape (p, targets)
+        The coefficients.
+    sums : array of shape (targets,)
+        The norm of the terms of Phi'r, in which errors are relative.
+    """
+    terms = column_norms(design.norms[:, None] * theta) + np.sqrt(alpha) * column_norms(theta)
+    return np.asarray(UNITS * EPS * (terms + sums))
 
 
 def deficient(design: Design, rank: int) -> ValueError:
