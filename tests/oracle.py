@@ -169,3 +169,73 @@ def perceptron_walk(K, y, epochs):
         if counts.sum() == before:
             break
     return counts, total / steps
+
+
+def ridge(K, y, alpha, weights, fit_intercept):
+    """The coefficients and the offset of a ridge problem on a matrix of exact numbers."""
+    n, border = len(y), int(fit_intercept)
+    # Beside each other K and alpha may be as far apart as two numbers of float64 are.
+    with mp.workdps(150):
+        A = mp.zeros(n + border, n + border)
+        for i in range(n):
+            for j in range(n):
+                A[i, j] = mpf(K[i][j])
+            A[i, i] += mpf(float(alpha)) / mpf(float(weights[i]))
+            if border:
+                A[i, n] = A[n, i] = mpf(1)
+        solved = mp.lu_solve(A, mp.matrix([*_numbers(y), *[mpf(0)] * border]))
+        return [solved[i] for i in range(n)], solved[n] if border else mpf(0)
+
+
+def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
+    """The relative duality gap of coefficients and an offset, in exact numbers.
+
+    A sum of the coefficients that is not zero is taken back where the dual loses least by it.
+    """
+    K, z, lower, upper, a = [_numbers(k) for k in K], *map(_numbers, (z, lower, upper, a))
+    b, epsilon, n = mpf(float(b)), mpf(float(epsilon)), len(z)
+
+    def dual(c):
+        f = [mp.fdot(k, c) for k in K]
+        return mp.fdot(z, c) - epsilon * mp.fsum(map(abs, c)) - mp.fdot(c, f) / 2
+
+    def moved(j, q):
+        return [v - q * (i == j) for i, v in enumerate(a)]
+
+    f = [mp.fdot(k, a) for k in K]
+    r = [f[i] + b - z[i] for i in range(n)]
+    losses = [
+        upper[i] * max(0, -r[i] - epsilon) - lower[i] * max(0, r[i] - epsilon) for i in range(n)
+    ]
+    primal = mp.fdot(a, f) / 2 + mp.fsum(losses)
+    q = mp.fsum(a) if fit_intercept else mpf(0)
+    candidates = [moved(j, q) for j in range(n)]
+    best = max(
+        dual(c) for j, c in enumerate(candidates) if q == 0 or lower[j] <= c[j] <= upper[j]
+    )
+    scale = max(abs(primal), abs(best))
+    return float((primal - best) / scale) if scale else 0.0
+
+
+def logistic_gap(K, codes, C, weights, a, b):
+    """The relative gap between a logistic fit and the dual point that its probabilities give."""
+    K, weights, C = [_numbers(k) for k in K], _numbers(weights), mpf(float(C))
+    n, columns = np.shape(a)
+    a = [_numbers(column) for column in np.transpose(a)]
+    scores = [[mp.fdot(k, column) + mpf(float(v)) for column, v in zip(a, b, strict=True)] for k in K]
+    if columns == 1:
+        scores = [[mpf(0), s] for (s,) in scores]
+    chances = [[mp.exp(v) / mp.fsum(map(mp.exp, row)) for v in row] for row in scores]
+    loss = -C * mp.fsum(w * mp.log(p[y]) for w, p, y in zip(weights, chances, codes, strict=True))
+    primal, gap = loss, mpf(0)
+    for c, column in enumerate(a):
+        place = c + (columns == 1)
+        duals = [C * w * ((y == place) - p[place]) for w, p, y in zip(weights, chances, codes)]
+        rest = [v - d for v, d in zip(column, duals, strict=True)]
+        primal += mp.fsum(column[i] * mp.fdot(K[i], column) for i in range(n)) / 2
+        gap += mp.fsum(rest[i] * mp.fdot(K[i], rest) for i in range(n)) / 2
+    return float(gap / max(abs(primal), abs(primal - gap)))
+
+
+def _numbers(values):
+    return [mpf(float(v)) for v in values]

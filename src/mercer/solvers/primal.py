@@ -179,8 +179,9 @@ class NormalEquations(NamedTuple):
             if steps == MOST_STEPS or ((gap <= enough) | (gap > 0.5 * last)).all():
                 break
             theta = theta + step
-        # Scaled by D, what rounding does to Phi'r is as long as r, and longer by L^-1 at most.
-        gap = gap + hidden(design, alpha, theta, np.sqrt(self.inverse_norm) * column_norms(r))
+        # What rounding does to Phi'r is scaled by D, and longer by L^-1 at most.
+        spread = np.sqrt(self.inverse_norm) * float((design.sizes / self.D[:, 0]).max())
+        gap = gap + hidden(design, alpha, theta, spread * column_norms(r))
         return Fit(theta, self._dual(r, step, theta), gap, max(steps, 0))
 
     def solve(self, h: Array) -> Array:
@@ -239,7 +240,7 @@ class SingularValues(NamedTuple):
 
     def _gap(self, alpha: float, theta: Array, r: Array, adjoint: Array) -> Array:
         """Return sqrt(J - min J), with what rounding may hide of it."""
-        s, V, squares = self.s, self.V / self.D, self.design.norms[:, None] ** 2
+        s, V, squares = self.s, self.V / self.D, self.design.sizes[:, None] ** 2
         g = adjoint - alpha * theta
         # N is at least s^2 + alpha along V, and alpha across it, also where s was left out.
         along = V.T @ g
@@ -269,7 +270,7 @@ def hidden(design: Design, alpha: float, theta: Array, sums: Array) -> Array:
     sums : array of shape (targets,)
         The norm of the terms of Phi'r, in which errors are relative.
     """
-    terms = column_norms(design.norms[:, None] * theta) + np.sqrt(alpha) * column_norms(theta)
+    terms = column_norms(design.sizes[:, None] * theta) + np.sqrt(alpha) * column_norms(theta)
     return np.asarray(UNITS * EPS * (terms + sums))
 
 
