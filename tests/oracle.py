@@ -171,20 +171,31 @@ def perceptron_walk(K, y, epochs):
     return counts, total / steps
 
 
-def ridge(K, y, alpha, weights, fit_intercept):
-    """The coefficients and the offset of a ridge problem on a matrix of exact numbers."""
+# Digits for sums of K and a ridge, which may be as far apart as numbers of float64 are.
+MANY = 150
+
+
+def ridge_fit(kernel, X, y, alpha, weights, fit_intercept):
+    """The values f(x_i) without the offset, and the offset, of a ridge problem."""
     n, border = len(y), int(fit_intercept)
-    # Beside each other K and alpha may be as far apart as two numbers of float64 are.
-    with mp.workdps(150):
+    with mp.workdps(MANY):
+        K = gram(kernel, X)
         A = mp.zeros(n + border, n + border)
         for i in range(n):
             for j in range(n):
-                A[i, j] = mpf(K[i][j])
+                A[i, j] = K[i, j]
             A[i, i] += mpf(float(alpha)) / mpf(float(weights[i]))
             if border:
                 A[i, n] = A[n, i] = mpf(1)
         solved = mp.lu_solve(A, mp.matrix([*_numbers(y), *[mpf(0)] * border]))
-        return [solved[i] for i in range(n)], solved[n] if border else mpf(0)
+        a = [solved[i] for i in range(n)]
+        return [mp.fdot(k, a) for k in K], solved[n] if border else mpf(0)
+
+
+def expansion(kernel, X, a):
+    """The values sum_j a_j k(x_j, x_i) of given coefficients."""
+    with mp.workdps(MANY):
+        return [mp.fdot(k, _numbers(a)) for k in gram(kernel, X)]
 
 
 def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
@@ -192,7 +203,7 @@ def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
 
     A sum of the coefficients that is not zero is taken back where the dual loses least by it.
     """
-    K, z, lower, upper, a = [_numbers(k) for k in K], *map(_numbers, (z, lower, upper, a))
+    z, lower, upper, a = map(_numbers, (z, lower, upper, a))
     b, epsilon, n = mpf(float(b)), mpf(float(epsilon)), len(z)
 
     def dual(c):
@@ -210,19 +221,18 @@ def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
     primal = mp.fdot(a, f) / 2 + mp.fsum(losses)
     q = mp.fsum(a) if fit_intercept else mpf(0)
     candidates = [moved(j, q) for j in range(n)]
-    best = max(
-        dual(c) for j, c in enumerate(candidates) if q == 0 or lower[j] <= c[j] <= upper[j]
-    )
+    best = max(dual(c) for j, c in enumerate(candidates) if q == 0 or lower[j] <= c[j] <= upper[j])
     scale = max(abs(primal), abs(best))
     return float((primal - best) / scale) if scale else 0.0
 
 
 def logistic_gap(K, codes, C, weights, a, b):
     """The relative gap between a logistic fit and the dual point that its probabilities give."""
-    K, weights, C = [_numbers(k) for k in K], _numbers(weights), mpf(float(C))
+    weights, C = _numbers(weights), mpf(float(C))
     n, columns = np.shape(a)
     a = [_numbers(column) for column in np.transpose(a)]
-    scores = [[mp.fdot(k, column) + mpf(float(v)) for column, v in zip(a, b, strict=True)] for k in K]
+    pairs = list(zip(a, _numbers(b), strict=True))
+    scores = [[mp.fdot(k, column) + v for column, v in pairs] for k in K]
     if columns == 1:
         scores = [[mpf(0), s] for (s,) in scores]
     chances = [[mp.exp(v) / mp.fsum(map(mp.exp, row)) for v in row] for row in scores]
@@ -230,7 +240,7 @@ def logistic_gap(K, codes, C, weights, a, b):
     primal, gap = loss, mpf(0)
     for c, column in enumerate(a):
         place = c + (columns == 1)
-        duals = [C * w * ((y == place) - p[place]) for w, p, y in zip(weights, chances, codes)]
+        duals = [C * w * ((y == place) - p[place]) for w, p, y in zip(weights, chances, codes, strict=True)]
         rest = [v - d for v, d in zip(column, duals, strict=True)]
         primal += mp.fsum(column[i] * mp.fdot(K[i], column) for i in range(n)) / 2
         gap += mp.fsum(rest[i] * mp.fdot(K[i], rest) for i in range(n)) / 2

@@ -33,7 +33,7 @@ class Primal:
 
     It takes n p^2 multiplications and two p x p arrays: the Cholesky factor of the normal
     equations with refinement where they are well-conditioned, else the singular values of the
-    features. The dual coefficients are a = W (y - F theta - b) / alpha. With alpha = 0, which is
+    features, and where these lose small features beside large ones a QR factor. The dual coefficients are a = W (y - F theta - b) / alpha. With alpha = 0, which is
     least squares, they are those of smallest a'W^-1 a with F'a = theta.
 
     The residual is not that of the dual coefficients but of theta, which is what predicts: its
@@ -63,7 +63,7 @@ class Primal:
             )
         design = design_of(gram.F, problem.weights, problem.fit_intercept)
         check_norms(design)
-        factors = _Factors(design, gram.memory)
+        factors = _Factors(design, gram.memory, self.tol)
         y, means = design.targets(problem.y)
         theta = np.empty((design.shape[1], y.shape[1]))
         a, gap, radius = np.empty_like(y), np.empty(y.shape[1]), np.full(y.shape[1], np.inf)
@@ -108,9 +108,10 @@ class Fit(NamedTuple):
 class _Factors:
     """The factorisations of one design, each made when it is first needed."""
 
-    def __init__(self, design: Design, memory: int) -> None:
+    def __init__(self, design: Design, memory: int, tol: float) -> None:
         self.design = design
         self.memory = memory
+        self.tol = tol
 
     def fit(self, alpha: float, y: Array) -> Fit:
         n, p = self.design.shape
@@ -119,7 +120,13 @@ class _Factors:
             if normal is not None:
                 return normal.fit(y)
         if alpha > 0.0:
-            return self.singular.fit(alpha, y)
+            found = self.singular.fit(alpha, y)
+            enough = self.tol * column_norms(y)
+            is_small = 8 * (n + p) * p <= self.memory // 3
+            if (found.gap <= enough).all() or not is_small:
+                return found
+            stacked = Stacked.of(self.design, alpha).fit(y)
+            return stacked if (stacked.gap <= enough).all() else found
         # Least squares does not mind how features are scaled, but the digits of small ones do.
         scale = np.where(self.design.norms > 0.0, self.design.norms, 1.0) if p <= n else np.ones(p)
         singular = SingularValues.of(self.design, scale, self.memory)
@@ -251,6 +258,54 @@ class SingularValues(NamedTuple):
             across = np.maximum(1.0 - (V**2).sum(axis=1, keepdims=True), 0.0)
             spread += float((across * squares).sum()) / alpha
         return gap + hidden(self.design, alpha, theta, np.sqrt(spread) * column_norms(r))
+
+
+class Stacked(NamedTuple):
+    """(Phi, sqrt(alpha) I) = Q R in one stack of n + p rows, sorted by size, columns pivoted.
+
+    The errors of each row are then relative to that row, so that features and a ridge of any
+    size keep their digits beside each other. It takes n + p times p^2 multiplications.
+
+    References
+    ----------
+    A. J. Cox and N. J. Higham (1998), Stability of Householder QR factorization for weighted least
+    squares problems.
+    """
+
+    design: Design
+    alpha: float
+    order: NDArray[np.intp]
+    Q: Array
+    R: Array
+    pivots: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, design: Design, alpha: float) -> Stacked:
+        """Return the factors; alpha must be positive."""
+        p = design.shape[1]
+        A = np.vstack([design.centred(design.dense()), np.sqrt(alpha) * np.eye(p)])
+        order = np.argsort(-np.abs(A).max(axis=1), kind="stable")
+        Q, R, pivots = scipy.linalg.qr(A[order], mode="economic", pivoting=True)
+        return cls(design, alpha, order, Q, R, pivots)
+
+    def fit(self, y: Array) -> Fit:
+        """Return the minimum."""
+        design, alpha, p = self.design, self.alpha, self.design.shape[1]
+        theta, step = np.empty((p, y.shape[1])), np.empty((p, y.shape[1]))
+        rows = np.vstack([y, np.zeros_like(theta)])[self.order]
+        theta[self.pivots] = scipy.linalg.solve_triangular(self.R, self.Q.T @ rows)
+        r, adjoint = design.residual(y, theta)
+        half = self._half(adjoint - alpha * theta)
+        step[self.pivots] = scipy.linalg.solve_triangular(self.R, half)
+        spread = np.linalg.norm(self._half(np.diag(design.sizes)))
+        gap = column_norms(half) + hidden(design, alpha, theta, spread * column_norms(r))
+        with np.errstate(over="ignore"):
+            return Fit(theta, np.asarray((r - design.product(step)) / alpha), gap, 0)
+
+    def _half(self, h: Array) -> Array:
+        """Return L^-1 h for the normal equations N = L L', L = R' on the pivoted features."""
+        solved = scipy.linalg.solve_triangular(self.R, h[self.pivots], trans="T")
+        return np.asarray(solved)
 
 
 def hidden(design: Design, alpha: float, theta: Array, sums: Array) -> Array:
