@@ -226,25 +226,40 @@ def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
     return float((primal - best) / scale) if scale else 0.0
 
 
-def logistic_gap(K, codes, C, weights, a, b):
-    """The relative gap between a logistic fit and the dual point that its probabilities give."""
-    weights, C = _numbers(weights), mpf(float(C))
-    n, columns = np.shape(a)
-    a = [_numbers(column) for column in np.transpose(a)]
-    pairs = list(zip(a, _numbers(b), strict=True))
-    scores = [[mp.fdot(k, column) + v for column, v in pairs] for k in K]
-    if columns == 1:
-        scores = [[mpf(0), s] for (s,) in scores]
-    chances = [[mp.exp(v) / mp.fsum(map(mp.exp, row)) for v in row] for row in scores]
-    loss = -C * mp.fsum(w * mp.log(p[y]) for w, p, y in zip(weights, chances, codes, strict=True))
-    primal, gap = loss, mpf(0)
-    for c, column in enumerate(a):
-        place = c + (columns == 1)
-        duals = [C * w * ((y == place) - p[place]) for w, p, y in zip(weights, chances, codes, strict=True)]
-        rest = [v - d for v, d in zip(column, duals, strict=True)]
-        primal += mp.fsum(column[i] * mp.fdot(K[i], column) for i in range(n)) / 2
-        gap += mp.fsum(rest[i] * mp.fdot(K[i], rest) for i in range(n)) / 2
-    return float(gap / max(abs(primal), abs(primal - gap)))
+def logistic_excess(K, signs, C, weights, fit_intercept, a, b):
+    """By how much of itself the objective of two classes is above its minimum, in exact numbers.
+
+    The minimum is where a_i = C w_i y_i / (1 + exp(y_i (f(x_i) + b))) and sum(a) = 0, which
+    Newton's method finds from coefficients near it.
+    """
+    n, border = len(signs), int(fit_intercept)
+    y, costs = _numbers(signs), [mpf(float(C)) * w for w in _numbers(weights)]
+
+    def scores(a, b):
+        return [mp.fdot(k, a) + b for k in K]
+
+    def objective(a, b):
+        f = scores(a, b)
+        losses = [c * mp.log1p(mp.exp(-v * s)) for c, v, s in zip(costs, y, f, strict=True)]
+        return mp.fsum(losses) + mp.fsum(v * (s - b) for v, s in zip(a, f, strict=True)) / 2
+
+    point = mp.matrix([*_numbers(a), *[mpf(float(b))] * border])
+    start = objective(list(point[:n]), point[n] if border else mpf(0))
+    for _ in range(30):
+        J, rest = mp.eye(n + border), mp.zeros(n + border, 1)
+        f = scores(list(point[:n]), point[n] if border else mpf(0))
+        for i in range(n):
+            p = 1 / (1 + mp.exp(y[i] * f[i]))
+            rest[i] = costs[i] * y[i] * p - point[i]
+            for j in range(n):
+                J[i, j] += costs[i] * p * (1 - p) * K[i][j]
+            if border:
+                J[i, n], J[n, i] = costs[i] * p * (1 - p), mpf(1)
+        if border:
+            J[n, n], rest[n] = mpf(0), -mp.fsum(point[:n])
+        point += mp.lu_solve(J, rest)
+    least = objective(list(point[:n]), point[n] if border else mpf(0))
+    return float((start - least) / least)
 
 
 def _numbers(values):

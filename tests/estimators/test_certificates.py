@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mpmath import mpf
 
 import oracle
@@ -120,6 +119,7 @@ def test_a_primal_certificate_says_that_it_is_not_that_of_the_dual_coefficients(
     assert KernelRidge(Linear(), solver="eigen").fit(X, y).certificate_.kind == "relative residual"
 
 
+@settings(max_examples=60)
 @given(
     data(),
     st.sampled_from(KERNELS),
@@ -137,7 +137,7 @@ def test_the_gap_of_a_regression_is_that_of_what_is_reported(
         kernel = Linear()
     y, epsilon = size * y, size * tube
     model = KernelSVR(
-        kernel, C, epsilon=epsilon, solver=solver, fit_intercept=offset, time_limit=0.5
+        kernel, C, epsilon=epsilon, solver=solver, fit_intercept=offset, time_limit=0.2
     )
     model.fit(X, y, weights)
     a = np.zeros(len(y))
@@ -149,6 +149,7 @@ def test_the_gap_of_a_regression_is_that_of_what_is_reported(
         assert gap <= 2.0 * model.certificate_.value + 1e-6
 
 
+@settings(max_examples=60)
 @given(
     data(6),
     st.sampled_from(KERNELS),
@@ -161,7 +162,7 @@ def test_the_gap_of_a_classifier_is_that_of_what_is_reported(rows, kernel, solve
     if solver == "primal" and not kernel.feature_map:
         kernel = Linear()
     signs = np.where(np.arange(len(y)) % 2, 1.0, -1.0)
-    model = KernelSVC(kernel, C, solver=solver, fit_intercept=offset, time_limit=0.5)
+    model = KernelSVC(kernel, C, solver=solver, fit_intercept=offset, time_limit=0.2)
     model.fit(X, signs, weights)
     a = np.zeros(len(y))
     a[model.support_] = model.dual_coef_[0]
@@ -172,25 +173,41 @@ def test_the_gap_of_a_classifier_is_that_of_what_is_reported(rows, kernel, solve
         assert gap <= 2.0 * model.certificate_.value + 1e-6
 
 
+@settings(max_examples=40)
 @given(
-    data(6),
+    data(),
     st.sampled_from(KERNELS),
     st.sampled_from(["newton", "cg"]),
-    st.integers(2, 3),
     powers(-6, 6),
     st.booleans(),
 )
-def test_the_gap_of_probabilities_is_that_of_what_is_reported(
-    rows, kernel, solver, classes, C, offset
-):
+def test_the_gap_of_probabilities_bounds_what_is_above_the_minimum(rows, kernel, solver, C, offset):
     X, y, weights = rows
-    codes = np.arange(len(y)) % classes
-    classes = len(np.unique(codes))
+    signs = np.where(np.arange(len(y)) % 2, 1.0, -1.0)
     model = KernelLogisticRegression(
-        kernel, C, solver=solver, fit_intercept=offset, time_limit=0.5, random_state=0
+        kernel, C, solver=solver, fit_intercept=offset, time_limit=0.2, random_state=0
     )
-    model.fit(X, codes, weights)
-    a, b = model.dual_coef_.reshape(len(y), -1), np.atleast_1d(model.intercept_)
-    gap = oracle.logistic_gap(oracle.gram(kernel, X), codes, C, weights, a, b)
+    model.fit(X, signs, weights)
     if model.certificate_.satisfied:
-        assert gap <= 2.0 * model.certificate_.value + 1e-6
+        reported = (model.dual_coef_, model.intercept_)
+        K = oracle.gram(kernel, X)
+        excess = oracle.logistic_excess(K, signs, C, weights, offset, *reported)
+        assert excess <= model.certificate_.value + 1e-12
+
+
+@pytest.mark.parametrize("solver", ["newton", "cg"])
+def test_the_offset_of_a_class_that_hardly_counts_is_the_best_one(rng, solver):
+    # Far from its neighbours a row of no great weight has no say in the slope of all.
+    X = np.vstack([rng.normal(size=(30, 2)), rng.normal(size=(3, 2)) + 50.0])
+    y, weights = np.repeat([0, 1], [30, 3]), np.repeat([1e6, 1e-9], [30, 3])
+    model = KernelLogisticRegression(Linear() * 1e4, 1e4, solver=solver, random_state=0)
+    model.fit(X, y, weights)
+    missed = weights * (y - model.predict_proba(X)[:, 1])
+    assert abs(missed.sum()) <= 1e-6 * np.abs(missed).sum()
+
+
+def test_the_offsets_of_several_classes_sum_to_zero_whatever_their_weights(rng):
+    X, y = 10.0 * rng.normal(size=(8, 2)), np.arange(8) % 3
+    weights = 10.0 ** rng.uniform(-6.0, 6.0, size=8)
+    b = KernelLogisticRegression(Linear(), 1.0, solver="cg").fit(X, y, weights).intercept_
+    assert abs(b.sum()) <= 1e-12 * np.abs(b).sum()

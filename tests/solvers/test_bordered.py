@@ -161,7 +161,9 @@ def test_the_measure_has_no_scale_of_its_own(K, rng, scale):
 def test_what_rounding_hides_of_a_large_product_counts(rng):
     # Coefficients of 1e15 have no digits left for targets of one, however they are added up.
     a = 1e15 * rng.normal(size=(6, 1))
-    residual, _ = measure(np.ones((6, 6)), rng.normal(size=(6, 1)), 1e-15, np.ones(6), False, a, 0.0)
+    residual, _ = measure(
+        np.ones((6, 6)), rng.normal(size=(6, 1)), 1e-15, np.ones(6), False, a, 0.0
+    )
     assert residual[0] > 1.0
     zeros = measure(np.ones((6, 6)), np.zeros((6, 1)), 1.0, np.ones(6), True, np.zeros((6, 1)), 0.0)
     assert [value.tolist() for value in zeros] == [[0.0], [0.0]]

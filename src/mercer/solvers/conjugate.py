@@ -110,7 +110,11 @@ class ConjugateGradient:
                 raise _refusal(gram, roots * error.direction, alpha) from None
             except FloatingPointError:
                 raise _overflow(gram, alpha) from None
-            part, a, b = problem.of_targets(targets), roots[:, None] * system.a, system.b.sum(axis=0)
+            part, a, b = (
+                problem.of_targets(targets),
+                roots[:, None] * system.a,
+                system.b.sum(axis=0),
+            )
             measure = measured(part, a, r, diagonal)
             if problem.fit_intercept and not (A.is_over or (measure[0] <= self.tol).all()):
                 a = restored(a, problem.weights)

@@ -47,12 +47,16 @@ class MarginProblem:
     fit_intercept: bool
 
     def __post_init__(self) -> None:
-        largest = float(max(self.upper.max(initial=0.0), -self.lower.min(initial=0.0)))
-        if largest > LARGEST:
+        if self.largest > LARGEST:
             raise ValueError(
-                f"C times the largest weight is {largest:g}, whose squares overflow; use at most "
-                f"{LARGEST:g}"
+                f"C times the largest weight is {self.largest:g}, whose squares overflow; use at "
+                f"most {LARGEST:g}"
             )
+
+    @property
+    def largest(self) -> float:
+        """The largest bound."""
+        return float(max(self.upper.max(initial=0.0), -self.lower.min(initial=0.0)))
 
     @classmethod
     def classification(cls, signs: Array, costs: Array, fit_intercept: bool) -> MarginProblem:
@@ -226,12 +230,11 @@ class MarginProblem:
         objective in u^2. It is a power of two, which changes no digit, and half way between targets
         and bounds, so that neither leaves the range of numbers.
         """
-        largest = float(max(self.upper.max(initial=0.0), -self.lower.min(initial=0.0)))
         size = float(np.abs(self.z).max(initial=0.0))
-        unit = usual_unit(size)
-        if unit == 1.0:
+        if usual_unit(size) == 1.0:
             return cast(Solution, solver.solve(gram, self, *watched, start=start, **more))
-        unit = float(2.0 ** np.round(0.5 * (np.log2(size) + np.log2(largest)))) if largest else unit
+        half_way = 0.5 * (np.log2(size) + np.log2(self.largest or size))
+        unit = float(2.0 ** np.ceil(max(half_way, np.log2(self.largest / LARGEST or size))))
         problem = MarginProblem(
             self.z / unit,
             self.lower / unit,

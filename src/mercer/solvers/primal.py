@@ -244,7 +244,6 @@ class SingularValues(NamedTuple):
         with np.errstate(over="ignore"):
             return Fit(theta, U @ (c / (s * s + alpha)) + rest / alpha, gap, 0)
 
-
     def _gap(self, alpha: float, theta: Array, r: Array, adjoint: Array) -> Array:
         """Return sqrt(J - min J), with what rounding may hide of it."""
         s, V, squares = self.s, self.V / self.D, self.design.sizes[:, None] ** 2
