@@ -33,8 +33,9 @@ class Primal:
 
     It takes n p^2 multiplications and two p x p arrays: the Cholesky factor of the normal
     equations with refinement where they are well-conditioned, else the singular values of the
-    features, and where these lose small features beside large ones a QR factor. The dual coefficients are a = W (y - F theta - b) / alpha. With alpha = 0, which is
-    least squares, they are those of smallest a'W^-1 a with F'a = theta.
+    features, and where these lose small features beside large ones a QR factor. The dual
+    coefficients are a = W (y - F theta - b) / alpha. With alpha = 0, which is least squares, they
+    are those of smallest a'W^-1 a with F'a = theta.
 
     The residual is not that of the dual coefficients but of theta, which is what predicts: its
     square is (J(theta, b) - min J) / sum_i w_i y_i^2 for the objective J, as
