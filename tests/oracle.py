@@ -169,3 +169,98 @@ def perceptron_walk(K, y, epochs):
         if counts.sum() == before:
             break
     return counts, total / steps
+
+
+# Digits for sums of K and a ridge, which may be as far apart as numbers of float64 are.
+MANY = 150
+
+
+def ridge_fit(kernel, X, y, alpha, weights, fit_intercept):
+    """The values f(x_i) without the offset, and the offset, of a ridge problem."""
+    n, border = len(y), int(fit_intercept)
+    with mp.workdps(MANY):
+        K = gram(kernel, X)
+        A = mp.zeros(n + border, n + border)
+        for i in range(n):
+            for j in range(n):
+                A[i, j] = K[i, j]
+            A[i, i] += mpf(float(alpha)) / mpf(float(weights[i]))
+            if border:
+                A[i, n] = A[n, i] = mpf(1)
+        solved = mp.lu_solve(A, mp.matrix([*_numbers(y), *[mpf(0)] * border]))
+        a = [solved[i] for i in range(n)]
+        return [mp.fdot(k, a) for k in K], solved[n] if border else mpf(0)
+
+
+def expansion(kernel, X, a):
+    """The values sum_j a_j k(x_j, x_i) of given coefficients."""
+    with mp.workdps(MANY):
+        return [mp.fdot(k, _numbers(a)) for k in gram(kernel, X)]
+
+
+def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
+    """The relative duality gap of coefficients and an offset, in exact numbers.
+
+    A sum of the coefficients that is not zero is taken back where the dual loses least by it.
+    """
+    z, lower, upper, a = map(_numbers, (z, lower, upper, a))
+    b, epsilon, n = mpf(float(b)), mpf(float(epsilon)), len(z)
+
+    def dual(c):
+        f = [mp.fdot(k, c) for k in K]
+        return mp.fdot(z, c) - epsilon * mp.fsum(map(abs, c)) - mp.fdot(c, f) / 2
+
+    def moved(j, q):
+        return [v - q * (i == j) for i, v in enumerate(a)]
+
+    f = [mp.fdot(k, a) for k in K]
+    r = [f[i] + b - z[i] for i in range(n)]
+    losses = [
+        upper[i] * max(0, -r[i] - epsilon) - lower[i] * max(0, r[i] - epsilon) for i in range(n)
+    ]
+    primal = mp.fdot(a, f) / 2 + mp.fsum(losses)
+    q = mp.fsum(a) if fit_intercept else mpf(0)
+    candidates = [moved(j, q) for j in range(n)]
+    best = max(dual(c) for j, c in enumerate(candidates) if q == 0 or lower[j] <= c[j] <= upper[j])
+    scale = max(abs(primal), abs(best))
+    return float((primal - best) / scale) if scale else 0.0
+
+
+def logistic_excess(K, signs, C, weights, fit_intercept, a, b):
+    """By how much of itself the objective of two classes is above its minimum, in exact numbers.
+
+    The minimum is where a_i = C w_i y_i / (1 + exp(y_i (f(x_i) + b))) and sum(a) = 0, which
+    Newton's method finds from coefficients near it.
+    """
+    n, border = len(signs), int(fit_intercept)
+    y, costs = _numbers(signs), [mpf(float(C)) * w for w in _numbers(weights)]
+
+    def scores(a, b):
+        return [mp.fdot(k, a) + b for k in K]
+
+    def objective(a, b):
+        f = scores(a, b)
+        losses = [c * mp.log1p(mp.exp(-v * s)) for c, v, s in zip(costs, y, f, strict=True)]
+        return mp.fsum(losses) + mp.fsum(v * (s - b) for v, s in zip(a, f, strict=True)) / 2
+
+    point = mp.matrix([*_numbers(a), *[mpf(float(b))] * border])
+    start = objective(list(point[:n]), point[n] if border else mpf(0))
+    for _ in range(30):
+        J, rest = mp.eye(n + border), mp.zeros(n + border, 1)
+        f = scores(list(point[:n]), point[n] if border else mpf(0))
+        for i in range(n):
+            p = 1 / (1 + mp.exp(y[i] * f[i]))
+            rest[i] = costs[i] * y[i] * p - point[i]
+            for j in range(n):
+                J[i, j] += costs[i] * p * (1 - p) * K[i][j]
+            if border:
+                J[i, n], J[n, i] = costs[i] * p * (1 - p), mpf(1)
+        if border:
+            J[n, n], rest[n] = mpf(0), -mp.fsum(point[:n])
+        point += mp.lu_solve(J, rest)
+    least = objective(list(point[:n]), point[n] if border else mpf(0))
+    return float((start - least) / least)
+
+
+def _numbers(values):
+    return [mpf(float(v)) for v in values]

@@ -274,7 +274,8 @@ def test_the_solution_tells_what_it_cost_and_how_good_it_is(X, rng):
     assert solution.solver == "banded"
     assert solution.tolerance == 1e-9
     assert solution.seconds > 0.0
-    assert solution.residual.max() < 1e-14
+    # What rounding may hide counts as well.
+    assert solution.residual.max() < 1e-13
     assert np.linalg.norm(r) < 1e-13
     assert (solution.radius < 1e-12).all()
 
@@ -295,7 +296,7 @@ def test_the_radius_bounds_the_distance_from_the_exact_function(X, rng, kernel, 
 def test_targets_of_any_size_have_the_same_relative_residual(X, rng):
     gram, y = chain_of(Exponential(), X), rng.normal(size=40)
     for size in (1e-200, 1.0, 1e200):
-        assert Banded().solve(gram, problem_of(size * y, 0.1)).residual[0] < 1e-14
+        assert Banded().solve(gram, problem_of(size * y, 0.1)).residual[0] < 1e-13
 
 
 def test_targets_that_overflow_are_refused():

@@ -1,10 +1,14 @@
 """The bordered system against least squares written out in full."""
 
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from mercer.solvers import Bordered, RidgeProblem
+from mercer.solvers.bordered import measured, restored
+from ridges import problem_of
 
 N = 30
 
@@ -92,35 +96,93 @@ def test_a_step_of_refinement_repairs_a_poor_factor(K, rng):
     assert abs(after.a.sum()) < 1e-10
 
 
+def measure(K, y, alpha, weights, fit_intercept, a, b):
+    """The relative residual and the radius of coefficients and an offset."""
+    problem = problem_of(y, alpha, weights, fit_intercept)
+    r = problem.y - K @ a - alpha * a / weights[:, None] - b
+    return measured(problem, a, np.sqrt(weights)[:, None] * r, K.diagonal())
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_radius_bounds_the_distance_from_the_exact_function(K, rng, fit_intercept):
     y = rng.normal(size=(N, 1))
     weights = rng.uniform(0.1, 3.0, size=N)
     N1 = np.ones((N, int(fit_intercept)))
     for alpha in (1e-3, 1.0, 100.0):
-        A = Plain(K + np.diag(alpha / weights))
-        exact = Bordered.solve(A, N1, y)
+        exact = Bordered.solve(Plain(K + np.diag(alpha / weights)), N1, y)
         for size in (1e-6, 1e-2, 1.0):
             a = exact.a + size * rng.normal(size=(N, 1))
-            b = exact.b + size * rng.normal(size=exact.b.shape)
-            moved = Bordered(A, N1, y, exact.U, a, b)
+            b = exact.b.sum() + size * rng.normal()
             distance = np.sqrt(((a - exact.a) * (K @ (a - exact.a))).sum())
-            radius = moved.radius(alpha, weights, moved.residual())
+            _, radius = measure(K, y, alpha, weights, fit_intercept, a, b)
             assert distance <= radius[0] * (1.0 + 1e-9)
 
 
 def test_the_radius_is_attained():
     # One row: f - f* has the norm sqrt(k) r / (k + alpha), the bound at k = alpha.
-    system = Bordered(Plain(np.array([[2.0]])), np.ones((1, 0)), np.ones((1, 1)), *[None] * 3)
-    moved = Bordered(system.A, system.N, system.y, np.ones((1, 0)), np.zeros((1, 1)), None)
-    radius = moved.radius(1.0, np.ones(1), np.ones((1, 1)))
+    _, radius = measure(np.eye(1), np.ones((1, 1)), 1.0, np.ones(1), False, np.zeros((1, 1)), 0.0)
     assert_allclose(radius, np.sqrt(1.0) * 1.0 / 2.0)
+
+
+def test_a_sum_that_is_not_zero_moves_the_function_by_as_much_as_the_radius_says():
+    # One row and an offset that makes up for it: f* = 0, and f has the norm sqrt(k) |a|.
+    a, tiny = np.array([[0.5]]), 1e-12
+    residual, radius = measure(4.0 * np.eye(1), 3.0 * np.ones((1, 1)), tiny, np.ones(1), True, a, 1)
+    assert_allclose(radius, 2.0 * 0.5, rtol=1e-6)
+    assert_allclose(residual, 4.0 * 0.5 / 3.0)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1.0, 1e6])
+def test_a_sum_that_is_not_zero_counts_in_the_residual_whatever_the_ridge(K, rng, alpha):
+    y, weights = rng.normal(size=(N, 1)), rng.uniform(0.1, 3.0, size=N)
+    system = Bordered.solve(Plain(K + np.diag(alpha / weights)), np.ones((N, 1)), y)
+    moved = system.a + 1e-3 * np.abs(system.a).max() * system.U / system.U.max()
+    # The offset cannot tell: along A^-1 1 the equations stay as they are.
+    b = system.b.sum() - 1e-3 * np.abs(system.a).max() / system.U.max()
+    before = measure(K, y, alpha, weights, True, system.a, system.b.sum())[0][0]
+    after = measure(K, y, alpha, weights, True, moved, b)[0][0]
+    assert before < 1e-11
+    assert after > 1e-6
+    assert_allclose(measure(K, y, alpha, weights, False, moved, b)[0], 0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_the_measure_has_no_scale_of_its_own(K, rng, scale):
+    y, weights = rng.normal(size=(N, 1)), rng.uniform(0.1, 3.0, size=N)
+    a, b = rng.normal(size=(N, 1)), 0.3
+    residual, radius = measure(K, y, 0.5, weights, True, a, b)
+    far = measure(K, scale * y, 0.5, weights, True, scale * a, scale * b)
+    assert_allclose(far, (residual, scale * radius), rtol=1e-12)
+    # So it is for the unit of the weights, in which the ridge is counted as well.
+    far = measure(K, y, 0.5 * scale, scale * weights, True, a, b)
+    assert_allclose(far, (residual, radius), rtol=1e-12)
+
+
+def test_what_rounding_hides_of_a_large_product_counts(rng):
+    # Coefficients of 1e15 have no digits left for targets of one, however they are added up.
+    a = 1e15 * rng.normal(size=(6, 1))
+    residual, _ = measure(
+        np.ones((6, 6)), rng.normal(size=(6, 1)), 1e-15, np.ones(6), False, a, 0.0
+    )
+    assert residual[0] > 1.0
+    zeros = measure(np.ones((6, 6)), np.zeros((6, 1)), 1.0, np.ones(6), True, np.zeros((6, 1)), 0.0)
+    assert [value.tolist() for value in zeros] == [[0.0], [0.0]]
 
 
 def test_without_a_ridge_nothing_is_bounded(K, rng):
     y = rng.normal(size=(N, 2))
     system = Bordered.solve(Plain(K), np.ones((N, 1)), y)
-    assert system.radius(0.0, np.ones(N), system.residual()).tolist() == [np.inf, np.inf]
+    _, radius = measure(K, y, 0.0, np.ones(N), True, system.a, system.b.sum(axis=0))
+    assert radius.tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_sums_are_restored_to_the_last_digit(rng, n):
+    a, weights = 1e15 * rng.normal(size=(n, 3)), rng.uniform(0.1, 3.0, size=n)
+    a -= weights[:, None] * a.sum(axis=0) / weights.sum()
+    whole = restored(a, weights)
+    assert [math.fsum(column) for column in whole.T] == [0.0, 0.0, 0.0]
+    assert_allclose(whole, a, atol=10.0 * n)
 
 
 def test_rows_of_no_weight_are_not_used():

@@ -114,7 +114,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     intercept_ : float or array of shape (targets,)
         b; zero without an offset.
     certificate_ : Certificate
-        The relative residual, and a bound on the distance from the exact f.
+        The relative residual of (K + alpha W^-1) a + b 1 = y and 1'a = 0, and a bound on the
+        distance from the exact f; by ``"primal"`` those of `theta_`, from its normal equations.
     solution_ : Solution
         What the solver returned, with its time.
     solver_ : solver
@@ -183,7 +184,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         gram = centred(repair.gram) if self.fit_intercept else repair.gram
 
         try:
-            run = partial(solver.solve, gram, problem)
+            run = partial(problem.solved_by, solver, gram)
             solution = carried(run_as_task(self, run, X, y, solver.iterates), repair)
             solution = uncentred(solution, gram)
         except IndefiniteKernelError as error:
@@ -274,7 +275,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             self.theta_columns_, self.theta_ = weights
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.certificate_ = Certificate(
-            "relative residual",
+            solution.measure,
             float(solution.residual.max()),
             solution.tolerance,
             float(radius[0]) if single else radius,

@@ -94,8 +94,8 @@ def solve_all(
     def run(task: Task, is_main: bool) -> Solution:
         whole = len(task.index) == len(gram)
         fixed = repair_of(gram if whole else part_of(gram, task.index), repair)
-        solution = solver.solve(
-            fixed.gram, task.problem, progress, task.start, stop, is_main=is_main
+        solution = task.problem.solved_by(
+            solver, fixed.gram, progress, start=task.start, stop=stop, is_main=is_main
         )
         if not fixed.is_changed:
             return uncentred(solution, given, task.index)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from mercer.data.blocks import row_blocks
 from mercer.engine.chain import Network, Rows
 from mercer.engine.threads import in_threads
 from mercer.gram import ChainGram, Gram
-from mercer.solvers.bordered import RidgeProblem
+from mercer.solvers.bordered import RidgeProblem, proved
 from mercer.solvers.refusals import overflow
 from mercer.solvers.solution import Solution
 
@@ -42,6 +42,10 @@ class ChainSolution(Solution):
 
     values: Array = field(kw_only=True)
     level: Array = field(kw_only=True)
+
+    def in_units(self, unit: Array) -> Self:
+        found = super().in_units(unit)
+        return replace(found, values=self.values * unit, level=self.level * unit)
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,7 @@ class ChainSystem:
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def proved(self, a: Array, b: Array) -> tuple[Array, Array]:
-        """Return the relative residual, and a bound on ||f - f*|| as in `Bordered.radius`."""
+        """Return the relative residual and a bound on ||f - f*||, as `measured` has them."""
         alpha, Ka, unit = self.problem.alpha, self.gram @ a, np.ones(len(b))
         squares = self._squares(a, b, Ka, unit)
         if not (np.isfinite(squares).all() and (squares[1] > TINY).all()):
@@ -215,14 +219,8 @@ class ChainSystem:
         missed, size = np.sqrt(squares)
         if not np.isfinite(missed).all():
             raise overflow(float(alpha.min()))
-        residual = np.where(missed > 0.0, missed / size, 0.0)
-        missed *= unit * np.sqrt(self.problem.weights.max())
-        radius = np.where(alpha > 0.0, missed / (2.0 * np.sqrt(alpha)), np.inf)
-        if self.problem.fit_intercept:
-            # 1 / 1'A^-1 1, the least z'Az with 1'z = 1, is at most that of a z on the first knot.
-            least = self.gram.first + alpha / self.network.weights[0]
-            radius += np.abs(a.sum(axis=0)) * np.sqrt(least)
-        return residual, radius
+        unit = unit * np.sqrt(self.problem.weights.max())
+        return proved(self.problem, a, unit * missed, unit * size, self.gram.diagonal())
 
     def _squares(self, a: Array, b: Array, Ka: Array, unit: Array) -> Array:
         """Return the sums of w r^2 and w y^2 for r = y - (K + alpha W^-1) a - b.

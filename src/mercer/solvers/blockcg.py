@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
-from mercer.solvers.bordered import column_norms
+from mercer.solvers.rounding import column_norms
 
 Array = NDArray[np.float64]
 Map = Callable[[Array], Array]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.gram import Gram
+from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -49,6 +52,23 @@ class RidgeProblem:
     def on(self, rows: NDArray[np.intp]) -> RidgeProblem:
         """Return the problem of some of the rows."""
         return replace(self, y=self.y[rows], weights=self.weights[rows])
+
+    def of_targets(self, targets: NDArray[np.intp]) -> RidgeProblem:
+        """Return the problem of some of the targets."""
+        return replace(self, y=self.y[:, targets], alpha=self.alpha[targets])
+
+    def solved_by(self, solver: Any, gram: Gram, **watched: Any) -> Solution:
+        """Return what a solver makes of the problem, in units in which squares are numbers.
+
+        Targets of another size are counted in powers of two of their own, which change no digit,
+        and coefficients, offset and radius are given back in the unit of the targets.
+        """
+        sizes = np.abs(self.y).max(axis=0, initial=0.0)
+        unit = np.array([usual_unit(float(size)) for size in sizes])
+        if (unit == 1.0).all():
+            return cast(Solution, solver.solve(gram, self, **watched))
+        found: Solution = solver.solve(gram, replace(self, y=self.y / unit), **watched)
+        return found.in_units(unit)
 
     @property
     def unpenalised(self) -> Array:
@@ -137,57 +157,91 @@ class Bordered:
         b = np.linalg.solve(self.S, self.N.T @ (self.a + Z))
         return replace(self, a=self.a + Z - self.U @ b, b=self.b + b)
 
-    def radius(self, alpha: float, weights: Array, residual: Array) -> Array:
-        """Return a bound on ||f - f*|| for every target, of shape (targets,).
-
-        It is that of `residual_radius`, plus sqrt(q'S^-1 q) for what q = N'a is not zero.
-        """
-        q = self.N.T @ self.a
-        unit = column_units(q)
-        z = q / unit
-        drift = unit * np.sqrt(np.maximum((z * np.linalg.solve(self.S, z)).sum(axis=0), 0.0))
-        return residual_radius(alpha, weights, residual) + drift
-
-
-def residual_radius(alpha: Array | float, weights: Array, residual: Array) -> Array:
-    """Return the bound ||W^(1/2) r|| / (2 sqrt(alpha)) on ||f - f*||, infinite for alpha = 0.
-
-    Where 1'a = 0, (f - f*) has the squared norm r'B K B r, and the eigenvalues of
-    W^(1/2) B K B W^(1/2) are s / (s + alpha)^2 <= 1 / (4 alpha).
-    """
-    weighted = column_norms(np.sqrt(weights)[:, None] * residual)
-    roots = np.broadcast_to(np.sqrt(alpha), weighted.shape)
-    return np.divide(weighted, 2.0 * roots, where=roots > 0.0, out=np.full_like(weighted, np.inf))
-
-
-def column_units(V: Array) -> Array:
-    """Return the largest entry of every column, by which it can be divided before it is squared."""
-    unit = np.abs(V).max(axis=0, initial=0.0)
-    unit[(unit == 0.0) | ~np.isfinite(unit)] = 1.0
-    return np.asarray(unit)
-
-
-def column_norms(V: Array) -> Array:
-    """Return the Euclidean norm of every column, also where its square is no number."""
-    unit = column_units(V)
-    return np.asarray(unit * np.linalg.norm(V / unit, axis=0))
-
 
 def relative_norm(r: Array, y: Array) -> Array:
     """Return ||r|| / ||y|| for every column, zero where r is."""
-    norms = column_norms(r)
+    return relative(column_norms(r), column_norms(y))
+
+
+def relative(norms: Array, sizes: Array) -> Array:
+    """Return norms beside sizes, zero where they are."""
     with np.errstate(divide="ignore"):
-        return np.divide(norms, column_norms(y), where=norms > 0.0, out=norms)
+        return np.divide(norms, sizes, where=norms > 0.0, out=np.zeros_like(norms))
 
 
-def relative_residual(weights: Array, r: Array, y: Array) -> Array:
-    """Return ||W^(1/2) r|| / ||W^(1/2) y|| for every target.
+def measured(
+    problem: RidgeProblem, a: Array, weighted: Array, diagonal: Array
+) -> tuple[Array, Array]:
+    """Return the relative residual and a bound on ||f - f*||, both for every target.
 
-    It is the norm that bounds the error of f, as in `residual_radius`: by any other a row of tiny
-    weight, which hardly touches f, would outweigh all others with its alpha a / w.
+    They are those of the whole bordered system, A a + b 1 = y and 1'a = 0. With r = y - A a - b 1
+    and q = 1'a it is a - a* = -B r + (U / S) q, in which
+
+    - B r has at most the norm ||W^(1/2) r|| / (2 sqrt(alpha)), as the eigenvalues of
+      W^(1/2) B K B W^(1/2) are s / (s + alpha)^2 <= 1 / (4 alpha);
+    - U / S is the z that minimises z'A z among those with 1'z = 1, so that its norm is at most
+      sqrt(A_ii) for every i, and the radius has sqrt(min A_ii) |q| beside that of r.
+
+    The residual is the norm of W^(1/2) r, in which a row of tiny weight, that hardly touches f,
+    does not outweigh all others with its alpha a / w. There q counts as what it costs the equation
+    of one row to take it back, min sqrt(w_i) A_ii |q|: it has the unit of y and the weight of a
+    row, grows with K and with alpha as the equations do, and does not vanish with alpha, as what q
+    adds to f does not. To r and q is added what rounding may hide of them.
+
+    Parameters
+    ----------
+    problem : RidgeProblem
+        The problem.
+    a : array of shape (n, targets)
+        The coefficients.
+    weighted : array of shape (n, targets)
+        W^(1/2) r.
+    diagonal : array of shape (n,)
+        That of K.
     """
-    roots = np.sqrt(weights)[:, None]
-    return relative_norm(roots * r, roots * y)
+    size = column_norms(np.sqrt(problem.weights)[:, None] * problem.y)
+    return proved(problem, a, column_norms(weighted), size, diagonal)
+
+
+def proved(
+    problem: RidgeProblem, a: Array, missed: Array, size: Array, diagonal: Array
+) -> tuple[Array, Array]:
+    """Return what `measured` does, from the norms of W^(1/2) r and W^(1/2) y."""
+    roots = np.sqrt(problem.weights)[:, None]
+    ridges = problem.alpha / problem.weights[:, None]
+    hidden = product_rounding(diagonal, a) + UNITS * EPS * ridges * np.abs(a)
+    missed = missed + column_norms(roots * hidden)
+    doubled = np.broadcast_to(2.0 * np.sqrt(problem.alpha), missed.shape)
+    radius = np.divide(missed, doubled, where=doubled > 0.0, out=np.full_like(missed, np.inf))
+    if problem.fit_intercept:
+        shifted = np.abs(diagonal)[:, None] + ridges
+        q = np.abs(a.sum(axis=0)) + UNITS * EPS * column_norms(a)
+        missed = missed + q * (roots * shifted).min(axis=0)
+        radius = radius + q * np.sqrt(shifted.min(axis=0))
+    return relative(missed, size), radius
+
+
+def with_best_offset(problem: RidgeProblem, a: Array, Ka: Array) -> tuple[Array, Array]:
+    """Return the offsets b that fit given coefficients best, and y - (K + alpha W^-1) a - b 1."""
+    weights = problem.weights[:, None]
+    rest = problem.y - Ka - problem.alpha * a / weights
+    b = (weights * rest).sum(axis=0) / weights.sum()
+    if not problem.fit_intercept:
+        b = np.zeros_like(b)
+    return b, rest - b
+
+
+def restored(a: Array, weights: Array) -> Array:
+    """Return coefficients with 1'a = 0 to the last digit, where the numbers near them allow it.
+
+    What is missing is shared among the rows as their weights are, as the offset of a large alpha
+    does, and what rounding leaves of it goes to the coefficient nearest to zero, whose digits are
+    the finest.
+    """
+    a = a - np.multiply.outer(weights / weights.sum(), a.sum(axis=0))
+    for column in a.T:
+        column[np.abs(column).argmin()] -= math.fsum(column)
+    return a
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,14 +260,12 @@ class Answer:
         return cls(np.empty_like(problem.y), *(np.empty(targets) for _ in range(3)))
 
     def keep(
-        self, system: Bordered, targets: NDArray[np.intp], alpha: float, problem: RidgeProblem
+        self, a: Array, b: Array, measure: tuple[Array, Array], targets: NDArray[np.intp]
     ) -> None:
-        """Store the solution for the targets of one ridge, and measure it."""
-        r = system.residual()
-        self.a[:, targets] = system.a
-        self.b[targets] = system.b.sum(axis=0)
-        self.residual[targets] = relative_residual(problem.weights, r, system.y)
-        self.radius[targets] = system.radius(alpha, problem.weights, r)
+        """Store the coefficients and offsets of some targets, their residual and radius."""
+        self.a[:, targets] = a
+        self.b[targets] = b
+        self.residual[targets], self.radius[targets] = measure
 
     def solution(self, tol: float, iterations: int, seconds: float, solver: str) -> Solution:
         """Return the whole."""

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
 from mercer.solvers.blockcg import CurvatureError
-from mercer.solvers.bordered import Answer, Bordered, RidgeProblem, column_norms, relative_norm
+from mercer.solvers.bordered import (
+    Answer,
+    Bordered,
+    RidgeProblem,
+    measured,
+    relative_norm,
+    restored,
+    with_best_offset,
+)
 from mercer.solvers.centred import triangles_of
 from mercer.solvers.rates import machine_rates
 from mercer.solvers.refusals import (
@@ -23,6 +31,7 @@ from mercer.solvers.refusals import (
     overflow,
     singular,
 )
+from mercer.solvers.rounding import column_norms
 from mercer.solvers.single import SingleFactor, predicted_steps
 from mercer.solvers.solution import Solution
 from mercer.solvers.triangles import TwoTriangles
@@ -100,7 +109,7 @@ class Cholesky:
 
     def _in_single(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution | None:
         """Return the solution from factors in float32, or None where they do not serve."""
-        answer = Answer.like(problem)
+        answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
         steps = 0
         for alpha, targets in problem.by_alpha():
             factor = SingleFactor(gram, alpha / problem.weights)
@@ -110,7 +119,10 @@ class Cholesky:
                 system = Bordered.solve(factor, problem.unpenalised, problem.y[:, targets])
             except (CurvatureError, FloatingPointError):
                 return None
-            answer.keep(system, targets, alpha, problem)
+            measure = measured(
+                problem.of_targets(targets), system.a, roots * system.residual(), gram.diagonal()
+            )
+            answer.keep(system.a, system.b.sum(axis=0), measure, targets)
             steps += factor.steps
             if not answer.residual[targets].max() <= self.tol:
                 return None
@@ -119,7 +131,7 @@ class Cholesky:
 
     def _in_double(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution:
         matrix = triangles_of(gram)
-        answer = Answer.like(problem)
+        answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
         steps = 0
         for alpha, targets in problem.by_alpha():
             factored(matrix, alpha, problem.weights)
@@ -128,8 +140,14 @@ class Cholesky:
             if is_large(system.residual(), system.a, system.y, size, self.tol):
                 system = system.refined()
                 steps += 1
-            answer.keep(system, targets, alpha, problem)
             _check_finite(system.a, matrix, alpha)
+            part, a, b = problem.of_targets(targets), system.a, system.b.sum(axis=0)
+            measure = measured(part, a, roots * system.residual(), matrix.diagonal)
+            if problem.fit_intercept and not (measure[0] <= self.tol).all():
+                a = restored(a, problem.weights)
+                b, r = with_best_offset(part, a, matrix.gram_product(a))
+                measure = measured(part, a, roots * r, matrix.diagonal)
+            answer.keep(a, b, measure, targets)
         return answer.solution(self.tol, steps, perf_counter() - start, matrix.name)
 
 

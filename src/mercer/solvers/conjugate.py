@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -14,7 +14,15 @@ from mercer.data.memory import gigabytes
 from mercer.engine.threads import one_blas_thread
 from mercer.gram import Gram, ScaledGram
 from mercer.solvers.blockcg import CurvatureError
-from mercer.solvers.bordered import Bordered, RidgeProblem, relative_norm
+from mercer.solvers.bordered import (
+    Answer,
+    Bordered,
+    RidgeProblem,
+    measured,
+    relative_norm,
+    restored,
+    with_best_offset,
+)
 from mercer.solvers.iterated import IteratedFactor, Progress
 from mercer.solvers.pivots import Pivots
 from mercer.solvers.refusals import indefinite_along, not_finite, overflow, singular
@@ -83,28 +91,21 @@ class ConjugateGradient:
         # Threads of the BLAS spin for a while after every call, on cores that the products want.
         limit = one_blas_thread() if gram.has_own_threads else nullcontext()
         with limit:
-            a, b, residual, radius = self._answers(A, gram, problem, roots)
+            answer = self._answers(A, gram, problem, roots)
         seconds = perf_counter() - start
-        advice = self._advice(A, gram, bool((residual <= self.tol).all()))
-        return Solution(
-            a,
-            b,
-            residual,
-            radius,
-            self.tol,
-            A.iterations,
-            seconds,
-            "cg",
-            advice,
+        solution = answer.solution(self.tol, A.iterations, seconds, "cg")
+        is_met = bool((solution.residual <= self.tol).all())
+        return replace(
+            solution,
+            advice=self._advice(A, gram, is_met),
             is_interrupted=A.stopped == "interrupt",
         )
 
     def _answers(
         self, A: IteratedFactor, gram: Gram, problem: RidgeProblem, roots: Array
-    ) -> tuple[Array, Array, Array, Array]:
-        """Return a, b, the residual and the radius, for all targets."""
-        a = np.empty_like(problem.y)
-        b, residual, radius = (np.empty(problem.y.shape[1]) for _ in range(3))
+    ) -> Answer:
+        """Return the answer for all targets."""
+        answer, diagonal = Answer.like(problem), gram.diagonal()
         for alpha, targets in sorted(problem.by_alpha(), key=lambda group: -group[0]):
             y = roots[:, None] * problem.y[:, targets]
             try:
@@ -113,11 +114,18 @@ class ConjugateGradient:
                 raise _refusal(gram, roots * error.direction, alpha) from None
             except FloatingPointError:
                 raise _overflow(gram, alpha) from None
-            a[:, targets] = roots[:, None] * system.a
-            b[targets] = system.b.sum(axis=0)
-            residual[targets] = relative_norm(r, y)
-            radius[targets] = system.radius(alpha, np.ones(len(y)), r)
-        return a, b, residual, radius
+            part, a, b = (
+                problem.of_targets(targets),
+                roots[:, None] * system.a,
+                system.b.sum(axis=0),
+            )
+            measure = measured(part, a, r, diagonal)
+            if problem.fit_intercept and not (A.is_over or (measure[0] <= self.tol).all()):
+                a = restored(a, problem.weights)
+                b, r = with_best_offset(part, a, gram @ a)
+                measure = measured(part, a, roots[:, None] * r, diagonal)
+            answer.keep(a, b, measure, targets)
+        return answer
 
     def _solved(
         self, A: IteratedFactor, alpha: float, roots: Array, y: Array, fit_intercept: bool

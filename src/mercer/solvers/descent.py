@@ -17,6 +17,7 @@ from mercer.solvers.iterated import Progress
 from mercer.solvers.likelihood import LogisticProblem
 from mercer.solvers.projected import NegativeCurvatureError, ProjectedCG
 from mercer.solvers.refusals import indefinite_along, not_finite
+from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding
 from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
 
 Array = NDArray[np.float64]
@@ -82,10 +83,39 @@ class Point:
         """The duality gap."""
         return 0.5 * max(float((self.D * self.KD).sum()), 0.0)
 
+    def proved(self, problem: LogisticProblem, diagonal: Array) -> float:
+        """Return the largest gap that the point may have, for all that rounding hides.
+
+        The dual point A' is feasible if the offset is the best one. If it is not quite, the one
+        that `LogisticProblem.restored` makes of it is taken, and what the dual loses by that.
+        Rounding moves the scores K A, in which the loss is curved by C w / 2 at most and sloped by
+        C w, and D and its product with K.
+
+        Parameters
+        ----------
+        problem : LogisticProblem
+            The problem.
+        diagonal : array of shape (n,)
+            That of K.
+        """
+        roots, costs = np.sqrt(np.abs(diagonal))[:, None], problem.C * problem.weights[:, None]
+        moved, entropy = problem.restored(self.G + self.b)
+        rounded = UNITS * EPS * column_norms(roots * self.A)
+        product = column_norms(self.D * product_rounding(diagonal, self.D))
+        squares = np.maximum((self.D * self.KD).sum(axis=0), 0.0) + product
+        norms = np.sqrt(squares) + rounded + problem.C * (roots * np.abs(moved)).sum(axis=0)
+        hidden = product_rounding(diagonal, self.A)
+        scores = costs * np.minimum(0.5 * hidden**2, 2.0 * hidden)
+        return float(0.5 * (norms**2).sum() + problem.C * entropy + scores.sum())
+
     @property
     def relative_gap(self) -> float:
         """The gap beside the larger of the primal and the dual value."""
-        return self.gap / max(abs(self.primal), abs(self.primal - self.gap))
+        return self.relative(self.gap)
+
+    def relative(self, gap: float) -> float:
+        """Return a gap beside the larger of the primal and the dual value."""
+        return gap / max(abs(self.primal), abs(self.primal - gap))
 
 
 @dataclass(frozen=True)
@@ -162,16 +192,17 @@ class Descent:
         problem = self._problem.at(C)
         point = self._descend(problem, self._limits.tol, True)
         self._C = C
+        gap = point.proved(problem, self._gram.diagonal())
         return Solution(
             point.A,
             point.b,
-            np.full(problem.columns, point.relative_gap),
-            np.full(problem.columns, np.sqrt(2.0 * point.gap)),
+            np.full(problem.columns, point.relative(gap)),
+            np.full(problem.columns, np.sqrt(2.0 * gap)),
             self._limits.tol,
             self._steps,
             perf_counter() - began,
             self._limits.name,
-            self._advice(point),
+            self._advice(point.relative(gap)),
             self._gram.F.T @ point.A if isinstance(self._gram, LowRankGram) else None,
             self._stopped == "interrupt",
         )
@@ -293,8 +324,8 @@ class Descent:
     def _time_is_up(self) -> bool:
         return perf_counter() > self._deadline
 
-    def _advice(self, point: Point) -> str:
-        if point.relative_gap <= self._limits.tol and not self._stopped:
+    def _advice(self, gap: float) -> str:
+        if gap <= self._limits.tol and not self._stopped:
             return ""
         after = f"after {self._steps} Newton steps "
         if self._stopped == "time":

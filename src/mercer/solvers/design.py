@@ -69,6 +69,12 @@ class Design:
         """The largest rank that Phi can have: an offset takes one row, a constant its feature."""
         return min(len(self._roots) - (self._unit is not None), int((self.norms > 0.0).sum()))
 
+    @property
+    def sizes(self) -> Array:
+        """The norms of W^(1/2) F, which is what rounding errors are relative to, of shape (p,)."""
+        sizes = np.hypot(self.norms, np.abs(self._means) * np.linalg.norm(self._roots))
+        return np.where(self.norms > 0.0, sizes, 0.0)
+
     def targets(self, y: Array) -> tuple[Array, Array]:
         """Return W^(1/2) (y - mean) and the weighted means, which are zero without an offset."""
         if self._unit is None:

@@ -13,7 +13,7 @@ from scipy.linalg.blas import dsyr2
 
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
-from mercer.solvers.bordered import RidgeProblem, relative_residual, residual_radius
+from mercer.solvers.bordered import RidgeProblem, measured, restored, with_best_offset
 from mercer.solvers.cholesky import is_large
 from mercer.solvers.refusals import (
     EPS,
@@ -53,16 +53,20 @@ class Eigen:
         alpha, weights, y = problem.alpha, problem.weights, problem.y
         spectrum = Spectrum.of(gram, weights, problem.fit_intercept)
         _check_positive(spectrum, alpha, gram)
+        diagonal, roots = gram.diagonal(), np.sqrt(weights)[:, None]
         a = spectrum.solve(alpha, y)
-        b, r = _measured(gram, problem, a)
-        size = np.max(gram.diagonal(), initial=0.0) + alpha / weights.min()
+        b, r = with_best_offset(problem, a, gram @ a)
+        size = np.max(diagonal, initial=0.0) + alpha / weights.min()
         steps = 0
         if is_large(r, a, y, size, self.tol):
             a = a + spectrum.solve(alpha, r)
-            b, r = _measured(gram, problem, a)
+            b, r = with_best_offset(problem, a, gram @ a)
             steps = 1
-        residual = relative_residual(weights, r, y)
-        radius = residual_radius(alpha, weights, r)
+        residual, radius = measured(problem, a, roots * r, diagonal)
+        if problem.fit_intercept and not (residual <= self.tol).all():
+            a = restored(a, weights)
+            b, r = with_best_offset(problem, a, gram @ a)
+            residual, radius = measured(problem, a, roots * r, diagonal)
         seconds = perf_counter() - start
         return Solution(a, b, residual, radius, self.tol, steps, seconds, "eigen")
 
@@ -164,16 +168,6 @@ def _reflected_part(K: Array, v: Array) -> Array:
     u = 2.0 * (K @ v)
     u -= (v @ u) * v
     return np.array(dsyr2(-1.0, v, u, a=K, overwrite_a=True)[1:, 1:], order="F")
-
-
-def _measured(gram: Gram, problem: RidgeProblem, a: Array) -> tuple[Array, Array]:
-    """Return the offset and the residual y - (K + alpha W^-1) a - b 1 of coefficients."""
-    weights = problem.weights[:, None]
-    rest = problem.y - gram @ a - problem.alpha * a / weights
-    b = (weights * rest).sum(axis=0) / weights.sum()
-    if not problem.fit_intercept:
-        b = np.zeros_like(b)
-    return b, rest - b
 
 
 def _check_positive(spectrum: Spectrum, ridges: Array, gram: Gram) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, xlog1py
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -18,7 +18,8 @@ LONGEST = 8.0
 # Halvings of a step before it is lost in rounding.
 HALVINGS = 60
 EPS = float(np.finfo(np.float64).eps)
-# Units of rounding of the sum of the weights that the slope in an offset is left with.
+TINY = float(np.finfo(np.float64).tiny)
+# Units of rounding of the residuals, by their size, that their sum is left with.
 UNITS = 8.0
 
 
@@ -91,20 +92,63 @@ class LogisticProblem:
         roots = np.sqrt(probabilities(F))
         return Root(w * roots, roots)
 
+    def restored(self, F: Array) -> tuple[Array, float]:
+        """Return how the residual of scores is moved to a feasible dual point, and what it costs.
+
+        With an offset the residuals w (T - P) of every class have to sum to zero, as those of the
+        best one do. Else the probability that rows of a class, whose sum is above zero, give to
+        one whose sum is below is lowered by the share that makes both zero, or all that is not
+        their own where that is not enough: P' is between P and T. The dual then loses C times the
+        relative entropy sum_i w_i KL(P'_i, P_i).
+
+        Returns
+        -------
+        moved : array of shape (n, columns)
+            What the residual changes by.
+        entropy : float
+            sum_i w_i KL(P'_i, P_i).
+        """
+        sums = self.residual(F).sum(axis=0)
+        if self.columns == 1:
+            sums = np.array([-sums[0], sums[0]])
+        above, below = np.maximum(sums, 0.0), np.maximum(-sums, 0.0)
+        # Rounding alone may leave sums of one sign.
+        if not (self.fit_intercept and above.any() and below.any()):
+            return np.zeros_like(F), 0.0
+        P = probabilities(F)
+        T = self.codes[:, None] == np.arange(self.classes)
+        given = T.T @ np.where(T, 0.0, self.weights[:, None] * P)
+        wanted = np.outer(above, below) / above.sum()
+        is_enough = (wanted <= given).all()
+        share = wanted / np.where(given > 0.0, given, 1.0) if is_enough else np.ones_like(given)
+        taken = np.where(T, 0.0, P * share[self.codes])
+        rest, missed = taken.sum(axis=1), np.where(T, 0.0, P).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            own = (1.0 - missed + rest) * np.log1p(rest / np.maximum(1.0 - missed, TINY))
+        others = xlog1py(np.where(T, 0.0, P) - taken, -share[self.codes]).sum(axis=1)
+        change = np.where(T, rest[:, None], -taken)
+        moved = -self.weights[:, None] * (change if self.columns > 1 else change[:, 1:])
+        return moved, max(float(self.weights @ (own + others)), 0.0)
+
     def best_offset(self, G: Array, b: Array) -> Array:
         """Return the offsets that minimise the loss for scores G + b, by Newton's method from b."""
         if not self.fit_intercept:
             return np.zeros(self.columns)
-        weight = float(self.weights.sum())
-        at = _Offset(b, self.loss(G + b), self.residual(G + b).sum(axis=0))
+        at = self._at(G, b)
         for _ in range(OFFSET_STEPS):
-            if at.size <= UNITS * EPS * weight:
+            if at.size <= UNITS * EPS * at.mass:
                 break
             moved = self._moved(G, at)
             if moved is None:
                 break
             at = moved
-        return at.b
+        # A number added to all offsets changes no probability, and none is in these.
+        return at.b - at.b.mean() if self.columns > 1 else at.b
+
+    def _at(self, G: Array, b: Array) -> _Offset:
+        residual = self.residual(G + b)
+        mass = float(np.abs(residual).sum())
+        return _Offset(b, self.loss(G + b), residual.sum(axis=0), mass)
 
     def _moved(self, G: Array, at: _Offset) -> _Offset | None:
         """Return the offset after a Newton step, shortened until it is better, or None."""
@@ -116,7 +160,9 @@ class LogisticProblem:
         step = step * min(1.0, LONGEST / size)
         for _ in range(HALVINGS):
             b = at.b + step
-            there = _Offset(b, self.loss(G + b), self.residual(G + b).sum(axis=0))
+            if (b == at.b).all():
+                return None
+            there = self._at(G, b)
             if there.is_better_than(at):
                 return there
             step = 0.5 * step
@@ -141,11 +187,12 @@ class LogisticProblem:
 
 @dataclass(frozen=True, eq=False)
 class _Offset:
-    """An offset, the loss there, and minus its gradient."""
+    """An offset, the loss there, minus its gradient, and the size of what that is the sum of."""
 
     b: Array
     loss: float
     gradient: Array
+    mass: float
 
     @property
     def size(self) -> float:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.engine.smo import Box
+from mercer.gram import Gram
+from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
+from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 
@@ -43,12 +47,16 @@ class MarginProblem:
     fit_intercept: bool
 
     def __post_init__(self) -> None:
-        largest = float(max(self.upper.max(initial=0.0), -self.lower.min(initial=0.0)))
-        if largest > LARGEST:
+        if self.largest > LARGEST:
             raise ValueError(
-                f"C times the largest weight is {largest:g}, whose squares overflow; use at most "
-                f"{LARGEST:g}"
+                f"C times the largest weight is {self.largest:g}, whose squares overflow; use at "
+                f"most {LARGEST:g}"
             )
+
+    @property
+    def largest(self) -> float:
+        """The largest bound."""
+        return float(max(self.upper.max(initial=0.0), -self.lower.min(initial=0.0)))
 
     @classmethod
     def classification(cls, signs: Array, costs: Array, fit_intercept: bool) -> MarginProblem:
@@ -172,12 +180,71 @@ class MarginProblem:
         """Return the duality gap of feasible coefficients a with f = K a."""
         b = self.offset(f)
         r = f + b - self.z
-        loss = self.upper * np.maximum(-r - self.epsilon, 0.0)
-        loss -= self.lower * np.maximum(r - self.epsilon, 0.0)
-        # Every term is at least zero, so that nothing cancels.
-        terms = a * r + self.epsilon * np.abs(a) + loss
+        loss = self._loss(r)
         primal = 0.5 * float(a @ f) + float(loss.sum())
-        return Gap(b, max(float(terms.sum()), 0.0), primal)
+        return Gap(b, max(float(self._terms(a, r, loss).sum()), 0.0), primal)
+
+    def proved(self, a: Array, f: Array, diagonal: Array) -> Gap:
+        """Return the largest gap that the coefficients may have, for all that rounding hides.
+
+        The gap is a sum of convex functions of the residuals r, which are known as well as f = K a
+        is computed: its largest value is at one of the ends of what r may be. A sum q of the
+        coefficients that is not zero is taken back at one row j, which has room for it: this costs
+        the dual at most (|r_j| + epsilon) |q| + k_j q^2 / 2.
+
+        Parameters
+        ----------
+        a : array of shape (n,)
+            Coefficients within their bounds.
+        f : array of shape (n,)
+            K a.
+        diagonal : array of shape (n,)
+            That of K.
+        """
+        found = self.gap(a, f)
+        r, hidden = f + found.offset - self.z, product_rounding(diagonal, a)
+        ends = (self._terms(a, e, self._loss(e)) for e in (r - hidden, r + hidden))
+        gap = float(np.maximum(*ends).sum())
+        if self.fit_intercept:
+            q = float(a.sum())
+            size = abs(q) + UNITS * EPS * float(column_norms(a))
+            costs = (np.abs(r) + hidden + self.epsilon + 0.5 * np.abs(diagonal) * size) * size
+            has_room = (a - q >= self.lower) & (a - q <= self.upper)
+            gap += float(costs[has_room].min() if has_room.any() else costs.max())
+        return Gap(found.offset, max(gap, found.gap), found.primal)
+
+    def _loss(self, r: Array) -> Array:
+        above, below = np.maximum(r - self.epsilon, 0.0), np.maximum(-r - self.epsilon, 0.0)
+        return np.asarray(self.upper * below - self.lower * above)
+
+    def _terms(self, a: Array, r: Array, loss: Array) -> Array:
+        """Return what every row adds to the gap: at least zero, so that nothing cancels."""
+        return np.asarray(a * r + self.epsilon * np.abs(a) + loss)
+
+    def solved_by(
+        self, solver: Any, gram: Gram, *watched: Any, start: Array | None = None, **more: Any
+    ) -> Solution:
+        """Return what a solver makes of the problem, in units in which squares are numbers.
+
+        In a unit u of targets, tube and coefficients the bounds are counted in it as well, and the
+        objective in u^2. It is a power of two, which changes no digit, and half way between targets
+        and bounds, so that neither leaves the range of numbers.
+        """
+        size = float(np.abs(self.z).max(initial=0.0))
+        if usual_unit(size) == 1.0:
+            return cast(Solution, solver.solve(gram, self, *watched, start=start, **more))
+        half_way = 0.5 * (np.log2(size) + np.log2(self.largest or size))
+        unit = float(2.0 ** np.ceil(max(half_way, np.log2(self.largest / LARGEST or size))))
+        problem = MarginProblem(
+            self.z / unit,
+            self.lower / unit,
+            self.upper / unit,
+            self.epsilon / unit,
+            self.fit_intercept,
+        )
+        start = None if start is None else start / unit
+        found: Solution = solver.solve(gram, problem, *watched, start=start, **more)
+        return found.in_units(np.array([unit]))
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ class Pegasos:
             if epoch == 0:
                 raise
             reason = INTERRUPTED
+        best = problem.proved(answer, gram @ answer, gram.diagonal())
         said = f"after {epoch} epochs {reason or 'the gap is still open'}; use solver='smo', "
         return Solution(
             answer[:, None],
@@ -166,6 +167,7 @@ def moved(problem: MarginProblem, K: Array, a: Array, r: Array) -> Array:
         gain = -float(d @ r) - problem.epsilon * float((np.abs(a + d) - np.abs(a)).sum())
         if gain <= 0.0:
             break
-        length = min(1.0, gain / max(float(d @ Kd), np.finfo(float).tiny))
+        curvature = float(d @ Kd)
+        length = gain / curvature if gain < curvature else 1.0
         a, r = a + length * d, r + length * Kd
     return a

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mercer.gram import Gram
 from mercer.solvers.margin import MarginProblem
+from mercer.solvers.rounding import EPS, UNITS
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,9 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
     change = scipy.linalg.lstsq(system, right, cond=FLAT, lapack_driver="gelsy")[0][:n]
     moved = a.copy()
     moved[free] += change
+    if border and abs(moved.sum()) > UNITS * EPS * np.linalg.norm(moved):
+        # An ill-conditioned system keeps the sum only as well as its other equations.
+        moved = problem.feasible(moved)
     inside = (moved >= problem.lower) & (moved <= problem.upper)
     if not (inside.all() and (np.sign(moved[free]) == np.sign(a[free])).all()):
         return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,8 @@ class Solution:
         The coefficients of explicit features, f(x) = theta'phi(x), from a solver that finds them.
     is_interrupted : bool
         Whether Ctrl-C ended it: whoever pressed it is told so, also where the tolerance is met.
+    measure : str
+        What `residual` is.
     """
 
     coefficients: NDArray[np.float64]
@@ -58,3 +61,20 @@ class Solution:
     advice: str = ""
     theta: NDArray[np.float64] | None = None
     is_interrupted: bool = False
+    measure: str = "relative residual"
+
+    def in_units(self, unit: NDArray[np.float64]) -> Self:
+        """Return the solution of targets that are so many times as large.
+
+        Coefficients too small to be numbers then have lost digits, of which nothing is proved.
+        """
+        coefficients = self.coefficients * unit
+        is_kept = (coefficients / unit == self.coefficients).all(axis=0)
+        return replace(
+            self,
+            coefficients=coefficients,
+            intercept=self.intercept * unit,
+            residual=np.where(is_kept, self.residual, np.inf),
+            radius=np.where(is_kept, self.radius * unit, np.inf),
+            theta=None if self.theta is None else self.theta * unit,
+        )

@@ -1,0 +1,50 @@
+"""What rounding hides from a measured residual or gap."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+# Units of rounding that count for one: those of an entry of K, of its product and of their sum.
+UNITS = 2.0
+# Between these sizes squares are numbers, with room for weights, penalties and entries of K.
+USUAL = (1e-60, 1e60)
+
+
+def product_rounding(diagonal: Array, a: Array) -> Array:
+    """Return how far a computed K a may be from K a, in the shape of a: (n,) or (n, targets).
+
+    An entry of K is at most sqrt(k_i k_j) for the diagonal k, and so its error and that of its
+    product with a_j is as many units of rounding of sqrt(k_i k_j) a_j. Errors of many terms are as
+    good as independent and add up like the root of their squares:
+    UNITS eps sqrt(k_i sum_j k_j a_j^2).
+
+    References
+    ----------
+    N. J. Higham and T. Mary (2019), A new approach to probabilistic rounding error analysis.
+    """
+    roots = np.sqrt(np.maximum(diagonal, 0.0)).astype(np.float64)
+    terms = (roots * a.T).T
+    return np.asarray(UNITS * EPS * np.multiply.outer(roots, column_norms(terms)))
+
+
+def column_units(V: Array) -> Array:
+    """Return the largest entry of every column, by which it can be divided before it is squared."""
+    unit = np.asarray(np.abs(V).max(axis=0, initial=0.0))
+    return np.where((unit == 0.0) | ~np.isfinite(unit), 1.0, unit)
+
+
+def column_norms(V: Array) -> Array:
+    """Return the Euclidean norm of every column, also where its square is no number."""
+    unit = column_units(V)
+    return np.asarray(unit * np.linalg.norm(V / unit, axis=0))
+
+
+def usual_unit(size: float) -> float:
+    """Return the power of two to count a quantity in, one unless its squares may be no numbers."""
+    if not 0.0 < size < np.inf or USUAL[0] <= size <= USUAL[1]:
+        return 1.0
+    return float(2.0 ** np.round(np.log2(size)))
