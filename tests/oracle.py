@@ -199,7 +199,7 @@ def expansion(kernel, X, a):
 
 
 def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
-    """The relative duality gap of coefficients and an offset, in exact numbers.
+    """The duality gap of coefficients and an offset, and the objective, in exact numbers.
 
     A sum of the coefficients that is not zero is taken back where the dual loses least by it.
     """
@@ -222,8 +222,7 @@ def margin_gap(K, z, lower, upper, epsilon, fit_intercept, a, b):
     q = mp.fsum(a) if fit_intercept else mpf(0)
     candidates = [moved(j, q) for j in range(n)]
     best = max(dual(c) for j, c in enumerate(candidates) if q == 0 or lower[j] <= c[j] <= upper[j])
-    scale = max(abs(primal), abs(best))
-    return float((primal - best) / scale) if scale else 0.0
+    return float(primal - best), float(max(abs(primal), abs(best)))
 
 
 def logistic_excess(K, signs, C, weights, fit_intercept, a, b):

@@ -100,3 +100,21 @@ def test_costs_of_which_one_alone_differs_are_not_taken_for_equal():
         np.array([0.0, 1.0, 10.0]), np.array([1.0, 1.0, 5.0]), 0.0, True
     )
     assert problem.offset(np.zeros(3)) == 10.0
+
+
+def test_what_rounding_hides_of_the_values_counts_in_the_gap():
+    # Entries of 1e12 and coefficients of 400 leave no digits of targets of a tenth.
+    K, a = np.full((2, 2), 1e12), np.array([400.0, -400.0])
+    problem = MarginProblem.regression(np.array([0.1, -0.1]), np.full(2, 1e3), 0.0, True)
+    f = K @ a
+    assert problem.gap(a, f).gap < 1e3
+    assert problem.proved(a, f, K.diagonal()).gap > 0.1 * 400.0
+
+
+def test_a_sum_that_is_not_zero_counts_in_the_gap():
+    problem = MarginProblem.classification(np.array([1.0, -1.0]), np.ones(2), True)
+    even = problem.proved(np.array([0.5, -0.5]), np.array([0.5, -0.5]), np.ones(2))
+    odd = problem.proved(np.array([0.5, -0.4]), np.array([0.5, -0.4]), np.ones(2))
+    plain = problem.gap(np.array([0.5, -0.4]), np.array([0.5, -0.4]))
+    assert even.gap == pytest.approx(problem.gap(*[np.array([0.5, -0.5])] * 2).gap, abs=1e-14)
+    assert odd.gap > plain.gap + 0.1 * 0.5 * 0.1

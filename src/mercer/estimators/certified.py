@@ -14,8 +14,8 @@ from mercer.solvers import Certificate, Solution
 
 Array = NDArray[np.float64]
 
-# The least relative gap that is told from zero.
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+# The least relative gap that is told from zero, where what rounding may hide counts as well.
+ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 
 
 def proved_radius(kernel: Kernel, solution: Solution) -> Array:

@@ -6,16 +6,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import row_blocks
 from mercer.gram import Gram
-from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
+from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_unit
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
+
+# Entries that are measured at a time, which stay in cache.
+ENTRIES_AT_A_TIME = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class RidgeProblem:
                 return np.ones(len(self.weights), np.bool_)
             return (self.weights > 0) & np.isfinite(alpha / self.weights)
 
-    def on(self, rows: NDArray[np.intp]) -> RidgeProblem:
+    def on(self, rows: NDArray[np.intp] | slice) -> RidgeProblem:
         """Return the problem of some of the rows."""
         return replace(self, y=self.y[rows], weights=self.weights[rows])
 
@@ -170,7 +174,11 @@ def relative(norms: Array, sizes: Array) -> Array:
 
 
 def measured(
-    problem: RidgeProblem, a: Array, weighted: Array, diagonal: Array
+    problem: RidgeProblem,
+    a: Array,
+    weighted: Array,
+    diagonal: Array,
+    absolute: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the relative residual and a bound on ||f - f*||, both for every target.
 
@@ -198,27 +206,61 @@ def measured(
         W^(1/2) r.
     diagonal : array of shape (n,)
         That of K.
+    absolute : array of shape (n, targets), optional
+        |K| |a|, where its entries are at hand: rounding hides no more than units of that.
     """
-    size = column_norms(np.sqrt(problem.weights)[:, None] * problem.y)
-    return proved(problem, a, column_norms(weighted), size, diagonal)
+    roots = np.sqrt(problem.weights)[:, None]
+    most = None if absolute is None else column_norms(roots * absolute)
+    size = column_norms(roots * problem.y)
+    return proved(problem, a, column_norms(weighted), size, diagonal, most)
 
 
 def proved(
-    problem: RidgeProblem, a: Array, missed: Array, size: Array, diagonal: Array
+    problem: RidgeProblem,
+    a: Array,
+    missed: Array,
+    size: Array,
+    diagonal: Array,
+    most: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Return what `measured` does, from the norms of W^(1/2) r and W^(1/2) y."""
-    roots = np.sqrt(problem.weights)[:, None]
-    ridges = problem.alpha / problem.weights[:, None]
-    hidden = product_rounding(diagonal, a) + UNITS * EPS * ridges * np.abs(a)
-    missed = missed + column_norms(roots * hidden)
+    """Return what `measured` does, from the norms of W^(1/2) r, W^(1/2) y and W^(1/2) |K| |a|."""
+    parts = [
+        _sizes(problem.on(rows), a[rows], diagonal[rows])
+        for rows in row_blocks(a.shape, ENTRIES_AT_A_TIME)
+    ]
+    scale, product, ridge, norm = row_norms(np.stack([part.norms for part in parts], axis=-1))
+    rounded = scale * product if most is None else np.minimum(scale * product, most)
+    missed = missed + UNITS * EPS * (rounded + ridge)
     doubled = np.broadcast_to(2.0 * np.sqrt(problem.alpha), missed.shape)
     radius = np.divide(missed, doubled, where=doubled > 0.0, out=np.full_like(missed, np.inf))
     if problem.fit_intercept:
-        shifted = np.abs(diagonal)[:, None] + ridges
-        q = np.abs(a.sum(axis=0)) + UNITS * EPS * column_norms(a)
-        missed = missed + q * (roots * shifted).min(axis=0)
-        radius = radius + q * np.sqrt(shifted.min(axis=0))
+        q = np.abs(sum(part.total for part in parts)) + UNITS * EPS * norm
+        missed = missed + q * np.min([part.cost for part in parts], axis=0)
+        radius = radius + q * np.sqrt(np.min([part.least for part in parts], axis=0))
     return relative(missed, size), radius
+
+
+class _Sizes(NamedTuple):
+    """Of some rows: norms, the sum of a, min sqrt(w_i) A_ii and min A_ii, for every target.
+
+    The norms are those of sqrt(w k), of sqrt(k) a, the product of which is that of
+    `product_rounding`, of W^(1/2) alpha W^-1 a, and of a.
+    """
+
+    norms: Array
+    total: Array
+    cost: Array
+    least: Array
+
+
+def _sizes(problem: RidgeProblem, a: Array, diagonal: Array) -> _Sizes:
+    # Targets as rows, along which sums are fast.
+    A, alpha = a.T, problem.alpha[:, None]
+    roots, k = np.sqrt(problem.weights), np.abs(diagonal)
+    terms = (np.broadcast_to(np.sqrt(k) * roots, A.shape), np.sqrt(k) * A, alpha * A / roots, A)
+    shifted = k + alpha / problem.weights
+    cost, least = (roots * shifted).min(axis=-1), shifted.min(axis=-1)
+    return _Sizes(np.array([row_norms(V) for V in terms]), A.sum(axis=-1), cost, least)
 
 
 def with_best_offset(problem: RidgeProblem, a: Array, Ka: Array) -> tuple[Array, Array]:

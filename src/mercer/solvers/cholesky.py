@@ -142,11 +142,16 @@ class Cholesky:
                 steps += 1
             _check_finite(system.a, matrix, alpha)
             part, a, b = problem.of_targets(targets), system.a, system.b.sum(axis=0)
-            measure = measured(part, a, roots * system.residual(), matrix.diagonal)
+            r = system.residual()
+            measure = measured(part, a, roots * r, matrix.diagonal)
             if problem.fit_intercept and not (measure[0] <= self.tol).all():
                 a = restored(a, problem.weights)
                 b, r = with_best_offset(part, a, matrix.gram_product(a))
                 measure = measured(part, a, roots * r, matrix.diagonal)
+            if not (measure[0] <= self.tol).all():
+                # Entries far below the roots of the diagonal hide less than those would.
+                absolute = np.column_stack([matrix.absolute_product(c) for c in np.abs(a.T)])
+                measure = measured(part, a, roots * r, matrix.diagonal, absolute)
             answer.keep(a, b, measure, targets)
         return answer.solution(self.tol, steps, perf_counter() - start, matrix.name)
 

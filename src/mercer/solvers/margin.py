@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, fsum
 from typing import Any, cast
 
 import numpy as np
@@ -118,14 +118,23 @@ class MarginProblem:
         room = np.where(self.free(a), np.abs(end - a), 0.0)
         total = float(room.sum())
         if abs(missing) < total:
-            return np.asarray(a + missing / total * room)
+            return self._balanced(np.asarray(a + missing / total * room))
         positive, negative = np.maximum(a, 0.0), np.minimum(a, 0.0)
         up, down = positive.sum(), -negative.sum()
         least = min(up, down)
         # The side that is too heavy is made lighter, which keeps every bound.
-        return positive * (least / up if up > 0 else 0.0) + negative * (
-            least / down if down > 0 else 0.0
+        return self._balanced(
+            positive * (least / up if up > 0 else 0.0)
+            + negative * (least / down if down > 0 else 0.0)
         )
+
+    def _balanced(self, a: Array) -> Array:
+        """Return coefficients without what rounding leaves of their sum, at one that has room."""
+        rest = fsum(a)
+        has_room = self.free(a) & (a - rest >= self.lower) & (a - rest <= self.upper)
+        if rest != 0.0 and has_room.any():
+            a[np.where(has_room, np.abs(a), np.inf).argmin()] -= rest
+        return a
 
     def steepest(self, a: Array, r: Array) -> Array:
         """Return s within the bounds that minimises r's + epsilon |s|_1, with the sum of a.

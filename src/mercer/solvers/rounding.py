@@ -43,6 +43,17 @@ def column_norms(V: Array) -> Array:
     return np.asarray(unit * np.linalg.norm(V / unit, axis=0))
 
 
+def row_norms(V: Array) -> Array:
+    """Return the Euclidean norm along the last axis, also where its square is no number."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("...i,...i->...", V, V)
+    if ((squares > USUAL[0] ** 2) & (squares < np.inf)).all():
+        return np.asarray(np.sqrt(squares))
+    unit = np.abs(V).max(axis=-1, initial=0.0, keepdims=True)
+    scaled = V / np.where((unit == 0.0) | ~np.isfinite(unit), 1.0, unit)
+    return np.asarray(unit[..., 0] * np.sqrt(np.einsum("...i,...i->...", scaled, scaled)))
+
+
 def usual_unit(size: float) -> float:
     """Return the power of two to count a quantity in, one unless its squares may be no numbers."""
     if not 0.0 < size < np.inf or USUAL[0] <= size <= USUAL[1]:
