@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, cast
@@ -286,6 +286,51 @@ def restored(a: Array, weights: Array) -> Array:
     return a
 
 
+class Measured(NamedTuple):
+    """Coefficients and offsets, W^(1/2) r of them, and what `measured` says."""
+
+    a: Array
+    b: Array
+    weighted: Array
+    residual: Array
+    radius: Array
+
+    @classmethod
+    def of(
+        cls,
+        problem: RidgeProblem,
+        solution: tuple[Array, Array, Array],
+        diagonal: Array,
+        product: Callable[[Array], Array],
+        tol: float,
+    ) -> Measured:
+        """Return a, b and W^(1/2) r measured, with 1'a = 0 restored where that is needed and helps.
+
+        Parameters
+        ----------
+        problem : RidgeProblem
+            The problem.
+        solution : tuple
+            a, b and W^(1/2) r.
+        diagonal : array of shape (n,)
+            That of K.
+        product : callable
+            V -> K V.
+        tol : float
+            The residual that is asked for.
+        """
+        a, b, weighted = solution
+        plain = cls(a, b, weighted, *measured(problem, a, weighted, diagonal))
+        if not problem.fit_intercept or (plain.residual <= tol).all():
+            return plain
+        a = restored(a, problem.weights)
+        b, r = with_best_offset(problem, a, product(a))
+        weighted = np.sqrt(problem.weights)[:, None] * r
+        moved = cls(a, b, weighted, *measured(problem, a, weighted, diagonal))
+        is_better = moved.residual < plain.residual
+        return cls(*(np.where(is_better, *both) for both in zip(moved, plain, strict=True)))
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The parts of a solution, gathered target by target."""
@@ -301,13 +346,10 @@ class Answer:
         targets = problem.y.shape[1]
         return cls(np.empty_like(problem.y), *(np.empty(targets) for _ in range(3)))
 
-    def keep(
-        self, a: Array, b: Array, measure: tuple[Array, Array], targets: NDArray[np.intp]
-    ) -> None:
-        """Store the coefficients and offsets of some targets, their residual and radius."""
-        self.a[:, targets] = a
-        self.b[targets] = b
-        self.residual[targets], self.radius[targets] = measure
+    def keep(self, found: Measured, targets: NDArray[np.intp]) -> None:
+        """Store what was found for some targets."""
+        self.a[:, targets], self.b[targets] = found.a, found.b
+        self.residual[targets], self.radius[targets] = found.residual, found.radius
 
     def solution(self, tol: float, iterations: int, seconds: float, solver: str) -> Solution:
         """Return the whole."""

@@ -16,8 +16,8 @@ class Certificate:
 
     The fitted f and the exact f* of the same problem obey ||f - f*|| <= radius in the norm of the
     kernel's function space, so that |f(x) - f*(x)| <= radius sqrt(k(x, x)) at every x. The bound
-    is for f without the offset b, for a positive semi-definite kernel, and up to the rounding
-    with which the residual itself was computed in float64.
+    is for f without the offset b and for a positive semi-definite kernel. What rounding may hide
+    of K a counts in the value and in the radius; the rounding of targets and offset does not.
 
     Parameters
     ----------

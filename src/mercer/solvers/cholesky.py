@@ -15,11 +15,10 @@ from mercer.solvers.blockcg import CurvatureError
 from mercer.solvers.bordered import (
     Answer,
     Bordered,
+    Measured,
     RidgeProblem,
     measured,
     relative_norm,
-    restored,
-    with_best_offset,
 )
 from mercer.solvers.centred import triangles_of
 from mercer.solvers.rates import machine_rates
@@ -119,10 +118,11 @@ class Cholesky:
                 system = Bordered.solve(factor, problem.unpenalised, problem.y[:, targets])
             except (CurvatureError, FloatingPointError):
                 return None
-            measure = measured(
-                problem.of_targets(targets), system.a, roots * system.residual(), gram.diagonal()
+            part = problem.of_targets(targets)
+            solution = (system.a, system.b.sum(axis=0), roots * system.residual())
+            answer.keep(
+                Measured.of(part, solution, gram.diagonal(), gram.__matmul__, self.tol), targets
             )
-            answer.keep(system.a, system.b.sum(axis=0), measure, targets)
             steps += factor.steps
             if not answer.residual[targets].max() <= self.tol:
                 return None
@@ -141,18 +141,17 @@ class Cholesky:
                 system = system.refined()
                 steps += 1
             _check_finite(system.a, matrix, alpha)
-            part, a, b = problem.of_targets(targets), system.a, system.b.sum(axis=0)
-            r = system.residual()
-            measure = measured(part, a, roots * r, matrix.diagonal)
-            if problem.fit_intercept and not (measure[0] <= self.tol).all():
-                a = restored(a, problem.weights)
-                b, r = with_best_offset(part, a, matrix.gram_product(a))
-                measure = measured(part, a, roots * r, matrix.diagonal)
-            if not (measure[0] <= self.tol).all():
+            part, K = problem.of_targets(targets), matrix.gram_product
+            solution = (system.a, system.b.sum(axis=0), roots * system.residual())
+            found = Measured.of(part, solution, matrix.diagonal, K, self.tol)
+            if not (found.residual <= self.tol).all():
                 # Entries far below the roots of the diagonal hide less than those would.
-                absolute = np.column_stack([matrix.absolute_product(c) for c in np.abs(a.T)])
-                measure = measured(part, a, roots * r, matrix.diagonal, absolute)
-            answer.keep(a, b, measure, targets)
+                absolute = [matrix.absolute_product(c) for c in np.abs(found.a.T)]
+                residual, radius = measured(
+                    part, found.a, found.weighted, matrix.diagonal, np.column_stack(absolute)
+                )
+                found = found._replace(residual=residual, radius=radius)
+            answer.keep(found, targets)
         return answer.solution(self.tol, steps, perf_counter() - start, matrix.name)
 
 

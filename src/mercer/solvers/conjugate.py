@@ -17,11 +17,9 @@ from mercer.solvers.blockcg import CurvatureError
 from mercer.solvers.bordered import (
     Answer,
     Bordered,
+    Measured,
     RidgeProblem,
-    measured,
     relative_norm,
-    restored,
-    with_best_offset,
 )
 from mercer.solvers.iterated import IteratedFactor, Progress
 from mercer.solvers.pivots import Pivots
@@ -114,17 +112,11 @@ class ConjugateGradient:
                 raise _refusal(gram, roots * error.direction, alpha) from None
             except FloatingPointError:
                 raise _overflow(gram, alpha) from None
-            part, a, b = (
-                problem.of_targets(targets),
-                roots[:, None] * system.a,
-                system.b.sum(axis=0),
-            )
-            measure = measured(part, a, r, diagonal)
-            if problem.fit_intercept and not (A.is_over or (measure[0] <= self.tol).all()):
-                a = restored(a, problem.weights)
-                b, r = with_best_offset(part, a, gram @ a)
-                measure = measured(part, a, roots[:, None] * r, diagonal)
-            answer.keep(a, b, measure, targets)
+            part, a = problem.of_targets(targets), roots[:, None] * system.a
+            # What is over has no time for one product more.
+            tol = np.inf if A.is_over else self.tol
+            solution = (a, system.b.sum(axis=0), r)
+            answer.keep(Measured.of(part, solution, diagonal, gram.__matmul__, tol), targets)
         return answer
 
     def _solved(

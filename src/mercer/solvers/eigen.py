@@ -13,7 +13,7 @@ from scipy.linalg.blas import dsyr2
 
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
-from mercer.solvers.bordered import RidgeProblem, measured, restored, with_best_offset
+from mercer.solvers.bordered import Measured, RidgeProblem, with_best_offset
 from mercer.solvers.cholesky import is_large
 from mercer.solvers.refusals import (
     EPS,
@@ -53,7 +53,7 @@ class Eigen:
         alpha, weights, y = problem.alpha, problem.weights, problem.y
         spectrum = Spectrum.of(gram, weights, problem.fit_intercept)
         _check_positive(spectrum, alpha, gram)
-        diagonal, roots = gram.diagonal(), np.sqrt(weights)[:, None]
+        diagonal = gram.diagonal()
         a = spectrum.solve(alpha, y)
         b, r = with_best_offset(problem, a, gram @ a)
         size = np.max(diagonal, initial=0.0) + alpha / weights.min()
@@ -62,13 +62,12 @@ class Eigen:
             a = a + spectrum.solve(alpha, r)
             b, r = with_best_offset(problem, a, gram @ a)
             steps = 1
-        residual, radius = measured(problem, a, roots * r, diagonal)
-        if problem.fit_intercept and not (residual <= self.tol).all():
-            a = restored(a, weights)
-            b, r = with_best_offset(problem, a, gram @ a)
-            residual, radius = measured(problem, a, roots * r, diagonal)
+        solution = (a, b, np.sqrt(weights)[:, None] * r)
+        found = Measured.of(problem, solution, diagonal, gram.__matmul__, self.tol)
         seconds = perf_counter() - start
-        return Solution(a, b, residual, radius, self.tol, steps, seconds, "eigen")
+        return Solution(
+            found.a, found.b, found.residual, found.radius, self.tol, steps, seconds, "eigen"
+        )
 
 
 @dataclass(frozen=True, eq=False)

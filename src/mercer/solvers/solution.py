@@ -28,8 +28,8 @@ class Solution:
     intercept : array of shape (targets,)
         b.
     residual : array of shape (targets,)
-        The relative residual ||W^(1/2) r|| / ||W^(1/2) y|| for r = y - A a - b 1 in float64, or
-        what the solver says that it measures in its place.
+        The relative residual of A a + b 1 = y and 1'a = 0 that `measured` has, or what the solver
+        says that it measures in its place.
     radius : array of shape (targets,)
         Bound on ||f - f*||, see `Certificate`.
     tolerance : float
