@@ -44,6 +44,12 @@ class Adapter(BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    def kernel_of_rows(self):
+        """Return the kernel; a function is one of two rows, as `KernelRidge` and others take it."""
+        if callable(self.kernel):
+            return mercer.FromFunction(self.kernel, pairwise=True)
+        return self.kernel
+
     def beside(self):
         """Return the parameters of a kernel that has a name."""
         if not isinstance(self.kernel, str):
@@ -167,11 +173,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Adapter):
         self.kernel_params = kernel_params
 
     def ours(self):
-        # A function is one of two rows there.
-        kernel = self.kernel
-        if callable(kernel):
-            kernel = mercer.FromFunction(kernel, pairwise=True)
-        return mercer.KernelRidge(kernel, self.alpha, fit_intercept=False, **self.beside())
+        return mercer.KernelRidge(
+            self.kernel_of_rows(), self.alpha, fit_intercept=False, **self.beside()
+        )
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adapter):
@@ -204,7 +208,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adapter):
             self.eigen_solver, self.eigen_solver
         )
         return mercer.KernelPCA(
-            self.kernel,
+            self.kernel_of_rows(),
             n_components=self.n_components,
             solver=solver,
             fit_inverse_transform=self.fit_inverse_transform,
