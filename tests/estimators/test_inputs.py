@@ -143,7 +143,10 @@ def test_a_damaged_sparse_matrix_is_refused_in_fit_and_predict(X, y, Model, kern
         model.predict(damaged)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "gaussian", "laplacian", "polynomial", "sobolev"])
+@pytest.mark.parametrize(
+    "kernel",
+    ["linear()", 'gaussian("median")', "laplacian(2.0)", "polynomial(2, 1.0, 0.5)", "sobolev()"],
+)
 @pytest.mark.parametrize("Model", [KernelRidge, KernelSVC, KernelSVR])
 def test_the_widest_sparse_rows_are_learnt_from_in_the_columns_they_use(X, y, Model, kernel):
     narrow = np.column_stack([np.abs(X), np.zeros(40)])
@@ -151,7 +154,6 @@ def test_the_widest_sparse_rows_are_learnt_from_in_the_columns_they_use(X, y, Mo
     rows, columns = np.nonzero(narrow)
     wide = sp.csr_array((narrow[rows, columns], (rows, places[columns])), shape=(40, 2**31 - 1))
     targets = (y > 0).astype(int)
-    # The default length scale of "gaussian" and "laplacian" is a median, not a number of columns.
     expected = Model(kernel).fit(sp.csr_array(narrow), targets).predict(narrow[:9])
     assert_allclose(Model(kernel).fit(wide, targets).predict(wide[:9]), expected, atol=1e-6)
 
