@@ -82,7 +82,7 @@ class Values:
             self.f += partial_product(source, None, rows[some], change[some])
 
     def certified(self) -> Gap:
-        """Return the gap, with K in float64 at every row that could add to it.
+        """Return the largest gap there may be, with K in float64 at every row that could add to it.
 
         The other rows have a_i = 0 and no loss, by more than float32 may be off: by some times the
         largest error at the rows that count where these are many, else by what `in_single` allows.
@@ -97,7 +97,7 @@ class Values:
             wanted = (used | (np.maximum(up, down) > -self._doubts())) & ~self._is_exact
             if wanted.any():
                 self._recompute(wanted)
-        return self.gap
+        return self.problem.proved(self.a, self.f, self.gram.diagonal())
 
     def exact(self) -> None:
         """Compute f in float64 at all rows."""
