@@ -187,3 +187,15 @@ def test_weights_take_the_steps_of_equal_rows(points, rng):
     theirs = NewtonCholesky(1e-3).solve(DenseGram(Gaussian(1.0), np.repeat(X, counts, 0)), rows)
     assert ours.iterations == theirs.iterations
     assert_allclose(ours.intercept, theirs.intercept, rtol=1e-6)
+
+
+def test_a_step_too_long_for_its_offset_is_shortened():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 3))
+    codes = (X[:, 0] + 0.5 * rng.normal(size=400) > 0.0).astype(int)
+    codes[X[:, 1] > 2.0] = 2
+    codes[:4] = 3
+    problem = LogisticProblem(codes, 4, 100.0, np.ones(400), True)
+    solution = NewtonCG(1e-5, random_state=0).solve(DenseGram(Gaussian(1.0), X), problem)
+    assert solution.residual.max() <= 1e-5
+    assert not solution.advice

@@ -158,7 +158,7 @@ class LogisticSearch:
             last = sample._round(kernels, Cs, is_race=True, share=share)
             yield last
         if not self.is_over:
-            kernels, Cs = survivors(last, kernels, Cs, KERNELS_KEPT if n <= more else 1)
+            kernels, Cs = survivors(last, kernels, Cs, 1)
             yield self._on_all_rows()._round(kernels, Cs, is_race=True)
 
     def _on_all_rows(self) -> LogisticSearch:

@@ -305,10 +305,11 @@ class Descent:
         slope = float((step * point.KD).sum())
         cross, square = float((step * point.G).sum()), float((step * K_step).sum())
         norm = float((point.A * point.G).sum())
-        b, length = point.b, 1.0
+        length = 1.0
         for _ in range(HALVINGS):
             G = point.G + length * K_step
-            b = problem.best_offset(G, b)
+            # From where the step began: the best offset of too long a step may be out of reach.
+            b = problem.best_offset(G, point.b)
             value = problem.loss(G + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
             if value < point.primal and value <= point.primal + ARMIJO * length * slope:
                 A = point.A + length * step
