@@ -259,11 +259,13 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Adapter):
         self.alpha_per_target = alpha_per_target
 
     def ours(self):
+        # Folds are scored by r2 there, and rows left out one by one by their squared errors.
+        scoring = "r2" if self.scoring is None and self.cv is not None else self.scoring
         return mercer.KernelRidgeCV(
             "linear",
             self.alphas,
             cv="loo" if self.cv is None else self.cv,
-            scoring=self.scoring,
+            scoring=scoring,
             fit_intercept=self.fit_intercept,
             alpha_per_target=self.alpha_per_target,
         )
