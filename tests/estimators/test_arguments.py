@@ -283,3 +283,17 @@ def test_names_of_scikit_learn_keep_its_contract(estimator, check):
 def test_functions_beside_a_gamma_are_named_in_the_error(data):
     with pytest.raises(ValueError, match=r"degree=2 belongs .* but kernel is .*inner"):
         mercer.KernelSVC(FromFunction(np.inner), degree=2).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones((5, 2), complex), "Complex data not supported"),
+        (np.ones((5, 0)), "0 feature"),
+        (np.ones((1, 3)), "one sample is like no other"),
+    ],
+    ids=["complex", "no columns", "one row"],
+)
+def test_rows_that_no_kernel_suits_are_refused_before_one_is_looked_for(X, message):
+    with pytest.raises(ValueError, match=message):
+        mercer.KernelRidge("auto").fit(X, np.ones(len(X)))

@@ -86,6 +86,9 @@ def _meant(
 ) -> Kernel:
     if is_auto(kernel) and not beside.given:
         refuse_mapping(X)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+            # What no kernel takes is refused before one is looked for.
+            check_array(X, ensure_all_finite=False)
         return default_kernel(X)
     return as_kernel(kernel, beside, is_machine)
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.categories import OWN_CATEGORY
-from mercer.data.columns import is_table
+from mercer.data.columns import is_table, n_rows
 from mercer.data.listing import as_frame, as_html, as_text
 from mercer.kernels.calendar import Calendar, telling_parts
 from mercer.kernels.categories import Match
@@ -87,7 +87,8 @@ def default_kernel(X: Any) -> Kernel:
     if report.kernel is None:
         reasons = "; ".join(f"{use.column!r} {use.reason}" for use in report.columns[:10])
         reasons = reasons or "there are none"
-        raise ValueError(f"no column says how rows are alike ({reasons}); name a kernel for them")
+        found = "one sample is like no other" if n_rows(X) == 1 else "no column tells what is alike"
+        raise ValueError(f"{found} ({reasons}); name a kernel for them")
     return report.kernel
 
 
