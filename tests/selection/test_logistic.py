@@ -190,9 +190,11 @@ def test_a_time_limit_ends_the_search_with_the_best_so_far(rng):
     y = np.argmax(X + rng.normal(size=(1500, 5)), axis=1)
     model = KernelLogisticRegressionCV(time_limit=0.2, random_state=0)
     began = perf_counter()
-    with pytest.warns(ConvergenceWarning, match=r"time_limit=0.2 was up after \d+ candidates"):
+    # The fit to all rows may say so as well.
+    with pytest.warns(ConvergenceWarning) as seen:
         model.fit(X, y)
     assert perf_counter() - began < 1.1 * 0.2 + 1.0
+    assert any("time_limit=0.2 was up after" in str(warning.message) for warning in seen)
     assert model.score(X, y) > 0.3
     assert model.cv_results_["rank_test_score"][model.best_index_] == 1
 
