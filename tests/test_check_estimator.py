@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
+from contract import expected_failures
 from mercer import (
     Gaussian,
     KernelLogisticRegression,
@@ -42,7 +43,9 @@ SETTINGS = [
 ]
 
 
-@parametrize_with_checks([*(kind() for kind in EXPORTED), *SETTINGS])
+@parametrize_with_checks(
+    [*(kind() for kind in EXPORTED), *SETTINGS], expected_failed_checks=expected_failures
+)
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 

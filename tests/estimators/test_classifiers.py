@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import expected_failures
 from mercer.estimators import KernelLogisticRegression, KernelPerceptron, KernelSVC
 from mercer.kernels import FromFunction, Gaussian, Linear
 from mercer.selection import KernelRidgeClassifier
@@ -34,17 +35,9 @@ OTHER_SETTINGS = [
 ]
 
 
-# A perceptron walks from row to row: equal rows are visited one after the other, and the order
-# tells. scikit-learn expects the same of its own.
-IN_ORDER = {
-    f"check_sample_weight_equivalence_on_{form}_data": "the answer depends on the order of the rows"
-    for form in ("dense", "sparse")
-}
-
-
 @parametrize_with_checks(
     [*(kind() for kind in CLASSIFIERS), *OTHER_SETTINGS],
-    expected_failed_checks=lambda model: IN_ORDER if isinstance(model, KernelPerceptron) else {},
+    expected_failed_checks=expected_failures,
 )
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)

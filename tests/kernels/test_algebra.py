@@ -367,3 +367,12 @@ def test_every_expression_is_proved_and_positive_semi_definite(kernel):
     K = kernel(X)
     size = np.sqrt(np.maximum(np.diagonal(K), 1e-300))
     assert np.linalg.eigvalsh(K / size[:, None] / size)[0] > -1e-9
+
+
+@pytest.mark.parametrize("factor", [5e-324, 1e-310, 1e-300, 1e300])
+def test_normalised_values_are_numbers_however_small_or_large_the_diagonal_is(factor, points):
+    X = points(6)
+    K = (factor * Gaussian(1.5)).normalized()(X)
+    # A diagonal that is no normal number has lost its digits, and counts as zero.
+    expected = Gaussian(1.5)(X) if factor >= 1e-300 else np.zeros((6, 6))
+    assert_allclose(K, expected, rtol=1e-12)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mercer.gram import PrecomputedGram, StreamedGram, in_single
-from mercer.kernels import Gaussian, Polynomial
+from mercer.kernels import Gaussian
 from mercer.solvers import SMO, MarginProblem, seed as seeding
 
 KERNEL = Gaussian(1.0)
@@ -105,12 +105,6 @@ def test_the_seed_is_given_up_when_time_is_over(X, rng):
 def test_an_indefinite_matrix_has_no_seed(X, rng):
     problem = classification(X, rng, 1.0)
     assert seeded(PrecomputedGram(-KERNEL(X)), problem) is None
-
-
-def test_entries_beyond_float32_have_no_seed(X, rng):
-    problem = classification(X, rng, 1.0)
-    with np.errstate(all="ignore"):
-        assert seeded(StreamedGram(Polynomial(3), 1e8 * X), problem) is None
 
 
 def test_a_seed_that_does_not_fit_is_left_out(X, rng):

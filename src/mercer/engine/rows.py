@@ -147,8 +147,9 @@ class Rows:
                     f"k(x, x) = {d[row]:g} at row {row} of {self.name} cannot be normalised; scale "
                     "the rows, or use a kernel that does not overflow on them"
                 )
+            # Smaller numbers have lost their digits, and the square of their factor overflows.
             with np.errstate(divide="ignore", invalid="ignore"):
-                return np.where(d > 0.0, 1.0 / np.sqrt(d), 0.0)
+                return np.where(d >= np.finfo(d.dtype).tiny, 1.0 / np.sqrt(d), 0.0)
         return as_vector(f.f(see(f.view, self.X)), self.n, "f(X) in scaled_by")
 
     def diagonal(self, program: Program) -> NDArray[Any]:
