@@ -115,12 +115,18 @@ class Cover:
     seconds: dict[str, float]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """Return the tests to try, those of the file's own test module first, then quick ones."""
+        """Return the tests to try: the file's own test module, then others, the quick ones first.
+
+        Of the module all tests are taken, so that those written since the lines were measured
+        count.
+        """
         found = self.tests.get((mutant.path, mutant.line)) or self.of_file.get(mutant.path, set())
-        own = f"test_{Path(mutant.path).stem}"
-        order = sorted(found, key=lambda test: (own not in test, self.seconds.get(test, 1.0), test))
-        chosen, spent = [], 0.0
-        for test in order:
+        path = Path(mutant.path)
+        own = f"tests/{path.parent}/test_{path.stem}.py"
+        chosen = [own] if (ROOT / own).exists() else []
+        others = {test for test in found if not test.startswith(f"{own}::")}
+        spent = 0.0
+        for test in sorted(others, key=lambda test: (self.seconds.get(test, 1.0), test)):
             spent += self.seconds.get(test, 1.0)
             if chosen and spent > BUDGET:
                 break
