@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer import Gaussian
+from mercer import FromFunction, Gaussian
 from mercer.gram import (
     ChosenGram,
     CopiedGram,
@@ -88,3 +88,12 @@ def test_no_copy_is_made_of_what_is_held_or_too_large(X):
     held = gram_of(KERNEL, X)
     assert with_copy(held) is held
     assert not isinstance(with_copy(StreamedGram(KERNEL, X, 1000)), CopiedGram)
+
+
+def test_a_part_is_known_no_better_than_the_whole(X):
+    # A user's function may lose half of its digits, at some rows as well as at all.
+    whole = StreamedGram(FromFunction(lambda A, B: A @ B.T), X)
+    index = np.array([4, 1, 7])
+    part = part_of(with_copy(whole), index)
+    assert part.entry_error == whole.entry_error > 1e-9
+    assert_array_equal(part.errors(slice(0, 2)), whole.errors(index[:2]))

@@ -55,6 +55,13 @@ class PartOfGram(Gram):
     def is_proved(self) -> bool:
         return self.gram.is_proved
 
+    @property
+    def entry_error(self) -> float:
+        return self.gram.entry_error
+
+    def errors(self, index: Index) -> Array:
+        return self.gram.errors(self.at(index))
+
     def product(self, V: Array) -> Array:
         return partial_product(self.gram, self.index, self.index, V)
 
