@@ -193,3 +193,11 @@ def test_a_conditional_kernel_is_chosen_as_the_rooted_one(histograms, three, cv)
 )
 def test_without_an_offset_it_is_refused(model, histograms, three):
     assert recheck(AdditiveChi2(), refusal_of(model, histograms, three).witness)
+
+
+@pytest.mark.parametrize("kind", [KernelRidge, KernelSVR], ids=lambda kind: kind.__name__)
+def test_a_finished_matrix_that_was_computed_in_single_precision_is_taken(kind, rng):
+    X = rng.normal(size=(300, 2))
+    K = Gaussian(2.0)(X.astype(np.float32)).astype(np.float64)
+    assert np.linalg.eigvalsh(K)[0] < -1e-8
+    kind("precomputed").fit(K, X[:, 0])

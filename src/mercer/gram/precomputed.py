@@ -11,6 +11,7 @@ from mercer.data.checks import as_matrix
 from mercer.data.memory import memory_limit
 from mercer.gram.dense import HeldGram
 from mercer.gram.operator import Array
+from mercer.kernels.rounding import FUNCTION
 
 # Entries compared at a time: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
@@ -30,6 +31,10 @@ class PrecomputedGram(HeldGram):
 
     def __init__(self, K: Any, memory: Any = None) -> None:
         super().__init__(as_finished(K), memory_limit(memory))
+
+    @property
+    def entry_error(self) -> float:
+        return max(super().entry_error, FUNCTION)
 
 
 def as_finished(K: Any) -> Array:

@@ -24,9 +24,10 @@ Bar = tuple[Array, Array]
 
 # What the engine promises of an entry, and what is granted to each step.
 STEP = 1e-12
-# A user's function may lose half of its digits, as a distance from rounded squares does.
+# A user's function may lose half of its digits, as a distance from rounded squares does, and a
+# finished matrix may have been computed in single precision before it was given in double.
 FUNCTION = 1e-6
-# A finished matrix in single precision.
+# A finished matrix that is given in single precision.
 SINGLE = 1e-5
 
 
@@ -83,8 +84,8 @@ def _run(
 def _leaf(o: Operand, X: Any) -> Bar:
     value = np.asarray(evaluate(compile_expression(o.source), X), dtype=np.float64)
     if not isinstance(o.source, Leaf):
-        given = SINGLE if getattr(o.left, "dtype", None) == np.float32 else STEP
-        return value, (given if o.source.whole else FUNCTION) * np.abs(value)
+        is_single = o.source.whole and getattr(o.left, "dtype", None) == np.float32
+        return value, (SINGLE if is_single else FUNCTION) * np.abs(value)
     if o.source.kind != "dot":
         return value, STEP * np.abs(value)
     if o.is_counted:
