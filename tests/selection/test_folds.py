@@ -104,13 +104,16 @@ def test_rows_left_out_one_by_one_are_no_folds(X, y):
     assert "split0_test_score" not in results
 
 
-def test_a_fold_that_a_sample_does_not_reach_has_no_score_there(rng, monkeypatch):
+@pytest.mark.parametrize("missed", [0, 1])
+def test_a_fold_that_a_sample_does_not_reach_has_no_score_there(rng, monkeypatch, missed):
     monkeypatch.setattr("mercer.selection.ridge.ROWS_FOR_KERNELS", 50)
     monkeypatch.setattr("mercer.selection.ridge.SAMPLE", 20)
     X = rng.normal(size=(80, 2))
     cv = [(np.arange(2, 80), np.arange(2)), (np.arange(40), np.arange(40, 80))]
+    cv = cv if missed == 0 else cv[::-1]
     model = KernelRidgeCV(KERNELS, ALPHAS, cv=cv, random_state=0).fit(X, X[:, 0])
     last = model.cv_results_["iter"] == 1
-    assert np.isfinite(model.cv_results_["split1_test_score"][last]).all()
+    assert np.isfinite(model.cv_results_[f"split{missed}_test_score"][last]).all()
     assert_array_equal(model.cv_results_["n_resources"], np.where(last, 80, 20))
-    assert np.isnan(model.cv_results_["split1_test_score"][~last]).all()
+    assert np.isnan(model.cv_results_[f"split{missed}_test_score"][~last]).all()
+    assert np.isfinite(model.cv_results_[f"split{1 - missed}_test_score"]).all()

@@ -197,8 +197,7 @@ class LogisticSearch:
                 back = np.argsort(ascending[: len(scores)])
                 tried.append((kernel, values[ascending[back]], scores[back]))
         done, ended, found = zip(*tried, strict=True)
-        by_fold = self.splits.pairs is not None and not self.splits.is_pooled
-        return Round(done, ended, found, self._n_trained, by_fold)
+        return Round(done, ended, found, self._n_trained, self.splits.scored_folds)
 
     @property
     def _n_trained(self) -> int:

@@ -29,15 +29,15 @@ class Round:
         The scores: one column, or one for every target; of every fold, or of all rows.
     n_rows : int
         The number of rows they were found on.
-    by_fold : bool
-        Whether the folds are scored one by one.
+    folds : sequence of int, optional
+        The numbers of the folds that are scored one by one; None is one score of all rows.
     """
 
     kernels: Sequence[Kernel]
     alphas: Sequence[Array]
     scores: Sequence[Array]
     n_rows: int
-    by_fold: bool
+    folds: Sequence[int] | None
 
     @property
     def means(self) -> list[Array]:
@@ -87,7 +87,7 @@ def table(rounds: Sequence[Round], parameter: str = "alpha") -> dict[str, Any]:
     }
     if scores.shape[1] > 1:
         columns |= {f"target{j}_test_score": column for j, column in enumerate(scores.T)}
-    if rounds[-1].by_fold:
+    if rounds[-1].folds is not None:
         columns |= _by_fold(rounds)
     columns["rank_test_score"] = _ranks(columns["mean_test_score"], order)
     return columns
@@ -98,13 +98,13 @@ def _by_fold(rounds: Sequence[Round]) -> dict[str, Any]:
 
     A fold that a sample of the rows does not reach has no score there.
     """
-    folds = max(s.shape[2] for r in rounds for s in r.scores)
+    numbers = [list(r.folds or ()) for r in rounds]
     parts = [s.mean(axis=1) for r in rounds for s in r.scores]
-    scores = np.full((sum(map(len, parts)), folds), np.nan)
-    for part, rows in zip(
-        parts, np.split(scores, np.cumsum([len(p) for p in parts])), strict=False
-    ):
-        rows[:, : part.shape[1]] = part
+    scores = np.full((sum(map(len, parts)), 1 + max(map(max, numbers))), np.nan)
+    end = 0
+    for r, folds in zip(rounds, numbers, strict=True):
+        start, end = end, end + len(r)
+        scores[start:end, folds] = np.concatenate([s.mean(axis=1) for s in r.scores])
     columns: dict[str, Any] = {f"split{i}_test_score": s for i, s in enumerate(scores.T)}
     return columns | {"std_test_score": np.concatenate([part.std(axis=1) for part in parts])}
 

@@ -94,8 +94,8 @@ class Search:
     ) -> Round:
         """Return all kernels with their alphas, tried here with that share of each alpha."""
         scores = self.scored(kernels, [share * a for a in alphas])
-        by_fold = self.splits is not None and self.splits.pairs is not None
-        return Round(kernels, alphas, scores, len(self), by_fold)
+        folds = None if self.splits is None else self.splits.scored_folds
+        return Round(kernels, alphas, scores, len(self), folds)
 
     def scored(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Array]:
         """Return the scores of every kernel, of shape (alphas, columns, folds) each.

@@ -26,11 +26,14 @@ class Splits:
         Row numbers; by default every row is held out by itself, without a list of n pairs.
     is_pooled : bool
         Whether all test rows of the pairs are scored together.
+    numbers : sequence of int, optional
+        Which of the folds of the splitter the pairs are; by default they are all of them.
     """
 
     n: int
     pairs: Sequence[tuple[Rows, Rows]] | None = None
     is_pooled: bool = False
+    numbers: Sequence[int] | None = None
 
     @classmethod
     def of(cls, cv: Any, X: Any, y: Any, groups: Any, n: int) -> Splits:
@@ -39,7 +42,7 @@ class Splits:
         if isinstance(splitter, LeaveOneOut):
             return cls(n)
         pairs = [_row_numbers(pair, n) for pair in splitter.split(X, y, groups)]
-        return cls(n, _useful(pairs))
+        return cls._useful(n, pairs, range(len(pairs)))
 
     @cached_property
     def tested(self) -> Rows:
@@ -55,6 +58,13 @@ class Splits:
             return [slice(0, self.n)]
         ends = np.cumsum(self.sizes)
         return [slice(int(e - size), int(e)) for e, size in zip(ends, self.sizes, strict=True)]
+
+    @property
+    def scored_folds(self) -> Sequence[int] | None:
+        """The numbers of the folds that have a score each, None where all have one together."""
+        if self.pairs is None or self.is_pooled:
+            return None
+        return range(len(self.pairs)) if self.numbers is None else self.numbers
 
     @property
     def sizes(self) -> Rows:
@@ -76,28 +86,31 @@ class Splits:
 
     def on(self, rows: Rows) -> Splits:
         """Return the splits of some of the rows, numbered anew."""
-        if self.pairs is None or len(rows) == self.n:
-            return Splits(len(rows), self.pairs)
+        if self.pairs is None:
+            return Splits(len(rows))
+        if len(rows) == self.n:
+            return self
         place = np.full(self.n, -1)
         place[rows] = np.arange(len(rows))
 
         def kept(numbers: Rows) -> Rows:
             return place[numbers][place[numbers] >= 0]
 
-        return Splits(len(rows), _useful([(kept(train), kept(test)) for train, test in self.pairs]))
+        pairs = [(kept(train), kept(test)) for train, test in self.pairs]
+        return self._useful(len(rows), pairs, self.numbers or range(len(pairs)))
 
-
-def _useful(pairs: Sequence[tuple[Rows, Rows]]) -> Sequence[tuple[Rows, Rows]]:
-    """Return the pairs that test something, all of which must train on something."""
-    useful = [(train, test) for train, test in pairs if len(test)]
-    if not useful:
-        raise ValueError("cv holds out no row of positive weight; use other folds")
-    if any(len(train) == 0 for train, _ in useful):
-        raise ValueError(
-            "cv has a fold that leaves no row of positive weight to train on; use more folds "
-            "or fewer zero weights"
-        )
-    return useful
+    @classmethod
+    def _useful(cls, n: int, pairs: Sequence[tuple[Rows, Rows]], numbers: Sequence[int]) -> Splits:
+        """Return the pairs that test something, all of which must train on something."""
+        useful = [i for i, (_, test) in enumerate(pairs) if len(test)]
+        if not useful:
+            raise ValueError("cv holds out no row of positive weight; use other folds")
+        if any(len(pairs[i][0]) == 0 for i in useful):
+            raise ValueError(
+                "cv has a fold that leaves no row of positive weight to train on; use more folds "
+                "or fewer zero weights"
+            )
+        return cls(n, [pairs[i] for i in useful], numbers=[numbers[i] for i in useful])
 
 
 def _row_numbers(pair: Any, n: int) -> tuple[Rows, Rows]:
