@@ -273,6 +273,13 @@ def test_targets_whose_squares_are_no_numbers_are_fitted_and_measured(X, y, scal
     assert 0.0 < model.certificate_.value < 1e-12
 
 
+@pytest.mark.parametrize(("scale", "gram"), [(1e200, np.ones), (1e-170, np.eye)], ids=str)
+def test_a_length_scale_without_a_gamma_is_fitted(X, y, scale, gram):
+    K = np.broadcast_to(gram(len(X)), (len(X), len(X)))
+    model, plain = KernelRidge(Gaussian(scale), 0.1), KernelRidge("precomputed", 0.1)
+    assert_allclose(model.fit(X, y).predict(X), plain.fit(K, y).predict(K), atol=1e-9)
+
+
 def test_the_certificate_of_a_kernel_without_proof_says_what_it_assumes(X, y):
     assumed = KernelRidge(FromFunction(lambda A, B: A @ B.T), 0.1).fit(X, y).certificate_
     assert str(assumed).endswith("if the kernel is positive semi-definite")

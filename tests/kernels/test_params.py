@@ -120,6 +120,12 @@ def test_a_length_scale_that_is_no_number_has_no_gamma(scale):
     assert "gamma" not in Gaussian(scale).get_params()
 
 
+@pytest.mark.parametrize("k", [Gaussian(1e200), Gaussian(1e-170), Laplacian(1e-310)], ids=str)
+def test_a_gamma_beyond_the_range_of_numbers_is_left_out(k):
+    assert k.gamma is None
+    assert k.get_params() == {"length_scale": k.length_scale}
+
+
 @pytest.mark.parametrize(
     ("name", "value", "expected"), [("gamma", 2.0, 0.5), ("sigma", 2.0, 2.0), ("beta", 4.0, 0.5)]
 )

@@ -8,6 +8,7 @@ from typing import Any
 from mercer.data.kinds import READ, Kind
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
+from mercer.kernels.params import Parametric
 
 # Kernels and maps of these read one column alone.
 SINGLE = {"sequences": "text", "dates": "dates"}
@@ -50,12 +51,13 @@ def reads_unmapped(kernel: Kernel, domain: str) -> bool:
     return any(reads_unmapped(part, domain) for part in kernel.parts)
 
 
-def takes_missing(kernel: Kernel) -> bool:
-    """Whether some part of a kernel, or a map in it, has a place for missing values."""
-    return any(
-        name.rpartition("__")[2] == "missing" and value != REFUSE
-        for name, value in kernel.get_params().items()
-    )
+def takes_missing(kernel: Parametric) -> bool:
+    """Whether a kernel, some part of it, or a map in it, has a place for missing values."""
+    own = kernel.get_params(deep=False)
+    if own.get("missing", REFUSE) != REFUSE:
+        return True
+    values = (value if isinstance(value, tuple) else (value,) for value in own.values())
+    return any(takes_missing(v) for part in values for v in part if isinstance(v, Parametric))
 
 
 def named_columns(kernel: Kernel) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -40,9 +41,9 @@ class Gaussian(Kernel):
 
     @property
     def gamma(self) -> float | None:
-        """1 / (2 sigma^2); None if columns have a sigma each, or the rows decide it."""
+        """1 / (2 sigma^2); None if sigma is no number, or so far from 1 that this is none."""
         scale = self.length_scale
-        return 1.0 / (2.0 * scale**2) if isinstance(scale, float) else None
+        return _reciprocal(2.0 * scale * scale) if isinstance(scale, float) else None
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
@@ -89,8 +90,9 @@ class Laplacian(Kernel):
 
     @property
     def gamma(self) -> float | None:
-        """1 / length_scale; None if columns have one each, or the rows decide it."""
-        return 1.0 / self.length_scale if isinstance(self.length_scale, float) else None
+        """1 / length_scale; None if that is no number, or so small that this is none."""
+        scale = self.length_scale
+        return _reciprocal(scale) if isinstance(scale, float) else None
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
@@ -182,3 +184,9 @@ class Periodic(Kernel):
 
     def rule(self) -> Rule:
         return "Gaussian of points on circles"
+
+
+def _reciprocal(value: float) -> float | None:
+    """Return 1 / value; None where that is no positive number of float64."""
+    found = 1.0 / value if value > 0.0 else math.inf
+    return found if 0.0 < found < math.inf else None
