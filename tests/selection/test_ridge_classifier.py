@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import log_loss
 
-from mercer.errors import MemoryLimitError
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Linear, Sigmoid
 from mercer.selection import KernelRidgeClassifier, KernelRidgeCV, SelectionDisplay
@@ -203,3 +203,19 @@ def test_probabilities_beyond_the_memory_are_refused_with_the_way_out(data):
 )
 def test_settings_that_mean_nothing_are_refused(data, settings, message):
     refuses(message, KernelRidgeClassifier(**settings).fit, *data)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "alpha"), [(Sigmoid(1.0, -1.0), None), ([Sigmoid(1.0, -1.0), Linear()], 1.0)]
+)
+def test_what_a_repair_cannot_choose_is_refused_with_what_can_be_done(rng, kernel, alpha):
+    X, y = blobs(rng, 2)
+    with pytest.raises(IndefiniteKernelError, match="give one kernel and a number for alpha") as e:
+        KernelRidgeClassifier(kernel, alpha, repair="clip").fit(X, y)
+    assert e.value.witness.value < 0.0
+
+
+def test_a_repair_that_is_not_needed_leaves_the_choice_alone(rng):
+    X, y = blobs(rng, 2)
+    model = KernelRidgeClassifier(Gaussian(1.0), None, repair="clip").fit(X, y)
+    assert model.alpha_ == KernelRidgeClassifier(Gaussian(1.0), None).fit(X, y).alpha_

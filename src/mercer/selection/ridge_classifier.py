@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.errors import IndefiniteKernelError
 from mercer.estimators import KernelEstimator, KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
@@ -51,7 +52,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
     class_weight : None, dict or "balanced"
         Factors of the weights of each class.
     solver, tol, memory, max_iter, time_limit, random_state, repair
-        As of `KernelRidge`.
+        As of `KernelRidge`. A kernel that needs the repair is fitted with a given alpha only: there
+        is nothing to choose by.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.
@@ -209,10 +211,23 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         is_one = not isinstance(self.kernel, Mapping | list | tuple | None)
         if is_one and self.alpha is not None and np.ndim(self.alpha) == 0:
             return None
-        return KernelRidgeCV(
+        choice = KernelRidgeCV(
             None if self.kernel is None else kernels,
             self.alpha,
             fit_intercept=self.fit_intercept,
             memory=self.memory,
             random_state=self.random_state,
-        ).choose(X, targets, weights, copies=copies)
+        )
+        try:
+            return choice.choose(X, targets, weights, copies=copies)
+        except IndefiniteKernelError as error:
+            if self.repair is None:
+                raise
+            # The repair of all rows knows those that are left out.
+            raise IndefiniteKernelError(
+                f"a kernel repaired with repair={self.repair!r} has no held-out predictions to "
+                "choose by; give one kernel and a number for alpha, or choose with GridSearchCV "
+                "of scikit-learn, which repairs every fit by itself (the rows and c that show "
+                "that it is indefinite are in error.witness)",
+                error.witness,
+            ) from None
