@@ -11,9 +11,9 @@ from mercer.selection.grid import are_precomputed
 
 
 class Chosen(Arguments):
-    """The chosen model ``estimator_`` in the clothes of the estimator that chose it.
+    """An estimator that delegates fitted attributes to the chosen estimator ``estimator_``.
 
-    What the model knows is known here too; it is pairwise if one of its ``kernels`` is.
+    It is pairwise if one of its ``kernels`` is.
     """
 
     kernels: Any
