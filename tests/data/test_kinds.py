@@ -9,6 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from mercer import Linear
+from mercer.data.columns import as_seconds
 from mercer.data.kinds import Kind, column_kinds
 
 DAY = datetime.date(2020, 1, 1)
@@ -94,3 +96,17 @@ def test_columns_of_a_mapping_are_arrays():
 def test_a_table_without_rows_has_kinds():
     rows = pl.DataFrame({"a": [], "b": []}, {"a": pl.Float64, "b": pl.String})
     assert list(column_kinds(rows).values()) == [Kind.NUMBERS, Kind.TEXT]
+
+
+@pytest.mark.parametrize("number", [int, float])
+def test_numbers_beside_durations_stay_what_they_are(number):
+    rows = np.array([[datetime.timedelta(seconds=i), number(i * i)] for i in range(5)], object)
+    expected = np.array([[i, i * i] for i in range(5)], float)
+    assert (Linear()(rows) == expected @ expected.T).all()
+
+
+def test_durations_of_numpy_among_objects_are_seconds_in_any_unit():
+    second, gap = datetime.timedelta(seconds=1), np.timedelta64("NaT")
+    found = as_seconds(np.array([second, np.timedelta64(1500, "ms"), gap, None, pd.NaT], object))
+    np.testing.assert_array_equal(found, [1.0, 1.5, np.nan, np.nan, np.nan])
+    assert as_seconds(np.array([np.timedelta64(1500, "ms"), 2], object)).tolist() == [1.5, 2]

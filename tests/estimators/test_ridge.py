@@ -273,7 +273,9 @@ def test_targets_whose_squares_are_no_numbers_are_fitted_and_measured(X, y, scal
     assert 0.0 < model.certificate_.value < 1e-12
 
 
-@pytest.mark.parametrize(("scale", "gram"), [(1e200, np.ones), (1e-170, np.eye)], ids=str)
+@pytest.mark.parametrize(
+    ("scale", "gram"), [(1e200, np.ones), (1e-170, np.eye)], ids=["flat", "peaked"]
+)
 def test_a_length_scale_without_a_gamma_is_fitted(X, y, scale, gram):
     K = np.broadcast_to(gram(len(X)), (len(X), len(X)))
     model, plain = KernelRidge(Gaussian(scale), 0.1), KernelRidge("precomputed", 0.1)

@@ -170,15 +170,26 @@ def column_values(X: Any) -> list[tuple[str, Any]]:
 
 def as_seconds(array: NDArray[Any]) -> NDArray[Any]:
     """Return durations as seconds, NaN where one is missing, and other values as they are."""
-    are_objects = array.dtype == object and any(isinstance(v, timedelta) for v in array.flat)
-    if array.dtype.kind != "m" and not are_objects:
+    if array.dtype.kind == "m":
+        return _seconds(array)
+    if array.dtype != object:
         return array
-    if are_objects:
-        # NumPy takes None for a duration that is missing, and not what differs from itself.
-        known = [None if value is None or value != value else value for value in array.flat]
-        array = np.array(known, "m8[us]").reshape(array.shape)
-    durations = array.astype("m8[us]")
-    return np.where(np.isnat(durations), np.nan, durations / np.timedelta64(1, "s"))
+    values = array.reshape(-1)
+    is_duration = np.array([isinstance(v, timedelta | np.timedelta64) for v in values], bool)
+    if not is_duration.any():
+        return array
+    # A duration that is missing may also be None, or what differs from itself.
+    is_missing = np.array([v is None or bool(v != v) for v in values]) & ~is_duration
+    found = values.copy()
+    found[is_duration] = _seconds(values[is_duration])
+    found[is_missing] = np.nan
+    is_all = bool((is_duration | is_missing).all())
+    return found.reshape(array.shape).astype(np.float64 if is_all else object)
+
+
+def _seconds(durations: NDArray[Any]) -> NDArray[np.float64]:
+    known = durations.astype("m8[us]")
+    return np.where(np.isnat(known), np.nan, known / np.timedelta64(1, "s"))
 
 
 def _array(series: Any) -> NDArray[Any]:
