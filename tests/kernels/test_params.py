@@ -140,6 +140,18 @@ def test_gamma_and_a_length_scale_that_agree_may_be_set_together():
     assert Gaussian(7.0).with_params(**given) == Gaussian(0.3)
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"), [({"length_scale": 3.0}, 3.0), ({"gamma": 2.0}, 0.5)], ids=str
+)
+def test_one_of_all_parameters_is_replaced_whether_gamma_or_what_it_stands_for(change, expected):
+    k = Gaussian(2.0)
+    assert k.with_params(**{**k.get_params(), **change}) == Gaussian(expected)
+    summed = Linear() + k
+    nested = {f"terms__1__{name}": value for name, value in change.items()}
+    given = {**summed.get_params(), **nested}
+    assert summed.with_params(**given) == Linear() + Gaussian(expected)
+
+
 @pytest.mark.parametrize("given", [{"length_scale": 1.0}, {"sigma": 1.0}], ids=str)
 def test_gamma_and_another_number_that_disagrees_are_refused(given):
     with pytest.raises(

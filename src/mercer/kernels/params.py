@@ -60,15 +60,17 @@ class Parametric:
         for name, changes in parts.items():
             own[name] = _replaced(own.get(name, getattr(self, name)), changes, name)
         changed = replace(self, **own)  # type: ignore[type-var]
-        for name, value in others.items():
-            # What it is already is not computed again, and so not rounded.
-            if value == getattr(changed, name, None):
-                continue
-            if own or len(others) > 1:
-                given = ", ".join(f"{k}={v!r}" for k, v in {**own, **others}.items())
-                raise ValueError(f"{name} stands for all parameters; give it alone, got {given}")
-            changed = getattr(type(self), self.alternatives[name])(value)
-        return changed
+        # What it is already, or was before, is no change: get_params() with one value replaced
+        # sets that one alone. Nor is it computed again, and so not rounded.
+        for k in (self, changed):
+            others = {n: value for n, value in others.items() if value != getattr(k, n, None)}
+        if not others:
+            return changed
+        name, value = next(iter(others.items()))
+        if changed != self or len(others) > 1:
+            given = ", ".join(f"{n}={v!r}" for n, v in {**own, **others}.items())
+            raise ValueError(f"{name} stands for all parameters; give it alone, got {given}")
+        return getattr(type(self), self.alternatives[name])(value)
 
     def __sklearn_clone__(self) -> Self:
         return self
