@@ -259,6 +259,27 @@ def test_auto_may_be_one_of_the_kernels_to_choose_from():
     assert len(model.cv_results_["kernel"]) == 2
 
 
+def test_numbers_beside_a_name_are_part_of_the_kernel_whose_parameter_is_set(data):
+    model = mercer.KernelRidge("rbf", gamma=0.5).set_params(kernel__gamma=2.0)
+    assert model.fit(*data).kernel_ == Gaussian(0.5)
+    machine = mercer.KernelSVR("poly", gamma=0.5, degree=2, coef0=1.0)
+    assert machine.set_params(kernel__degree=4).fit(*data).kernel_ == Polynomial(4, 1.0, 0.5)
+
+
+def test_one_of_all_parameters_of_an_estimator_is_replaced():
+    model = mercer.KernelRidge(Gaussian(2.0))
+    given = {**model.get_params(), "kernel__length_scale": 3.0}
+    assert model.set_params(**given).kernel == Gaussian(3.0)
+
+
+def test_a_subclass_may_take_arguments_of_any_name():
+    class Named(mercer.KernelRidge):
+        def __init__(self, **settings):
+            super().__init__(Gaussian(settings["width"]))
+
+    assert Named(width=2.0).kernel == Gaussian(2.0)
+
+
 def test_auto_has_no_parameters_to_set():
     with pytest.raises(ValueError, match="kernel='auto' is the kernel that the rows of fit"):
         mercer.KernelRidge("auto").set_params(kernel__length_scale=1.0)

@@ -62,8 +62,11 @@ class Arguments(BaseEstimator):
 
     def __new__(cls, *args: Any, **settings: Any) -> Self:
         """Return a new estimator, if its constructor has all arguments that it is given."""
-        known = list(inspect.signature(cls.__init__).parameters)[1:]
-        for name in settings:
+        parameters = inspect.signature(cls.__init__).parameters
+        known = list(parameters)[1:]
+        # A subclass with **kwargs knows by itself what it is given.
+        is_open = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        for name in () if is_open else settings:
             if name not in known:
                 raise TypeError(
                     f"{cls.__name__} has no argument {name!r} "

@@ -35,6 +35,8 @@ class KernelEstimator(Arguments):
         if nested:
             changes = {name.removeprefix("kernel__"): value for name, value in nested.items()}
             self.kernel = self._named_kernel().with_params(**changes)
+            # The new kernel holds the numbers that stood beside the name of the old one.
+            self.gamma = self.degree = self.coef0 = None
         return self
 
     def _kernel_for(self, X: Any) -> Kernel:
