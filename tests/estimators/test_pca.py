@@ -254,6 +254,12 @@ def test_rows_without_a_way_back_are_refused_with_the_reason(kernel, rows, said)
         KernelPCA(kernel, 1, fit_inverse_transform=True).fit(rows)
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+def test_rows_that_are_all_the_same_have_no_way_back(kernel):
+    with pytest.raises(ValueError, match="these rows have none, since they are all the same to"):
+        KernelPCA(kernel, fit_inverse_transform=True).fit(np.ones((6, 3)))
+
+
 def test_an_indefinite_kernel_is_refused_with_its_rows(points):
     with pytest.raises(IndefiniteKernelError, match="use another kernel") as caught:
         KernelPCA(Sigmoid(1.0, -2.0)).fit(points(30))

@@ -252,9 +252,20 @@ class KernelPCA(EigenFeatures):
         self.eigenvalues_ = found.values
         self.__dict__.pop("inverse_", None)
         if self.fit_inverse_transform:
+            _refuse_no_components(found, self.kernel_)
             kernel = _on_components(self._kernel_for(X), self.kernel_)
             model = KernelRidge(kernel, self.alpha, fit_intercept=False, memory=self.memory)
             self.inverse_ = model.fit(found.scores, _numbers(X))
+
+
+def _refuse_no_components(found: Components, kernel: Kernel) -> None:
+    """Refuse rows without components, from which nothing could be predicted."""
+    if not found.values.size:
+        raise ValueError(
+            "fit_inverse_transform predicts the rows from their components, and these rows have "
+            f"none, since they are all the same to {kernel!r}; leave it out, or give rows that "
+            "differ"
+        )
 
 
 def _on_components(given: Kernel, kernel: Kernel) -> Kernel:
