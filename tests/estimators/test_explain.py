@@ -218,6 +218,14 @@ def test_weights_of_words_add_up_to_the_prediction(normalize):
     assert_allclose(found, model.predict(X), atol=1e-9)
 
 
+def test_a_factor_takes_the_rows_in_the_form_in_which_the_kernel_hands_them_over():
+    X = [[1, 2, 1, 2], [2, 2, 1, 1], [1, 1, 1, 2]]
+    model = KernelRidge(Spectrum(1).scaled_by(lambda rows: 1.0 * rows[:, 0]), 0.1)
+    weights = by_gram(explain(model.fit(X, [1.0, 2.0, 0.5])))
+    values = [x[0] * sum(weights[(token,)] for token in x) for x in X]
+    assert_allclose(np.array(values) + model.intercept_, model.predict(X), atol=1e-9)
+
+
 def test_words_and_k_grams_that_are_spelled_alike_are_two_rows():
     X = ["ab", "ab cd", "cd", "abab"]
     model = KernelRidge("words(normalize=False) + spectrum(k=2)", 0.1).fit(X, [1.0, 2.0, 0.0, 3.0])

@@ -228,8 +228,8 @@ class _Walk:
                 self.enter(inner, kernel.inputs(rows), a, (*place, *columns))
             case After(kernel=inner):
                 self.enter(inner, kernel.inputs(rows), a, place)
-            case ScaledBy(kernel=inner, f=f):
-                factors = as_vector(f(rows), len(a), "f(X) in scaled_by")
+            case ScaledBy(kernel=inner):
+                factors = as_vector(kernel.factors(rows), len(a), "f(X) in scaled_by")
                 self.enter(inner, rows, factors[:, None] * a, place)
             case Normalized(kernel=inner):
                 self.enter(inner, rows, _inverse_length(inner, rows)[:, None] * a, place)

@@ -302,6 +302,10 @@ class ScaledBy(Kernel):
     def lower(self, t: Tile) -> Expression:
         return t.after(Received()).scale_rows(self.kernel.lower(t), self.f)
 
+    def factors(self, X: Any) -> Any:
+        """Return f of the rows `X`, in the form in which `lower` hands them to it."""
+        return self.f(Received()(X))
+
     def rule(self) -> Rule:
         return "f(x) k(x, z) f(z)"
 
