@@ -19,6 +19,7 @@ from sklearn.model_selection import cross_val_predict
 from mercer.errors import IgnoredColumnsWarning
 from mercer.estimators import (
     KernelLogisticRegression,
+    KernelPCA,
     KernelPerceptron,
     KernelRidge,
     KernelSVC,
@@ -401,6 +402,28 @@ def test_a_search_warns_once_of_columns_that_no_kernel_reads(columns, y, model):
     with pytest.warns(IgnoredColumnsWarning, match=r"'site' \(text\)") as caught:
         model.fit(rows, target)
     assert len([w for w in caught if w.category is IgnoredColumnsWarning]) == 1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        KernelRidge,
+        KernelRidgeCV,
+        KernelRidgeClassifier,
+        KernelLogisticRegression,
+        KernelLogisticRegressionCV,
+        KernelPerceptron,
+        KernelSVC,
+        KernelSVR,
+        KernelPCA,
+    ],
+)
+def test_columns_that_are_ignored_are_warned_of_at_the_line_that_fits(columns, y, kind):
+    with pytest.warns(IgnoredColumnsWarning) as caught:
+        kind().fit(pd.DataFrame(columns), y if is_regressor(kind()) else y > 0.0)
+    found = [w.filename for w in caught if w.category is IgnoredColumnsWarning]
+    assert found == [__file__]
 
 
 @EACH_TABLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -55,9 +56,18 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
         f"{more}; kernel='auto' reads every column and scales the numbers, and .on(...) says which "
         "columns are meant",
         IgnoredColumnsWarning,
-        # The line that called fit, which called kernel_for by way of the estimator's own.
-        stacklevel=5,
+        stacklevel=_level_of_caller(),
     )
+
+
+def _level_of_caller() -> int:
+    """Return the stacklevel by which who calls this warns at the first line outside of mercer."""
+    package = __name__.partition(".")[0]
+    # Level 1 is the caller, and the innermost frame that of this function.
+    level, frame = 0, inspect.currentframe()
+    while frame and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def has_place_for_missing(kernel: Any) -> bool:
