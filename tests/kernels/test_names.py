@@ -94,7 +94,6 @@ def test_a_bare_name_means_what_support_vector_machines_of_scikit_learn_mean(nam
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("gaussian", Gaussian(1.0)),
         ("rbf", Gaussian(1.0)),
         ("poly", Polynomial(4, 2.0, 0.5)),
         ("sigmoid", Sigmoid(0.5, 2.0)),
@@ -115,6 +114,16 @@ def test_parameters_beside_a_name_are_those_of_scikit_learn(name, expected, is_m
 def test_parameters_beside_anything_else_are_refused_with_the_way_to_go(value):
     with pytest.raises(ValueError, match=r"gamma=0\.5 belongs beside a name of .*write"):
         as_kernel(value, PeerParameters(gamma=0.5))
+
+
+def test_a_gamma_beside_our_name_is_that_of_scikit_learn():
+    assert as_kernel("gaussian", PeerParameters(gamma=0.5)) == Gaussian(1.0)
+
+
+@pytest.mark.parametrize("gamma", [None, 0.5])
+def test_what_a_kernel_of_our_name_does_not_have_is_refused(gamma):
+    with pytest.raises(ValueError, match=r"^degree=4, coef0=3\.0 has no meaning .*'poly'"):
+        as_kernel("gaussian", PeerParameters(gamma, 4, 3.0))
 
 
 def test_auto_needs_rows():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
@@ -88,6 +88,8 @@ def as_kernel(value: Any, beside: PeerParameters = UNNAMED, is_machine: bool = F
         degree=3, coef0=0), else those of its other estimators (gamma=None, degree=3, coef0=1).
     """
     name = value.strip() if isinstance(value, str) else ""
+    if name in BARE:
+        _refuse_unused(name, beside)
     # A Gaussian with a gamma is the same whatever it is called.
     is_peer = name in PEER_NAMES or (name == "gaussian" and beside.gamma is not None)
     if is_peer:
@@ -117,6 +119,16 @@ def as_kernel(value: Any, beside: PeerParameters = UNNAMED, is_machine: bool = F
         "kernel must be a Kernel, a name, an expression or a function f(X, Z) -> (n, m), "
         f"got {type(value).__name__}: {value!r}{hint}"
     )
+
+
+def _refuse_unused(name: str, beside: PeerParameters) -> None:
+    """Refuse beside a name of ours what its kernel does not have."""
+    unused = replace(beside, gamma=None).given
+    if unused:
+        raise ValueError(
+            f"{unused} has no meaning to kernel={name!r}, which has a gamma alone; leave it out, "
+            "or give a kernel that has it, such as 'poly' or 'sigmoid'"
+        )
 
 
 def _of_peer(name: str, beside: PeerParameters, is_machine: bool) -> Kernel:
