@@ -127,6 +127,26 @@ def test_a_rare_class_is_in_every_fold_of_the_sample(rng, monkeypatch):
     assert model.classes_.tolist() == [0, 1, 2]
 
 
+def test_a_class_of_two_rows_is_trained_on_by_both_folds_of_a_sample(rng, monkeypatch):
+    monkeypatch.setattr(logistic_search, "SCORES", (180, 10**6))
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0.0).astype(int)
+    y[[5, 250]] = 2
+    for seed in range(3):
+        settings = dict(cv=2, scoring="accuracy", random_state=seed)
+        model = KernelLogisticRegressionCV(KERNELS[1:], CS, **settings).fit(X, y)
+        assert model.cv_results_["n_resources"].min() == 60
+        assert np.isfinite(model.cv_results_["split1_test_score"]).all()
+
+
+def test_without_a_seed_many_rows_have_the_same_answer_twice(rng):
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] * X[:, 1] + rng.normal(size=300) > 0.0
+    once, again = (KernelLogisticRegressionCV().fit(X, y) for _ in range(2))
+    assert_array_equal(once.cv_results_["mean_test_score"], again.cv_results_["mean_test_score"])
+    assert_array_equal(once.predict_proba(X), again.predict_proba(X))
+
+
 def test_groups_are_held_out_together(X, y):
     groups = np.arange(N) % 6
     model = KernelLogisticRegressionCV("gaussian", CS, cv=GroupKFold(3)).fit(X, y, groups=groups)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut
 
 from mercer.estimators import KernelRidge
@@ -61,6 +62,44 @@ def test_classes_are_scored_as_with_repeated_rows(data, counts, classes, fit_int
     scores = (m.cv_results_["mean_test_score"] for m in (weighted, rows))
     assert_allclose(*scores, rtol=1e-6)
     assert_allclose(weighted.predict_proba(X), rows.predict_proba(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "class_weight", "scoring"),
+    [(300, None, "accuracy"), (300, {0: 0.3, 1: 1.7}, None), (1100, "balanced", None)],
+)
+def test_many_rows_choose_classes_as_with_repeated_rows(rng, n, class_weight, scoring):
+    X = rng.normal(size=(n, 2))
+    labels = (X[:, 0] * X[:, 1] + rng.normal(size=n) > 0.0).astype(int)
+    counts = rng.integers(0, 4, size=n)
+    model = KernelLogisticRegressionCV(
+        [Gaussian(0.5), Gaussian(2.0), Linear()],
+        [0.1, 1.0, 10.0],
+        class_weight=class_weight,
+        scoring=scoring,
+        random_state=2,
+    )
+    weighted = clone(model).fit(X, labels, counts)
+    order = rng.permutation(counts.sum())
+    rows = clone(model).fit(*(array[order] for array in repeated(counts, X, labels)))
+    scores = (m.cv_results_["mean_test_score"] for m in (weighted, rows))
+    assert_allclose(*scores, rtol=1e-6)
+    assert weighted.best_params_ == rows.best_params_
+
+
+def test_equal_rows_of_several_weights_are_left_out_one_by_one(data, rng):
+    X, y = data
+    X = np.vstack([X, X[:10]])
+    labels = np.append(y, y[:10]) > np.median(y)
+    w = rng.uniform(0.5, 2.0, size=N + 10)
+    w[N : N + 5] = w[:5]
+    near = np.vstack([X[:N], X[N:] + 1e-12])
+    equal, apart = (
+        KernelLogisticRegressionCV(Gaussian(0.5), [0.1, 10.0]).fit(rows, labels, w)
+        for rows in (X, near)
+    )
+    scores = (m.cv_results_["mean_test_score"] for m in (equal, apart))
+    assert_allclose(*scores, rtol=1e-6)
 
 
 @pytest.mark.parametrize("class_weight", [None, {0: 3, 1: 1, 2: 2}, "balanced"], ids=str)

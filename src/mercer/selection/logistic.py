@@ -41,6 +41,8 @@ Array = NDArray[np.float64]
 SHARE_OF_SEARCH = 0.6
 # Seconds that the fit has at least.
 LEAST = 1e-3
+# What random_state=None stands for.
+SEED = 0
 
 
 class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
@@ -79,7 +81,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         default.
     random_state : int, RandomState or None
         Seed of the random pivots, and of the sample of rows on which kernels are chosen where
-        there are many rows.
+        there are many rows. None is always the same seed, so that a fit can be repeated.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.
@@ -114,15 +116,24 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     A rule such as ``"median"`` is resolved once, on all training rows.
 
     Whole weights count equal rows, one of which is left out, so that weights choose as repeated
-    rows do. With weights that are not all whole numbers, such as inverse variances, a row is left
-    out with all its weight. A fold holds out rows with all their weight.
+    rows do: the search is on the distinct rows, and its samples are taken by what these hold. With
+    weights that are not all whole numbers, such as inverse variances, a row is left out with all
+    its weight. A fold holds out rows with all their weight, so that folds of weighted rows are not
+    those of repeated ones. Nor are samples where there are many rows of a precomputed matrix, of
+    which nothing but the places is known, or a `scoring` that takes no weights.
 
-    Up to 250 rows of two classes, or 600 over the number of several, all candidates are tried on
-    all rows. Beyond, all are fitted to a random sample of so many, the best two kernels to one of
-    up to 1000 rows, or 2400 over the number of classes, and the best kernel to all rows, each with
-    Cs around the best before and with C times the sum of the weights kept. Cs are tried upwards
-    until scores fall. There ``"loo"`` tests a sample on 1000 of the other rows and gives way to 3
+    Up to 250 distinct rows of two classes, or 600 over the number of several, all candidates are
+    tried on all rows. Beyond, it is successive halving: all are fitted to a random sample of so
+    many, the best two kernels to one of up to 1000 rows, or 2400 over the number of classes, and
+    the best kernel to all rows, each with the Cs from a tenth of the best before upwards and with
+    C times the sum of the weights kept. Cs are tried upwards and stopped early once scores fall.
+    There ``"loo"`` tests a sample on 1000 of the other rows and gives way to 3
     stratified folds on all rows, which are scored together, but for up to 1000 rows of two classes.
+
+    References
+    ----------
+    K. Jamieson and A. Talwalkar (2016), Non-stochastic best arm identification and hyperparameter
+    optimization.
     """
 
     def __init__(
@@ -182,7 +193,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
             fit_intercept=self.fit_intercept,
             time_limit=None if limit is None else max(began + limit - perf_counter(), LEAST),
             memory=self.memory,
-            random_state=self.random_state,
+            random_state=self._seed,
         )
         self.estimator_ = model.fit(X, y, sample_weight)
         self.classes_ = model.classes_
@@ -208,6 +219,11 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
+    @property
+    def _seed(self) -> Any:
+        """Where random numbers come from: the same rows are to have the same answer by default."""
+        return SEED if self.random_state is None else self.random_state
+
     def _search(
         self, kernels: list[Kernel], X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[list[Kernel], LogisticSearch]:
@@ -224,14 +240,14 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         is_weighted = sample_weight is not None or self.class_weight is not None
         scores = ClassScores.of(self.scoring, is_weighted, classes)
         problem = LogisticProblem(numbers, len(classes), 1.0, weights[used], self.fit_intercept)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(check_random_state(self._seed).randint(2**31))
         limit = memory_limit(self.memory)
         kernels = [kernel.resolved(rows, copies[used]) for kernel in kernels]
         if self.kernels is None:
             kernels = around(kernels[0])
         return kernels, LogisticSearch(
             rows, problem, copies_of(copies)[used], reader, splits, scores, limit, seed, np.inf
-        )
+        ).merged()
 
     def _splits(self, X: Any, codes: NDArray[np.intp], groups: Any) -> Splits:
         if not isinstance(self.cv, str):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from mercer.data.memory import gigabytes
 from mercer.engine.threads import one_blas_thread
@@ -22,6 +22,14 @@ from mercer.gram import Gram, HeldGram, centred, shared_grams
 from mercer.kernels import Kernel
 from mercer.selection.classes import ClassScores
 from mercer.selection.results import Round
+from mercer.selection.samples import (
+    distinct_rows,
+    first_of_classes,
+    shuffled,
+    stratified_parts,
+    trained_classes,
+)
+from mercer.selection.scoring import takes_weights
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Solution
 from mercer.solvers.cavity import leave_one_out_scores
@@ -109,24 +117,56 @@ class LogisticSearch:
             splits=self.splits.on(rows),
         )
 
+    def merged(self) -> LogisticSearch:
+        """Return the same search on distinct rows, each with the weights and copies of its equals.
+
+        So whole weights and repeated rows are one, in any order of the rows. Folds hold out rows by
+        their places and a scorer without weights counts rows, for which equal rows stay apart.
+        """
+        scorer = self.scores.scorer
+        if self.splits.pairs is not None or not (scorer is None or takes_weights(scorer)):
+            return self
+        weights, codes = self.problem.weights, self.problem.codes
+        # In float32 one copy of a row that stands for three has the weight of one.
+        single = (weights / self.copies).astype(np.float32)
+        numbers = distinct_rows(self.reader, self.X, codes, single)
+        _, first = np.unique(numbers, return_index=True)
+        less, count = self.on(first), len(first)
+        together, copies = np.zeros(count), np.zeros(count)
+        np.add.at(together, numbers, weights)
+        np.add.at(copies, numbers, self.copies)
+        is_weighted = self.scores.is_weighted or count < len(self)
+        return replace(
+            less,
+            problem=replace(less.problem, weights=together),
+            copies=copies,
+            scores=replace(self.scores, is_weighted=is_weighted),
+        )
+
+    @cached_property
+    def _order(self) -> Rows:
+        """The rows in a random order that follows from what they hold."""
+        return shuffled(distinct_rows(self.reader, self.X, self.problem.codes), self.seed)
+
     def sample(self, size: int) -> tuple[LogisticSearch, float]:
         """Return the search on a random sample of the rows, and its share of their weight.
 
         Where rows are to be left out singly, the sample is trained on and up to 1000 of the others
         are tested; folds are those of the sample. No class is too rare in it: there are as many
-        rows as chance gives it, but 8 if it has twice as many, else half of those it has.
+        rows as chance gives it, but 8 if it has twice as many, else half of those it has, and
+        every fold has one to train on. Which rows are taken follows from what they hold.
         """
-        order = np.random.default_rng(self.seed).permutation(len(self))
-        codes = self.problem.codes[order]
+        order, codes, pairs = self._order, self.problem.codes, self.splits.pairs
         counts = np.bincount(codes)
-        least = np.minimum(OF_A_CLASS, (counts + 1) // 2)
-        kept = np.concatenate([np.flatnonzero(codes == c)[:k] for c, k in enumerate(least)])
-        rest = np.delete(np.arange(len(order)), kept)
+        kept = first_of_classes(order, codes, np.minimum(OF_A_CLASS, (counts + 1) // 2))
+        if pairs is not None:
+            kept = np.union1d(kept, trained_classes(order, codes, pairs))
+        rest = order[~np.isin(order, kept)]
         more = max(size - len(kept), 0)
-        train, others = order[np.concatenate([kept, rest[:more]])], order[rest[more:]]
+        train, others = np.concatenate([kept, rest[:more]]), rest[more:]
         weights = self.problem.weights
         share = float(weights[train].sum() / weights.sum())
-        if self.splits.pairs is not None or counts.min() < 2:
+        if pairs is not None or counts.min() < 2:
             return self.on(np.sort(train)), share
         rows = np.sort(np.concatenate([train, others[:TESTED]]))
         is_trained = np.isin(rows, train)
@@ -170,8 +210,7 @@ class LogisticSearch:
         if counts.min() < FOLDS:
             # A class of one or two rows is missed by some fold, and its rows are held out singly.
             return self
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=self.seed)
-        pairs = list(folds.split(self.problem.codes, self.problem.codes))
+        pairs = stratified_parts(self._order, self.problem.codes, FOLDS)
         return replace(self, splits=Splits(len(self), pairs, is_pooled=True))
 
     def _round(
