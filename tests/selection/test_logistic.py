@@ -172,19 +172,21 @@ def test_many_rows_choose_the_kernel_on_a_sample_with_all_classes(rng, monkeypat
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-def test_the_race_chooses_among_the_best_of_exact_leave_one_out(rng, monkeypatch, classes):
+def test_successive_halving_chooses_among_the_best_of_exact_leave_one_out(
+    rng, monkeypatch, classes
+):
     X = rng.normal(size=(300, 3))
     noisy = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300)
     y = np.digitize(noisy, np.quantile(noisy, np.arange(1, classes) / classes))
     monkeypatch.setattr(logistic_search, "SCORES", (80 * classes, 160 * classes))
     monkeypatch.setattr(logistic_search, "MOST_ROWS", (80, 160))
     monkeypatch.setattr(logistic_search, "LEFT_OUT", 200)
-    raced = KernelLogisticRegressionCV(random_state=0).fit(X, y)
+    halved = KernelLogisticRegressionCV(random_state=0).fit(X, y)
     monkeypatch.setattr(logistic_search, "SCORES", (10**6, 10**6))
     monkeypatch.setattr(logistic_search, "MOST_ROWS", (10**6, 10**6))
     exact = KernelLogisticRegressionCV(random_state=0).fit(X, y)
-    assert len(raced.cv_results_["C"]) < len(exact.cv_results_["C"]) == 80
-    position = exact.cv_results_["params"].index(raced.best_params_)
+    assert len(halved.cv_results_["C"]) < len(exact.cv_results_["C"]) == 80
+    position = exact.cv_results_["params"].index(halved.best_params_)
     # Log losses within 3 % are what another sample of 300 rows would change.
     assert exact.cv_results_["mean_test_score"][position] > 1.03 * exact.best_score_
 
@@ -217,6 +219,31 @@ def test_a_time_limit_ends_the_search_with_the_best_so_far(rng):
     assert any("time_limit=0.2 was up after" in str(warning.message) for warning in seen)
     assert model.score(X, y) > 0.3
     assert model.cv_results_["rank_test_score"][model.best_index_] == 1
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.parametrize("lasts", [True, False])
+def test_time_that_is_up_is_said_only_where_something_was_left_out(X, cv, lasts, monkeypatch):
+    y, Cs = X[:, 0] > 0.0, CS if lasts else [*CS, 100.0]
+    fits = 0
+    fit = logistic_search.LogisticSearch._judged
+
+    def judged(search, F, rows):
+        nonlocal fits
+        fits += 1
+        return fit(search, F, rows)
+
+    # The time is up with the last score of the first three Cs of the last fold.
+    last = 3 if cv == "loo" else 2 * len(Cs) + 3
+    over = property(lambda search: fits >= last)
+    monkeypatch.setattr(logistic_search.LogisticSearch, "_judged", judged)
+    monkeypatch.setattr(logistic_search.LogisticSearch, "is_over", over)
+    model = KernelLogisticRegressionCV(Gaussian(0.7), Cs, cv=cv, time_limit=1000.0)
+    if lasts:
+        assert len(model.fit(X, y).cv_results_["C"]) == 3
+    else:
+        with pytest.warns(ConvergenceWarning, match="was up after 3 candidates"):
+            model.fit(X, y)
 
 
 def test_time_enough_changes_nothing(X, y):

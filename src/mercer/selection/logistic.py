@@ -264,8 +264,8 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     def _rounds(self, kernels: list[Kernel], search: LogisticSearch) -> list[Round]:
         weights = search.problem.weights
         Cs = [penalties(self.Cs, k.diagonal(search.X), weights) for k in kernels]
-        rounds = list(search.rounds(kernels, Cs))
-        if search.is_over:
+        rounds = search.rounds(kernels, Cs)
+        if any(r.is_cut for r in rounds):
             tried = sum(len(r) for r in rounds)
             warnings.warn(
                 f"time_limit={self.time_limit:g} was up after {tried} candidates, on up to "

@@ -173,12 +173,18 @@ class LogisticSearch:
         pair = (np.flatnonzero(is_trained), np.flatnonzero(~is_trained))
         return replace(self.on(rows), splits=Splits(len(rows), [pair], is_pooled=True)), share
 
-    def rounds(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> Iterator[Round]:
-        """Yield what is tried, the last of which decides: few rows first where there are many.
+    def rounds(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> list[Round]:
+        """Return what is tried, the last of which decides: few rows first where there are many.
 
-        All candidates are scored on a small sample, the Cs around the best of the best kernels on
-        a larger one, and those of the best kernel on all rows, with C times the sum of the weights
-        kept. Where leaving out each row takes longer than a fit, it gives way to 3 folds.
+        By successive halving all candidates are scored on a small sample, the best kernels with
+        the Cs from a tenth of their best upwards on a larger one, and the best kernel on all rows,
+        with C times the sum of the weights kept. Where leaving out each row takes longer than a
+        fit, it gives way to 3 folds.
+
+        References
+        ----------
+        K. Jamieson and A. Talwalkar (2016), Non-stochastic best arm identification and
+        hyperparameter optimization.
         """
         few, more = (
             max(min(scores // self.problem.columns, rows), OF_A_CLASS * self.problem.classes)
@@ -187,19 +193,17 @@ class LogisticSearch:
         n = len(self)
         if n <= few or sum(map(len, Cs)) <= FEW_CANDIDATES:
             whole = self if n <= few else self._on_all_rows()
-            yield whole._round(kernels, Cs, is_race=False)
-            return
+            return [whole._round(kernels, Cs, stops_early=False)]
         sample, share = self.sample(few)
-        last = sample._round(kernels, Cs, is_race=True, share=share)
-        yield last
+        tried = [sample._round(kernels, Cs, stops_early=True, share=share)]
         if n > more and not self.is_over:
-            kernels, Cs = survivors(last, kernels, Cs, KERNELS_KEPT)
+            kernels, Cs = survivors(tried[-1], kernels, Cs, KERNELS_KEPT)
             sample, share = self.sample(more)
-            last = sample._round(kernels, Cs, is_race=True, share=share)
-            yield last
-        if not self.is_over:
-            kernels, Cs = survivors(last, kernels, Cs, 1)
-            yield self._on_all_rows()._round(kernels, Cs, is_race=True)
+            tried.append(sample._round(kernels, Cs, stops_early=True, share=share))
+        if self.is_over:
+            return [*tried[:-1], replace(tried[-1], is_cut=True)]
+        kernels, Cs = survivors(tried[-1], kernels, Cs, 1)
+        return [*tried, self._on_all_rows()._round(kernels, Cs, stops_early=True)]
 
     def _on_all_rows(self) -> LogisticSearch:
         """Return the search on all rows, by folds if leaving out each takes too long."""
@@ -217,26 +221,31 @@ class LogisticSearch:
         self,
         kernels: Sequence[Kernel],
         Cs: Sequence[Array],
-        is_race: bool,
+        stops_early: bool,
         share: float = 1.0,
     ) -> Round:
         """Return the scores of kernels with their Cs over a share of the weights."""
         spare = self.memory - self._check_room()
         grams = shared_grams(kernels, self.X, self.memory, spare)
         tried: list[tuple[Kernel, Array, Array]] = []
+        is_cut = False
         # Threads of the BLAS wait for each other longer than small products take.
         is_small = len(self) < ROWS_FOR_THREADS
         with one_blas_thread() if is_small else nullcontext():
             for gram, kernel, values in zip(grams, kernels, Cs, strict=True):
                 if tried and self.is_over:
+                    is_cut = True
                     break
                 ascending = np.argsort(values, kind="stable")
-                scores = self._scored(gram, kernel, values[ascending] / share, is_race)
+                scores, is_short = self._scored(
+                    gram, kernel, values[ascending] / share, stops_early
+                )
+                is_cut |= is_short
                 # In the order given, without those that were not tried.
                 back = np.argsort(ascending[: len(scores)])
                 tried.append((kernel, values[ascending[back]], scores[back]))
         done, ended, found = zip(*tried, strict=True)
-        return Round(done, ended, found, self._n_trained, self.splits.scored_folds)
+        return Round(done, ended, found, self._n_trained, self.splits.scored_folds, is_cut)
 
     @property
     def _n_trained(self) -> int:
@@ -244,8 +253,10 @@ class LogisticSearch:
         pairs = self.splits.pairs
         return len(pairs[0][0]) if pairs is not None and len(pairs) == 1 else len(self)
 
-    def _scored(self, gram: Gram, kernel: Kernel, Cs: Array, is_race: bool) -> Array:
-        """Return the scores of ascending Cs, as far as they were tried: (Cs, 1, folds)."""
+    def _scored(
+        self, gram: Gram, kernel: Kernel, Cs: Array, stops_early: bool
+    ) -> tuple[Array, bool]:
+        """Return the scores of ascending Cs, (Cs, 1, folds), and whether time ended them."""
         K: Gram = HeldGram(gram.dense(), self.memory, gram)
         if self.problem.fit_intercept and K.is_conditional:
             K = centred(K)
@@ -253,24 +264,31 @@ class LogisticSearch:
             refuse_indefinite_kernel(kernel, self.X, K)
         try:
             if self.splits.pairs is None:
-                return self._left_out(K, Cs, is_race)[:, None, None]
-            return self._by_folds(K, Cs, is_race)[:, None]
+                scores, is_cut = self._left_out(K, Cs, stops_early)
+                return scores[:, None, None], is_cut
+            scores, is_cut = self._by_folds(K, Cs, stops_early)
+            return scores[:, None], is_cut
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, self.X) from None
 
-    def _left_out(self, K: Gram, Cs: Array, is_race: bool) -> Array:
+    def _left_out(self, K: Gram, Cs: Array, stops_early: bool) -> tuple[Array, bool]:
         """Return about the scores of all rows by the fits without them, of shape (Cs,)."""
+        is_cut = False
         found: list[float] = []
         for problem, s in self._fits(K, self.problem, Cs):
             F = leave_one_out_scores(K, problem, s.coefficients, s.intercept, self.copies)
             found.append(self._judged(F, np.arange(len(self))))
-            if (is_race and is_past(found)) or self.is_over:
+            if stops_early and is_past(found):
                 break
-        return np.array(found)
+            if self.is_over:
+                is_cut = len(found) < len(Cs) or _is_unfinished(s)
+                break
+        return np.array(found), is_cut
 
-    def _by_folds(self, K: Gram, Cs: Array, is_race: bool) -> Array:
+    def _by_folds(self, K: Gram, Cs: Array, stops_early: bool) -> tuple[Array, bool]:
         """Return the scores of test rows by the fits to their training rows, (Cs, folds)."""
         whole = K.dense()
+        is_cut = False
         folds: list[list[Array]] = []
         found: list[list[float]] = []
         for train, test in self.splits.pairs or ():
@@ -283,14 +301,17 @@ class LogisticSearch:
             for _, s in self._fits(part, _trained_on(self.problem, train), Cs[:count]):
                 folds[-1].append(across @ s.coefficients + s.intercept)
                 found[-1].append(self._judged(folds[-1][-1], test))
-                if (is_race and len(found) == 1 and is_past(found[0])) or self.is_over:
+                if stops_early and len(found) == 1 and is_past(found[0]):
+                    break
+                if self.is_over:
+                    is_cut |= len(found[-1]) < count or _is_unfinished(s)
                     break
         count = min(map(len, found))
         if not self.splits.is_pooled:
-            return np.array([scores[:count] for scores in found]).T
+            return np.array([scores[:count] for scores in found]).T, is_cut
         tested = self.splits.tested
         together = [np.concatenate([F[i] for F in folds]) for i in range(count)]
-        return np.array([[self._judged(F, tested)] for F in together])
+        return np.array([[self._judged(F, tested)] for F in together]), is_cut
 
     def _judged(self, F: Array, rows: Rows) -> float:
         """Return the score of held-out scores at some rows."""
@@ -301,7 +322,7 @@ class LogisticSearch:
         self, gram: Gram, problem: LogisticProblem, Cs: Array
     ) -> Iterator[tuple[LogisticProblem, Solution]]:
         """Yield the problem of every C and its solution, each started from the one before."""
-        # The race ends before Cs for which a factor would pay.
+        # Early stopping ends before Cs for which a factor would pay.
         is_exact = wants_factor(gram, problem.at(float(Cs.min())))
         solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
         path = solver.path(gram, problem, Cs.tolist(), deadline=self.deadline)
@@ -334,6 +355,11 @@ def is_past(scores: Sequence[float]) -> bool:
     if scores[-1] < best - WORSE * abs(best):
         return True
     return len(scores) > 2 and max(scores[-2:]) < best
+
+
+def _is_unfinished(solution: Solution) -> bool:
+    """Whether a solver ended above its tolerance."""
+    return bool((solution.residual > solution.tolerance).any())
 
 
 def survivors(

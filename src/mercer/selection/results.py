@@ -31,6 +31,8 @@ class Round:
         The number of rows they were found on.
     folds : sequence of int, optional
         The numbers of the folds that are scored one by one; None is one score of all rows.
+    is_cut : bool
+        Whether the time was up before all that was to be tried here and afterwards.
     """
 
     kernels: Sequence[Kernel]
@@ -38,6 +40,7 @@ class Round:
     scores: Sequence[Array]
     n_rows: int
     folds: Sequence[int] | None
+    is_cut: bool = False
 
     @property
     def means(self) -> list[Array]:
