@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine disproves no property.
-settings.register_profile("mercer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine disproves no property, and a change is judged by the same examples each time;
+# --hypothesis-profile=search draws others.
+QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("mercer", derandomize=True, **QUIET)
+settings.register_profile("search", **QUIET)
 settings.load_profile("mercer")
 
 

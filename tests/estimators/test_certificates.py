@@ -161,6 +161,12 @@ def test_targets_whose_squares_underflow_are_not_called_solved():
     assert not model.certificate_.satisfied
 
 
+def test_a_price_beyond_all_targets_ends_in_a_model_and_not_in_a_division_by_zero():
+    X, y = np.array([[0.0126], [-0.0132]]), 1e-46 * np.array([0.105, -0.536])
+    model = KernelSVR(Linear(), 1e6, epsilon=0.0, solver="primal").fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+
+
 @pytest.mark.parametrize("size", [1e-200, 1e90])
 @pytest.mark.parametrize("solver", ["smo", "primal", "sgd"])
 def test_a_tube_of_any_size_is_fitted_as_one_of_size_one(rng, solver, size):

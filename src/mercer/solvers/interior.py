@@ -276,7 +276,8 @@ class _Factor:
         dx, dy = self.solve(below / point.x - above / point.room - slope), 0.0
         if self.sides.problem.fit_intercept:
             s = self.sides.s
-            dy = float(s @ (point.x + dx)) / float(s @ self.border)
+            # Where rounding leaves no border the step is no number, and the last of them.
+            dy = float(np.divide(s @ (point.x + dx), s @ self.border))
             dx = dx - dy * self.border
         dv = (below - point.v * dx) / point.x
         dt = (above + point.t * dx) / point.room
