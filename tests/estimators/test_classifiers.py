@@ -35,10 +35,7 @@ OTHER_SETTINGS = [
 ]
 
 
-@parametrize_with_checks(
-    [*(kind() for kind in CLASSIFIERS), *OTHER_SETTINGS],
-    expected_failed_checks=expected_failures,
-)
+@parametrize_with_checks(OTHER_SETTINGS, expected_failed_checks=expected_failures)
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -19,7 +19,6 @@ from mercer.solvers import Cholesky
 
 @parametrize_with_checks(
     [
-        KernelRidge(),
         KernelRidge(Gaussian(3.0) + Linear(), alpha=0.1, fit_intercept=False, solver="cholesky"),
         KernelRidge(Polynomial(), solver="primal"),
         KernelRidge(Gaussian("median").after(Standardize())),

@@ -36,7 +36,7 @@ start = time.perf_counter()
 make()
 seconds = time.perf_counter() - start
 random.seed(0)
-counted, end = 0, time.perf_counter() + 3.0
+counted, end = 0, time.perf_counter() + 2.0
 while counted < 40 and time.perf_counter() < end:
     heard, answer = 0, "nothing"
     try:

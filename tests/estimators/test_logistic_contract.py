@@ -20,7 +20,6 @@ from mercer.kernels import FromFunction, Gaussian, Linear
 
 @parametrize_with_checks(
     [
-        KernelLogisticRegression(),
         KernelLogisticRegression(Gaussian(2.0) + Linear(), repair="clip"),
         KernelLogisticRegression(solver="cg", tol=1e-16, random_state=0),
     ]

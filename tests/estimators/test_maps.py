@@ -22,9 +22,7 @@ from mercer.kernels import Gaussian, Linear, Match, Polynomial, Sobolev
 
 @parametrize_with_checks(
     [
-        MercerMap(),
         MercerMap(Polynomial(), n_components=2),
-        Monomials(),
         Monomials(3, offset=0.0),
         Monomials(2, scaled=False),
     ]

@@ -32,7 +32,6 @@ from mercer.kernels import (
 
 @parametrize_with_checks(
     [
-        KernelPCA(),
         KernelPCA(n_components=2),
         KernelPCA(Polynomial(), n_components=3, solver="dense"),
         KernelPCA(n_components=1, n_landmarks=20, random_state=0),

@@ -25,7 +25,6 @@ from mercer.solvers import smo
 
 @parametrize_with_checks(
     [
-        KernelSVC(),
         KernelSVC(Gaussian(2.0) + Linear(), C=10.0, multiclass="ovr", class_weight="balanced"),
     ]
 )

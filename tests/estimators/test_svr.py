@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators import KernelSVR
@@ -12,11 +11,6 @@ from mercer.kernels import Gaussian, Sigmoid
 from refusals import refuses
 
 GAMMA = 0.5
-
-
-@parametrize_with_checks([KernelSVR()])
-def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from mercer.selection import KernelRidgeCV
 
 @parametrize_with_checks(
     [
-        KernelRidgeCV(),
         KernelRidgeCV([Gaussian(3.0), Linear()], [0.1, 1.0], cv=3, fit_intercept=False),
     ]
 )

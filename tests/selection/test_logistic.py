@@ -24,7 +24,6 @@ KERNELS = [Gaussian(0.7), Gaussian(2.0), Linear()]
 
 @parametrize_with_checks(
     [
-        KernelLogisticRegressionCV(),
         KernelLogisticRegressionCV("gaussian", [0.1, 1.0], fit_intercept=False),
         KernelLogisticRegressionCV([Gaussian(2.0), Linear()], [1.0], cv=3, scoring="accuracy"),
     ]
