@@ -102,3 +102,8 @@ def test_what_was_done_is_said(data):
         "3 kernels and 9 candidates by leave-one-out on 60 rows out of 120, with alpha over the "
         "sum of the weights kept; then 3 alphas of the best kernel on all rows"
     )
+
+
+def test_without_a_seed_the_same_rows_have_the_same_answer_twice(data):
+    first, second = (KernelRidgeCV(KERNELS, ALPHAS).fit(*data).cv_results_ for _ in range(2))
+    assert_array_equal(first["mean_test_score"], second["mean_test_score"])

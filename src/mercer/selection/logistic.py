@@ -32,6 +32,7 @@ from mercer.selection.classes import ClassScores
 from mercer.selection.grid import around, candidates, penalties, reader_of
 from mercer.selection.logistic_search import LogisticSearch
 from mercer.selection.results import Round, table
+from mercer.selection.samples import SEED
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem
 
@@ -41,8 +42,6 @@ Array = NDArray[np.float64]
 SHARE_OF_SEARCH = 0.6
 # Seconds that the fit has at least.
 LEAST = 1e-3
-# What random_state=None stands for.
-SEED = 0
 
 
 class KernelLogisticRegressionCV(ClassifierMixin, Chosen):

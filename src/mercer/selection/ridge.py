@@ -19,6 +19,7 @@ from mercer.selection.chosen import Chosen
 from mercer.selection.costs import entry_work
 from mercer.selection.grid import around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table
+from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits
@@ -260,7 +261,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
         if is_small or search.is_quick(kernels, alphas, work):
             return [search.round_of(kernels, alphas)]
-        random = check_random_state(self.random_state)
+        random = check_random_state(SEED if self.random_state is None else self.random_state)
         rows = np.sort(random.choice(len(search), SAMPLE, replace=False))
         sample = search.on(rows)
         share = sample.weights.sum() / search.weights.sum()

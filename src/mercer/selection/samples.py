@@ -14,6 +14,9 @@ from mercer.kernels import Kernel
 
 Rows = NDArray[np.intp]
 
+# What random_state=None stands for: the same call chooses the same.
+SEED = 0
+
 
 def distinct_rows(reader: Kernel, X: Any, *labels: NDArray[Any]) -> Rows:
     """Return which of the distinct rows every row is, equal ones having equal labels too.
