@@ -198,3 +198,20 @@ def test_targets_are_grouped_by_their_ridge():
     problem = RidgeProblem(np.ones((2, 3)), np.array([2.0, 1.0, 2.0]), np.ones(2), True)
     groups = [(alpha, targets.tolist()) for alpha, targets in problem.by_alpha()]
     assert groups == [(1.0, [1]), (2.0, [0, 2])]
+
+
+def test_rounding_may_hide_a_sum_of_large_coefficients_that_looks_like_zero():
+    a = np.array([[3e8], [-3e8]])
+    with_offset, without = (
+        measured(
+            RidgeProblem(np.ones((2, 1)), np.ones(1), np.ones(2), fit_intercept),
+            a,
+            np.zeros((2, 1)),
+            np.ones(2),
+        )
+        for fit_intercept in (True, False)
+    )
+    # Half an ulp of the larger number at least, which costs sqrt(A_ii) and A_ii = 2.
+    hidden = 3e8 * np.finfo(float).eps / 2.0
+    assert with_offset[1] - without[1] >= hidden * np.sqrt(2.0)
+    assert with_offset[0] - without[0] >= hidden * 2.0 / np.sqrt(2.0)
