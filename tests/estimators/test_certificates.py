@@ -161,6 +161,18 @@ def test_targets_whose_squares_underflow_are_not_called_solved():
     assert not model.certificate_.satisfied
 
 
+@pytest.mark.parametrize("far", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("solver", ["cg", "cholesky", "eigen"])
+def test_the_bound_holds_for_targets_far_from_zero(rng, solver, far):
+    X = rng.normal(size=(40, 2))
+    y = np.sin(X[:, 0]) + far
+    # The offset takes up whatever all targets share, and y - far is exact.
+    exact = KernelRidge(Gaussian(1.0), 0.1, solver="cholesky").fit(X, y - far)
+    model = KernelRidge(Gaussian(1.0), 0.1, solver=solver, random_state=0).fit(X, y)
+    error = np.abs(Gaussian(1.0)(X) @ (model.dual_coef_ - exact.dual_coef_)).max()
+    assert error <= model.certificate_.bound(X).max() + 1e-14
+
+
 def test_a_price_beyond_all_targets_ends_in_a_model_and_not_in_a_division_by_zero():
     X, y = np.array([[0.0126], [-0.0132]]), 1e-46 * np.array([0.105, -0.536])
     model = KernelSVR(Linear(), 1e6, epsilon=0.0, solver="primal").fit(X, y)

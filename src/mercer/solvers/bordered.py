@@ -149,7 +149,8 @@ class Bordered:
 
     def residual(self) -> Array:
         """Return y - A a - N b, of shape (n, targets)."""
-        return self.y - self.A.product(self.a) - self.N @ self.b
+        # The offset first: it may be large beside what is left, and this difference is exact.
+        return (self.y - self.N @ self.b) - self.A.product(self.a)
 
     def refined(self) -> Bordered:
         """Return the solution after a step of iterative refinement."""
