@@ -193,7 +193,6 @@ def test_gamma_of_a_kernel_is_read_and_set_by_name():
         (mercer.KernelPCA, "n_jobs", "MERCER_THREADS"),
         (mercer.KernelPCA, "eigen_solver", "solver='dense', 'iterative' or 'pivots'"),
         (mercer.KernelRidgeCV, "store_cv_results", "cv_results_ is always there"),
-        (mercer.KernelRidgeCV, "kernel", "as kernels="),
         (mercer.KernelLogisticRegression, "l1_ratio", "the penalty is"),
         (mercer.KernelPerceptron, "max_iter", "max_epochs"),
         (mercer.Monomials, "interaction_only", "polynomial kernel"),
@@ -318,3 +317,16 @@ def test_functions_beside_a_gamma_are_named_in_the_error(data):
 def test_rows_that_no_kernel_suits_are_refused_before_one_is_looked_for(X, message):
     with pytest.raises(ValueError, match=message):
         mercer.KernelRidge("auto").fit(X, np.ones(len(X)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (mercer.KernelRidgeCV, "alpha"),
+        (mercer.KernelRidgeCV, "kernel"),
+        (mercer.KernelLogisticRegressionCV, "C"),
+    ],
+)
+def test_an_estimator_that_chooses_asks_for_the_values_to_choose_from(kind, name):
+    with pytest.raises(TypeError, match=rf"the values to choose from, as in {name}s=\[\.\.\.\]$"):
+        kind(**{name: 1.0})

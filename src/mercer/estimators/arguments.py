@@ -32,7 +32,6 @@ INSTEAD = {
     "interaction_only": f"{NOT_NEEDED}: the features are those of the polynomial kernel",
     "intercept_scaling": f"{NOT_NEEDED}: the offset is never penalised",
     "iterated_power": f"{NOT_NEEDED}; solver='pivots' with n_landmarks approximates",
-    "kernel": "give the kernels to choose from as kernels=",
     "kernel_params": "write them into the kernel, as in 'gaussian(gamma=0.1)', or into the "
     "function by functools.partial",
     "kernels": "give one kernel as kernel=, or use an estimator that chooses, such as "
@@ -81,6 +80,8 @@ def beside(estimator: Any) -> PeerParameters:
 
 
 def _advice(name: str, known: list[str]) -> str:
+    if f"{name}s" in known:
+        return f"give the values to choose from, as in {name}s=[...]"
     if name in INSTEAD:
         return INSTEAD[name]
     close = difflib.get_close_matches(name, known, 1)

@@ -114,7 +114,11 @@ def as_kernel(value: Any, beside: PeerParameters = UNNAMED, is_machine: bool = F
     if callable(value):
         return FromFunction(value)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    hint = f"; a number is given by its name, such as alpha={value!r}" if is_number else ""
+    hint = (
+        f"; a number is given by its name, such as alpha={value!r} or C={value!r}"
+        if is_number
+        else ""
+    )
     raise TypeError(
         "kernel must be a Kernel, a name, an expression or a function f(X, Z) -> (n, m), "
         f"got {type(value).__name__}: {value!r}{hint}"
