@@ -200,10 +200,12 @@ class LogisticSearch:
             kernels, Cs = survivors(tried[-1], kernels, Cs, KERNELS_KEPT)
             sample, share = self.sample(more)
             tried.append(sample._round(kernels, Cs, stops_early=True, share=share))
-        if self.is_over:
-            return [*tried[:-1], replace(tried[-1], is_cut=True)]
-        kernels, Cs = survivors(tried[-1], kernels, Cs, 1)
-        return [*tried, self._on_all_rows()._round(kernels, Cs, stops_early=True)]
+        if not self.is_over:
+            kernels, Cs = survivors(tried[-1], kernels, Cs, 1)
+            last = self._on_all_rows()._round(kernels, Cs, stops_early=True)
+            if last.reaches(tried[-1]):
+                return [*tried, last]
+        return [*tried[:-1], replace(tried[-1], is_cut=True)]
 
     def _on_all_rows(self) -> LogisticSearch:
         """Return the search on all rows, by folds if leaving out each takes too long."""

@@ -58,6 +58,11 @@ class Round:
         """The positions of the best alpha of every column, for the best kernel."""
         return np.argmax(_comparable(self.means[self.best_kernel]), axis=0)
 
+    def reaches(self, before: Round) -> bool:
+        """Whether time allowed to try here, upwards, as much as was best in the round before."""
+        best = float(before.alphas[before.best_kernel][before.best].max())
+        return not self.is_cut or max(float(a.max(initial=0.0)) for a in self.alphas) >= best
+
     def __len__(self) -> int:
         return sum(len(alphas) for alphas in self.alphas)
 
