@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from mpmath import mpf
 
 import oracle
@@ -124,6 +124,13 @@ def unseen(costs, z, b):
     return 16.0 * EPS * (costs * (np.abs(z) + abs(b))).sum()
 
 
+EQUAL = (
+    np.array([[1.028e-3, 318.0], [-1.126e-3, -991.0], [1.028e-3, 318.0], [-1.126e-3, -991.0]]),
+    np.array([1.74, -0.18, 0.74, -0.92]),
+    np.ones(4),
+)
+
+
 @settings(max_examples=60)
 @given(
     data(),
@@ -134,6 +141,8 @@ def unseen(costs, z, b):
     st.sampled_from([0.0, 0.01, 1.0]),
     st.booleans(),
 )
+# Errors of equal rows have one sign.
+@example(EQUAL, Linear(1.0), "smo", 1.0, 1e3, 0.01, False)
 def test_the_gap_of_a_regression_is_that_of_what_is_reported(
     rows, kernel, solver, size, C, tube, offset
 ):

@@ -10,6 +10,8 @@ Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 # Units of rounding that count for one: those of an entry of K, of its product and of their sum.
 UNITS = 2.0
+# How far a sum of independent errors goes beyond its root of squares: more in one case of 1500.
+LAMBDA = 4.0
 # Between these sizes squares are numbers, with room for weights, penalties and entries of K.
 USUAL = (1e-60, 1e60)
 
@@ -18,9 +20,10 @@ def product_rounding(diagonal: Array, a: Array) -> Array:
     """Return how far a computed K a may be from K a, in the shape of a: (n,) or (n, targets).
 
     An entry of K is at most sqrt(k_i k_j) for the diagonal k, and so its error and that of its
-    product with a_j is as many units of rounding of sqrt(k_i k_j) a_j. Errors of many terms are as
-    good as independent and add up like the root of their squares:
-    UNITS eps sqrt(k_i sum_j k_j a_j^2).
+    product with a_j is as many units of rounding of sqrt(k_i k_j) a_j. Errors of few terms may all
+    have one sign, as those of equal rows have; errors of many are as good as independent and add up
+    like the root of their squares, but for a factor LAMBDA that is hardly ever exceeded:
+    UNITS eps sqrt(k_i) min(sum_j sqrt(k_j) |a_j|, LAMBDA sqrt(sum_j k_j a_j^2)).
 
     References
     ----------
@@ -28,7 +31,8 @@ def product_rounding(diagonal: Array, a: Array) -> Array:
     """
     roots = np.sqrt(np.maximum(diagonal, 0.0)).astype(np.float64)
     terms = (roots * a.T).T
-    return np.asarray(UNITS * EPS * np.multiply.outer(roots, column_norms(terms)))
+    size = np.minimum(np.abs(terms).sum(axis=0), LAMBDA * column_norms(terms))
+    return np.asarray(UNITS * EPS * np.multiply.outer(roots, size))
 
 
 def column_units(V: Array) -> Array:
