@@ -1,4 +1,4 @@
-"""The door for dates: columns of dates, times and ISO text become moments on a clock."""
+"""Columns of dates, times of day and ISO text as moments, in microseconds."""
 
 from __future__ import annotations
 

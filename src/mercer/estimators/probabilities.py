@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -98,8 +99,8 @@ class CrossFits:
         return np.asarray(scores)
 
 
-class CrossFittedProbabilities:
-    """A classifier whose scores are worth what they are worth for rows held out."""
+class CrossFittedProbabilities(ABC):
+    """A classifier whose scores become probabilities by temperature scaling on held-out rows."""
 
     classes_: NDArray[Any]
     kernel_: Kernel
@@ -121,9 +122,9 @@ class CrossFittedProbabilities:
         scores, codes = self._class_scores(X)
         return in_favour_of(codes, log_softmax(self._cross_fits_.temperature * scores, axis=1))
 
+    @abstractmethod
     def _class_scores(self, X: Any) -> tuple[Array, Codes]:
         """Return a score for every class at checked rows, and which class every row is of."""
-        raise NotImplementedError
 
     def _keep_calibration(self, kernel: Kernel, X: Any, codes: Codes, weights: Array) -> None:
         """Store what the temperature will be found from, if it is asked for."""
