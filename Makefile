@@ -12,8 +12,8 @@ SANITIZE := .venv-sanitize
 NATIVE := CMakeLists.txt $(wildcard src/native/*)
 
 # What runs under the sanitizers: the tests that call native code on purpose.
-SANITIZED ?= tests/engine tests/gram tests/data $(wildcard tests/kernels/test_sequence*.py) \
-  tests/estimators/test_sequences.py tests/solvers/test_perceptron.py tests/solvers/test_smo.py
+SANITIZED ?= tests/native tests/tiles tests/gram tests/data $(wildcard tests/kernels/families/test_sequence*.py) \
+  tests/estimators/test_sequences.py tests/solvers/online/test_perceptron.py tests/solvers/margin/test_smo.py
 # GCC's runtimes must be there before Python is. What Python never frees is no leak of ours.
 CXX_FILE = $(shell $(CXX) -print-file-name=$(1))
 WATCHED = LD_PRELOAD="$(call CXX_FILE,libasan.so) $(call CXX_FILE,libstdc++.so)" \

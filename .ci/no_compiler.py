@@ -16,8 +16,8 @@ squared = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=-1)
 np.testing.assert_allclose(gram, np.exp(-0.5 * squared), rtol=1e-12)
 
 from mercer.data.samples import load_solubility  # noqa: E402
-from mercer.engine import describe  # noqa: E402
 from mercer.errors import EngineWarning  # noqa: E402
+from mercer.native import describe  # noqa: E402
 
 categories = [w.category for w in caught]
 assert categories == [EngineWarning], f"expected one EngineWarning, got {categories}"

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from timing import Figure, interleaved, show
 
 from mercer import Exponential, Sobolev
-from mercer.engine import describe
 from mercer.estimators import KernelRidge
 from mercer.gram import chain_of
 from mercer.kernels import Kernel
+from mercer.native import describe
 from mercer.solvers import Banded, RidgeProblem
 
 Array = NDArray[Any]

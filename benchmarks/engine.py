@@ -19,8 +19,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from timing import Figure, afresh, interleaved, show
 
 from mercer import Exponential, Gaussian, Kernel, Polynomial
-from mercer.engine import apply, describe, evaluate
-from mercer.engine.reserve import Reserve
+from mercer.native import describe
+from mercer.native.pool import Reserve
+from mercer.tiles import apply, evaluate
 
 Array = NDArray[Any]
 
@@ -208,7 +209,7 @@ def memory_figures() -> list[Figure]:
         import re, sys
         import numpy as np
         from mercer import Gaussian
-        from mercer.engine import apply
+        from mercer.tiles import apply
 
         def status(field):
             text = open("/proc/self/status").read()

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from timing import Figure, interleaved, show
 
 from mercer import Gaussian, KernelPCA, Match, Monomials
-from mercer.engine import describe
+from mercer.native import describe
 
 Array = NDArray[Any]
 

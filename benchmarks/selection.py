@@ -17,9 +17,10 @@ from sklearn.model_selection import GridSearchCV
 from timing import Figure, interleaved, show
 
 from mercer import Gaussian, KernelRidgeCV
-from mercer.engine import describe, reduce
-from mercer.engine.spectrum import Spectrum
-from mercer.solvers import RidgePath, path
+from mercer.native import describe, reduce
+from mercer.native.twins.spectrum import Spectrum
+from mercer.solvers import RidgePath
+from mercer.solvers.ridge import path
 
 Array = NDArray[Any]
 

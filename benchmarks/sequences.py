@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from timing import Figure, interleaved, show
 
 from mercer import GappedKmer, Spectrum, Subsequence
-from mercer.engine.strings_twin import subsequence
+from mercer.native.twins.strings import subsequence
 from mercer.solvers.rates import machine_rates
 
 Array = NDArray[np.float64]

@@ -23,8 +23,8 @@ from sklearnex.svm import SVC as IntelSVC, SVR as IntelSVR
 from timing import Figure, interleaved, show
 
 from mercer import Gaussian, KernelSVC, KernelSVR
-from mercer.engine import apply
-from mercer.engine.native import cpu_level
+from mercer.native.core import cpu_level
+from mercer.tiles import apply
 
 Array = NDArray[Any]
 

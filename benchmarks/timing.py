@@ -17,7 +17,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from mercer.engine.native import cpu_level
+from mercer.native.core import cpu_level
 
 Case = TypeVar("Case")
 

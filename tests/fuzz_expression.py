@@ -16,8 +16,8 @@ import time
 from catalogue import ARD, COMPOSITE, SIMPLE
 from mercer.errors import KernelSyntaxError
 from mercer.kernels import kernel
-from mercer.kernels.tokens import MAX_CHARACTERS
-from mercer.kernels.vocabulary import ALIASES, KERNELS, METHODS
+from mercer.kernels.language.tokens import MAX_CHARACTERS
+from mercer.kernels.language.vocabulary import ALIASES, KERNELS, METHODS
 
 SECONDS = 0.5
 HANGS_AFTER = 30

@@ -41,9 +41,9 @@ def test_the_kernel_added_in_the_guide_for_contributors_keeps_the_contract(point
     names = {}
     exec(
         "from dataclasses import dataclass\n"
-        "from mercer.engine import Expression, Tile\n"
+        "from mercer.tiles import Expression, Tile\n"
         "from mercer.kernels import Kernel, domains\n"
-        "from mercer.kernels.stationary import SCHOENBERG, Rule\n",
+        "from mercer.kernels.families.stationary import SCHOENBERG, Rule\n",
         names,
     )
     (code,) = blocks("CONTRIBUTING.md")

@@ -57,13 +57,15 @@ from mercer.kernels import (
     describe_columns as describe_columns,
     kernel as kernel,
 )
-from mercer.selection import (
+from mercer.report import (
     DecisionDisplay as DecisionDisplay,
     GammaSweepDisplay as GammaSweepDisplay,
+    SelectionDisplay as SelectionDisplay,
+)
+from mercer.selection import (
     KernelLogisticRegressionCV as KernelLogisticRegressionCV,
     KernelRidgeClassifier as KernelRidgeClassifier,
     KernelRidgeCV as KernelRidgeCV,
-    SelectionDisplay as SelectionDisplay,
 )
 
 __version__: str

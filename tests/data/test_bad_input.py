@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from mercer.engine import apply
 from mercer.kernels import (
     Bilinear,
     Cosine,
@@ -15,6 +14,7 @@ from mercer.kernels import (
     Periodic,
     Sobolev,
 )
+from mercer.tiles import apply
 from refusals import refuses
 
 X = np.arange(12.0).reshape(4, 3)

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.data import layout
-from mercer.engine import apply
 from mercer.gram import gram_of
 from mercer.kernels import Cosine, FromFeatures, FromFunction, Gaussian, Laplacian, Linear
+from mercer.tiles import apply
 from refusals import refuses
 
 ROWS, COLUMNS = 20, 30

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelPerceptron
 from mercer.kernels import Constant, Exponential, FromFunction, Gaussian, Linear, Precomputed
-from mercer.solvers import perceptron as room
+from mercer.solvers.online import perceptron as room
 from oracle import perceptron_walk
 from refusals import refuses
 

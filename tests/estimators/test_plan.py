@@ -17,7 +17,7 @@ from mercer import (
 )
 from mercer.errors import MemoryLimitError
 from mercer.solvers import Banded, Cholesky, ConjugateGradient, Primal
-from mercer.solvers.forecast import Forecast
+from mercer.solvers.ridge.forecast import Forecast
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from mercer import (
 )
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import cross_gram
-from mercer.kernels.sequence import Grams
+from mercer.kernels.families.sequence import Grams
 from refusals import refuses
 
 

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from mercer.engine import describe
 from mercer.gram import StreamedGram, dense_rows, in_single, partial_product
 from mercer.kernels import Gaussian
+from mercer.native import describe
 
 KERNEL = Gaussian(3.0)
 

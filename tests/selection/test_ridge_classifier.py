@@ -9,8 +9,9 @@ from sklearn.metrics import log_loss
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Linear, Sigmoid
-from mercer.selection import KernelRidgeClassifier, KernelRidgeCV, SelectionDisplay
-from mercer.solvers.temperature import smoothed_targets, temperature
+from mercer.report import SelectionDisplay
+from mercer.selection import KernelRidgeClassifier, KernelRidgeCV
+from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 from refusals import refuses
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut
 
 from mercer.estimators import KernelRidge
-from mercer.estimators.rows import copies_of
+from mercer.estimators.validation import copies_of
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, Sobolev
 from mercer.selection import KernelLogisticRegressionCV, KernelRidgeClassifier, KernelRidgeCV
 

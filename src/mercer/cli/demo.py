@@ -28,7 +28,7 @@ def demo() -> None:
 
     import mercer
     from mercer.data.samples import load_solubility
-    from mercer.engine import describe
+    from mercer.native import describe
 
     data = load_solubility()
     shuffled = np.random.default_rng(0).permutation(len(data.y))

@@ -16,7 +16,7 @@ def info() -> None:
     from importlib.metadata import version
 
     from mercer.data.memory import available_bytes, gigabytes
-    from mercer.engine import describe
+    from mercer.native import describe
 
     engine = describe()
     libraries = ("numpy", "scipy", "scikit-learn")
@@ -38,7 +38,7 @@ def engine_line(engine: dict[str, Any]) -> str:
     Parameters
     ----------
     engine : dict
-        The answer of ``mercer.engine.describe()``.
+        The answer of ``mercer.native.describe()``.
     """
     if engine["engine"] != "native":
         return "NumPy"

@@ -7,8 +7,8 @@ from mercer.estimators.maps import MercerMap, Monomials
 from mercer.estimators.pca import KernelPCA
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
-from mercer.estimators.svc import KernelSVC
-from mercer.estimators.svr import KernelSVR
+from mercer.estimators.svm.svc import KernelSVC
+from mercer.estimators.svm.svr import KernelSVR
 
 __all__ = [
     "Explanation",

@@ -22,7 +22,7 @@ from mercer.kernels.columns import (
     takes_missing,
     unread,
 )
-from mercer.kernels.names import is_auto
+from mercer.kernels.language.names import is_auto
 
 # Columns that a warning names.
 MOST_NAMED = 10

@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 
 from mercer.estimators.arguments import Arguments, beside
 from mercer.estimators.columns import has_place_for_missing
-from mercer.estimators.rows import kernel_for
+from mercer.estimators.validation import kernel_for
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
 

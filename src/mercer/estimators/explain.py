@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.checks import as_vector
 from mercer.data.columns import n_rows
 from mercer.data.listing import as_frame, as_html, as_text
-from mercer.estimators.supports import SupportVectorMachine
+from mercer.estimators.svm.supports import SupportVectorMachine
 from mercer.gram import gram_of
 from mercer.kernels import (
     Columns,
@@ -28,7 +28,7 @@ from mercer.kernels import (
     Words,
 )
 from mercer.kernels.kernel import After, Constant, Product, ScaledBy
-from mercer.kernels.kgrams import Chain, gram_weights
+from mercer.kernels.kmers import Chain, gram_weights
 
 Array = NDArray[np.float64]
 Place = tuple[str | int, ...]

@@ -23,7 +23,7 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.plan import Plan, plan_logistic
 from mercer.estimators.refusals import with_points
 from mercer.estimators.routes import carried, logistic_route, logistic_solver, uncentred
-from mercer.estimators.rows import (
+from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
     checked_unlabelled,
@@ -41,8 +41,8 @@ from mercer.gram import (
 )
 from mercer.kernels import Kernel
 from mercer.solvers import LogisticProblem, Newton, Solution
-from mercer.solvers.cavity import leave_one_out_scores
-from mercer.solvers.likelihood import log_probabilities, probabilities
+from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
+from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.ridge import KernelRidge
-from mercer.estimators.rows import checked_rows, checked_seed, checked_unlabelled
+from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
 from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import After, Columns

@@ -26,7 +26,7 @@ from mercer.estimators.classes import (
     same_classes,
 )
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.rows import (
+from mercer.estimators.validation import (
     checked_classification,
     checked_codes,
     checked_rows,
@@ -38,8 +38,15 @@ from mercer.estimators.rows import (
 )
 from mercer.gram import Gram, cross_gram, gram_of, is_precomputed
 from mercer.kernels import Kernel
-from mercer.solvers.budget import Basis, BudgetedPerceptron
-from mercer.solvers.perceptron import Course, Epochs, Tally, margins, novikoff_bound, perceptron
+from mercer.solvers.online.budget import Basis, BudgetedPerceptron
+from mercer.solvers.online.perceptron import (
+    Course,
+    Epochs,
+    Tally,
+    margins,
+    novikoff_bound,
+    perceptron,
+)
 from mercer.solvers.solution import CALLED_OFF, INTERRUPTED
 
 Array = NDArray[np.float64]

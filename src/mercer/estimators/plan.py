@@ -10,15 +10,15 @@ import numpy as np
 
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
-from mercer.estimators.rows import training_subset
+from mercer.estimators.validation import training_subset
 from mercer.gram import ChainGram, Gram, centred, sparse_entries, unheld_gram_of
 from mercer.gram.features import ENTRY_BYTES as SPARSE_BYTES, SAMPLE as FEATURE_SAMPLE
 from mercer.kernels import Kernel
 from mercer.solvers import Cholesky, ConjugateGradient, LogisticProblem, RidgeProblem
-from mercer.solvers.curvature import FIRST_RANK
-from mercer.solvers.forecast import forecast
+from mercer.solvers.logistic.curvature import FIRST_RANK
+from mercer.solvers.margin.smo import STORE
 from mercer.solvers.rates import machine_rates
-from mercer.solvers.smo import STORE
+from mercer.solvers.ridge.forecast import forecast
 
 # Explicit features cost less than the factor of n rows up to this many for every row.
 FEW_FEATURES = 0.5

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.rows import checked_rows, used_rows
+from mercer.estimators.validation import checked_rows, used_rows
 from mercer.gram import (
     Gram,
     Interpolant,
@@ -23,9 +23,9 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.solvers import RidgeProblem
-from mercer.solvers.chain_path import ChainSmoother
-from mercer.solvers.closed import Smoother, jackknife_plus, leave_one_out, smoothers
-from mercer.solvers.feature_path import FeatureSmoother
+from mercer.solvers.line.path import ChainSmoother
+from mercer.solvers.ridge.feature_path import FeatureSmoother
+from mercer.solvers.ridge.held_out import Smoother, jackknife_plus, leave_one_out, smoothers
 
 Array = NDArray[np.float64]
 

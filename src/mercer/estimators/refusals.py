@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators.rows import training_subset
+from mercer.estimators.validation import training_subset
 from mercer.gram import Gram
 from mercer.kernels import Kernel, Witness
 from mercer.solvers import refuse_indefinite

@@ -29,7 +29,7 @@ from mercer.estimators.routes import (
     route,
     uncentred,
 )
-from mercer.estimators.rows import (
+from mercer.estimators.validation import (
     checked_ridges,
     checked_rows,
     checked_training,

@@ -12,7 +12,7 @@ from mercer.data.memory import memory_limit
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.plan import chosen, few_features, needs_factor
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
-from mercer.estimators.rows import checked_seed
+from mercer.estimators.validation import checked_seed
 from mercer.gram import (
     CentredGram,
     ChainGram,

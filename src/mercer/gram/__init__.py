@@ -1,9 +1,7 @@
 """A kernel met with data, as an operator."""
 
 from mercer.gram.centred import CentredGram, RootedGram, centre, centred
-from mercer.gram.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.choose import gram_of, kept_gram_of, unheld_gram_of
-from mercer.gram.chosen import ChosenGram
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import DenseGram, HeldGram
 from mercer.gram.features import (
@@ -19,6 +17,7 @@ from mercer.gram.features import (
     sparse_entries,
 )
 from mercer.gram.gram import Gram, ShiftedGram
+from mercer.gram.line.chain import ChainGram, Interpolant, chain_of
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.parts import (
@@ -38,6 +37,7 @@ from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.scaled import ScaledGram
 from mercer.gram.shared import SharedGram, shared_grams
 from mercer.gram.streamed import StreamedGram, is_precomputed
+from mercer.gram.subset import ChosenGram
 
 __all__ = [
     "CLOSE",

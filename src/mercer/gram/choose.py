@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.gram.chain import chain_of
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
+from mercer.gram.line.chain import chain_of
 from mercer.gram.precomputed import PrecomputedGram, as_finished
 from mercer.gram.streamed import StreamedGram, is_precomputed
 from mercer.kernels import Kernel, Precomputed, as_kernel

@@ -9,10 +9,10 @@ import numpy as np
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
-from mercer.engine import apply, evaluate
-from mercer.engine.operands import bind
 from mercer.gram.operator import Array, Index, Operator, check_fits, positions
 from mercer.kernels import Kernel
+from mercer.tiles import apply, evaluate
+from mercer.tiles.operands import bind
 
 
 class CrossGram(Operator):

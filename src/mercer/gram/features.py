@@ -13,7 +13,6 @@ from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import narrowed, used_columns
 from mercer.data.memory import gigabytes, memory_limit
-from mercer.engine import Rows
 from mercer.errors import MemoryLimitError
 from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Gram
@@ -22,6 +21,7 @@ from mercer.gram.operator import Array, check_fits
 from mercer.gram.parts import PartOfGram
 from mercer.kernels import Kernel
 from mercer.kernels.features import FeatureMap
+from mercer.tiles import Rows
 
 # Bytes for every entry of sparse features: its number and value, sorted, and narrowed to a copy.
 ENTRY_BYTES = 48

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.data.blocks import row_blocks
 from mercer.gram.operator import Array, Index, Operator, check_fits, positions
-from mercer.kernels.rounding import SINGLE, STEP
+from mercer.kernels.validity.rounding import SINGLE, STEP
 
 # Entries computed at a time before they are rounded: 32 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 22

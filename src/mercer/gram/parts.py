@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import fits_single
 from mercer.data.columns import take_rows
-from mercer.engine import apply
-from mercer.engine.choose import engine
-from mercer.gram.chosen import ChosenGram
 from mercer.gram.dense import HeldGram
 from mercer.gram.gram import ENTRIES_AT_A_TIME, Gram, WrappedGram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.gram.streamed import StreamedGram, is_precomputed
+from mercer.gram.subset import ChosenGram
+from mercer.tiles import apply
+from mercer.tiles.engine import engine
 
 # The largest copy that is made of entries: of more rows many are never looked at.
 LARGEST_COPY = 2 << 30

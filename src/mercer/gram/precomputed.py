@@ -11,7 +11,7 @@ from mercer.data.checks import as_matrix
 from mercer.data.memory import memory_limit
 from mercer.gram.dense import HeldGram
 from mercer.gram.operator import Array
-from mercer.kernels.rounding import FUNCTION
+from mercer.kernels.validity.rounding import FUNCTION
 
 # Entries compared at a time: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20

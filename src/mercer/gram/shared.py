@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from mercer.data.columns import n_rows
-from mercer.engine import compile_expression, evaluate
-from mercer.engine.program import Input
 from mercer.gram.choose import unheld_gram_of
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, check_fits
 from mercer.gram.streamed import StreamedGram, is_precomputed
 from mercer.kernels import Kernel
+from mercer.tiles import compile_expression, evaluate
+from mercer.tiles.program import Input
 
 ENTRY_BYTES = 8
 

@@ -12,14 +12,15 @@ from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
-from mercer.engine import Rows, apply, describe, evaluate
-from mercer.engine.operands import bind
-from mercer.engine.rows import check_together
-from mercer.engine.tile import Opaque
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel, Precomputed
-from mercer.kernels.rounding import FUNCTION, entry_errors
+from mercer.kernels.validity.rounding import FUNCTION, entry_errors
+from mercer.native import describe
+from mercer.tiles import Rows, apply, evaluate
+from mercer.tiles.operands import bind
+from mercer.tiles.rows import check_together
+from mercer.tiles.tile import Opaque
 
 # Entries computed at a time before they are rounded: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20

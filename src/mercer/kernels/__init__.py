@@ -1,11 +1,22 @@
 """Kernels: similarities of two rows, as values with a formula."""
 
-from mercer.kernels.alignment import EditDistance, Subsequence
-from mercer.kernels.calendar import Calendar
-from mercer.kernels.categories import Match
-from mercer.kernels.custom import FromFeatures, FromFunction, Precomputed
-from mercer.kernels.dot import Bilinear, Cosine, Linear, Polynomial, Sigmoid
-from mercer.kernels.histogram import AdditiveChi2, Chi2, Sobolev
+from mercer.kernels.families.alignment import EditDistance, Subsequence
+from mercer.kernels.families.categories import Match
+from mercer.kernels.families.custom import FromFeatures, FromFunction, Precomputed
+from mercer.kernels.families.dot import Bilinear, Cosine, Linear, Polynomial, Sigmoid
+from mercer.kernels.families.histogram import AdditiveChi2, Chi2, Sobolev
+from mercer.kernels.families.sequence import GappedKmer, Mismatch, Spectrum
+from mercer.kernels.families.stationary import (
+    Exponential,
+    Gaussian,
+    InverseMultiquadric,
+    Laplacian,
+    Matern32,
+    Matern52,
+    Periodic,
+    RationalQuadratic,
+)
+from mercer.kernels.families.words import Words
 from mercer.kernels.kernel import (
     After,
     Columns,
@@ -20,25 +31,14 @@ from mercer.kernels.kernel import (
     ScaledBy,
     Sum,
 )
+from mercer.kernels.language.names import PeerParameters, as_kernel, from_sklearn
 from mercer.kernels.maps import FillMissing, Standardize
-from mercer.kernels.names import PeerParameters, as_kernel, from_sklearn
-from mercer.kernels.proof import Asymmetry, Proof, Status, Validity, Witness
-from mercer.kernels.sequence import GappedKmer, Mismatch, Spectrum
-from mercer.kernels.stationary import (
-    Exponential,
-    Gaussian,
-    InverseMultiquadric,
-    Laplacian,
-    Matern32,
-    Matern52,
-    Periodic,
-    RationalQuadratic,
-)
-from mercer.kernels.words import Words
+from mercer.kernels.tables.calendar import Calendar
+from mercer.kernels.validity.proof import Asymmetry, Proof, Status, Validity, Witness
 
 # Last, because the function takes the place of the module of the same name.
-from mercer.kernels.default import ColumnReport, default_kernel, describe_columns  # isort: skip
-from mercer.kernels.expression import kernel  # isort: skip
+from mercer.kernels.tables.default import ColumnReport, default_kernel, describe_columns  # isort: skip
+from mercer.kernels.language.expression import kernel  # isort: skip
 
 __all__ = [
     "AdditiveChi2",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.brief import shown
+from mercer.kernels.language.brief import shown
 
 Check = Callable[[Any], Any]
 

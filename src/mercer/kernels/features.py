@@ -21,21 +21,6 @@ from mercer.data.blocks import row_blocks
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import used_columns
-from mercer.engine.program import Factor
-from mercer.engine.rows import Rows, comparable, is_countable
-from mercer.engine.tile import (
-    Add,
-    Expression,
-    Leaf,
-    Multiply,
-    Normalize,
-    Number,
-    Polynomial,
-    Power,
-    ScaleRows,
-    Transform,
-    View,
-)
 from mercer.kernels.monomials import (
     MOST,
     Monomial,
@@ -49,6 +34,21 @@ from mercer.kernels.monomials import (
     multiply,
     power,
     powers,
+)
+from mercer.tiles.program import Factor
+from mercer.tiles.rows import Rows, comparable, is_countable
+from mercer.tiles.tile import (
+    Add,
+    Expression,
+    Leaf,
+    Multiply,
+    Normalize,
+    Number,
+    Polynomial,
+    Power,
+    ScaleRows,
+    Transform,
+    View,
 )
 
 Array = NDArray[Any]

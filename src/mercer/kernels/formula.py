@@ -12,23 +12,15 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.data.layout import narrowed, used_columns
-from mercer.engine import (
-    Expression,
-    Program,
-    Rows,
-    Tile,
-    compile_expression,
-    diagonal,
-    evaluate,
-)
-from mercer.engine.rows import check_together, comparable_leaf
-from mercer.engine.tile import Leaf
 from mercer.kernels.domains import check_fields
 from mercer.kernels.features import FeatureMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.maps import InputMap
 from mercer.kernels.monomials import MOST
 from mercer.kernels.params import Parametric
+from mercer.tiles import Expression, Program, Rows, Tile, compile_expression, diagonal, evaluate
+from mercer.tiles.rows import check_together, comparable_leaf
+from mercer.tiles.tile import Leaf
 
 Array = NDArray[Any]
 Rule = str | None
@@ -135,7 +127,7 @@ class Formula(Parametric, ABC):
         if phi is None or not phi.is_open(X):
             raise ValueError(f"the features of {self!r} have no names; those of k-grams have")
         # Imported here because what spells k-grams is made of kernels.
-        from mercer.kernels.kgrams import feature_names
+        from mercer.kernels.kmers import feature_names
 
         return feature_names(phi, Rows(X, "X"))
 

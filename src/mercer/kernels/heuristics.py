@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import as_matrix
 from mercer.data.distinct import distinct_sample
-from mercer.engine import Tile, compile_expression, evaluate
+from mercer.tiles import Tile, compile_expression, evaluate
 
 RULES = ("median", "columns", "variance")
 SAMPLE = 1000

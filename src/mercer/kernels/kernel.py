@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from mercer.data.columns import select_columns
 from mercer.data.kinds import numbers_of
-from mercer.engine import Expression, Tile
-from mercer.kernels import domains, printing
+from mercer.kernels import domains
 from mercer.kernels.formula import Formula, Rule
-from mercer.kernels.latex import latex, symbolic
+from mercer.kernels.language import printing
+from mercer.kernels.language.latex import latex, symbolic
 from mercer.kernels.maps import InputMap, Received
 from mercer.kernels.operators import NoDifferences, is_number, may_answer, refuse
-from mercer.kernels.proof import Proof, Validity
-from mercer.kernels.search import check_validity
+from mercer.kernels.validity.proof import Proof, Validity
+from mercer.kernels.validity.search import check_validity
+from mercer.tiles import Expression, Tile
 
 
 @dataclass(frozen=True)

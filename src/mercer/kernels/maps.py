@@ -16,7 +16,8 @@ from mercer.data.kinds import numbers_of
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.data.sequences import sequence_rows
 from mercer.errors import MemoryLimitError
-from mercer.kernels import domains, printing
+from mercer.kernels import domains
+from mercer.kernels.language import printing
 from mercer.kernels.params import Parametric
 
 Array = NDArray[Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.brief import shown
+from mercer.kernels.language.brief import shown
 
 _REASONS = {
     "-": (

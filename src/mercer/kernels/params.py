@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from mercer.kernels.brief import brief
+from mercer.kernels.language.brief import brief
 
 
 class Parametric:

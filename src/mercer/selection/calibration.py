@@ -11,9 +11,9 @@ from scipy.special import softmax
 
 from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
-from mercer.estimators.probabilities import score_columns
-from mercer.solvers.closed import less_one
-from mercer.solvers.temperature import smoothed_targets, temperature
+from mercer.estimators.svm.probabilities import score_columns
+from mercer.solvers.logistic.temperature import smoothed_targets, temperature
+from mercer.solvers.ridge.held_out import less_one
 
 Array = NDArray[np.float64]
 

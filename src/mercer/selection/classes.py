@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mercer.selection.scoring import scorer_of, takes_weights
-from mercer.solvers.likelihood import log_probabilities, probabilities
+from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 
 Array = NDArray[np.float64]
 

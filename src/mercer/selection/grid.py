@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
-from mercer.estimators.rows import checked_ridges, kernels_for
+from mercer.estimators.validation import checked_ridges, kernels_for
 from mercer.gram import is_precomputed, unheld_gram_of
 from mercer.kernels import Gaussian, Kernel, PeerParameters, Sum, as_kernel
-from mercer.kernels.names import AUTO, UNNAMED, is_auto
+from mercer.kernels.language.names import AUTO, UNNAMED, is_auto
 
 Array = NDArray[np.float64]
 

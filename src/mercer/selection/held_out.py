@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.selection.sources import Fits, Held
 from mercer.selection.splits import Splits
-from mercer.solvers.closed import less_one
+from mercer.solvers.ridge.held_out import less_one
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -20,15 +20,15 @@ from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.rows import (
+from mercer.estimators.validation import (
     checked_classification,
     checked_weights,
     copies_of,
     training_subset,
 )
 from mercer.kernels import Kernel
-from mercer.selection.chosen import Chosen
 from mercer.selection.classes import ClassScores
+from mercer.selection.delegate import Chosen
 from mercer.selection.grid import around, candidates, penalties, reader_of
 from mercer.selection.logistic_search import LogisticSearch
 from mercer.selection.results import Round, table

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.memory import gigabytes
-from mercer.engine.threads import one_blas_thread
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.routes import wants_factor
-from mercer.estimators.rows import training_subset
+from mercer.estimators.validation import training_subset
 from mercer.gram import Gram, HeldGram, centred, shared_grams
 from mercer.kernels import Kernel
+from mercer.native.threads import one_blas_thread
 from mercer.selection.classes import ClassScores
 from mercer.selection.results import Round
 from mercer.selection.samples import (
@@ -32,8 +32,8 @@ from mercer.selection.samples import (
 from mercer.selection.scoring import takes_weights
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Solution
-from mercer.solvers.cavity import leave_one_out_scores
-from mercer.solvers.descent import ROWS_FOR_THREADS
+from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
+from mercer.solvers.logistic.newton import ROWS_FOR_THREADS
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.memory import memory_limit
 from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
-from mercer.estimators.rows import checked_training, checked_weights, copies_of
+from mercer.estimators.validation import checked_training, checked_weights, copies_of
 from mercer.kernels import Kernel
-from mercer.selection.chosen import Chosen
 from mercer.selection.costs import entry_work
+from mercer.selection.delegate import Chosen
 from mercer.selection.grid import around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table
 from mercer.selection.samples import SEED

@@ -15,7 +15,7 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators import KernelEstimator, KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
-from mercer.estimators.rows import (
+from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
     checked_weights,

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.memory import gigabytes
-from mercer.engine import NotPositiveError
-from mercer.engine.threads import one_blas_thread, thread_count
 from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
-from mercer.estimators.rows import training_subset
+from mercer.estimators.validation import training_subset
 from mercer.gram import shared_grams
 from mercer.kernels import Kernel
+from mercer.native import NotPositiveError
+from mercer.native.jobs import in_pool
+from mercer.native.threads import one_blas_thread, thread_count
 from mercer.selection.held_out import held_out_errors, held_out_losses
-from mercer.selection.pool import in_pool
 from mercer.selection.results import Round
 from mercer.selection.scoring import Scores
 from mercer.selection.sources import (

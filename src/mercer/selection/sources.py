@@ -15,7 +15,7 @@ from mercer.kernels import Kernel
 from mercer.selection.costs import chain_work, entry_work, feature_work
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
-from mercer.solvers.chain_path import TOGETHER
+from mercer.solvers.line.path import TOGETHER
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

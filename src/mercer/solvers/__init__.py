@@ -1,27 +1,27 @@
 """Answers, given an operator and numbers: no solver knows a kernel."""
 
-from mercer.solvers.banded import Banded, ChainSolution
-from mercer.solvers.bordered import Bordered, RidgeProblem
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.chain_path import ChainPath
-from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.choose import as_logistic_solver, as_margin_solver, as_solver
-from mercer.solvers.components import Components, component_solver
-from mercer.solvers.conjugate import ConjugateGradient
-from mercer.solvers.coordinates import CoordinateDescent
 from mercer.solvers.definite import refuse_indefinite
-from mercer.solvers.eigen import Eigen
-from mercer.solvers.feature_path import FeaturePath
-from mercer.solvers.likelihood import LogisticProblem
-from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
-from mercer.solvers.margin import MarginProblem
-from mercer.solvers.path import Fits, RidgePath
-from mercer.solvers.pegasos import Pegasos
-from mercer.solvers.pivots import Pivots
-from mercer.solvers.primal import Primal
+from mercer.solvers.line.banded import Banded, ChainSolution
+from mercer.solvers.line.path import ChainPath
+from mercer.solvers.logistic.likelihood import LogisticProblem
+from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.lowrank.pivots import Pivots
+from mercer.solvers.margin.coordinates import CoordinateDescent
+from mercer.solvers.margin.problem import MarginProblem
+from mercer.solvers.margin.smo import SMO
+from mercer.solvers.margin.stochastic import Pegasos
 from mercer.solvers.refusals import NegativeForm
-from mercer.solvers.smo import SMO
+from mercer.solvers.ridge.bordered import Bordered, RidgeProblem
+from mercer.solvers.ridge.cholesky import Cholesky
+from mercer.solvers.ridge.conjugate import ConjugateGradient
+from mercer.solvers.ridge.eigen import Eigen
+from mercer.solvers.ridge.feature_path import FeaturePath
+from mercer.solvers.ridge.path import Fits, RidgePath
+from mercer.solvers.ridge.primal import Primal
 from mercer.solvers.solution import ILL_CONDITIONED, Solution
+from mercer.solvers.spectral.components import Components, component_solver
 
 __all__ = [
     "ILL_CONDITIONED",

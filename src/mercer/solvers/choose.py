@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer.solvers.banded import Banded
-from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.conjugate import ConjugateGradient
-from mercer.solvers.coordinates import CoordinateDescent
-from mercer.solvers.eigen import Eigen
-from mercer.solvers.logistic import Newton, NewtonCG, NewtonCholesky
-from mercer.solvers.pegasos import Pegasos
-from mercer.solvers.primal import Primal
-from mercer.solvers.smo import SMO
+from mercer.solvers.line.banded import Banded
+from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.margin.coordinates import CoordinateDescent
+from mercer.solvers.margin.smo import SMO
+from mercer.solvers.margin.stochastic import Pegasos
+from mercer.solvers.ridge.cholesky import Cholesky
+from mercer.solvers.ridge.conjugate import ConjugateGradient
+from mercer.solvers.ridge.eigen import Eigen
+from mercer.solvers.ridge.primal import Primal
 
 Solver = Banded | Cholesky | ConjugateGradient | Eigen | Primal
 

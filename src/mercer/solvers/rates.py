@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
-from mercer.engine.threads import thread_count
+from mercer.native.threads import thread_count
 
 SIZE = 512
 ROUNDS = 12

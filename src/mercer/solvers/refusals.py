@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import row_blocks
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
-from mercer.kernels.rounding import STEP, form_error
+from mercer.kernels.validity.rounding import STEP, form_error
 
 Array = NDArray[np.float64]
 

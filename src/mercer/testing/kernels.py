@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.columns import n_rows, take_rows
-from mercer.engine import apply
-from mercer.kernels.designs import demands_of
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.validity.designs import demands_of
+from mercer.tiles import apply
 
 Array = NDArray[Any]
 

@@ -1,0 +1,400 @@
+"""The support vector classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.data.checks import checked_positive
+from mercer.data.columns import n_rows
+from mercer.estimators.callbacks import run_as_task
+from mercer.estimators.certified import gap_certificate
+from mercer.estimators.classes import class_weighted, decided, present_classes
+from mercer.estimators.routes import margin_route
+from mercer.estimators.svm.one_vs_one import (
+    clear_winners,
+    hardest,
+    pair_coefficients,
+    pair_scores,
+    pairs_of,
+    slot,
+    tally,
+    votes_of,
+)
+from mercer.estimators.svm.partial_fit import learn_classes
+from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
+from mercer.estimators.svm.single_labels import settled_classes
+from mercer.estimators.svm.supports import (
+    Supports,
+    SupportVectorMachine,
+    Task,
+    solve_all,
+    warm_starts,
+)
+from mercer.estimators.validation import (
+    checked_classification,
+    checked_rows,
+    checked_weights,
+    training_subset,
+)
+from mercer.gram import is_precomputed
+from mercer.solvers import MarginProblem
+
+Array = NDArray[np.float64]
+
+
+class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine):
+    """Soft margin: f, b minimise C sum_i w_i max(0, 1 - y_i (f(x_i) + b)) + 1/2 ||f||^2.
+
+    The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero but for the support vectors, which
+    alone are needed for it. More than two classes meet two at a time, and vote.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
+        scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
+    C : float
+        The price of the loss, positive.
+    class_weight : None, dict or "balanced"
+        Factors of the weights by class.
+    fit_intercept : bool
+        Whether there is an offset b, which is not penalised.
+    multiclass : {"ovo", "ovr"}
+        Every two classes against each other, or each against all others.
+    decision_function_shape : {"ovr", "ovo"}
+        Whether `decision_function` has a column for every class, votes of the pairs with ties
+        broken by the sums of their scores, or one for every pair, of which a positive score votes
+        for the first class. Two classes have one score either way, positive for the second.
+    break_ties : bool
+        Whether `predict` takes the largest sum of scores among classes with as many votes, as in
+        the columns of ``"ovr"``; else the first of them, as scikit-learn does by default.
+    solver : {"auto", "smo", "primal", "sgd"} or solver
+        ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
+        explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
+        for many rows whose features are few, or sparse as k-grams are, unless `max_iter` is
+        given, else ``"smo"``.
+    tol : float
+        The relative duality gap that `certificate_` has to reach.
+    memory : int or str, optional
+        The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
+    max_iter : int, optional
+        Working sets allowed for every pair of classes; epochs for ``"primal"`` and ``"sgd"``.
+    time_limit : float, optional
+        Seconds after which every problem returns what it has, with a warning. So does the first
+        Ctrl-C.
+    random_state : int, RandomState or None
+        Where the random orders of ``"primal"`` and ``"sgd"`` come from.
+    warm_start : bool
+        Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
+    repair : {None, "clip", "flip", "shift"}
+        What to make of negative eigenvalues of the Gram matrix of a problem; None refuses such a
+        kernel with a witness, unless it is known to be positive semi-definite on coefficients that
+        sum to zero, as `AdditiveChi2` is, and an offset makes them so.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels of rows with positive weight.
+    support_ : array of shape (n_SV,)
+        The rows of the support vectors, those of the first class first.
+    support_vectors_ : rows
+        Themselves; empty for ``kernel="precomputed"``.
+    n_support_ : array of shape (n_classes,)
+        How many belong to each class.
+    dual_coef_ : array of shape (n_classes - 1, n_SV)
+        a. With more than two classes a vector has one for every other class, in their order; by
+        ``multiclass="ovr"`` one for each of n_classes problems.
+    intercept_ : array of shape (problems,)
+        b.
+    theta_ : array of shape (p, problems) or None
+        The weights of features, f(x) = theta'phi(x), if ``"primal"`` found them or the kernel
+        counts k-grams: a new row then takes the time that reading it takes.
+    theta_columns_ : array of shape (p,) or None
+        Which columns of sparse features such as k-grams `theta_` belongs to; the others do not
+        count.
+    certificate_ : Certificate
+        The duality gap in float64 of the worst problem.
+    n_iter_ : array of shape (problems,)
+        Working sets, or epochs.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    solver_ : solver
+        What ran.
+
+    Notes
+    -----
+    Probabilities are softmax(T s), for two classes 1 / (1 + exp(-2 T f)), where s are the scores of
+    the classes: in pairs, the least that a class has against another one. The temperature T has
+    the largest likelihood for the scores of rows that were held out, in five parts, each scored by
+    a machine fitted to the others. It is worked out by the first `predict_proba` after a `fit`, and
+    takes as long as five fits to four fifths of the rows; until then the training rows are kept.
+    The most probable class is always the predicted one.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        C: float = 1.0,
+        *,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        multiclass: str = "ovo",
+        decision_function_shape: str = "ovr",
+        break_ties: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        memory: Any = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        repair: str | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.solver = solver
+        self.tol = tol
+        self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.repair = repair
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit f and b to the rows `X` and their labels `y`.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list of strings; for a precomputed kernel the Gram
+            matrix.
+        y : array of shape (n,)
+            The labels.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, zero as none.
+        """
+        C = self._checked_settings()
+        kernel = self._kernel_for(X)
+        X, codes, classes = checked_classification(self, kernel, X, y)
+        copies = checked_weights(sample_weight, len(codes))
+        weights = class_weighted(copies, self.class_weight, codes, classes)
+        counts, codes, classes = present_classes(self, weights, codes, classes)
+        used = np.flatnonzero(counts)
+        if len(classes) > 2 and not is_precomputed(kernel):
+            # Problems of two classes are then about two blocks of neighbours.
+            order = np.argsort(codes, kind="stable")
+            used, codes = used[order], codes[order]
+        is_all = np.array_equal(used, np.arange(len(weights)))
+        rows = X if is_all else training_subset(kernel, X, used)
+        kernel = kernel.resolved(rows, copies[used])
+        solver, gram = margin_route(self, kernel, rows)
+        tasks = self._tasks(codes, C * weights[used], len(classes))
+        if self.warm_start:
+            tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
+
+        run = partial(solve_all, solver, gram, self.repair, tasks)
+        solutions = run_as_task(self, run, X, y, True)
+
+        self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
+        self._seen_ = len(weights)
+        self._totals_ = np.bincount(codes, copies[used], len(classes))
+        self.intercept_ = np.array([s.intercept[0] for s in solutions])
+        self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
+        A, support = self._by_class(codes, tasks, [s.coefficients[:, 0] for s in solutions])
+        self.dual_coef_ = A[:, support]
+        self.n_support_ = np.bincount(codes[support], minlength=len(classes)).astype(np.int32)
+        self._keep_rows(X, used[support], gram, solutions)
+        self._keep_start(C, tasks, used, solutions)
+        self._keep_calibration(kernel, rows, codes, weights[used])
+        self.certificate_ = gap_certificate(kernel, solutions)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, each seen once: the stochastic solver on a stream.
+
+        Rows within the margin get the coefficient C w; the offset follows in steps that shrink
+        like 1 / sqrt(rows). Only support vectors are kept. ``class_weight="balanced"`` balances
+        all rows seen so far.
+
+        Parameters
+        ----------
+        X, y : rows, array of shape (n,)
+            More rows and their labels.
+        classes : array, optional
+            All labels there will be; needed at the first call.
+        sample_weight : float or array of shape (n,), optional
+            w.
+        """
+        C = self._checked_settings()
+        learn_classes(self, C, X, y, classes, sample_weight)
+        self._cross_fits_ = None
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x) + b: shape (n,) for two classes, else (n, n_classes) or (n, pairs).
+
+        With a column for every class and pairs of classes below, it holds votes, ties broken by
+        sums of scores; `predict` is its largest column, unless ``break_ties=False``.
+        """
+        check_is_fitted(self)
+        X = checked_rows(self, self.kernel_, X)
+        if self._is_by_pairs and self.decision_function_shape == "ovr":
+            return self._votes(X)
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of every row.
+
+        Of many rows of numbers float64 computes only those that float32 does not settle: whose
+        scores could change sides within some times the largest rounding error of a sample.
+        """
+        check_is_fitted(self)
+        X = checked_rows(self, self.kernel_, X)
+        if self.theta_ is not None:
+            return np.asarray(self.classes_[self._decided(X)])
+        codes = settled_classes(self._supports_, X, self._score_blocks, self._clear, self._decided)
+        return np.asarray(self.classes_[codes])
+
+    def _checked_settings(self) -> float:
+        if self.multiclass not in ("ovo", "ovr"):
+            raise ValueError(f"multiclass must be 'ovo' or 'ovr', got {self.multiclass!r}")
+        if self.decision_function_shape not in ("ovo", "ovr"):
+            raise ValueError(
+                "decision_function_shape must be 'ovo' or 'ovr', "
+                f"got {self.decision_function_shape!r}"
+            )
+        if self.multiclass == "ovr" and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "decision_function_shape='ovo' needs pairs of classes, but multiclass is 'ovr'; "
+                "use multiclass='ovo'"
+            )
+        return checked_positive("C", self.C)
+
+    def _tasks(self, codes: NDArray[np.intp], costs: Array, n_classes: int) -> list[Task]:
+        """Return the problems with two classes: signs are +1 for the second of only two."""
+
+        def task(index: NDArray[np.intp], positive: int) -> Task:
+            signs = np.where(codes[index] == positive, 1.0, -1.0)
+            problem = MarginProblem.classification(signs, costs[index], self.fit_intercept)
+            return Task(index, problem)
+
+        everything = np.arange(len(codes))
+        if n_classes == 2:
+            return [task(everything, 1)]
+        if self.multiclass == "ovr":
+            return [task(everything, c) for c in range(n_classes)]
+        members = [np.flatnonzero(codes == c) for c in range(n_classes)]
+        return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
+
+    def _by_class(
+        self, codes: NDArray[np.intp], tasks: list[Task], duals: list[Array]
+    ) -> tuple[Array, NDArray[np.intp]]:
+        """Return the coefficients of all rows, and which rows have any, class by class."""
+        n_classes = len(self.classes_)
+        by_pairs = n_classes > 2 and self.multiclass == "ovo"
+        A = np.zeros((n_classes - 1 if by_pairs else len(tasks), len(codes)))
+        members, pairs = np.bincount(codes, minlength=n_classes), pairs_of(n_classes)
+        for k, (task, dual) in enumerate(zip(tasks, duals, strict=True)):
+            if not by_pairs:
+                A[k, task.index] = dual
+                continue
+            i, j = pairs[k]
+            own, other = np.split(task.index, [members[i]])
+            A[slot(i, j), own], A[slot(j, i), other] = np.split(dual, [members[i]])
+        support = np.flatnonzero(A.any(axis=0))
+        return A, support[np.argsort(codes[support], kind="stable")]
+
+    def _scores(self, X: Any) -> Array:
+        """Return f + b of every problem at checked rows."""
+        scores = np.empty((n_rows(X), len(self.intercept_)))
+        for rows, some in self._score_blocks(self._supports_, X):
+            scores[rows] = some
+        return scores
+
+    def _votes(self, X: Any) -> Array:
+        """Return what the pairs of classes say for every class at checked rows."""
+        votes = np.empty((n_rows(X), len(self.classes_)))
+        for rows, some in self._score_blocks(self._supports_, X):
+            votes[rows] = tally(some, len(self.classes_))
+        return votes
+
+    def _decided(self, X: Any) -> NDArray[np.intp]:
+        """Return which class every checked row is of."""
+        codes = np.empty(n_rows(X), np.intp)
+        for rows, some in self._score_blocks(self._supports_, X):
+            codes[rows] = self._winners(some)
+        return codes
+
+    def _class_scores(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
+        classes = len(self.classes_)
+        scores, codes = np.empty((n_rows(X), classes)), np.empty(n_rows(X), np.intp)
+        for rows, some in self._score_blocks(self._supports_, X):
+            own = some[:, 0] if classes == 2 else some
+            scores[rows] = hardest(some, classes) if self._is_by_pairs else score_columns(own)
+            codes[rows] = self._winners(some)
+        return scores, codes
+
+    def _winners(self, scores: Array) -> NDArray[np.intp]:
+        """Return the class that the scores of all problems decide for."""
+        if not self._is_by_pairs:
+            return decided(scores[:, 0] if len(self.classes_) == 2 else scores)
+        return decided((tally if self.break_ties else votes_of)(scores, len(self.classes_)))
+
+    def _clear(self, scores: Array, doubt: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the class of every row, and whether no scores as near as `doubt` say another."""
+        if self._is_by_pairs:
+            return clear_winners(scores, doubt, len(self.classes_))
+        if len(self.classes_) == 2:
+            return decided(scores[:, 0]), np.abs(scores[:, 0]) > doubt[0]
+        two = np.partition(scores, -2, axis=1)[:, -2:]
+        return decided(scores), two[:, 1] - two[:, 0] > 2.0 * doubt.max()
+
+    def _score_blocks(self, supports: Supports, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield f + b of every problem for some checked rows at a time.
+
+        By weights of features, where there are any, it needs no support vectors.
+        """
+        if self.theta_ is not None:
+            yield slice(None), self._values(X) + self.intercept_
+            return
+        if not self._is_by_pairs:
+            yield slice(None), supports.expand(X, self._functions) + self.intercept_
+            return
+        ends = np.cumsum(self.n_support_)
+        parts = [slice(int(e - m), int(e)) for e, m in zip(ends, self.n_support_, strict=True)]
+        for rows, by_class in supports.expand_parts(X, self.dual_coef_.T, parts):
+            yield rows, pair_scores(by_class, self.intercept_)
+
+    @property
+    def _functions(self) -> Array:
+        if not self._is_by_pairs:
+            return super()._functions
+        return pair_coefficients(self.dual_coef_, self.n_support_)
+
+    @property
+    def _is_by_pairs(self) -> bool:
+        return len(self.classes_) > 2 and self.multiclass == "ovo"

@@ -1,0 +1,202 @@
+"""The support vector regression."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.data.checks import checked_not_negative, checked_positive
+from mercer.estimators.callbacks import run_as_task
+from mercer.estimators.certified import gap_certificate
+from mercer.estimators.routes import margin_route
+from mercer.estimators.svm.partial_fit import learn_targets
+from mercer.estimators.svm.supports import SupportVectorMachine, Task, solve_all, warm_starts
+from mercer.estimators.validation import (
+    checked_rows,
+    checked_training,
+    checked_weights,
+    training_subset,
+)
+from mercer.solvers import MarginProblem
+
+Array = NDArray[np.float64]
+
+
+class KernelSVR(RegressorMixin, SupportVectorMachine):
+    """A tube: f, b minimise C sum_i w_i max(0, |y_i - f(x_i) - b| - epsilon) + 1/2 ||f||^2.
+
+    The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero for rows within the tube, which are
+    not kept.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
+        scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
+        ``"auto"`` is the `mercer.default_kernel` of the training rows.
+    C : float
+        The price of the loss, positive.
+    epsilon : float
+        Half the width of the tube, at least zero.
+    fit_intercept : bool
+        Whether there is an offset b, which is not penalised.
+    solver : {"auto", "smo", "primal", "sgd"} or solver
+        ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
+        explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
+        for many rows whose features are few, or sparse as k-grams are, unless `max_iter` is
+        given, else ``"smo"``.
+    tol : float
+        The relative duality gap that `certificate_` has to reach.
+    memory : int or str, optional
+        The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
+    max_iter : int, optional
+        Working sets allowed; epochs for ``"primal"`` and ``"sgd"``.
+    time_limit : float, optional
+        Seconds after which the solver returns what it has, with a warning. So does the first
+        Ctrl-C.
+    random_state : int, RandomState or None
+        Where the random orders of ``"primal"`` and ``"sgd"`` come from.
+    warm_start : bool
+        Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
+    repair : {None, "clip", "flip", "shift"}
+        What to make of negative eigenvalues of the Gram matrix; None refuses such a kernel with a
+        witness, unless it is known to be positive semi-definite on coefficients that sum to zero,
+        as `AdditiveChi2` is, and an offset makes them so.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
+
+    Attributes
+    ----------
+    support_ : array of shape (n_SV,)
+        The rows of the support vectors.
+    support_vectors_ : rows
+        Themselves; empty for ``kernel="precomputed"``.
+    n_support_ : array of shape (1,)
+        How many there are.
+    dual_coef_ : array of shape (1, n_SV)
+        a.
+    intercept_ : array of shape (1,)
+        b.
+    theta_ : array of shape (p, 1) or None
+        The weights of features, f(x) = theta'phi(x), if ``"primal"`` found them or the kernel
+        counts k-grams: a new row then takes the time that reading it takes.
+    theta_columns_ : array of shape (p,) or None
+        Which columns of sparse features such as k-grams `theta_` belongs to; the others do not
+        count.
+    certificate_ : Certificate
+        The duality gap in float64.
+    n_iter_ : int
+        Working sets, or epochs.
+    kernel_ : Kernel
+        k with numbers for parameters.
+    solver_ : solver
+        What ran.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        memory: Any = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        repair: str | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.repair = repair
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit f and b to the rows `X` and their targets `y`.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list of strings; for a precomputed kernel the Gram
+            matrix.
+        y : array of shape (n,)
+            The targets.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, zero as none.
+        """
+        C, epsilon = self._checked_settings()
+        kernel = self._kernel_for(X)
+        X, y = checked_training(self, kernel, X, y)
+        y = column_or_1d(y, warn=True)
+        weights = checked_weights(sample_weight, len(y))
+        used = np.flatnonzero(weights)
+        rows = X if len(used) == len(y) else training_subset(kernel, X, used)
+        kernel = kernel.resolved(rows, weights[used])
+        solver, gram = margin_route(self, kernel, rows)
+        problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
+        tasks = [Task(np.arange(len(used)), problem)]
+        if self.warm_start:
+            tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
+
+        run = partial(solve_all, solver, gram, self.repair, tasks)
+        (solution,) = run_as_task(self, run, X, y, True)
+
+        a = solution.coefficients[:, 0]
+        support = np.flatnonzero(a)
+        self.kernel_, self.solver_ = kernel, solver
+        self.dual_coef_, self.intercept_ = a[None, support], solution.intercept
+        self.n_support_ = np.array([len(support)], np.int32)
+        self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
+        self._keep_rows(X, used[support], gram, [solution])
+        self._keep_start(C, tasks, used, [solution])
+        self.certificate_ = gap_certificate(kernel, [solution])
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows, each seen once: the stochastic solver on a stream.
+
+        A batch of rows outside of the tube is added as ``"sgd"`` would add it; the offset follows
+        the best one of every batch in steps that shrink like 1 / sqrt(rows). Only support vectors
+        are kept. A rule such as ``"median"`` is resolved on the rows of the first call.
+
+        Parameters
+        ----------
+        X, y : rows, array of shape (n,)
+            More rows and their targets.
+        sample_weight : float or array of shape (n,), optional
+            w.
+        """
+        learn_targets(self, *self._checked_settings(), X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return f(x) + b at the rows `X`."""
+        check_is_fitted(self)
+        return self._values(checked_rows(self, self.kernel_, X))[:, 0] + self.intercept_
+
+    def _checked_settings(self) -> tuple[float, float]:
+        return checked_positive("C", self.C), checked_not_negative("epsilon", self.epsilon)

@@ -1,0 +1,394 @@
+"""Rows at an estimator's door: a matrix of floats, or the table that the kernel takes apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from mercer.data.checks import (
+    as_vector,
+    check_finite,
+    check_no_text,
+    check_not_infinite,
+    refuse_masked,
+)
+from mercer.data.columns import (
+    as_seconds,
+    column_names,
+    is_table,
+    n_rows,
+    select_columns,
+    take_rows,
+)
+from mercer.data.layout import check_entries
+from mercer.data.sequences import as_sequences, sequence_rows
+from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
+from mercer.gram import is_precomputed
+from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
+from mercer.kernels.columns import (
+    columns_of,
+    named_columns,
+    reads_a_matrix,
+    reads_everything,
+    reads_unmapped,
+    reads_whole_rows,
+    takes_missing,
+)
+from mercer.kernels.language.names import UNNAMED, is_auto
+
+Array = NDArray[Any]
+
+
+def kernel_for(
+    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
+) -> Kernel:
+    """Return the kernel of an estimator, its parts put on the columns of a table that they read.
+
+    A part that names no columns reads all of its domain. A table of numbers alone is a matrix, to
+    a kernel that names none of its columns. A warning names the columns that are not read by a
+    kernel that names none.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        What the estimator was given; ``"auto"`` is the `default_kernel` of the rows.
+    X : rows
+        The training rows.
+    beside, is_machine
+        As in `as_kernel`.
+    """
+    k = _meant(kernel, X, beside, is_machine)
+    placed, ignored = placed_on_columns(k, X)
+    warn_of_ignored(k, ignored)
+    return placed
+
+
+def kernels_for(kernels: Sequence[Any], X: Any) -> list[Kernel]:
+    """Return kernels to choose from as `kernel_for` does, and warn of columns that none reads."""
+    candidates = [_meant(kernel, X) for kernel in kernels]
+    found = [placed_on_columns(k, X) for k in candidates]
+    ignored = [column for column in found[0][1] if all(column in left for _, left in found)]
+    warn_of_ignored(candidates[0], ignored)
+    return [placed for placed, _ in found]
+
+
+def _meant(
+    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
+) -> Kernel:
+    if is_auto(kernel) and not beside.given:
+        refuse_mapping(X)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+            # What no kernel takes is refused before one is looked for.
+            check_array(X, ensure_all_finite=False)
+        return default_kernel(X)
+    return as_kernel(kernel, beside, is_machine)
+
+
+def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return rows to predict at, as they were in `checked_training`.
+
+    Of a table the columns of the training table are taken, whatever stands beside them.
+    """
+    X = _as_seen(estimator, kernel, X)
+    if _is_kept(kernel, X):
+        return _noted(estimator, kernel, X, reset=False)
+    if _is_flawless(estimator, X):
+        return X
+    return _as_matrix(estimator, kernel, X, reset=False)
+
+
+def _is_flawless(estimator: BaseEstimator, X: Any) -> bool:
+    """Whether rows are just as scikit-learn's checks, which take longer, would hand them on."""
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or len(X) == 0:
+        return False
+    has_names = hasattr(estimator, "feature_names_in_")
+    has_columns = X.shape[1] == getattr(estimator, "n_features_in_", None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return has_columns and not has_names and bool(np.isfinite(X.sum()))
+
+
+def checked_training(
+    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
+) -> tuple[Any, NDArray[np.float64]]:
+    """Return training rows and targets, and note the columns on the estimator."""
+    X = _narrowed(kernel, X)
+    if not _is_kept(kernel, X):
+        refuse_masked(y, "y")
+        X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
+        return X, y.astype(np.float64, copy=False)
+    X = _noted(estimator, kernel, X, y=y)
+    return X, checked_targets(estimator, X, y)
+
+
+def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
+    """Return the targets of checked rows as finite numbers."""
+    refuse_masked(y, "y")
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+    if n_rows(X) != len(y):
+        raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
+    return np.asarray(y)
+
+
+def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return training rows without targets, and note the columns on the estimator."""
+    X = _narrowed(kernel, X)
+    return _noted(estimator, kernel, X) if _is_kept(kernel, X) else _as_matrix(estimator, kernel, X)
+
+
+def checked_classification(
+    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
+) -> tuple[Any, NDArray[np.intp], Array]:
+    """Return training rows, the class of each by its number, and the classes in order."""
+    X = checked_unlabelled(estimator, kernel, X)
+    labels = _labels(estimator, X, y)
+    classes, codes = _coded(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes, got 1 class: "
+            f"{classes[0]!r} in all {len(labels)} rows"
+        )
+    return X, codes, classes
+
+
+def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> NDArray[np.intp]:
+    """Return the numbers of the labels of checked rows among known classes in order."""
+    labels = _labels(estimator, X, y)
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y holds {unknown.tolist()[0]!r}, which is none of the classes {classes.tolist()} "
+            "of the first call; name all classes there"
+        )
+    return np.searchsorted(classes, labels)
+
+
+def support_columns(kernel: Kernel, X: Any, support: NDArray[np.intp]) -> Any:
+    """Return rows to compare with the support alone; those of a finished matrix are shortened."""
+    return X[:, support] if is_precomputed(kernel) else X
+
+
+def _labels(estimator: BaseEstimator, X: Any, y: Any) -> Array:
+    """Return the labels of checked rows as a vector."""
+    refuse_masked(y, "y")
+    is_vector = type(y) is np.ndarray and y.ndim == 1
+    labels = y if is_vector else column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
+    if not (labels.dtype.kind in "iubU" or _are_texts(labels)):
+        check_classification_targets(labels)
+    if n_rows(X) != len(labels):
+        raise ValueError(f"X has {n_rows(X)} rows but y has {len(labels)}; they must agree")
+    return np.asarray(labels)
+
+
+def _are_texts(labels: Array) -> bool:
+    """Whether the labels are objects that are all strings."""
+    if labels.dtype != object:
+        return False
+    are_texts = {kind: issubclass(kind, str) for kind in map(type, labels.tolist())}
+    if any(are_texts.values()) and not all(are_texts.values()):
+        kinds = ", ".join(sorted(kind.__name__ for kind in are_texts))
+        raise ValueError(f"y mixes labels of the types {kinds}; make all of them strings")
+    return all(are_texts.values())
+
+
+def _coded(labels: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Return the classes in order, and which of them every label is."""
+    if not _are_texts(labels):
+        classes, codes = np.unique(labels, return_inverse=True)
+        if labels.dtype.kind in "iu" and 2 * len(classes) > len(labels):
+            # Says that so many whole numbers may be meant for a regression.
+            check_classification_targets(labels)
+        return classes, codes
+    # Looked up one by one, as objects take long to be sorted.
+    names = labels.tolist()
+    present = sorted(set(names))
+    number = {name: i for i, name in enumerate(present)}
+    return np.array(present, object), np.array([number[name] for name in names], np.intp)
+
+
+def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+    """Return the weights of `n` rows: not negative, and not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n, sample_weight)
+    weights = as_vector(sample_weight, n, "sample_weight").astype(np.float64, copy=False)
+    if weights.min() < 0:
+        row = int(weights.argmin())
+        raise ValueError(f"sample_weight must not be negative, got {weights[row]:g} at row {row}")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one weight must not be")
+    return weights
+
+
+def copies_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many equal rows every row stands for when one of them is left out.
+
+    Whole weights count equal rows, of which leaving one out leaves the others: a row of weight 3
+    is three rows. Weights that are not all whole numbers are no counts, such as inverse variances,
+    and a row is left out with all its weight, whatever unit the weights are in.
+    """
+    is_count = bool((weights == np.round(weights)).all())
+    return np.maximum(weights, 1.0) if is_count else np.ones(len(weights))
+
+
+def checked_ridges(alpha: Any, name: str, meaning: str) -> NDArray[np.float64]:
+    """Return ridges as an array of their shape: numbers, finite and not negative."""
+    ridges = np.asarray(alpha)
+    if ridges.dtype.kind not in "fiu":
+        raise ValueError(f"{name} must be {meaning}, got {alpha!r}")
+    bad = ~np.isfinite(ridges) | (ridges < 0)
+    if bad.any():
+        raise ValueError(
+            f"{name} must be finite and not negative, got {ridges[bad].flat[0]:g}; "
+            "0 is the least there is"
+        )
+    return ridges.astype(np.float64)
+
+
+def checked_seed(random_state: Any) -> int | None:
+    """Return a seed drawn from scikit-learn's `random_state`; None is another one every time."""
+    return None if random_state is None else int(check_random_state(random_state).randint(2**31))
+
+
+def training_subset(kernel: Kernel, X: Any, index: NDArray[np.intp]) -> Any:
+    """Return some training rows; of a precomputed Gram matrix the columns as well."""
+    if is_precomputed(kernel):
+        return X[np.ix_(index, index)]
+    return take_rows(X, index)
+
+
+def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
+    """Return the training rows that count: `X` itself where all do."""
+    return X if used.all() else training_subset(kernel, X, np.flatnonzero(used))
+
+
+def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
+    """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
+    refuse_masked(X, "X")
+    X = as_seconds(X) if isinstance(X, np.ndarray) else X
+    check_entries(X, "X")
+    titles = column_names(X) if is_table(X) else ()
+    if not titles:
+        _refuse_text(X)
+    # A finished Gram matrix keeps its precision, which says how symmetric it can be.
+    is_finished = is_precomputed(kernel)
+    dtype = [np.float64, np.float32] if is_finished else np.float64
+    # A model owns its rows: what becomes of the caller's later changes no answer. A finished matrix
+    # is not compared with again, and rows on a disk stay there.
+    is_owned = checks.get("reset", True) and not (is_finished or isinstance(X, np.memmap))
+    # What is not finite is refused below, by its row and the name of its column.
+    found = validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=dtype,
+        copy=is_owned,
+        ensure_all_finite=False,
+        **checks,
+    )
+    check = check_not_infinite if takes_missing(kernel) else check_finite
+    check(found[0] if "y" in checks else found, "X", titles)
+    return found
+
+
+def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True, **y: Any) -> Any:
+    """Return rows that the kernel takes apart, their columns noted on the estimator or compared."""
+    rows = _kept(kernel, X)
+    seen = rows
+    if _holds_sequences(kernel, X):
+        # They have no columns: scikit-learn would count the tokens of the first.
+        seen = np.empty(len(rows), object)
+        if reset:
+            vars(estimator).pop("n_features_in_", None)
+    validate_data(estimator, seen, reset=reset, skip_check_array=True, **y)
+    return rows
+
+
+def _narrowed(kernel: Kernel, X: Any) -> Any:
+    """Return a table with the columns that the kernel reads, in the order of the table."""
+    if not is_table(X):
+        return X
+    refuse_mapping(X)
+    if reads_everything(kernel) or reads_a_matrix(kernel):
+        return X
+    names = column_names(X)
+    # A kernel that reads nothing, such as a constant, still needs rows to be counted.
+    wanted = named_columns(kernel) or set(names)
+    missing = sorted(wanted.difference(names))
+    return select_columns(X, [*(name for name in names if name in wanted), *missing])
+
+
+def _as_seen(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return a table with the columns that the estimator was fitted to."""
+    seen = getattr(estimator, "feature_names_in_", None)
+    if seen is None:
+        return X
+    if is_table(X):
+        refuse_mapping(X)
+        return select_columns(X, seen.tolist())
+    wanted = sorted(named_columns(kernel))
+    if wanted:
+        raise ValueError(
+            f"the kernel reads columns by name, such as {wanted[0]!r}, and X has no names "
+            f"({type(X).__name__}); pass a table with the columns of the training table"
+        )
+    return X
+
+
+def _is_kept(kernel: Kernel, X: Any) -> bool:
+    """Whether the rows are no matrix of numbers, and the kernel takes them apart by itself."""
+    if reads_a_matrix(kernel):
+        return False
+    return _holds_sequences(kernel, X) or not _is_matrix(X)
+
+
+def _kept(kernel: Kernel, X: Any) -> Any:
+    """Return rows that the kernel takes apart: sequences as a list, each checked to be one."""
+    if n_rows(X) == 0:
+        raise ValueError("X has 0 rows; at least one is needed")
+    if is_table(X):
+        for name in sorted(columns_of(kernel, "sequences")):
+            # Refuses a row that is none, by its number among all rows and not in a sample of them.
+            as_sequences(select_columns(X, [name]))
+    if not _holds_sequences(kernel, X):
+        return X
+    rows = sequence_rows(X)
+    if reads_unmapped(kernel, "sequences"):
+        as_sequences(rows)
+    return rows
+
+
+def _holds_sequences(kernel: Kernel, X: Any) -> bool:
+    """Whether the rows themselves, and not some column of a table, are to be sequences."""
+    return not is_table(X) and reads_whole_rows(kernel, "sequences")
+
+
+def _refuse_text(X: Any) -> None:
+    """Refuse rows of text, or whose first row holds some, for a kernel of numbers."""
+    if isinstance(X, np.ndarray):
+        check_no_text(X, "X")
+    elif isinstance(X, list | tuple) or hasattr(X, "iloc"):
+        # Of a column of pandas X[0] would be the row of that label.
+        for first in take_rows(X, slice(0, 1)):
+            some = first if isinstance(first, list | tuple) else [first]
+            check_no_text(np.array([v for v in some if isinstance(v, str | bytes)], object), "X")
+
+
+def _is_matrix(X: Any) -> bool:
+    if sp.issparse(X) or is_table(X):
+        return not is_table(X)
+    try:
+        return np.asarray(X).dtype.kind in "fiubc"
+    except ValueError:
+        # Sequences of different lengths.
+        return False

@@ -1,0 +1,246 @@
+"""The Gram matrix of points on a line whose inverse is tridiagonal: a chain of conductors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.blocks import row_blocks
+from mercer.data.columns import take_rows
+from mercer.gram.line.kernels import Line, line_of
+from mercer.gram.line.knots import Knots
+from mercer.gram.operator import Array
+from mercer.gram.streamed import StreamedGram
+from mercer.kernels import Kernel, as_kernel
+from mercer.native import chain
+
+Vector = NDArray[np.float64]
+
+ROWS_AT_A_TIME = 1 << 14
+
+
+class ChainGram(StreamedGram):
+    """K = factor K0 + constant 11', where K0^-1 on the distinct points is a chain of conductors.
+
+    f'K0^-1 f = sum_i g_i (f_i+1 - f_i)^2 + sum_i h_i f_i^2, with links g between neighbours at the
+    distance D and h to the ground. For min(x, z): g = 1 / D, and h = 1 / x at the first point only.
+    For exp(-D / l) = r: g = r / (1 - r^2), and h the mean of tanh(D / 2l) to the left and right,
+    where the distance beyond the ends is infinite. Products with K take O(n) steps.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, with numbers for parameters.
+    line : Line
+        What it is made of.
+    X : rows
+        An array, CSR matrix or table.
+    column : array of shape (n,)
+        The positions that it reads from the rows.
+    memory : int or str, optional
+        The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
+    """
+
+    def __init__(
+        self, kernel: Kernel, line: Line, X: Any, column: Array, memory: Any = None
+    ) -> None:
+        super().__init__(kernel, X, memory)
+        self.line = line
+        self.knots = Knots.of(column.astype(np.float64, copy=False))
+        self._dtype = np.dtype(column.dtype)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    @property
+    def factor(self) -> float:
+        """The factor of K0."""
+        return self.line.factor
+
+    @property
+    def constant(self) -> float:
+        """What is added to every entry and is not in K0."""
+        # c + min(x, z) is min(c + x, c + z), so that there the constant belongs to K0.
+        return 0.0 if self.line.is_rooted else self.line.constant
+
+    @property
+    def is_rooted(self) -> bool:
+        """Whether the chain touches the ground at its first knot only.
+
+        A ground that is free to move, by an offset, then draws no current: it is as if it were
+        not there.
+        """
+        return self.line.is_rooted
+
+    @property
+    def root(self) -> float:
+        """The resistance between the first knot and the ground of a rooted chain."""
+        return float(self.knots.positions[0]) + self.line.constant / self.factor
+
+    @property
+    def first(self) -> float:
+        """The entry of K on the diagonal at the first knot."""
+        return self.factor * (self.root if self.is_rooted else 1.0) + self.constant
+
+    @property
+    def links(self) -> Vector:
+        """The conductances g between neighbouring knots, of shape (m - 1,)."""
+        return self._network[0]
+
+    @property
+    def ground(self) -> Vector:
+        """The conductances h between knots and ground, of shape (m,)."""
+        return self._network[1]
+
+    @cached_property
+    def _network(self) -> tuple[Vector, Vector]:
+        if not self.is_rooted:
+            return self._bends[1:]
+        ground = np.zeros(len(self.knots))
+        with np.errstate(divide="ignore", over="ignore"):
+            ground[0] = np.minimum(np.divide(1.0, self.root), chain.LARGEST)
+            return np.minimum(1.0 / self.knots.gaps, chain.LARGEST), ground
+
+    @cached_property
+    def _bends(self) -> tuple[Vector, Vector, Vector]:
+        return bends(self.knots.gaps, self.line.length_scale)
+
+    def product(self, V: Array) -> Array:
+        columns = V.reshape(len(V), -1).astype(np.float64, copy=False)
+        Z = self.knots.sums(self.knots.ascending(columns))
+        KZ = self._product_at_knots(Z)
+        if self.factor != 1.0:
+            KZ *= self.factor
+        if self.constant > 0.0:
+            KZ += self.constant * Z.sum(axis=0)
+        KV = self.knots.as_given(self.knots.repeated(KZ))
+        return KV.reshape(V.shape).astype(np.result_type(self.dtype, V.dtype), copy=False)
+
+    def _product_at_knots(self, Z: Vector) -> Vector:
+        if self.is_rooted:
+            return chain.multiply_lengths(np.append(self.root, self.knots.gaps), Z)
+        return chain.multiply_decays(self._bends[0], Z)
+
+    def at(self, rows: NDArray[np.intp]) -> Any:
+        """Return some of the rows, as an `Interpolant` takes them."""
+        return take_rows(self.X, rows)
+
+    def on(self, rows: NDArray[np.intp]) -> ChainGram:
+        """Return the Gram matrix of some of the rows."""
+        X = self.at(rows)
+        return ChainGram(self.kernel, self.line, X, self.line.only_column(X), self.memory)
+
+    def interpolant(self, f: Vector, level: Any = 0.0) -> Interpolant:
+        """Return the function of the kernel's space that is f + level at the knots.
+
+        Parameters
+        ----------
+        f : array of shape (m, targets)
+            Its values at the knots, those of K0.
+        level : array of shape (targets,)
+            The share of the constant, the same everywhere.
+        """
+        knots, root = self.knots.positions, self._root_or_none
+        return Interpolant(self.line, knots, np.ascontiguousarray(f), np.asarray(level), root)
+
+    def shares(self, X: Any, is_adrift: bool) -> chain.Shares:
+        """Return how f at the rows `X` follows from f at the knots.
+
+        Parameters
+        ----------
+        X : rows
+            Where to go.
+        is_adrift : bool
+            Whether the ground of a rooted chain is as if it were not there.
+        """
+        root = np.inf if is_adrift else self._root_or_none
+        x = self.line.positions(X)
+        return chain.shares_at(self.knots.positions, self.line.length_scale, root, x)
+
+    @property
+    def _root_or_none(self) -> float:
+        return self.root if self.is_rooted else np.inf
+
+
+def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
+    """Return decays r = exp(-D / l), links and ground of the exponential kernel at the gaps D."""
+    decays, links, ground = np.empty_like(gaps), np.empty_like(gaps), np.empty(len(gaps) + 1)
+    beyond = 1.0
+    with np.errstate(all="ignore"):
+        # A block at a time, so that what is in between stays in cache.
+        for part in row_blocks((len(gaps), 1), ROWS_AT_A_TIME):
+            d = gaps[part] / -length_scale
+            r = np.exp(d, out=decays[part])
+            d *= -0.5
+            t = np.tanh(d, out=d)
+            # 1 - r^2 = t (1 + r)^2 without the cancellation.
+            g = np.add(r, 1.0, out=links[part])
+            g *= g
+            g *= t
+            np.divide(r, g, out=g)
+            np.minimum(g, chain.LARGEST, out=g)
+            h = ground[part]
+            h[0], h[1:] = beyond, t[:-1]
+            beyond = t[-1]
+            h += t
+            h *= 0.5
+    ground[-1] = 0.5 * (1.0 + beyond)
+    return decays, links, ground
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolant:
+    """The function of a `Line`'s space with given values at knots and the least norm.
+
+    Between two knots it is straight for min(x, z), and for the exponential kernel at the distances
+    u and v from them (f_i sinh(v / l) + f_i+1 sinh(u / l)) / sinh((u + v) / l). Beyond the last
+    knot it is constant, or fades as exp(-u / l). A value takes O(log m) steps.
+
+    Parameters
+    ----------
+    line : Line
+        The kernel.
+    knots : array of shape (m,)
+        Ascending.
+    values : array of shape (m, targets)
+        f at the knots.
+    level : array of shape (targets,)
+        What is added to it everywhere.
+    root : float
+        How far before the first knot min(x, z) plus its constant is zero.
+    """
+
+    line: Line
+    knots: Vector
+    values: Vector
+    level: Vector
+    root: float
+
+    def __call__(self, X: Any) -> Vector:
+        """Return the values at the rows `X`, of shape (rows, targets)."""
+        x = self.line.positions(X)
+        f = chain.interpolate(self.knots, self.values, self.line.length_scale, self.root, x)
+        if self.level.any():
+            f += self.level
+        return f
+
+
+def chain_of(kernel: Any, X: Any, memory: Any = None) -> ChainGram | None:
+    """Return the Gram matrix of a kernel on the rows `X` as a chain, or None if it is not one.
+
+    It is one for `Sobolev`, `Exponential` and `Laplacian` in one column, for their multiples and
+    for their sums with a constant. The parameters are those of `gram_of`.
+    """
+    k = as_kernel(kernel)
+    line = line_of(k)
+    column = None if line is None else line.column(X)
+    if column is None or len(column) == 0:
+        return None
+    k = k.resolved(X)
+    line = line_of(k)
+    return None if line is None else ChainGram(k, line, X, column, memory)

@@ -1,0 +1,1 @@
+"""Families of kernels, each a formula on tiles."""

@@ -1,0 +1,192 @@
+"""Kernels of the difference x - z."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+import numpy as np
+
+from mercer.kernels import domains
+from mercer.kernels.formula import Rule
+from mercer.kernels.kernel import Kernel
+from mercer.tiles import Expression, Tile
+
+SCHOENBERG = "completely monotone function of ||x - z||^2 (Schoenberg)"
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """Gaussian (radial basis function): exp(-||x - z||^2 / (2 sigma^2)).
+
+    Parameters
+    ----------
+    length_scale : float, tuple or "median"
+        sigma, for all columns or one each; ``"median"`` is the median distance between rows.
+    """
+
+    alternatives: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"gamma": "from_gamma", "sigma": "from_sigma", "beta": "from_beta"}
+    )
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-0.5 * t.squared_distance(self.length_scale))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+    @property
+    def gamma(self) -> float | None:
+        """1 / (2 sigma^2); None if sigma is no number, or so far from 1 that this is none."""
+        scale = self.length_scale
+        return _reciprocal(2.0 * scale * scale) if isinstance(scale, float) else None
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Self:
+        """Return exp(-gamma ||x - z||^2): gamma = 1 / (2 sigma^2)."""
+        return cls(1.0 / np.sqrt(2.0 * domains.check_positive("gamma", gamma)))
+
+    @classmethod
+    def from_sigma(cls, sigma: float) -> Self:
+        """Return exp(-||x - z||^2 / (2 sigma^2))."""
+        return cls(domains.check_positive("sigma", sigma))
+
+    @classmethod
+    def from_beta(cls, beta: float) -> Self:
+        """Return exp(-beta/2 ||x - z||^2): beta = 1 / sigma^2."""
+        return cls(1.0 / np.sqrt(domains.check_positive("beta", beta)))
+
+
+@dataclass(frozen=True)
+class Exponential(Kernel):
+    """Exponential: exp(-||x - z|| / length_scale)."""
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-t.sqrt(t.squared_distance(self.length_scale)))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """Laplacian: exp(-||x - z||_1 / length_scale), a product over the columns."""
+
+    alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({"gamma": "from_gamma"})
+    metric: ClassVar[str] = "manhattan"
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-t.manhattan(self.length_scale))
+
+    def rule(self) -> Rule:
+        return "product over the columns of exponential kernels"
+
+    @property
+    def gamma(self) -> float | None:
+        """1 / length_scale; None if that is no number, or so small that this is none."""
+        scale = self.length_scale
+        return _reciprocal(scale) if isinstance(scale, float) else None
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Self:
+        """Return exp(-gamma ||x - z||_1): gamma = 1 / length_scale."""
+        return cls(1.0 / domains.check_positive("gamma", gamma))
+
+
+@dataclass(frozen=True)
+class Matern32(Kernel):
+    """Once differentiable: (1 + s) exp(-s), s = sqrt(3) ||x - z|| / length_scale."""
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        s = t.sqrt(3.0 * t.squared_distance(self.length_scale))
+        return (1.0 + s) * t.exp(-s)
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class Matern52(Kernel):
+    """Twice differentiable: (1 + s + s^2/3) exp(-s), s = sqrt(5) ||x - z|| / length_scale."""
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        s = t.sqrt(5.0 * t.squared_distance(self.length_scale))
+        return (1.0 + s + (1.0 / 3.0) * s**2) * t.exp(-s)
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(Kernel):
+    """Mixture of Gaussians: (1 + ||x - z||^2 / (2 m length_scale^2))^(-m).
+
+    Parameters
+    ----------
+    length_scale : float, tuple or "median"
+        Unit of distance, for all columns or one each.
+    mixture : float
+        m; the Gaussian is the limit of large m.
+    """
+
+    length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
+    mixture: float = domains.positive(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        m = self.mixture
+        return t.exp(-m * t.log1p((0.5 / m) * t.squared_distance(self.length_scale)))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class InverseMultiquadric(Kernel):
+    """Inverse multiquadric: 1 / sqrt(||x - z||^2 + c)."""
+
+    c: float = domains.positive(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.reciprocal(t.sqrt(t.squared_distance() + self.c))
+
+    def rule(self) -> Rule:
+        return SCHOENBERG
+
+
+@dataclass(frozen=True)
+class Periodic(Kernel):
+    """Periodic in every column: exp(-2 sum_j sin^2(pi (x_j - z_j) / p) / length_scale^2).
+
+    Parameters
+    ----------
+    length_scale : float
+        Smoothness within a period.
+    period : float
+        p.
+    """
+
+    length_scale: float = domains.positive(1.0)
+    period: float = domains.positive(1.0)
+
+    def lower(self, t: Tile) -> Expression:
+        return t.exp(-2.0 * t.squared_sine(self.period, self.length_scale))
+
+    def rule(self) -> Rule:
+        return "Gaussian of points on circles"
+
+
+def _reciprocal(value: float) -> float | None:
+    """Return 1 / value; None where that is no positive number of float64."""
+    found = 1.0 / value if value > 0.0 else math.inf
+    return found if 0.0 < found < math.inf else None

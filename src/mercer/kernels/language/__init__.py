@@ -1,0 +1,1 @@
+"""Kernels as text: the expression language, printing and LaTeX."""

@@ -1,0 +1,1 @@
+"""Kernels of tables: the roles of columns, and the kernel that they suggest."""

@@ -1,0 +1,261 @@
+"""The kernel that a table suggests, from what its columns hold, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.data.categories import OWN_CATEGORY
+from mercer.data.columns import is_table, n_rows
+from mercer.data.listing import as_frame, as_html, as_text
+from mercer.kernels.columns import assigned, column_terms
+from mercer.kernels.families.categories import Match
+from mercer.kernels.families.stationary import Gaussian
+from mercer.kernels.heuristics import median_distance
+from mercer.kernels.kernel import Kernel, Sum
+from mercer.kernels.language.expression import kernel as parsed
+from mercer.kernels.maps import MEAN, FillMissing, Standardize
+from mercer.kernels.tables.calendar import Calendar, telling_parts
+from mercer.kernels.tables.roles import Column, Role, columns_with_roles
+
+# Columns of numbers up to which each has a length scale of its own to edit.
+MOST_SCALES = 50
+DIGITS = 4
+HEADER = ("column", "holds", "missing", "distinct", "becomes")
+
+
+def default_kernel(X: Any) -> Kernel:
+    """Return a sensible kernel for a table: a sum of terms with k(x, x) = 1, one for each kind.
+
+    Numbers are compared by one Gaussian of the standardised columns, with a length scale for each
+    column, all at the median distance of the rows; dates by a Gaussian of the time and of the
+    phases of the year, the week and the day that tell something; categories by `Match`; text of
+    several words by ``words()`` and other text by ``spectrum(k=3).normalized()``, or
+    ``k=[1, 2, 3]`` where some of it is shorter. Dates and text have a term for each column.
+    `describe_columns` lists what becomes of each column. ``print`` the kernel to see, and edit,
+    what it says: `mercer.kernel` reads it back.
+
+    Parameters
+    ----------
+    X : table, array or list
+        The rows. Of an array, and of a table that calls some column by anything but text, the
+        columns are named by position; a list holds one column.
+
+    Notes
+    -----
+    What becomes of a column:
+
+    - Numbers are numbers, however few different ones there are, and durations are numbers too.
+      Truth values and columns declared as categories are categories.
+    - Dates, with times and time zones or without, times of the day, and text that says all of its
+      dates as ISO 8601 does, are dates.
+    - Other text is a category if it has at most 50 different values, or as few as a tenth of the
+      rows, and they come back twice on average (in a table of fewer than 20 rows: if any does);
+      text with a median length of fewer than four characters is one too, whether it comes back or
+      not.
+    - Left out are columns that tell rows from each other but not how they are alike: of one
+      value, of none, of whole numbers that count 20 rows or more from 0 or 1, and of values all
+      different that are called or look like keys ("id", "user_id", "A-0042", a UUID).
+    - Lists and other objects are left out too; make numbers or text of them.
+    - Sparse rows, which means taken off would fill, are compared by ``Gaussian("median")``.
+
+    What becomes of a missing value, in these rows and in later ones:
+
+    - A number stands at the mean of its column, and a date at the mean time and in the middle of
+      every circle. A further column is 1 there and 0 elsewhere: of a column of numbers if some are
+      missing in `X`, and of every column of dates.
+    - A category is one of its own, which equals other missing ones. One that was never seen
+      equals none.
+    - Text is empty. The term of a text without a word, or without a character, is 0 with every
+      row, itself included: it says nothing.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> table = {"age": [41.0, 52.0, 60.0], "site": ["a", "b", "a"]}
+    >>> print(mercer.default_kernel(table))  # doctest: +NORMALIZE_WHITESPACE
+    gaussian(length_scale=[1.412]).after(standardize(missing='mean')).on(age)
+        + match(missing='own-category').on(site)
+    """
+    if sp.issparse(X):
+        return Gaussian("median")
+    report = describe_columns(X)
+    if report.kernel is None:
+        reasons = "; ".join(f"{use.column!r} {use.reason}" for use in report.columns[:10])
+        reasons = reasons or "there are none"
+        found = "one sample is like no other" if n_rows(X) == 1 else "no column tells what is alike"
+        raise ValueError(f"{found} ({reasons}); name a kernel for them")
+    return report.kernel
+
+
+class ColumnUse(NamedTuple):
+    """A row of a report on columns.
+
+    `becomes` says what a kernel makes of the column; of one that is left out, `reason` says why.
+    """
+
+    column: str | int
+    holds: str
+    missing: int
+    distinct: int | None
+    becomes: str
+    reason: str = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the kernel reads the column."""
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """What a kernel makes of each column of a table: prints as a table, and is iterated by rows.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnUse
+        The columns in order: their name or position, what they hold, how many values are missing
+        and how many of the others are different, and what the kernel makes of them.
+    kernel : Kernel or None
+        The kernel, or None if no column says how rows are alike.
+    """
+
+    columns: tuple[ColumnUse, ...]
+    kernel: Kernel | None
+
+    def __iter__(self) -> Iterator[ColumnUse]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def left_out(self) -> tuple[ColumnUse, ...]:
+        """The columns that the kernel does not read."""
+        return tuple(use for use in self.columns if not use.is_used)
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a data frame of pandas."""
+        return as_frame(HEADER, self._cells())
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{as_text(HEADER, self._shown())}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), HEADER, self._shown())
+
+    def _title(self) -> str:
+        used = len(self.columns) - len(self.left_out)
+        return f"{used} of {len(self.columns)} columns are used"
+
+    def _cells(self) -> list[tuple[Any, ...]]:
+        return [use[: len(HEADER)] for use in self.columns]
+
+    def _shown(self) -> list[tuple[Any, ...]]:
+        return [tuple("" if v is None else v for v in row) for row in self._cells()]
+
+
+def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport:
+    """Return what a kernel makes of each column of a table, and what it leaves out and why.
+
+    Parameters
+    ----------
+    X : table, array or list
+        The rows.
+    kernel : Kernel or str, optional
+        The kernel, `default_kernel` of the rows unless it is given.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> table = {"id": [7, 8, 9], "age": [41.0, 52.0, None], "site": ["a", "b", "a"]}
+    >>> print(mercer.describe_columns(table))
+    2 of 3 columns are used
+    column  holds    missing  distinct  becomes
+    id      numbers        0         3  left out: numbers the rows
+    age     numbers        1         2  number, indicator where missing
+    site    text           0         2  category
+    """
+    columns = columns_with_roles(X)
+    if kernel is None:
+        uses = [_use(column, _becomes(column), column.reason) for column in columns]
+        return ColumnReport(tuple(uses), _suggested(columns, is_table(X)))
+    given = parsed(kernel)
+    placed = assigned(given, {c.title: c.kind for c in columns}) if is_table(X) else given
+    terms = column_terms(placed, [c.title for c in columns])
+    uses = [_use(column, ", ".join(terms[column.title]), "is not read") for column in columns]
+    return ColumnReport(tuple(uses), placed)
+
+
+def _use(column: Column, becomes: str, reason: str) -> ColumnUse:
+    """Return the row of a column, which is left out for a reason unless it becomes something."""
+    reason = "" if becomes else reason
+    return ColumnUse(
+        column.title,
+        str(column.kind),
+        column.missing,
+        column.distinct,
+        becomes or f"{Role.LEFT_OUT}: {reason}",
+        reason,
+    )
+
+
+def _becomes(column: Column) -> str:
+    """Return what the default kernel makes of a column, nothing if it is left out."""
+    if column.role is Role.LEFT_OUT:
+        return ""
+    if column.role is Role.NUMBER:
+        return "number, indicator where missing" if column.missing else "number"
+    if column.dates is not None:
+        return f"date: {', '.join(telling_parts(column.dates))}"
+    if column.role is Role.TEXT:
+        return f"text: {column.text_kernel}"
+    return "category, missing is one" if column.missing else "category"
+
+
+def _suggested(columns: Sequence[Column], is_named: bool) -> Kernel | None:
+    """Return the sum of the terms for columns that are used, or None if none is."""
+    of = {role: [c for c in columns if c.role is role] for role in Role}
+    terms: list[Kernel] = []
+    if of[Role.NUMBER]:
+        terms.append(_of_numbers(of[Role.NUMBER]).on(*(c.title for c in of[Role.NUMBER])))
+    terms += [_of_dates(column).on(column.title) for column in of[Role.DATE]]
+    if of[Role.CATEGORY]:
+        terms.append(Match(OWN_CATEGORY).on(*(c.title for c in of[Role.CATEGORY])))
+    terms += [parsed(c.text_kernel).after(FillMissing()).on(c.title) for c in of[Role.TEXT]]
+    if not is_named and not of[Role.LEFT_OUT] and len(terms) == 1:
+        # Columns without a name need not be named if all of them are read alike.
+        return terms[0].parts[0]
+    return (terms[0] if len(terms) == 1 else Sum(tuple(terms))) if terms else None
+
+
+def _of_numbers(columns: Sequence[Column]) -> Kernel:
+    """Return the Gaussian of standardised columns at the median distance of the rows."""
+    rows = np.column_stack([column.numbers for column in columns if column.numbers is not None])
+    gaps = tuple(i for i, column in enumerate(columns) if column.missing)
+    g = Standardize(missing=MEAN, indicators=gaps or None)
+    finite = rows[~np.isinf(rows).any(axis=1)]
+    # Standardised rows are about sqrt(2 d) apart, if there are none to ask.
+    median = float(np.sqrt(2.0 * len(columns)))
+    if len(finite) > 1:
+        median = median_distance(g.resolved(finite)(finite))
+    scale, width = _rounded(median), len(columns) + len(gaps)
+    return Gaussian(scale if width > MOST_SCALES else (scale,) * width).after(g)
+
+
+def _of_dates(column: Column) -> Kernel:
+    """Return the Gaussian of the parts of dates that tell something, at their median distance."""
+    assert column.dates is not None
+    g = Calendar(telling_parts(column.dates), missing=MEAN)
+    moments = column.dates.moments
+    return Gaussian(_rounded(median_distance(g.resolved(moments)(moments)))).after(g)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,7 @@
+"""The bridge to the C++ core: every routine compiled, or by its NumPy twin."""
+
+from mercer.native.core import describe
+from mercer.native.reduced import NotPositiveError, Reduced, Shifted
+from mercer.native.reduction import reduce
+
+__all__ = ["NotPositiveError", "Reduced", "Shifted", "describe", "reduce"]

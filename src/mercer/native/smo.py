@@ -1,0 +1,167 @@
+"""Support vector machines in the dual: the door to the native solver or its twin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.native.core import core, cpu_level, routines
+from mercer.native.pool import empty
+from mercer.native.threads import thread_count
+from mercer.native.twins import smo as smo_twin
+
+Array = NDArray[np.float64]
+# source(index, out) writes the rows of K at `index` into `out`.
+RowSource = Callable[[NDArray[np.int64], NDArray[Any]], None]
+
+ENDS = ("converged", "rounds", "time", "interrupt", "progress", "stalled")
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """min 1/2 a'Ka - z'a + epsilon |a|_1 over lower <= a <= upper, sum(a) as it is at the start.
+
+    Parameters
+    ----------
+    z, lower, upper : array of shape (n,)
+        The linear term and the bounds, lower <= 0 <= upper.
+    epsilon : float
+        The weight of |a|_1.
+    has_offset : bool
+        Whether sum(a) is kept; if not, every a moves by itself.
+    """
+
+    z: Array
+    lower: Array
+    upper: Array
+    epsilon: float
+    has_offset: bool
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far to go and what to spend.
+
+    Parameters
+    ----------
+    tolerance : float
+        The duality gap to reach, relative to the larger objective and at least `floor`.
+    floor : float
+        The least objective that the gap is compared with.
+    rounds : int
+        Working sets allowed.
+    seconds : float
+        Time allowed.
+    threads : int
+        Threads to run on; None for all.
+    is_main : bool
+        Whether this is the thread that receives Ctrl-C.
+    """
+
+    tolerance: float
+    floor: float = 0.0
+    rounds: int = 2**62
+    seconds: float = float("inf")
+    threads: int | None = None
+    is_main: bool = True
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: steps, rounds of them, the relative gap reached, and why it is over."""
+
+    steps: int
+    rounds: int
+    gap: float
+    reason: str
+
+
+def minimise(
+    K: NDArray[Any] | RowSource,
+    box: Box,
+    a: Array,
+    g: Array,
+    effort: Effort,
+    stop: NDArray[np.uint8],
+    progress: Callable[[int, float], bool | None] | None = None,
+    is_single: bool = True,
+    capacity: int = 0,
+    working_set: int = 256,
+    leap: Callable[[], float] | None = None,
+    is_eager: bool = False,
+    index: NDArray[np.int64] | None = None,
+) -> Ending:
+    """Move `a`, and with it the gradient g = K a - z, to where the duality gap is small.
+
+    Parameters
+    ----------
+    K : array of shape (n, n) or callable
+        All of K in float32 or float64, or what writes rows of it; of `index` the matrix it is in.
+    box : Box
+        The problem.
+    a, g : array of shape (n,)
+        Where to start; both are overwritten.
+    effort : Effort
+        When to stop.
+    stop : array of shape (1,)
+        Looked at between rounds; a value that is not zero ends the run.
+    progress : callable, optional
+        progress(round, gap), called between rounds; True ends the run.
+    is_single : bool
+        Whether rows that are asked for come in float32.
+    capacity : int
+        Rows to keep, at least as many as a working set has.
+    working_set : int
+        Rows that are solved for together.
+    leap : callable, optional
+        Changes `a` and `g` by itself, once the rounds have cost as much as it does; returns the
+        share of its way that it went, zero if it was of no help.
+    is_eager : bool
+        Whether to begin with a leap.
+    index : array of shape (n,), optional
+        The rows and columns of a larger `K` that are those of the problem.
+    """
+    whole = K if isinstance(K, np.ndarray) else None
+    if whole is not None:
+        is_single = whole.dtype == np.float32
+        if whole.strides[1] != whole.itemsize:
+            whole = np.ascontiguousarray(whole)
+    if index is not None:
+        index = np.ascontiguousarray(index, np.int64)
+    is_native, store = core() is not None, None
+    if whole is None and is_native:
+        slots = min(max(capacity, working_set), len(a))
+        store = empty((slots, len(a)), np.float32 if is_single else np.float64)
+    threads = thread_count() if effort.threads is None else effort.threads
+    steps, rounds, gap, end = routines(smo_twin).smo_solve(
+        whole,
+        None if whole is not None else K,
+        index,
+        is_single,
+        store,
+        capacity,
+        box.z,
+        box.lower,
+        box.upper,
+        box.epsilon,
+        box.has_offset,
+        a,
+        g,
+        effort.tolerance,
+        effort.floor,
+        effort.rounds,
+        effort.seconds,
+        stop,
+        progress,
+        leap,
+        is_eager,
+        effort.is_main,
+        working_set,
+        threads,
+        cpu_level() if is_native else "",
+    )
+    return Ending(steps, rounds, gap, ENDS[end])

@@ -1,0 +1,1 @@
+"""The NumPy twins of the native routines: the slow obvious form of each."""

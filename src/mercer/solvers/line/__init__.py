@@ -1,0 +1,1 @@
+"""Ridge problems of points on a line, in O(n)."""

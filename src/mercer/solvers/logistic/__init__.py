@@ -1,0 +1,1 @@
+"""Logistic problems: penalised likelihoods of classes."""

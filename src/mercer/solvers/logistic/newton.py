@@ -1,0 +1,342 @@
+"""Damped Newton steps on a logistic problem, down to a duality gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import Gram, LowRankGram
+from mercer.native.threads import one_blas_thread
+from mercer.solvers.logistic.curvature import Curvature
+from mercer.solvers.logistic.likelihood import LogisticProblem
+from mercer.solvers.logistic.newton_cg import NegativeCurvatureError, ProjectedCG
+from mercer.solvers.refusals import indefinite_along, not_finite
+from mercer.solvers.ridge.cg_factor import Progress
+from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding
+from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
+
+Array = NDArray[np.float64]
+
+# Rows below which the threads of the BLAS are not worth it.
+ROWS_FOR_THREADS = 2000
+# A step ends once it leaves this share of the gap, or of the tolerance.
+SHARE, MARGIN = 0.05, 0.25
+# The decrease that a step must keep of what its slope promises, and halvings allowed.
+ARMIJO = 1e-4
+HALVINGS = 50
+# C times k(x, x) up to which a start from nothing is close enough, and by how much C may grow
+# from one problem to the next that starts from its solution.
+NEAR, GROWTH = 100.0, 30.0
+# The gap to which problems on the way to another C are solved.
+ON_THE_WAY = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Coefficients with the best offset, and how far they are from the optimum.
+
+    With A the coefficients, the residual w (T - P) of their scores gives the feasible dual point
+    A' = C w (T - P), and the duality gap of the two is 1/2 ||f_A - f_A'||^2 = 1/2 sum D'K D with
+    D = A - A': what vanishes at the optimum, squared, so that nothing cancels.
+
+    Parameters
+    ----------
+    A, b : arrays of shape (n, columns) and (columns,)
+        Coefficients and offsets.
+    G : array of shape (n, columns)
+        K A.
+    D, KD : arrays of shape (n, columns)
+        A - A' and its product with K.
+    primal : float
+        C sum_i w_i loss_i + 1/2 ||f||^2.
+    """
+
+    A: Array
+    b: Array
+    G: Array
+    D: Array
+    KD: Array
+    primal: float
+
+    @classmethod
+    def of(
+        cls,
+        problem: LogisticProblem,
+        A: Array,
+        G: Array,
+        b: Array,
+        product: Callable[[Array], Array],
+    ) -> Point:
+        """Return the point of some coefficients, with one product for its gap."""
+        b = problem.best_offset(G, b)
+        D = A - problem.C * problem.residual(G + b)
+        primal = problem.loss(G + b) + 0.5 * float((A * G).sum())
+        return cls(A, b, G, D, product(D), primal)
+
+    @property
+    def gap(self) -> float:
+        """The duality gap."""
+        return 0.5 * max(float((self.D * self.KD).sum()), 0.0)
+
+    def proved(self, problem: LogisticProblem, diagonal: Array) -> float:
+        """Return the largest gap that the point may have, for all that rounding hides.
+
+        The dual point A' is feasible if the offset is the best one. If it is not quite, the one
+        that `LogisticProblem.restored` makes of it is taken, and what the dual loses by that.
+        Rounding moves the scores K A, in which the loss is curved by C w / 2 at most and sloped by
+        C w, and D and its product with K.
+
+        Parameters
+        ----------
+        problem : LogisticProblem
+            The problem.
+        diagonal : array of shape (n,)
+            That of K.
+        """
+        roots, costs = np.sqrt(np.abs(diagonal))[:, None], problem.C * problem.weights[:, None]
+        moved, entropy = problem.restored(self.G + self.b)
+        rounded = UNITS * EPS * column_norms(roots * self.A)
+        product = column_norms(self.D * product_rounding(diagonal, self.D))
+        squares = np.maximum((self.D * self.KD).sum(axis=0), 0.0) + product
+        norms = np.sqrt(squares) + rounded + problem.C * (roots * np.abs(moved)).sum(axis=0)
+        hidden = product_rounding(diagonal, self.A)
+        scores = costs * np.minimum(0.5 * hidden**2, 2.0 * hidden)
+        return float(0.5 * (norms**2).sum() + problem.C * entropy + scores.sum())
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap beside the larger of the primal and the dual value."""
+        return self.relative(self.gap)
+
+    def relative(self, gap: float) -> float:
+        """Return a gap beside the larger of the primal and the dual value."""
+        return gap / max(abs(self.primal), abs(self.primal - gap))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When Newton's method stops, and the name it goes by."""
+
+    tol: float
+    steps: int
+    time_limit: float | None
+    name: str
+    deadline: float
+
+
+class Descent:
+    """One run of Newton's method through problems that differ in C.
+
+    Parameters
+    ----------
+    limits : Limits
+        When to stop.
+    gram : Gram
+        K.
+    problem : LogisticProblem
+        The problem, for any C.
+    curvature : Curvature
+        What Newton systems are solved by.
+    progress : callable, optional
+        progress(iteration, gap), called after every step; True stops.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        gram: Gram,
+        problem: LogisticProblem,
+        curvature: Curvature,
+        progress: Progress | None,
+    ) -> None:
+        self._limits = limits
+        self._gram = gram
+        self._problem = problem
+        self._curvature = curvature
+        self._progress = progress
+        shape = (len(gram), problem.columns)
+        self._A, self._G, self._b = np.zeros(shape), np.zeros(shape), np.zeros(problem.columns)
+        self._C = 0.0
+        self._stopped = ""
+        self._steps = 0
+
+    def begin(self, start: Solution) -> None:
+        """Start from earlier coefficients."""
+        self._A, self._b = start.coefficients, start.intercept
+        self._G = self._curvature.exact_product(self._A)
+        # Coefficients are C w times a difference of probabilities, which somewhere is large.
+        self._C = float((np.abs(self._A).max(axis=1) / self._problem.weights).max())
+
+    def to(self, C: float) -> Solution:
+        """Return the solution for a C, on the way from the last one."""
+        # Threads of the BLAS wait for each other longer than small products take.
+        is_small = len(self._gram) < ROWS_FOR_THREADS
+        with one_blas_thread() if is_small else nullcontext():
+            return self._solved(C)
+
+    def _solved(self, C: float) -> Solution:
+        began = perf_counter()
+        self._steps = 0
+        limit = self._limits.time_limit
+        self._deadline = self._limits.deadline
+        if limit is not None:
+            self._deadline = min(self._deadline, began + limit)
+        self._stopped = ""
+        for problem in self._on_the_way(C):
+            self._descend(problem, max(ON_THE_WAY, self._limits.tol), False)
+        problem = self._problem.at(C)
+        point = self._descend(problem, self._limits.tol, True)
+        self._C = C
+        gap = point.proved(problem, self._gram.diagonal())
+        return Solution(
+            point.A,
+            point.b,
+            np.full(problem.columns, point.relative(gap)),
+            np.full(problem.columns, np.sqrt(2.0 * gap)),
+            self._limits.tol,
+            self._steps,
+            perf_counter() - began,
+            self._limits.name,
+            self._advice(point.relative(gap)),
+            self._gram.F.T @ point.A if isinstance(self._gram, LowRankGram) else None,
+            self._stopped == "interrupt",
+        )
+
+    def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
+        """Yield the problems with smaller C to be solved first."""
+        # The mean over equal rows is that over weights: both take the same steps.
+        size = float(np.average(np.abs(self._gram.diagonal()), weights=self._problem.weights))
+        near = NEAR / size if size > 0.0 else np.inf
+        last = max(self._C * GROWTH, near)
+        while last < C:
+            yield self._problem.at(last)
+            last *= GROWTH
+
+    def _descend(self, problem: LogisticProblem, tol: float, is_last: bool) -> Point:
+        """Return the point after as many steps as the tolerance and the limits ask for."""
+        product = self._curvature.product
+        point = Point.of(problem, self._A, self._G, self._b, product)
+        is_measured = False
+        while True:
+            if point.relative_gap <= tol and not is_measured and is_last:
+                point = self._measured(problem, point)
+                is_measured = True
+            if point.relative_gap <= tol or self._is_over():
+                break
+            try:
+                moved = self._moved(problem, point, tol)
+            except KeyboardInterrupt:
+                if self._steps == 0:
+                    raise
+                self._stopped = "interrupt"
+                break
+            if moved is None:
+                # Where float32 is not enough to go on, float64 may be.
+                if not self._curvature.sharpen():
+                    break
+                point, is_measured = self._measured(problem, point), True
+                continue
+            self._steps += 1
+            point, is_measured = moved, False
+            if self._progress is not None and self._progress(self._steps, point.relative_gap):
+                self._stopped = "progress"
+        if is_last and not is_measured:
+            point = self._measured(problem, point)
+        self._A, self._G, self._b = point.A, point.G, point.b
+        return point
+
+    def _measured(self, problem: LogisticProblem, point: Point) -> Point:
+        """Return the point with its scores and its gap computed anew, in float64."""
+        try:
+            return self._measured_once(problem, point)
+        except KeyboardInterrupt:
+            # There is a model to return; a second Ctrl-C, while it is measured, raises.
+            if self._stopped or self._steps == 0:
+                raise
+            self._stopped = "interrupt"
+            return self._measured_once(problem, point)
+
+    def _measured_once(self, problem: LogisticProblem, point: Point) -> Point:
+        product = self._curvature.exact_product
+        G = product(point.A)
+        point = Point.of(problem, point.A, G, point.b, product)
+        if not np.isfinite(point.primal):
+            raise not_finite()
+        forms = (point.D * point.KD).sum(axis=0)
+        worst = int(forms.argmin())
+        if forms[worst] < 0.0:
+            refusal = indefinite_along(self._gram, point.D[:, worst])
+            if refusal is not None:
+                raise refusal
+        return point
+
+    def _is_over(self) -> bool:
+        if perf_counter() > self._deadline and self._steps > 0:
+            self._stopped = "time"
+        return bool(self._stopped) or self._steps >= self._limits.steps
+
+    def _moved(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
+        """Return the point after a Newton step, or None if no step is downhill."""
+        root = problem.curvature(point.G + point.b)
+        ridge = 1.0 / problem.C
+        self._curvature.prepare(root, ridge)
+        inner = ProjectedCG(self._curvature, root, ridge, point.KD, problem.fit_intercept)
+        # What a residual r of the step leaves is a gap of C^2 / 2 r'R'K R r.
+        goal = max(SHARE * point.gap, MARGIN * tol * abs(point.primal))
+        try:
+            inner.run(2.0 * ridge**2 * goal, self._time_is_up)
+        except NegativeCurvatureError as error:
+            self._refuse(error.direction)
+        except FloatingPointError:
+            raise not_finite() from None
+        self._curvature.improve(inner.steps)
+        step = root.forward(inner.U) - point.D
+        return self._shortened(problem, point, step, inner.KRU - point.KD)
+
+    def _shortened(
+        self, problem: LogisticProblem, point: Point, step: Array, K_step: Array
+    ) -> Point | None:
+        """Return the point as far along a step as lowers the objective enough."""
+        slope = float((step * point.KD).sum())
+        cross, square = float((step * point.G).sum()), float((step * K_step).sum())
+        norm = float((point.A * point.G).sum())
+        length = 1.0
+        for _ in range(HALVINGS):
+            G = point.G + length * K_step
+            # From where the step began: the best offset of too long a step may be out of reach.
+            b = problem.best_offset(G, point.b)
+            value = problem.loss(G + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
+            if value < point.primal and value <= point.primal + ARMIJO * length * slope:
+                A = point.A + length * step
+                return Point.of(problem, A, G, b, self._curvature.product)
+            length *= 0.5
+        return None
+
+    def _refuse(self, direction: Array) -> None:
+        for c in direction.T:
+            if c.any() and (refusal := indefinite_along(self._gram, c)) is not None:
+                raise refusal
+
+    def _time_is_up(self) -> bool:
+        return perf_counter() > self._deadline
+
+    def _advice(self, gap: float) -> str:
+        if gap <= self._limits.tol and not self._stopped:
+            return ""
+        after = f"after {self._steps} Newton steps "
+        if self._stopped == "time":
+            limit = self._limits.time_limit
+            said = "the time" if limit is None else f"the time limit of {limit:g} s"
+            return after + f"{said} was up; raise time_limit"
+        if self._stopped == "interrupt":
+            return after + INTERRUPTED
+        if self._stopped == "progress":
+            return after + CALLED_OFF
+        if self._steps >= self._limits.steps:
+            return after + f"raise max_iter (now {self._limits.steps}) or lower C"
+        return after + "rounding allows no further one; lower C, or raise tol if that is enough"

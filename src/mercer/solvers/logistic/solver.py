@@ -1,0 +1,145 @@
+"""Newton's method for kernel logistic regression, by factors or by conjugate gradients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from mercer.gram import ChainGram, Gram, LowRankGram
+from mercer.gram.dense import HeldGram
+from mercer.solvers.logistic.curvature import (
+    Curvature,
+    FactoredCurvature,
+    LowRankCurvature,
+    SingleCopy,
+    single_serves,
+)
+from mercer.solvers.logistic.likelihood import LogisticProblem
+from mercer.solvers.logistic.newton import Descent, Limits
+from mercer.solvers.ridge.cg_factor import Progress
+from mercer.solvers.solution import Solution
+
+STEPS = 100
+# Rows up to which K is held in float64 beside its copy in float32, and so computed once.
+FEW_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class Newton(ABC):
+    """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 by damped Newton steps.
+
+    With R R' the curvature of the losses and lam = 1 / C a step solves
+    (R'K R + lam I) U + R'1 c = R'K D, 1'R U = 0 and moves to A' + R U (see `Point`), or as far
+    towards it as lowers the objective enough. Nothing is divided by a curvature, so that rows
+    whose probability is zero or one to working precision do no harm. A C that is large beside
+    1 / k(x, x) is approached from smaller ones.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int, optional
+        Newton steps allowed, 100 by default.
+    time_limit : float, optional
+        Seconds to be done in.
+    """
+
+    iterates: ClassVar[bool] = True
+    name: ClassVar[str]
+
+    tol: float = 1e-5
+    max_iter: int | None = None
+    time_limit: float | None = None
+
+    def solve(
+        self,
+        gram: Gram,
+        problem: LogisticProblem,
+        progress: Progress | None = None,
+        start: Solution | None = None,
+    ) -> Solution:
+        """Return the solution, whose residual is the relative duality gap measured in float64.
+
+        ``progress(iteration, gap)`` is called after every Newton step and stops it by True.
+        """
+        return next(self.path(gram, problem, [problem.C], progress, start))
+
+    def path(
+        self,
+        gram: Gram,
+        problem: LogisticProblem,
+        Cs: Sequence[float],
+        progress: Progress | None = None,
+        start: Solution | None = None,
+        deadline: float = inf,
+    ) -> Iterator[Solution]:
+        """Yield the solution for every C in turn, each started from the one before.
+
+        The time limit holds for every C by itself, the `deadline`, a reading of
+        ``time.perf_counter``, for all of them.
+        """
+        curvature = self._curvature(gram, problem.at(max(Cs)))
+        steps = STEPS if self.max_iter is None else self.max_iter
+        limits = Limits(self.tol, steps, self.time_limit, self.name, deadline)
+        run = Descent(limits, gram, problem, curvature, progress)
+        if start is not None:
+            run.begin(start)
+        for C in Cs:
+            yield run.to(C)
+
+    @abstractmethod
+    def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
+        """Return what the Newton systems are solved by."""
+
+
+@dataclass(frozen=True)
+class NewtonCholesky(Newton):
+    """Newton's method with a Cholesky factor of K + lam W^-1 in every step.
+
+    It takes n^3 / 3 multiplications and an n x n array for every column of scores.
+    """
+
+    name: ClassVar[str] = "newton"
+
+    def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
+        return FactoredCurvature(gram, problem.columns)
+
+
+@dataclass(frozen=True)
+class NewtonCG(Newton):
+    """Newton's method with conjugate gradients in every step, by products with K alone.
+
+    The preconditioner is randomly pivoted Cholesky, one copy of K for all steps. Where it fits
+    into the memory, and where rounding lets it, steps read K in float32; the gap that ends the
+    iteration is measured in float64, for which K is held as well if the rows are few.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Rank of the preconditioner; by default it grows where steps are many.
+    random_state : None, int or numpy.random.Generator
+        Where the random pivots come from.
+    """
+
+    name: ClassVar[str] = "cg"
+
+    rank: int | None = None
+    random_state: Any = None
+
+    def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
+        copy = None
+        n = len(gram)
+        # Products with explicit features or along a chain are cheaper than reading a matrix.
+        if not isinstance(gram, ChainGram | LowRankGram):
+            room = gram.memory - gram.held_bytes
+            stiffest = 0.25 * problem.C * float(problem.weights.max())
+            serves = single_serves(gram, stiffest)
+            is_wanted = gram.held_bytes == 0 and (n <= FEW_ROWS or not serves)
+            if is_wanted and (14 if serves else 10) * n**2 <= room:
+                gram = HeldGram(gram.dense(), gram.memory)
+            if serves and 6 * n**2 <= gram.memory - gram.held_bytes:
+                copy = SingleCopy(gram)
+        return LowRankCurvature(gram, copy, self.rank, self.random_state)

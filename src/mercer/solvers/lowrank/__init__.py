@@ -1,0 +1,1 @@
+"""Low-rank copies of a Gram matrix, and preconditioners made of them."""

@@ -1,0 +1,1 @@
+"""Problems with a margin: support vector classification and regression."""

@@ -1,0 +1,236 @@
+"""A Newton step of a margin problem: all coefficients that are free at once, the others held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from mercer.gram import Gram, partial_product
+from mercer.solvers.margin.problem import MarginProblem
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Entries = Callable[[Rows], Array]
+
+# Tries within a step: coefficients that leave their bounds are held there in the next. The share of
+# them that may be held before the rest has a factorisation of its own.
+TRIES, MOST_HELD = 8, 0.1
+# Matrices of all free rows that are in memory at the same time: K, part of it, and its factor.
+MATRICES = 3
+# What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
+JITTER = 1e-10
+# Shares of the way up to which a leap is short and from which on it is long, and how much less the
+# damping is after a long one.
+SHORT, LONG, LESS = 0.3, 0.9, 0.1
+# A sum of changes beside the sum of their sizes that counts as zero.
+ROUNDING = 1e-13
+
+
+class Leap:
+    """A move of `a`, and with it of g = K a - z, to about the best point of a face of the box.
+
+    The face holds the free rows F, between their bounds and with the sign they have, and those at
+    a bound or at zero that should leave it. Where no bound is in the way the change d solves
+    (K_FF + s I) d + b 1 = -(g_F + epsilon sign(a_F)), 1'd = 0; coefficients that would leave the
+    face are held at its edge and the rest solved for again. Along d the objective is least at
+    t = -slope / d'Kd. The damping s grows where that is a small part of the way and shrinks where
+    it is all of it.
+
+    Parameters
+    ----------
+    entries : callable
+        entries(rows) is K in float64 at some rows and the same columns, to be overwritten.
+    gram : Gram
+        K, which may be in float32.
+    problem : MarginProblem
+        The problem.
+    a, g : array of shape (n,)
+        Feasible coefficients and their gradient, both overwritten.
+    damping : float, optional
+        s; by default what moves the steepest coefficient about from bound to bound.
+    is_over : callable, optional
+        Asked before every factorisation; True gives the leap up.
+    """
+
+    def __init__(
+        self,
+        entries: Entries,
+        gram: Gram,
+        problem: MarginProblem,
+        a: Array,
+        g: Array,
+        damping: float | None = None,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.entries = entries
+        self.gram = gram
+        self.problem = problem
+        self.a = a
+        self.g = g
+        self.damping = damping
+        self.is_over = is_over
+
+    def __call__(self) -> float:
+        """Move, and return the share t of the way, or zero if it leads nowhere."""
+        face = _Face.at(self.problem, self.a, self.g)
+        if len(face.rows) == 0 or MATRICES * 8 * len(face.rows) ** 2 > self.gram.memory:
+            return 0.0
+        if self.damping is None:
+            self.damping = face.first_damping
+        change = face.newton(self.entries(face.rows), self.damping, self.is_over)
+        slope = float(face.gradient @ change)
+        if not slope < 0.0:
+            self._settle(face, 0.0)
+            return 0.0
+        moving = np.flatnonzero(change)
+        lift = partial_product(self.gram, None, face.rows[moving], change[moving])
+        curvature = float(change @ lift[face.rows])
+        t = min(1.0, -slope / curvature) if curvature > 0.0 else 1.0
+        # At the end of the way a bound is met to the last bit.
+        end = face.start + (change if t == 1.0 else t * change)
+        self.a[face.rows] = np.clip(end, face.low, face.high)
+        self.g += t * lift
+        self._settle(face, t)
+        return t
+
+    def _settle(self, face: _Face, t: float) -> None:
+        """Choose the damping of the next leap by how far this one went."""
+        assert self.damping is not None
+        if t < SHORT:
+            self.damping = max(self.damping / LESS, face.first_damping)
+        elif t > LONG:
+            self.damping *= LESS
+
+
+@dataclass(frozen=True, eq=False)
+class _Face:
+    """The coefficients that may move, each between zero and the bound of its sign."""
+
+    rows: Rows
+    start: Array
+    gradient: Array
+    low: Array
+    high: Array
+    has_offset: bool
+
+    @classmethod
+    def at(cls, problem: MarginProblem, a: Array, g: Array) -> _Face:
+        up, down = problem.slopes(a, g + problem.offset(g + problem.z))
+        sign = np.where(a != 0.0, np.sign(a), np.where(up > down, 1.0, -1.0))
+        rows = np.flatnonzero(problem.free(a) | (np.maximum(up, down) > 0.0))
+        sign = sign[rows]
+        return cls(
+            rows,
+            a[rows],
+            g[rows] + problem.epsilon * sign,
+            np.where(sign > 0.0, 0.0, problem.lower[rows]),
+            np.where(sign > 0.0, problem.upper[rows], 0.0),
+            problem.fit_intercept,
+        )
+
+    @property
+    def first_damping(self) -> float:
+        """The damping at which a slope moves a coefficient from bound to bound."""
+        return float(np.abs(self.gradient).max() / (self.high - self.low).max())
+
+    def newton(self, K: Array, damping: float, is_over: Callable[[], bool]) -> Array:
+        """Return the change of the coefficients, of sum zero if there is an offset."""
+        K[np.diag_indices_from(K)] += max(damping, JITTER * float(K.diagonal().max()))
+        change, inside = np.zeros(len(K)), np.arange(len(K))
+        right, total = -self.gradient, 0.0
+        system = None if is_over() else _System.of(K, right, total, self.has_offset)
+        for _ in range(TRIES):
+            if system is None or is_over():
+                return np.zeros(len(change))
+            end = self.start[inside] + system.solution()
+            outside = np.flatnonzero((end < self.low[inside]) | (end > self.high[inside]))
+            # Rounding may put a coefficient that is held at its bound just beyond it.
+            leaves = np.setdiff1d(outside, system.held)
+            change[inside] = np.clip(end, self.low[inside], self.high[inside]) - self.start[inside]
+            held = np.concatenate([system.held, leaves])
+            if len(leaves) == 0 or len(held) == len(inside):
+                break
+            if len(held) <= MOST_HELD * len(inside):
+                system.hold(leaves, change[inside[leaves]])
+            else:
+                rest = np.delete(np.arange(len(inside)), held)
+                fixed = change[inside[held]]
+                right, total = right[rest] - K[np.ix_(rest, held)] @ fixed, total - fixed.sum()
+                K, inside = K[np.ix_(rest, rest)], inside[rest]
+                system = _System.of(K, right, total, self.has_offset)
+        excess = float(change.sum())
+        if self.has_offset and abs(excess) > ROUNDING * float(np.abs(change).sum()):
+            return self._balanced(change)
+        return change
+
+    def _balanced(self, change: Array) -> Array:
+        """Return the change shifted by what makes its sum zero within the face."""
+        least, most = self.low - self.start, self.high - self.start
+        # Shifted by the largest of them no change is above zero, or none below.
+        high = float(np.abs(change).max())
+        low = -high
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if np.clip(change + middle, least, most).sum() > 0.0:
+                high = middle
+            else:
+                low = middle
+        return np.asarray(np.clip(change + low, least, most))
+
+
+class _System:
+    """K d + b 1 = right, sum(d) = total, with some of d held at values; without an offset no b.
+
+    With W the columns of K^-1 at the rows that are held, d = K^-1 right - b K^-1 1 + W p, and what
+    p and b are follows from what is asked of d: a row more costs n^2 multiplications, not n^3.
+    """
+
+    def __init__(
+        self, factor: tuple[Array, bool], right: Array, total: float, has_offset: bool
+    ) -> None:
+        self.factor = factor
+        self.total = total
+        borders = [np.ones_like(right)] if has_offset else []
+        solved = self._solve(np.stack([right, *borders], axis=1))
+        self.base, self.columns = solved[:, 0], solved[:, 1:]
+        self.n_borders = len(borders)
+        self.held = np.empty(0, np.intp)
+        self.values = np.empty(0)
+
+    @classmethod
+    def of(cls, K: Array, right: Array, total: float, has_offset: bool) -> _System | None:
+        """Return the system, or None where K is not positive definite."""
+        try:
+            # Transposed, the rows of K are the columns that LAPACK counts along.
+            factor = scipy.linalg.cho_factor(K.T, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            return None
+        return cls(factor, right, total, has_offset)
+
+    def hold(self, rows: Rows, values: Array) -> None:
+        """Hold more of d."""
+        units = np.zeros((len(self.base), len(rows)))
+        units[rows, np.arange(len(rows))] = 1.0
+        self.columns = np.hstack([self.columns, self._solve(units)])
+        self.held = np.concatenate([self.held, rows])
+        self.values = np.concatenate([self.values, values])
+
+    def solution(self) -> Array:
+        """Return d."""
+        if self.columns.shape[1] == 0:
+            return self.base
+        border, held = slice(0, self.n_borders), self.held
+        asked = np.concatenate([[self.total][border], self.values])
+        found = np.concatenate([[self.base.sum()][border], self.base[held]])
+        sums = self.columns.sum(axis=0)[None, :][border]
+        system = np.concatenate([sums, self.columns[held]])
+        d = self.base + self.columns @ np.linalg.solve(system, asked - found)
+        d[held] = self.values
+        return np.asarray(d)
+
+    def _solve(self, V: Array) -> Array:
+        return np.asarray(scipy.linalg.cho_solve(self.factor, V, check_finite=False))

@@ -1,0 +1,134 @@
+"""The values f = K a of a margin problem, with as many digits as its gap needs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import CLOSE, Gram, partial_product
+from mercer.solvers.margin.problem import Gap, MarginProblem
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# Rows that tell how far f is off by K in float32, and how many times that is granted to others.
+MANY, SAFETY = 1024, 4.0
+# The least size of a row that is divided by.
+TINY = 1e-300
+
+
+class Values:
+    """Coefficients a and f = K a at all rows, which follow each other.
+
+    f is kept with K in float32 until `certified` or `exact` asks for its digits, and with K in
+    float64 from then on.
+
+    Parameters
+    ----------
+    gram, single : Gram
+        K in float64 and in float32.
+    problem : MarginProblem
+        The problem that a belongs to.
+
+    Attributes
+    ----------
+    a, f : array of shape (n,)
+        Coefficients and values.
+    """
+
+    def __init__(self, gram: Gram, single: Gram, problem: MarginProblem) -> None:
+        n = len(gram)
+        self.gram = gram
+        self.single = single
+        self.problem = problem
+        self.a, self.f = np.zeros(n), np.zeros(n)
+        self._is_exact = np.ones(n, bool)
+        self._is_rough, self._is_stale = True, False
+        self._error = 0.0
+
+    @property
+    def gap(self) -> Gap:
+        """The duality gap, as far as f is known."""
+        return self.problem.gap(self.a, self.f)
+
+    def start(self, a: Array, rows: Rows) -> None:
+        """Take other coefficients, and f at some rows only, until the next change."""
+        self.a = a
+        self._is_exact[:] = False
+        self._is_rough = self._is_stale = True
+        used = np.flatnonzero(a)
+        self.f[rows] = partial_product(self.single, rows, used, a[used])
+
+    def replace(self, a: Array, f: Array, is_exact: bool) -> None:
+        """Take other coefficients with their values, which are exact if K was in float64."""
+        self.a, self.f = a, f
+        self._is_exact[:] = is_exact
+
+    def add(self, rows: Rows, change: Array) -> None:
+        """Change the coefficients of some rows, and f with them."""
+        self.a[rows] += change
+        if self._is_stale:
+            used, rest = np.flatnonzero(self.a), np.flatnonzero(self.a == 0.0)
+            for some in (used, rest):
+                self.f[some] = partial_product(self.single, some, used, self.a[used])
+            self._is_stale = False
+            return
+        some = np.flatnonzero(change)
+        if len(some):
+            source = self.single if self._is_rough else self.gram
+            self._is_exact &= not self._is_rough
+            self.f += partial_product(source, None, rows[some], change[some])
+
+    def certified(self) -> Gap:
+        """Return the largest gap there may be, with K in float64 at every row that could add to it.
+
+        The other rows have a_i = 0 and no loss, by more than float32 may be off: by some times the
+        largest error at the rows that count where these are many, else by what `in_single` allows.
+        """
+        self._is_rough = False
+        used = self.a != 0.0
+        if np.count_nonzero(used & ~self._is_exact) >= MANY:
+            self._recompute(used)
+        if not self._is_exact.all():
+            b = self.problem.offset(self.f)
+            up, down = self.problem.slopes(self.a, self.f + b - self.problem.z)
+            wanted = (used | (np.maximum(up, down) > -self._doubts())) & ~self._is_exact
+            if wanted.any():
+                self._recompute(wanted)
+        return self.problem.proved(self.a, self.f, self.gram.diagonal())
+
+    def exact(self) -> None:
+        """Compute f in float64 at all rows."""
+        self._is_rough = False
+        self._recompute(~self._is_exact)
+
+    def _recompute(self, wanted: NDArray[np.bool_]) -> None:
+        """Compute f in float64 at some rows."""
+        used = self.a != 0.0
+        rows, columns = np.flatnonzero(wanted), np.flatnonzero(used)
+        either = np.flatnonzero(wanted | used)
+        # A symmetric product takes half the entries.
+        if 2 * len(rows) * len(columns) > len(either) ** 2:
+            rows = columns = either
+        exact = partial_product(self.gram, rows, columns, self.a[columns])
+        if len(rows) >= MANY:
+            # An entry is at most the root of two diagonal entries, and so is its error.
+            errors = np.abs(exact - self.f[rows]) / np.maximum(self._sizes[rows], TINY)
+            self._error = max(self._error, float(errors.max()))
+        self.f[rows] = exact
+        self._is_exact[rows] = True
+
+    @cached_property
+    def _sizes(self) -> Array:
+        """The roots of the diagonal of K, to which its entries compare."""
+        return np.sqrt(np.abs(self.gram.diagonal()).astype(np.float64))
+
+    def _doubts(self) -> Array:
+        """Return how far f + b may be off at every row where K was taken in float32."""
+        if self._error > 0.0:
+            return SAFETY * self._error * self._sizes
+        return np.full(
+            len(self.a), 2.0 * CLOSE * float(np.abs(self.a).sum() * self._sizes.max() ** 2)
+        )

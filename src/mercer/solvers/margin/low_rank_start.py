@@ -1,0 +1,313 @@
+"""Where to start a margin problem of many rows: its solution for a low-rank copy of K."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dtrtri
+
+from mercer.data.blocks import row_blocks
+from mercer.gram import Gram, part_of
+from mercer.native.threads import in_threads
+from mercer.solvers.margin.problem import MarginProblem
+
+Array = NDArray[np.float64]
+Single = NDArray[np.float32]
+Rows = NDArray[np.intp]
+
+# Rows of K that make a copy of it, the fewest that leave no more than this of a coefficient at
+# its bound to the diagonal, in units of the margin; and the memory that the copy may take.
+RANKS, LEFT, MEMORY = (128, 256, 512), 0.03, 256 << 20
+# What is added to the diagonal of a matrix that rounding may leave indefinite, beside its largest
+# entry.
+JITTER = 1e-6
+# The way begins with some rows that stand for all.
+SHARE, FEWEST, MOST = 0.2, 1024, 4096
+# The widths of the kinks on the way, in units of the largest target: for some rows, for all.
+SOME_WIDTHS, ALL_WIDTHS = (3.0, 0.9, 0.3), (0.3, 0.06)
+# Newton steps for a width, and what they may leave of the objective to gain.
+STEPS, GAIN = 8, 3e-3
+# Rows of F that are summed at a time, and shares of them that are by themselves, on however many
+# threads: the same sums in the same order give the same bits.
+ROWS_AT_A_TIME, SHARES = 1024, 4
+# Entries of blocks that a thread multiplies by a matrix, or by a vector, before it takes others.
+MULTIPLIED, READ = 1 << 19, 1 << 22
+# Halvings of a step that goes too far.
+HALVINGS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Seed:
+    """Feasible coefficients, and the rows at which they are next to a kink of the loss."""
+
+    a: Array
+    doubtful: Rows
+
+
+def seed(
+    gram: Gram, single: Gram, problem: MarginProblem, is_over: Callable[[], bool]
+) -> Seed | None:
+    """Return the solution of a margin problem with K = F F' + diag(rest), F of few columns.
+
+    In w and b, f = F w + b, its loss is that of f + rest * a, where a_i is minus the slope of the
+    loss of row i: a kink of the loss becomes a ramp of the width rest_i (upper_i - lower_i), and
+    where that is none at all of a small width of its own, which shrinks on the way.
+
+    Parameters
+    ----------
+    gram, single : Gram
+        K in float64 and in float32.
+    problem : MarginProblem
+        The problem.
+    is_over : callable
+        Asked before every step; True gives the seed up.
+
+    Returns None where there is no room, no time, or no definite copy of K in float32.
+    """
+    n = len(gram)
+    random = np.random.default_rng(0)
+    room = min(MEMORY, gram.memory // 4) // (4 * n)
+    if room < RANKS[0]:
+        return None
+    chosen = random.permutation(n)[: min(RANKS[-1], n, room)]
+    some = np.sort(random.permutation(n)[: int(np.clip(SHARE * n, FEWEST, MOST))])
+    try:
+        return _seed(gram, single, problem, chosen, some, is_over)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _seed(
+    gram: Gram,
+    single: Gram,
+    problem: MarginProblem,
+    chosen: Rows,
+    some: Rows,
+    is_over: Callable[[], bool],
+) -> Seed | None:
+    """Return the seed by rows that K is copied from, and rows that the way begins with."""
+    n = len(gram)
+    diagonal = gram.diagonal().astype(np.float64)
+    inverse = _inverse(part_of(gram, chosen).fresh())
+    part = problem.on(some)
+    F = _multiplied(single.between(some, chosen), inverse)
+    rank = _rank(F, diagonal[some], part)
+    F = np.ascontiguousarray(F[:, :rank])
+    smooth = _Smooth.of(F, diagonal[some], part, n / len(some))
+    unit = 0.5 * float(np.ptp(problem.z)) or 1.0
+    w, b = np.zeros(rank), problem.offset(np.zeros(n))
+    for width in SOME_WIDTHS:
+        w, b = _newton(replace(smooth, width=unit * width), w, b, is_over)
+    if is_over():
+        return None
+    del smooth, F
+    F = _multiplied(single.between(slice(None), chosen[:rank]), inverse[:rank, :rank])
+    smooth = _Smooth.of(F, diagonal, problem, 1.0)
+    for width in ALL_WIDTHS:
+        smooth = replace(smooth, width=unit * width)
+        w, b = _newton(smooth, w, b, is_over)
+    if is_over():
+        return None
+    r = smooth.residuals(w, b)
+    a = smooth.balanced(r) if problem.fit_intercept else smooth.coefficients(r)
+    if not np.isfinite(a).all():
+        return None
+    return Seed(a, smooth.near(r + smooth.rest * a))
+
+
+def _inverse(K: Array) -> Single:
+    """Return L^-T of K = L L', with which the rows of K become those of F."""
+    K[np.diag_indices_from(K)] += JITTER * float(K.diagonal().max())
+    L = scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+    return np.asarray(dtrtri(L, lower=1)[0].T, np.float32)
+
+
+def _multiplied(K: Single, A: Single) -> Single:
+    """Return K A in place of K."""
+
+    def run(rows: slice) -> None:
+        K[rows] = K[rows] @ A
+
+    in_threads(run, list(row_blocks(K.shape, MULTIPLIED)))
+    return K
+
+
+def _product(F: Single, w: Single) -> Single:
+    """Return F w."""
+    return np.concatenate(in_threads(lambda rows: F[rows] @ w, list(row_blocks(F.shape, READ))))
+
+
+def _rank(F: Single, diagonal: Array, problem: MarginProblem) -> int:
+    """Return how many columns of F are enough."""
+    bounds = np.maximum(problem.upper, -problem.lower)
+    squares = np.cumsum(np.einsum("ij,ij,i->j", F, F, bounds.astype(np.float32), dtype=np.float64))
+    left = (float(bounds @ diagonal) - squares) / len(bounds)
+    return next((k for k in RANKS if k <= F.shape[1] and left[k - 1] <= LEFT), F.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Smooth:
+    """1/2 ||w||^2 + weight sum_i loss_i(F w + b - z) with even slopes across the kinks of the loss.
+
+    Parameters
+    ----------
+    F : array of shape (m, k)
+        The factor.
+    rest : array of shape (m,)
+        What F F' leaves of the diagonal of K.
+    problem : MarginProblem
+        The losses.
+    weight : float
+        Rows that each of the m stands for.
+    width : float
+        Half the least width of a ramp.
+    """
+
+    F: Single
+    rest: Array
+    problem: MarginProblem
+    weight: float
+    width: float = 1.0
+
+    @classmethod
+    def of(cls, F: Single, diagonal: Array, problem: MarginProblem, weight: float) -> _Smooth:
+        rest = diagonal - np.einsum("ij,ij->i", F, F)
+        return cls(F, np.maximum(rest, 0.0), problem, weight)
+
+    def residuals(self, w: Array, b: float) -> Array:
+        return _product(self.F, w.astype(np.float32)).astype(np.float64) + b - self.problem.z
+
+    def ramps(self, r: Array) -> tuple[Array, Array, Array, Array]:
+        """Return how far up the two ramps every residual is, and how steep they are."""
+        p, e = self.problem, self.problem.epsilon
+        above = 1.0 / (2.0 * self.width + p.upper * self.rest)
+        below = 1.0 / (2.0 * self.width - p.lower * self.rest)
+        up = np.clip((self.width - e - r) * above, 0.0, 1.0)
+        down = np.clip((self.width - e + r) * below, 0.0, 1.0)
+        return up, down, above, below
+
+    def coefficients(self, r: Array) -> Array:
+        """Return a, minus the slope of the loss at every residual."""
+        up, down, *_ = self.ramps(r)
+        return np.asarray(self.problem.upper * up + self.problem.lower * down)
+
+    def balanced(self, r: Array) -> Array:
+        """Return a of sum zero by a shift of the residuals, with what is at a bound left there."""
+        p = self.problem
+        bounds = np.maximum(p.upper, -p.lower)
+        high = float(np.abs(r).max() + (self.rest * bounds).max()) + p.epsilon + self.width
+        low = -high
+        for _ in range(60):
+            shift = 0.5 * (low + high)
+            low, high = (shift, high) if self.coefficients(r + shift).sum() > 0.0 else (low, shift)
+        return p.feasible(self.coefficients(r + high))
+
+    def curvature(self, r: Array) -> Array:
+        """Return how fast a falls with the residual."""
+        up, down, above, below = self.ramps(r)
+        rising = np.where((up > 0.0) & (up < 1.0), self.problem.upper * above, 0.0)
+        falling = np.where((down > 0.0) & (down < 1.0), self.problem.lower * below, 0.0)
+        return np.asarray(rising - falling)
+
+    def near(self, r: Array) -> Rows:
+        """Return the rows whose residuals are next to a kink."""
+        p, e = self.problem, self.problem.epsilon
+        from_upper = np.where(p.upper > 0.0, np.abs(r + e), np.inf)
+        from_lower = np.where(p.lower < 0.0, np.abs(r - e), np.inf)
+        return np.flatnonzero(np.minimum(from_upper, from_lower) <= 1.5 * self.width)
+
+
+def _newton(
+    smooth: _Smooth, w: Array, b: float, is_over: Callable[[], bool]
+) -> tuple[Array, float]:
+    """Return w and b after Newton steps, each as long as the objective falls along it."""
+    r = smooth.residuals(w, b)
+    for _ in range(STEPS):
+        if is_over():
+            break
+        a = smooth.coefficients(r)
+        slope = w - smooth.weight * _sums(smooth.F, a)
+        change, shift = _direction(smooth, r, slope, -smooth.weight * float(a.sum()))
+        gain = -float(slope @ change) + smooth.weight * float(a.sum()) * shift
+        along = smooth.residuals(change, shift) + smooth.problem.z
+        t = _step(smooth, r, along, float(w @ change), float(change @ change))
+        w, b, r = w + t * change, b + t * shift, r + t * along
+        objective = 0.5 * float(w @ w) - smooth.weight * float(a @ r)
+        if gain <= GAIN * abs(objective):
+            break
+    return w, b
+
+
+def _direction(smooth: _Smooth, r: Array, slope: Array, slope_b: float) -> tuple[Array, float]:
+    """Return the Newton step of w and b from their slopes."""
+    D = smooth.weight * smooth.curvature(r)
+    total = float(D.sum())
+    if total == 0.0:
+        return -slope, 0.0
+    mean = np.zeros(len(slope))
+    if smooth.problem.fit_intercept:
+        # With b eliminated F is centred, before its squares are rounded.
+        mean = _sums(smooth.F, D) / total
+        slope = slope - slope_b * mean
+    H = _squares(smooth.F, mean, D)
+    ridge = 1.0
+    H[np.diag_indices_from(H)] += ridge
+    change = -np.linalg.solve(H, slope)
+    while float(slope @ change) > 0.0:
+        # float32 lost what made the squares positive.
+        ridge = max(10.0 * ridge, JITTER * float(H.diagonal().max()))
+        H[np.diag_indices_from(H)] += ridge
+        change = -np.linalg.solve(H, slope)
+    shift = -slope_b / total - float(mean @ change) if smooth.problem.fit_intercept else 0.0
+    return np.asarray(change, np.float64), shift
+
+
+def _sums(F: Single, v: Array) -> Array:
+    """Return F'v from the rows at which v is not zero."""
+    sums = np.zeros(F.shape[1])
+    for rows, part in _taken(F, np.flatnonzero(v)):
+        sums += v[rows].astype(np.float32) @ part
+    return sums
+
+
+def _squares(F: Single, mean: Array, D: Array) -> Array:
+    """Return (F - mean)' diag(D) (F - mean), a fixed share of the rows on every thread."""
+    centre = mean.astype(np.float32)
+
+    def run(index: Rows) -> Array:
+        H = np.zeros((F.shape[1], F.shape[1]))
+        for rows, part in _taken(F, index):
+            part -= centre
+            part *= np.sqrt(D[rows]).astype(np.float32)[:, None]
+            H += part.T @ part
+        return H
+
+    return np.sum(in_threads(run, np.array_split(np.flatnonzero(D), SHARES)), axis=0)
+
+
+def _taken(F: Single, index: Rows) -> Iterator[tuple[Rows, Single]]:
+    """Yield copies of some rows of F at a time, in memory that stays in the cache."""
+    room = np.empty((ROWS_AT_A_TIME, F.shape[1]), np.float32)
+    for start in range(0, len(index), ROWS_AT_A_TIME):
+        rows = index[start : start + ROWS_AT_A_TIME]
+        yield rows, np.take(F, rows, axis=0, out=room[: len(rows)], mode="clip")
+
+
+def _step(smooth: _Smooth, r: Array, along: Array, tilt: float, square: float) -> float:
+    """Return the share of a step, at most 1, up to which the objective falls."""
+
+    def rises(t: float) -> bool:
+        a = smooth.coefficients(r + t * along)
+        return tilt + t * square - smooth.weight * float(a @ along) > 0.0
+
+    low, high = 0.0, 1.0
+    if not rises(1.0):
+        return 1.0
+    for _ in range(HALVINGS):
+        t = 0.5 * (low + high)
+        low, high = (low, t) if rises(t) else (t, high)
+    return 0.5 * (low + high)

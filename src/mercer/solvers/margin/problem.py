@@ -1,0 +1,275 @@
+"""Problems with a margin, hinge loss or epsilon-insensitive loss, and their duality gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, fsum
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import Gram
+from mercer.native.smo import Box
+from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
+from mercer.solvers.solution import Solution
+
+Array = NDArray[np.float64]
+
+# The largest bound of a coefficient: objectives have its square, times entries of K.
+LARGEST = 1e100
+
+
+@dataclass(frozen=True, eq=False)
+class MarginProblem:
+    """min over f, b of 1/2 ||f||^2 + sum_i loss_i(f(x_i) + b - z_i), and its dual.
+
+    loss_i(r) = upper_i max(0, -r - epsilon) - lower_i max(0, r - epsilon), so that the dual is
+    max over a of z'a - epsilon |a|_1 - 1/2 a'Ka with lower <= a <= upper, and sum(a) = 0 if there
+    is an offset b. The solution is f(x) = sum_i a_i k(x_i, x).
+
+    Parameters
+    ----------
+    z : array of shape (n,)
+        The targets; the signs of the classes in classification.
+    lower, upper : array of shape (n,)
+        The bounds, lower <= 0 <= upper.
+    epsilon : float
+        Half the width of the tube without loss; zero in classification.
+    fit_intercept : bool
+        Whether there is an offset.
+    """
+
+    z: Array
+    lower: Array
+    upper: Array
+    epsilon: float
+    fit_intercept: bool
+
+    def __post_init__(self) -> None:
+        if self.largest > LARGEST:
+            raise ValueError(
+                f"C times the largest weight is {self.largest:g}, whose squares overflow; use at "
+                f"most {LARGEST:g}"
+            )
+
+    @property
+    def largest(self) -> float:
+        """The largest bound."""
+        return float(max(self.upper.max(initial=0.0), -self.lower.min(initial=0.0)))
+
+    @classmethod
+    def classification(cls, signs: Array, costs: Array, fit_intercept: bool) -> MarginProblem:
+        """Return the soft margin: costs_i max(0, 1 - signs_i (f(x_i) + b))."""
+        upper, lower = np.where(signs > 0, costs, 0.0), np.where(signs > 0, 0.0, -costs)
+        return cls(signs, lower, upper, 0.0, fit_intercept)
+
+    @classmethod
+    def regression(
+        cls, y: Array, costs: Array, epsilon: float, fit_intercept: bool
+    ) -> MarginProblem:
+        """Return the tube: costs_i max(0, |y_i - f(x_i) - b| - epsilon)."""
+        return cls(y, -costs, costs, epsilon, fit_intercept)
+
+    def on(self, index: NDArray[np.intp]) -> MarginProblem:
+        """Return the problem of some of the rows."""
+        return MarginProblem(
+            self.z[index], self.lower[index], self.upper[index], self.epsilon, self.fit_intercept
+        )
+
+    @property
+    def box(self) -> Box:
+        """The dual as the engine takes it."""
+        return Box(self.z, self.lower, self.upper, self.epsilon, self.fit_intercept)
+
+    def slopes(self, a: Array, r: Array) -> tuple[Array, Array]:
+        """Return how steeply the dual rises as a_i goes up, and as it goes down.
+
+        Minus infinity where a bound is in the way; positive where a_i should move.
+
+        Parameters
+        ----------
+        a : array of shape (n,)
+            Coefficients.
+        r : array of shape (n,)
+            The residuals f + b - z.
+        """
+        e = self.epsilon
+        up = np.where(a < self.upper, -r - np.where(a >= 0.0, e, -e), -np.inf)
+        down = np.where(a > self.lower, r + np.where(a > 0.0, e, -e), -np.inf)
+        return up, down
+
+    def free(self, a: Array) -> NDArray[np.bool_]:
+        """Return which coefficients are between their bounds and not at zero."""
+        return (a > self.lower) & (a < self.upper) & (a != 0.0)
+
+    def feasible(self, a: Array) -> Array:
+        """Return the coefficients in their bounds, with sum zero if there is an offset."""
+        a = np.clip(a, self.lower, self.upper)
+        if not self.fit_intercept:
+            return a
+        # What is missing goes to free coefficients, as far as they have room on their side of zero.
+        missing = -float(a.sum())
+        end = (
+            np.where(a > 0.0, self.upper, 0.0)
+            if missing > 0.0
+            else np.where(a > 0.0, 0.0, self.lower)
+        )
+        room = np.where(self.free(a), np.abs(end - a), 0.0)
+        total = float(room.sum())
+        if abs(missing) < total:
+            return self._balanced(np.asarray(a + missing / total * room))
+        positive, negative = np.maximum(a, 0.0), np.minimum(a, 0.0)
+        up, down = positive.sum(), -negative.sum()
+        least = min(up, down)
+        # The side that is too heavy is made lighter, which keeps every bound.
+        return self._balanced(
+            positive * (least / up if up > 0 else 0.0)
+            + negative * (least / down if down > 0 else 0.0)
+        )
+
+    def _balanced(self, a: Array) -> Array:
+        """Return coefficients without what rounding leaves of their sum, at one that has room."""
+        rest = fsum(a)
+        has_room = self.free(a) & (a - rest >= self.lower) & (a - rest <= self.upper)
+        if rest != 0.0 and has_room.any():
+            a[np.where(has_room, np.abs(a), np.inf).argmin()] -= rest
+        return a
+
+    def steepest(self, a: Array, r: Array) -> Array:
+        """Return s within the bounds that minimises r's + epsilon |s|_1, with the sum of a.
+
+        Without an offset the sum is free, and s_i is minus the slope of the loss at r_i.
+
+        Parameters
+        ----------
+        a : array of shape (n,)
+            Coefficients.
+        r : array of shape (n,)
+            The residuals f - z.
+        """
+        if not self.fit_intercept:
+            outside = np.where(r > self.epsilon, self.lower, 0.0)
+            return np.where(r < -self.epsilon, self.upper, outside)
+        # From the lower bounds upwards, the cheapest pieces first: below zero, above zero.
+        slopes = np.concatenate([r - self.epsilon, r + self.epsilon])
+        room = np.concatenate([-self.lower, self.upper])
+        order = np.argsort(slopes, kind="stable")
+        before = np.cumsum(room[order]) - room[order]
+        taken = np.empty_like(room)
+        taken[order] = np.clip(a.sum() - self.lower.sum() - before, 0.0, room[order])
+        below, above = taken.reshape(2, -1)
+        return np.asarray(self.lower + below + above)
+
+    def offset(self, f: Array) -> float:
+        """Return the offset at which the loss is least: where its slope in b changes sign."""
+        if not self.fit_intercept:
+            return 0.0
+        at, change = self.z - f, self.upper - self.lower
+        if self.epsilon > 0.0:
+            # Both kinks of a row, where the loss stops falling and where it begins to rise.
+            at = np.concatenate([at - self.epsilon, at + self.epsilon])
+            change = np.concatenate([self.upper, -self.lower])
+        rise = change[0]
+        if (change == rise).all():
+            # Every kink counts the same, so that their order tells where the slope is zero.
+            share, rounding = float((self.upper / rise).sum()), 1e-12 * len(at)
+            first, last = ceil(share - rounding) - 1, floor(share + rounding)
+            middle = [max(first, 0), min(last, len(at) - 1)]
+            return 0.5 * float(np.partition(at, middle)[middle].sum())
+        order = np.argsort(at)
+        slope = np.cumsum(change[order]) - self.upper.sum()
+        # Rounding of the sums is no slope.
+        flat = 1e-12 * change.sum()
+        first = order[min(int(np.searchsorted(slope, -flat)), len(order) - 1)]
+        last = order[min(int(np.searchsorted(slope, flat, side="right")), len(order) - 1)]
+        return 0.5 * float(at[first] + at[last])
+
+    def gap(self, a: Array, f: Array) -> Gap:
+        """Return the duality gap of feasible coefficients a with f = K a."""
+        b = self.offset(f)
+        r = f + b - self.z
+        loss = self._loss(r)
+        primal = 0.5 * float(a @ f) + float(loss.sum())
+        return Gap(b, max(float(self._terms(a, r, loss).sum()), 0.0), primal)
+
+    def proved(self, a: Array, f: Array, diagonal: Array) -> Gap:
+        """Return the largest gap that the coefficients may have, for all that rounding hides.
+
+        The gap is a sum of convex functions of the residuals r, which are known as well as f = K a
+        is computed: its largest value is at one of the ends of what r may be. A sum q of the
+        coefficients that is not zero is taken back at one row j, which has room for it: this costs
+        the dual at most (|r_j| + epsilon) |q| + k_j q^2 / 2.
+
+        Parameters
+        ----------
+        a : array of shape (n,)
+            Coefficients within their bounds.
+        f : array of shape (n,)
+            K a.
+        diagonal : array of shape (n,)
+            That of K.
+        """
+        found = self.gap(a, f)
+        r, hidden = f + found.offset - self.z, product_rounding(diagonal, a)
+        ends = (self._terms(a, e, self._loss(e)) for e in (r - hidden, r + hidden))
+        gap = float(np.maximum(*ends).sum())
+        if self.fit_intercept:
+            q = float(a.sum())
+            size = abs(q) + UNITS * EPS * float(column_norms(a))
+            costs = (np.abs(r) + hidden + self.epsilon + 0.5 * np.abs(diagonal) * size) * size
+            has_room = (a - q >= self.lower) & (a - q <= self.upper)
+            gap += float(costs[has_room].min() if has_room.any() else costs.max())
+        return Gap(found.offset, max(gap, found.gap), found.primal)
+
+    def _loss(self, r: Array) -> Array:
+        above, below = np.maximum(r - self.epsilon, 0.0), np.maximum(-r - self.epsilon, 0.0)
+        return np.asarray(self.upper * below - self.lower * above)
+
+    def _terms(self, a: Array, r: Array, loss: Array) -> Array:
+        """Return what every row adds to the gap: at least zero, so that nothing cancels."""
+        return np.asarray(a * r + self.epsilon * np.abs(a) + loss)
+
+    def solved_by(
+        self, solver: Any, gram: Gram, *watched: Any, start: Array | None = None, **more: Any
+    ) -> Solution:
+        """Return what a solver makes of the problem, in units in which squares are numbers.
+
+        In a unit u of targets, tube and coefficients the bounds are counted in it as well, and the
+        objective in u^2. It is a power of two, which changes no digit, and half way between targets
+        and bounds, so that neither leaves the range of numbers.
+        """
+        size = float(np.abs(self.z).max(initial=0.0))
+        if usual_unit(size) == 1.0:
+            return cast(Solution, solver.solve(gram, self, *watched, start=start, **more))
+        half_way = 0.5 * (np.log2(size) + np.log2(self.largest or size))
+        unit = float(2.0 ** np.ceil(max(half_way, np.log2(self.largest / LARGEST or size))))
+        problem = MarginProblem(
+            self.z / unit,
+            self.lower / unit,
+            self.upper / unit,
+            self.epsilon / unit,
+            self.fit_intercept,
+        )
+        start = None if start is None else start / unit
+        found: Solution = solver.solve(gram, problem, *watched, start=start, **more)
+        return found.in_units(np.array([unit]))
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A duality gap, with the offset at which it is least and the primal objective there."""
+
+    offset: float
+    gap: float
+    primal: float
+
+    @property
+    def scale(self) -> float:
+        """The larger objective, primal or dual, without its sign."""
+        return max(abs(self.primal), abs(self.primal - self.gap))
+
+    @property
+    def relative(self) -> float:
+        """The gap beside the larger objective."""
+        return self.gap / self.scale if self.scale != 0.0 else 0.0

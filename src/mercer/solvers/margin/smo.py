@@ -1,0 +1,381 @@
+"""Sequential minimal optimisation by working sets, on as few rows as there is doubt about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import ChosenGram, Gram, in_single, part_of, with_dense_rows
+from mercer.native.smo import Effort, minimise
+from mercer.native.threads import one_blas_thread
+from mercer.solvers.margin.active_set import Leap
+from mercer.solvers.margin.decision_values import Values
+from mercer.solvers.margin.low_rank_start import seed
+from mercer.solvers.margin.polish import polished
+from mercer.solvers.margin.problem import Gap, MarginProblem
+from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Progress = Callable[[int, float], bool | None]
+
+# The share of the tolerance that pairs are solved to: the last digits take few per cent of the
+# time, and the predictions of two solvers agree by them. The share at which screening ends.
+MARGIN, ENOUGH = 0.1, 0.3
+# The relative gap that the first active rows are solved to, and what the later ones leave of the
+# gap of all rows: a wrong choice of rows is not worth more digits.
+FIRST, LEFT = 1e-2, 0.02
+# The relative gap below which float32 may be what keeps it from falling.
+SINGLE = 1e-3
+# Rows whose Gram matrix is computed as a whole: few enough that its symmetric half costs less than
+# groups of rows, each of which packs all others.
+WHOLE = 6400
+# Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
+STORE = 384 << 20
+# Rows from which on a low-rank copy of K tells first which rows there is doubt about.
+MANY, MANY_IN_TUBE = 8192, 20_000
+# The share of the rows that are at a bound, next to a kink of the loss, that count as doubtful.
+NEAR = 0.05
+# The share of the rows beyond which all are active.
+MOST_ACTIVE = 0.8
+# The relative gap below which a solve of all rows begins with a leap.
+LEAP = 0.1
+# Rows up to which the last digits are had as well, so that whole weights and rows that are repeated
+# give the same predictions; the gaps on the way there, and the working sets spent for each.
+FEW, FINE, ROUNDS = 128, (1e-8, 1e-11, 1e-14), 30
+# The relative gap that is but rounding.
+ROUNDING = 1e-12
+# Rounds of screening and refinement, and how many of them may pass without much progress.
+STAGES, PATIENCE = 30, 3
+
+
+@dataclass(frozen=True)
+class SMO:
+    """Solve a margin problem in its dual by pairs of coefficients, to a relative duality gap.
+
+    Rows of K are taken in float32 while the gradient is kept in float64; the gap is measured with
+    K in float64, and what float32 leaves over is refined. Of many rows, those far from the kinks of
+    the loss keep their coefficient at its bound while the others are solved for; the gap is
+    always that of all rows. Ctrl-C and the time limit end with what there is.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int, optional
+        Working sets allowed; no limit by default.
+    time_limit : float, optional
+        Seconds to be done in.
+    working_set : int, optional
+        Coefficients that are solved for together; by default more for more rows.
+    """
+
+    iterates: ClassVar[bool] = True
+
+    tol: float = 1e-3
+    max_iter: int | None = None
+    time_limit: float | None = None
+    working_set: int | None = None
+
+    def solve(
+        self,
+        gram: Gram,
+        problem: MarginProblem,
+        progress: Progress | None = None,
+        start: Array | None = None,
+        stop: NDArray[np.uint8] | None = None,
+        is_main: bool = True,
+    ) -> Solution:
+        """Return the coefficients of shape (n, 1), offset and gap of shape (1,).
+
+        Parameters
+        ----------
+        gram : Gram
+            K.
+        problem : MarginProblem
+            The losses.
+        progress : callable, optional
+            progress(round, gap); True ends the run.
+        start : array of shape (n,), optional
+            Coefficients to start from.
+        stop : array of shape (1,), optional
+            Another thread sets it to end the run.
+        is_main : bool
+            Whether this is the thread that receives Ctrl-C, and so may use all others.
+        """
+        began = perf_counter()
+        run = _Run(
+            with_dense_rows(gram),
+            problem,
+            self,
+            np.zeros(1, np.uint8) if stop is None else stop,
+            progress,
+            is_main,
+            np.inf if self.time_limit is None else began + self.time_limit,
+        )
+        # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
+        few_are_free = len(gram) > MANY and problem.epsilon == 0.0
+        with one_blas_thread() if few_are_free else nullcontext():
+            run.finish(start)
+            a = run.values.a
+            # Few rows take many steps, the rounding of which adds up in f = K a.
+            f = gram @ a if len(gram) <= FEW else run.values.f
+            gap = problem.proved(a, f, gram.diagonal())
+        if run.reason == "interrupt":
+            # Ctrl-C means the other problems as well.
+            run.stop[0] = 1
+        residual, radius = np.array([gap.relative]), np.array([np.sqrt(2.0 * gap.gap)])
+        return Solution(
+            a[:, None],
+            np.array([gap.offset]),
+            residual,
+            radius,
+            self.tol,
+            run.rounds,
+            perf_counter() - began,
+            "smo",
+            self._advice(run),
+            is_interrupted=bool(run.stop[0]),
+        )
+
+    def _advice(self, run: _Run) -> str:
+        said = f"after {run.rounds} working sets "
+        if run.reason == "time":
+            return said + f"the time limit of {self.time_limit:g} s was up; raise time_limit"
+        if run.stop[0]:
+            return said + INTERRUPTED
+        if run.reason == "progress":
+            return said + CALLED_OFF
+        if run.reason == "rounds":
+            return said + f"max_iter was reached; raise max_iter (now {self.max_iter})"
+        return said + "the gap is lost in rounding; lower C, scale the columns or raise tol"
+
+
+@dataclass(eq=False)
+class _Run:
+    """One solve: the coefficients and their values, and what was spent on them."""
+
+    gram: Gram
+    problem: MarginProblem
+    settings: SMO
+    stop: NDArray[np.uint8]
+    progress: Progress | None
+    is_main: bool
+    deadline: float
+    values: Values = field(init=False)
+    _damping: float | None = None
+    _gap: float = np.inf
+    rounds: int = 0
+    reason: str = "converged"
+
+    def finish(self, start: Array | None) -> Gap:
+        n, tol = len(self.gram), self.settings.tol
+        self.values = Values(self.gram, in_single(self.gram), self.problem)
+        goal = aim = MARGIN * tol
+        active, floor = None, 0.0
+        if start is not None and start.any():
+            self.values.add(np.arange(n), self.problem.feasible(start))
+            gap = self.values.gap
+            active, floor = self._doubtful(gap), gap.scale
+        elif n > self._many:
+            active = self._seeded()
+            aim = goal if active is None else max(goal, FIRST)
+        slow, is_double = 0, False
+        for _ in range(STAGES):
+            self._improve(active, aim, floor, is_double)
+            gap, is_certified = self._measured(active)
+            if is_certified and (gap.relative <= tol or self._is_over()):
+                break
+            slow = slow + 1 if gap.relative > 0.5 * self._gap else 0
+            if slow and active is None:
+                # What is left over is the rounding of float32, or of float64.
+                if is_double:
+                    break
+                is_double = True
+                self.values.exact()
+            self._gap = min(self._gap, gap.relative)
+            # Where screening does not get on, all rows are active.
+            active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale
+            aim = goal if active is None else max(goal, LEFT * gap.relative)
+        else:
+            gap = self.values.certified()
+        return self._polished(gap) if n <= FEW and not self._is_over() else gap
+
+    def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
+        """Return the gap, and whether it is that of float64.
+
+        Of many rows it is not before float32 has told all it can: from then on f is kept in
+        float64, at the cost of all rows in every stage.
+        """
+        if len(self.gram) > self._many and not self._is_over():
+            gap = self.values.gap
+            is_slow = gap.relative > 0.5 * self._gap
+            is_rounded = is_slow and (active is None or gap.relative <= SINGLE)
+            if gap.relative > ENOUGH * self.settings.tol and not is_rounded:
+                return gap, False
+        return self.values.certified(), True
+
+    def _polished(self, gap: Gap) -> Gap:
+        """Return the gap after the last digits, which few rows give for little."""
+        self.values.exact()
+        for goal in FINE:
+            better = polished(self.gram, self.problem, self.values.a)
+            if better is not None:
+                finer = self.problem.gap(*better)
+                if finer.gap <= gap.gap:
+                    self.values.replace(*better, True)
+                    gap = finer
+                # More than rounding is left over where the free rows are others.
+                if gap.relative <= ROUNDING:
+                    return gap
+            self._improve(None, goal, 0.0, True, self.rounds + ROUNDS)
+            gap = self.values.gap
+            if self.reason != "converged":
+                # Which rows are free is not found out for little.
+                self.reason = "converged" if self.reason in ("rounds", "stalled") else self.reason
+                break
+        return gap
+
+    @property
+    def _many(self) -> int:
+        """Rows from which on screening pays: a tube leaves few rows that are clearly at a bound."""
+        return MANY if self.problem.epsilon == 0.0 else MANY_IN_TUBE
+
+    def _is_called_off(self) -> bool:
+        return bool(self.stop[0]) or perf_counter() > self.deadline
+
+    def _is_over(self) -> bool:
+        return self.reason in ("rounds", "time", "interrupt", "progress")
+
+    def _improve(
+        self,
+        active: Rows | None,
+        goal: float,
+        floor: float,
+        is_double: bool,
+        most: int = 2**62,
+    ) -> None:
+        """Solve for the active rows with all others held fixed, in so many working sets at most."""
+        values, z = self.values, self.problem.z
+        if active is None:
+            a, g = values.a.copy(), values.f - z
+            self._minimise(None, self.problem, a, g, goal, floor, is_double, most)
+            values.replace(a, g + z, is_double)
+            return
+        a, g = values.a[active], (values.f - z)[active]
+        self._minimise(active, self.problem.on(active), a, g, goal, floor, is_double, most)
+        values.add(active, a - values.a[active])
+
+    def _minimise(
+        self,
+        active: Rows | None,
+        problem: MarginProblem,
+        a: Array,
+        g: Array,
+        goal: float,
+        floor: float,
+        is_double: bool,
+        most: int,
+    ) -> None:
+        source = self.gram if is_double else self.values.single
+        gram = source if active is None else part_of(source, active)
+        n = len(gram)
+        itemsize = gram.dtype.itemsize
+        limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
+        effort = Effort(
+            goal,
+            floor,
+            limit - self.rounds,
+            self.deadline - perf_counter(),
+            None if self.is_main else 1,
+            self.is_main,
+        )
+        K: Any
+        index = None
+        if isinstance(gram, ChosenGram):
+            K, index = gram.matrix, None if gram.is_all else gram.index
+        elif gram.held_bytes or (n < WHOLE and gram.dense_bytes <= gram.memory):
+            K = gram.dense()
+        else:
+            K = _rows_of(gram)
+        q = self.settings.working_set or (128 if index is not None else 256 if n <= MANY else 512)
+        room = min(STORE, gram.memory) // (n * itemsize)
+        leap = Leap(
+            partial(self._entries, active), gram, problem, a, g, self._damping, self._is_called_off
+        )
+        ending = minimise(
+            K,
+            problem.box,
+            a,
+            g,
+            effort,
+            self.stop,
+            self._report(),
+            itemsize == 4,
+            int(room),
+            q,
+            leap,
+            active is None and not is_double and self._gap < LEAP,
+            index,
+        )
+        self.rounds += ending.rounds
+        self.reason = ending.reason
+        self._damping = leap.damping
+
+    def _entries(self, active: Rows | None, rows: Rows) -> Array:
+        """Return K in float64 at some of the active rows."""
+        return part_of(self.gram, rows if active is None else active[rows]).fresh()
+
+    def _report(self) -> Progress | None:
+        before, progress = self.rounds, self.progress
+        if progress is None:
+            return None
+        return lambda rounds, gap: progress(before + rounds, gap)
+
+    def _seeded(self) -> Rows | None:
+        """Start from the solution for a low-rank copy of K; return the rows that are in doubt then.
+
+        At these alone f is computed. None stands for all rows.
+        """
+        n = len(self.gram)
+        try:
+            start = seed(self.gram, self.values.single, self.problem, self._is_called_off)
+            if start is None:
+                return None
+            self.values.start(start.a, start.doubtful)
+            if 0 < len(start.doubtful) < MOST_ACTIVE * n:
+                return start.doubtful
+            self.values.add(np.arange(n), np.zeros(n))
+        except KeyboardInterrupt:
+            self.values = Values(self.gram, self.values.single, self.problem)
+            self.stop[0] = 1
+        return None
+
+    def _doubtful(self, gap: Gap) -> Rows | None:
+        """Return the rows that may have to move, or None for all: not those clearly at a bound."""
+        n = len(self.gram)
+        if n <= self._many:
+            return None
+        values = self.values
+        up, down = self.problem.slopes(values.a, values.f + gap.offset - self.problem.z)
+        worst = np.maximum(up, down)
+        clear = worst < 0.0
+        if clear.any():
+            # Of the rows that are where they should be, those next to a kink may still move.
+            clear &= worst < np.quantile(worst[clear], 1.0 - NEAR)
+        active = np.flatnonzero(~clear)
+        return active if len(active) < MOST_ACTIVE * n else None
+
+
+def _rows_of(gram: Gram) -> Callable[[NDArray[np.int64], NDArray[Any]], None]:
+    def write(index: NDArray[np.int64], out: NDArray[Any]) -> None:
+        out[:] = gram.rows(index)
+
+    return write

@@ -1,0 +1,1 @@
+"""Solvers that take one row at a time."""

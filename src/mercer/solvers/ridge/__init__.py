@@ -1,0 +1,1 @@
+"""Ridge problems: the bordered linear system, solved by factors, iterations or features."""

@@ -1,0 +1,220 @@
+"""A matrix that is solved with by iteration, for the bordered system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import Gram
+from mercer.solvers.lowrank.pivots import Pivots
+from mercer.solvers.lowrank.preconditioner import LowRankInverse
+from mercer.solvers.ridge.block_cg import BlockCG
+
+Array = NDArray[np.float64]
+Progress = Callable[[int, float], bool | None]
+
+# Steps between two looks at the rate of convergence.
+LOOK = 10
+# What an entry of K takes, computed or read in a product, and computed in a single row, which has
+# no symmetry to use; and what an entry of F takes, read twice in a step: as multiplications of a
+# large matrix product, of which a core or two make a hundred in a nanosecond. Counted and not
+# measured, so that equal seeds make equal decisions.
+ENTRY, ROW_ENTRY, FACTOR_ENTRY = 50.0, 200.0, 100.0
+# The first rank is this times sqrt(n): about as dear as three products with K.
+FIRST_RANK = 8.0
+# A preconditioner whose trace error is this share of alpha leaves a condition number of 1.1.
+ENOUGH = 0.1
+# Vectors of earlier solutions more dependent than this are no new directions to start from.
+DEPENDENT = 1e-10
+
+
+def first_rank(n: int) -> int:
+    """Return the rank that the preconditioner of `n` rows starts with."""
+    return int(FIRST_RANK * n**0.5) + 1
+
+
+class IteratedFactor:
+    """A = K + alpha I, solved with by preconditioned block conjugate gradients.
+
+    The preconditioner is the inverse of F'F + alpha I, where F'F is the randomly pivoted Cholesky
+    copy of K; its rank grows when the rate of convergence says that this is cheaper than to go on.
+    Solutions for one alpha are where those for the next one start from: the energy is minimised
+    over all of them before the first step.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    pivots : Pivots
+        The copy of K.
+    rank : int, optional
+        A rank to keep to.
+    max_iter : int
+        Steps allowed for every alpha.
+    deadline : float
+        Reading of ``time.perf_counter`` to be done by.
+    progress : callable, optional
+        progress(iteration, relative residual), called after every step; True stops.
+
+    Attributes
+    ----------
+    goal : float
+        The relative residual at which `solve` is done.
+    iterations : int
+        Steps of all solves.
+    stopped : str
+        What ended the iteration for good: "time", "interrupt", "progress" or nothing.
+    ran_out : bool
+        Whether some alpha took all steps it was allowed.
+    work, remaining : float
+        Multiplications so far, and those that the last rate leaves to be done.
+    """
+
+    def __init__(
+        self,
+        gram: Gram,
+        pivots: Pivots,
+        rank: int | None,
+        max_iter: int,
+        deadline: float,
+        progress: Progress | None,
+    ) -> None:
+        self._gram = gram
+        self._pivots = pivots
+        self._rank = rank
+        self._max_iter = max_iter
+        self._deadline = deadline
+        self._progress = progress
+        self._inverse = LowRankInverse(pivots.F)
+        self._basis = self._products = np.empty((len(gram), 0))
+        self._steps = 0
+        self._is_prepared = False
+        self.alpha = 0.0
+        self.goal = 1e-6
+        self.iterations = 0
+        self.stopped = ""
+        self.ran_out = False
+        self.work = 0.0
+        self.remaining = 0.0
+
+    @property
+    def rank(self) -> int:
+        """The rank of the preconditioner."""
+        return len(self._inverse.F)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further step is allowed at this alpha."""
+        return bool(self.stopped) or self._steps >= self._max_iter
+
+    def shift(self, alpha: float) -> None:
+        """Take another alpha; from large to small ones the solutions are close to each other."""
+        self.alpha = alpha
+        self._steps = 0
+        self._is_prepared = False
+
+    def product(self, V: Array) -> Array:
+        """Return A V, of shape (n, p)."""
+        return np.asarray(self._gram @ V + self.alpha * V)
+
+    def solve(self, V: Array) -> Array:
+        """Return A^-1 V as far as the goal asks for, of shape (n, p)."""
+        X, R = self._start(V)
+        state = BlockCG(self.product, V, X, R)
+        try:
+            self._prepare()
+            while not (self.is_over or state.error <= self.goal or state.is_exhausted):
+                self._iterate(state)
+        except KeyboardInterrupt:
+            if self.iterations == 0:
+                raise
+            self.stopped = "interrupt"
+        self.ran_out |= state.error > self.goal and self._steps >= self._max_iter
+        self._remember(V, state)
+        return state.X
+
+    def _prepare(self) -> None:
+        """Build the preconditioner for this alpha."""
+        if self._is_prepared or self.is_over:
+            return
+        first = min(first_rank(len(self._gram)), self._most())
+        self._grow(first if self._rank is None else self._rank)
+        self._is_prepared = True
+
+    def _start(self, V: Array) -> tuple[Array, Array]:
+        """Return the best combination of earlier solutions, and its residual."""
+        B = self._basis
+        AB = self._products + self.alpha * B
+        c = np.linalg.lstsq(B.T @ AB, B.T @ V, rcond=DEPENDENT)[0]
+        return B @ c, V - AB @ c
+
+    def _remember(self, V: Array, state: BlockCG) -> None:
+        X = state.X
+        size = np.linalg.norm(X, axis=0)
+        known = size > 0.0
+        KX = V - state.R - self.alpha * X
+        self._basis = np.hstack([self._basis, X[:, known] / size[known]])
+        self._products = np.hstack([self._products, KX[:, known] / size[known]])
+
+    def _iterate(self, state: BlockCG) -> None:
+        began = perf_counter()
+        state.step(self._inverse.solve)
+        self.iterations += 1
+        self._steps += 1
+        self.work += self._step_work(self.rank)
+        now = perf_counter()
+        if self._progress is not None and self._progress(self.iterations, state.error):
+            self.stopped = "progress"
+        # The residual at the end takes about as long as a step.
+        elif now + 2.0 * (now - began) > self._deadline:
+            self.stopped = "time"
+        elif len(state.errors) > LOOK:
+            self._look(state)
+
+    def _look(self, state: BlockCG) -> None:
+        """Predict the steps to come, and grow where that saves more than it costs."""
+        fall = np.log(state.errors[-1 - LOOK] / state.error) / LOOK
+        steps = float(self._max_iter - self._steps)
+        if fall > 0.0:
+            steps = min(steps, np.log(max(state.error / self.goal, 1.0)) / fall)
+        self.remaining = steps * self._step_work(self.rank)
+        wider = min(2 * self.rank, self._most())
+        if self._rank is not None or wider <= self.rank or (len(state.errors) - 1) % LOOK:
+            return
+        # Steps go with the root of the condition number, and that with the error of the copy,
+        # which by another doubling falls by what it fell by at the last one.
+        k, trace = np.array(self._pivots.history).T
+        fewer = steps * np.sqrt(trace[-1] / np.interp(self.rank / 2, k, trace))
+        growth = self._growth_work(self.rank, wider)
+        if fewer * self._step_work(wider) + growth < self.remaining and self._grow(wider):
+            state.restart()
+
+    def _grow(self, rank: int) -> bool:
+        """Extend the preconditioner to a rank, or as far as it helps at this alpha."""
+        before = self.rank
+        now = perf_counter()
+        self._pivots.grow(rank, ENOUGH * self.alpha, now + (self._deadline - now) / 2.0)
+        has_grown = len(self._pivots.F) > before
+        if has_grown:
+            self._inverse = LowRankInverse(self._pivots.F, self._inverse)
+            self.work += self._growth_work(before, self.rank)
+        self._inverse.shift(self.alpha)
+        return has_grown
+
+    def _most(self) -> int:
+        """Return the largest rank worth having, and that the memory allows."""
+        n = len(self._gram)
+        # While it grows there are old and new rows of F side by side.
+        room = (self._gram.memory - self._gram.held_bytes) // (16 * n)
+        return max(min(n, max(n // 4, 100), room), 0)
+
+    def _step_work(self, rank: int) -> float:
+        n = len(self._gram)
+        return ENTRY * n * n + FACTOR_ENTRY * n * rank
+
+    def _growth_work(self, before: int, after: int) -> float:
+        entries = ROW_ENTRY * (after - before)
+        return len(self._gram) * (entries + 2.0 * (after**2 - before**2)) + after**3 / 3.0

@@ -1,0 +1,197 @@
+"""The exact solver: one Cholesky factorisation in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.errors import IndefiniteKernelError
+from mercer.gram import Gram
+from mercer.solvers.rates import machine_rates
+from mercer.solvers.refusals import (
+    EPS,
+    indefinite,
+    not_finite,
+    not_invertible,
+    overflow,
+    singular,
+)
+from mercer.solvers.ridge.block_cg import CurvatureError
+from mercer.solvers.ridge.bordered import (
+    Answer,
+    Bordered,
+    Measured,
+    RidgeProblem,
+    measured,
+    relative_norm,
+)
+from mercer.solvers.ridge.centred import triangles_of
+from mercer.solvers.ridge.single import SingleFactor, predicted_steps
+from mercer.solvers.ridge.triangles import TwoTriangles
+from mercer.solvers.rounding import column_norms
+from mercer.solvers.solution import Solution
+
+Array = NDArray[np.float64]
+
+# Below this many rows either factor takes a moment, and float64 needs no refinement.
+SMALL = 2000
+# Share of the speed of matrix products that LAPACK's factor reaches.
+FACTOR_SHARE = 0.85
+
+
+@dataclass(frozen=True)
+class Cholesky:
+    """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 by the factor of K + alpha W^-1.
+
+    It takes n^3 / 3 multiplications for every distinct alpha and one n x n array; in float64 the
+    factor grows beside K. The residual is measured with K itself, in float64.
+
+    Parameters
+    ----------
+    tol : float
+        Relative residual above which a step of iterative refinement is added.
+    precision : {"auto", "single", "double"}
+        ``"single"`` factors in float32, in half the time and memory, and refines the answer in
+        float64 by conjugate gradients with the Gram operator; where that does not reach the
+        tolerance, or K is positive semi-definite on vectors of sum zero only, the factor is taken
+        in float64 after all. ``"auto"`` predicts which is faster.
+    """
+
+    iterates: ClassVar[bool] = False
+
+    tol: float = 1e-6
+    precision: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.precision not in ("auto", "single", "double"):
+            raise ValueError(
+                f"precision must be 'auto', 'single' or 'double', got {self.precision!r}"
+            )
+
+    def solve(self, gram: Gram, problem: RidgeProblem) -> Solution:
+        """Return the solution for every target; all weights must be positive."""
+        start = perf_counter()
+        if self.prefers_single(gram, problem):
+            solution = self._in_single(gram, problem, start)
+            if solution is not None:
+                return solution
+        return self._in_double(gram, problem, start)
+
+    def prefers_single(self, gram: Gram, problem: RidgeProblem) -> bool:
+        """Whether the factor is taken in float32: as told, or where that should be faster."""
+        if gram.is_conditional:
+            return False
+        if self.precision != "auto":
+            return self.precision == "single"
+        if len(gram) < SMALL:
+            return False
+        return self.seconds(gram, problem, True) < self.seconds(gram, problem, False)
+
+    def seconds(self, gram: Gram, problem: RidgeProblem, single: bool) -> float:
+        """Return about how long the solution takes by a factor in float32, or in float64."""
+        rates = machine_rates()
+        n, targets = problem.y.shape
+        entry = gram.entry_seconds
+        itemsize, rate = (4, rates.single) if single else (8, rates.double)
+        factor = n**3 / 3.0 / (FACTOR_SHARE * rate) + n**2 * itemsize / rates.copy
+        # A step of refinement reads the factor twice and computes half of K in float64 once more.
+        step = n**2 * (0.5 * entry + itemsize * (targets + 1) / rates.copy)
+        shift = float(problem.alpha.min() / problem.weights.max())
+        largest = float(np.max(gram.diagonal()))
+        steps = predicted_steps(n, largest, shift) if single else 1.0
+        ridges = len(np.unique(problem.alpha))
+        return float(0.5 * n**2 * entry + ridges * (factor + steps * step))
+
+    def _in_single(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution | None:
+        """Return the solution from factors in float32, or None where they do not serve."""
+        answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
+        steps = 0
+        for alpha, targets in problem.by_alpha():
+            factor = SingleFactor(gram, alpha / problem.weights)
+            if factor.order:
+                return None
+            try:
+                system = Bordered.solve(factor, problem.unpenalised, problem.y[:, targets])
+            except (CurvatureError, FloatingPointError):
+                return None
+            part = problem.of_targets(targets)
+            solution = (system.a, system.b.sum(axis=0), roots * system.residual())
+            answer.keep(
+                Measured.of(part, solution, gram.diagonal(), gram.__matmul__, self.tol), targets
+            )
+            steps += factor.steps
+            if not answer.residual[targets].max() <= self.tol:
+                return None
+        name = f"cholesky in float32, refined in {steps} steps"
+        return answer.solution(self.tol, steps, perf_counter() - start, name)
+
+    def _in_double(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution:
+        matrix = triangles_of(gram)
+        answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
+        steps = 0
+        for alpha, targets in problem.by_alpha():
+            factored(matrix, alpha, problem.weights)
+            system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
+            size = (matrix.diagonal + matrix.shift).max()
+            if is_large(system.residual(), system.a, system.y, size, self.tol):
+                system = system.refined()
+                steps += 1
+            _check_finite(system.a, matrix, alpha)
+            part, K = problem.of_targets(targets), matrix.gram_product
+            solution = (system.a, system.b.sum(axis=0), roots * system.residual())
+            found = Measured.of(part, solution, matrix.diagonal, K, self.tol)
+            if not (found.residual <= self.tol).all():
+                # Entries far below the roots of the diagonal hide less than those would.
+                absolute = [matrix.absolute_product(c) for c in np.abs(found.a.T)]
+                residual, radius = measured(
+                    part, found.a, found.weighted, matrix.diagonal, np.column_stack(absolute)
+                )
+                found = found._replace(residual=residual, radius=radius)
+            answer.keep(found, targets)
+        return answer.solution(self.tol, steps, perf_counter() - start, matrix.name)
+
+
+def is_large(r: Array, a: Array, y: Array, size: Array | float, tol: float) -> bool:
+    """Whether a residual y - A a is above the tolerance, or above what rounding explains.
+
+    `size` is the largest entry on the diagonal of A, for all targets or each. It is a lower bound
+    on ||A||, so that this errs towards a step of refinement more.
+    """
+    rounding = len(r) * EPS * (size * column_norms(a) + column_norms(y))
+    is_rounding = column_norms(r) <= rounding
+    is_within = relative_norm(r, y) <= tol
+    return not (is_rounding & is_within).all()
+
+
+def factored(matrix: TwoTriangles, alpha: float, weights: Array) -> None:
+    """Factor K + alpha W^-1, or raise the error that a failure stands for."""
+    order = matrix.factor(alpha / weights)
+    if order > 0 or not np.isfinite(matrix.diagonal).all():
+        _check_entries(matrix)
+        raise _indefinite(matrix, order) or singular(alpha, len(matrix), matrix.largest)
+    if alpha == 0.0 and (rcond := matrix.reciprocal_condition()) < EPS:
+        raise not_invertible(rcond)
+
+
+def _indefinite(matrix: TwoTriangles, order: int) -> IndefiniteKernelError | None:
+    """Return the refusal of K where the failed minor shows that it is indefinite."""
+    c = matrix.negative_direction(order)
+    value = float(c @ matrix.gram_product(c[:, None])[:, 0])
+    magnitude = float(np.abs(c) @ matrix.absolute_product(np.abs(c)))
+    return indefinite(c, value, magnitude, int(np.flatnonzero(c)[-1]) + 1)
+
+
+def _check_entries(matrix: TwoTriangles) -> None:
+    if not matrix.is_finite():
+        raise not_finite()
+
+
+def _check_finite(r: Array, matrix: TwoTriangles, alpha: float) -> None:
+    """Refuse a solution that overflowed."""
+    if not np.isfinite(r).all():
+        _check_entries(matrix)
+        raise overflow(alpha)

@@ -1,0 +1,181 @@
+"""What follows from the bordered system in closed form: held-out residuals, smoother, variance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import ChainGram, Gram, LowRankGram
+from mercer.solvers.line.banded import ChainSystem
+from mercer.solvers.line.path import ChainPath, ChainSmoother
+from mercer.solvers.ridge.bordered import Bordered, RidgeProblem
+from mercer.solvers.ridge.cholesky import factored
+from mercer.solvers.ridge.feature_path import FeaturePath, FeatureSmoother
+from mercer.solvers.ridge.triangles import TwoTriangles
+
+Array = NDArray[np.float64]
+Targets = NDArray[np.intp]
+
+
+def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
+    """Return e_i = y_i minus the prediction at x_i of the fit without row i, (n, targets).
+
+    It is a_i / B_ii, with the diagonal of B = A^-1 - U S^-1 U' from one inverse for every
+    distinct alpha, from the recurrences of a chain, or from the singular values of features that
+    are fewer than the rows; no fit is repeated.
+    """
+    if isinstance(gram, ChainGram):
+        return _on_path(ChainPath(gram, problem.weights, problem.fit_intercept), problem)
+    if has_few_features(gram):
+        return _on_path(_feature_path(gram, problem), problem)
+    matrix = TwoTriangles(gram.fresh())
+    residuals = np.empty_like(problem.y)
+    for alpha, targets in problem.by_alpha():
+        factored(matrix, alpha, problem.weights)
+        system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
+        diagonal = matrix.inverse_diagonal() - system.offset_diagonal()
+        residuals[:, targets] = held_out(system.a, diagonal)
+    return residuals
+
+
+def smoothers(
+    gram: Gram, problem: RidgeProblem
+) -> Iterator[Smoother | ChainSmoother | FeatureSmoother]:
+    """Yield the fit as a linear map of the targets, for every distinct alpha."""
+    if isinstance(gram, ChainGram):
+        system = ChainSystem(gram, problem)
+        for alpha, targets in problem.by_alpha():
+            yield ChainSmoother(system, alpha, targets)
+        return
+    if not has_few_features(gram):
+        yield from Smoother.of(gram, problem)
+        return
+    path = _feature_path(gram, problem)
+    for alpha, targets in problem.by_alpha():
+        yield FeatureSmoother(path, alpha, targets)
+
+
+def has_few_features(gram: Gram) -> TypeGuard[LowRankGram]:
+    """Whether a Gram matrix has features, fewer than rows: else its entries take no more room."""
+    return isinstance(gram, LowRankGram) and gram.F.shape[1] < len(gram)
+
+
+def _feature_path(gram: LowRankGram, problem: RidgeProblem) -> FeaturePath:
+    return FeaturePath(gram.F, problem.weights, problem.fit_intercept, gram.memory)
+
+
+def _on_path(path: ChainPath | FeaturePath, problem: RidgeProblem) -> Array:
+    residuals = np.empty_like(problem.y)
+    for alpha, targets in problem.by_alpha():
+        fits = path.at(problem.y[:, targets], np.array([alpha]))
+        residuals[:, targets] = fits.leave_one_out()[0]
+    return residuals
+
+
+def held_out(a: Array, diagonal: Array) -> Array:
+    """Return a_i / B_ii; where B_ii vanishes nothing is left to predict row i from."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(diagonal[:, None] > 0.0, a / diagonal[:, None], np.inf * np.sign(a))
+
+
+def less_one(left_out: Array, fitted: Array, copies: Array) -> Array:
+    """Return y_i minus the prediction of the fit without one of the equal rows behind row i.
+
+    Leaving out the share s of the weight of a row turns the residual r_i of the fit into
+    r_i / (1 - s h_i), where r_i / e_i = 1 - h_i if e_i is the residual without the whole row. Here
+    s = 1 / m_i for m_i copies; less than one of them is left out as a whole.
+
+    Parameters
+    ----------
+    left_out : array of shape (n, ...)
+        e.
+    fitted : array of shape (n, ...)
+        r.
+    copies : array that fits the others
+        m.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        leverage = 1.0 - np.where(left_out != 0.0, fitted / left_out, 1.0)
+        some = fitted / (1.0 - leverage / np.maximum(copies, 1.0))
+    return np.where(copies > 1.0, some, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """The fit as a linear map of the targets: f(x) + b = h(x)'y, h(x) = B k_x + U S^-1.
+
+    Parameters
+    ----------
+    system : Bordered
+        The solved system of the targets that share one alpha.
+    targets : array of int
+        Which targets these are.
+    """
+
+    system: Bordered
+    targets: Targets
+
+    @classmethod
+    def of(cls, gram: Gram, problem: RidgeProblem) -> Iterator[Smoother]:
+        """Yield the smoother of every distinct alpha."""
+        matrix = TwoTriangles(gram.fresh())
+        for alpha, targets in problem.by_alpha():
+            factored(matrix, alpha, problem.weights)
+            yield cls(Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets]), targets)
+
+    def weights(self, K: Array) -> Array:
+        """Return h(x) for the columns k_x of `K`, of shape (n, rows)."""
+        s = self.system
+        return s.A.solve(K) - s.U @ np.linalg.solve(s.S, s.U.T @ K - 1.0)
+
+    def variance(self, K: Array, diagonal: Array) -> Array:
+        """Return the posterior variance of f(x) + b for the columns k_x of `K`.
+
+        The prior of f is a Gaussian process with covariance k, the noise has variance alpha / w,
+        and b is free: k(x, x) - k_x'A^-1 k_x + (1 - U'k_x)'S^-1 (1 - U'k_x).
+        """
+        s = self.system
+        explained = np.einsum("ij,ij->j", K, s.A.solve(K))
+        missed = 1.0 - s.U.T @ K
+        offset = (missed * np.linalg.solve(s.S, missed)).sum(axis=0)
+        return np.maximum(diagonal - explained + offset, 0.0)
+
+
+def jackknife_plus(
+    predicted: Array, weights: Array, residuals: Array, coverage: float
+) -> tuple[Array, Array]:
+    """Return the ends of the jackknife+ interval at new rows, for one target.
+
+    With f_-i(x) = f(x) - h_i(x) e_i the prediction of the fit without row i, they are the
+    floor(t (n + 1))-th smallest f_-i(x) - |e_i| and the ceil((1 - t)(n + 1))-th smallest
+    f_-i(x) + |e_i|, t = 1 - coverage; infinite where n is too small for such a rank.
+
+    Parameters
+    ----------
+    predicted : array of shape (rows,)
+        f(x) + b.
+    weights : array of shape (n, rows)
+        h(x).
+    residuals : array of shape (n,)
+        e.
+    coverage : float
+        The share of new targets to cover.
+    """
+    n = len(residuals)
+    # A row without which nothing is determined widens both ends, wherever it would move them.
+    steps = np.where(np.isfinite(residuals), residuals, 0.0)
+    without = predicted - weights * steps[:, None]
+    spread = np.abs(residuals)[:, None]
+    low = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))
+    high = int(np.ceil(coverage * (n + 1) - 1e-9))
+    lower = _ranked(without - spread, low) if low >= 1 else np.full(len(predicted), -np.inf)
+    upper = _ranked(without + spread, high) if high <= n else np.full(len(predicted), np.inf)
+    return lower, upper
+
+
+def _ranked(values: Array, rank: int) -> Array:
+    return np.partition(values, rank - 1, axis=0)[rank - 1]

@@ -1,0 +1,309 @@
+"""The leading eigenvectors of a Gram matrix, centred or not, and what extends them to new rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from mercer.gram import Gram, RootedGram
+from mercer.gram.operator import check_fits
+from mercer.solvers.lowrank.pivots import Pivots
+from mercer.solvers.refusals import EPS, indefinite_along, not_finite
+
+Array = NDArray[np.float64]
+
+# Rows from which on a few components are iterated for, and how many are few.
+MANY_ROWS = 200
+FEW_COMPONENTS = 10
+# The row that others are compared with where K is valid on coefficients of sum zero only.
+ROOT = 0
+# Entries of a vector this close to the largest count as equal to it when its sign is chosen.
+TIE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """K = V diag(s) V', or CKC with C = I - 11'/n, as far as the largest s; and how to go on.
+
+    The score of a row x is c_j(x) = sum_i k(x, x_i) A_ij - b_j, which on the training rows is
+    sqrt(s_j) V_ij: inner products of scores are those of the (centred) features of the kernel.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+        s in descending order; what rounding explains is zero.
+    vectors : array of shape (n, m)
+        V, each column with its largest entry positive.
+    coefficients : array of shape (r, m)
+        A; zero where s is.
+    offset : array of shape (m,)
+        b; zero without centring.
+    index : array of shape (r,), optional
+        The rows x_i of the sum, if they are not all.
+    iterations : int
+        Products with K, 1 for a solver that does not iterate.
+    """
+
+    values: Array
+    vectors: Array
+    coefficients: Array
+    offset: Array
+    index: NDArray[np.intp] | None = None
+    iterations: int = 1
+
+    @property
+    def scores(self) -> Array:
+        """The scores of the training rows."""
+        return self.vectors * np.sqrt(self.values)
+
+    def padded(self, columns: int) -> Components:
+        """Return as many components, those beyond the ones found of zero."""
+        wider = ((0, 0), (0, columns - len(self.values)))
+        return replace(
+            self,
+            values=np.pad(self.values, wider[1]),
+            vectors=np.pad(self.vectors, wider),
+            coefficients=np.pad(self.coefficients, wider),
+            offset=np.pad(self.offset, wider[1]),
+        )
+
+    @property
+    def dense_coefficients(self) -> Array:
+        """A with a row for every training row."""
+        if self.index is None:
+            return self.coefficients
+        full = np.zeros((len(self.vectors), len(self.values)))
+        full[self.index] = self.coefficients
+        return full
+
+
+class ComponentSolver(Protocol):
+    """What finds the components of a Gram matrix."""
+
+    @property
+    def iterates(self) -> bool:
+        """Whether it multiplies by the Gram matrix again and again, which had better be held."""
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether every entry of the Gram matrix is read."""
+
+    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
+        """Return at most so many components of K, or of CKC; None is all that are not zero."""
+
+
+@dataclass(frozen=True)
+class DenseComponents:
+    """All of K in memory, centred in place, and one eigendecomposition by LAPACK."""
+
+    iterates: ClassVar[bool] = False
+    reads_all: ClassVar[bool] = True
+
+    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
+        """Return the components; a negative eigenvalue among those computed is refused."""
+        n, least = len(gram), _least(gram)
+        # Beside the matrix LAPACK works in two more of its size.
+        check_fits(gram.shape, np.float64, gram.memory // 3)
+        K = gram.fresh()
+        if not np.isfinite(K).all():
+            raise not_finite()
+        means = K.mean(axis=0) if centred else np.zeros(n)
+        if centred:
+            K -= means
+            K -= means[:, None] - means.mean()
+        settings: dict[str, Any] = {"driver": "evd"}
+        if most is not None and most < n:
+            settings = {"driver": "evr", "subset_by_index": (n - most, n - 1)}
+        s, V = scipy.linalg.eigh(K.T, overwrite_a=True, check_finite=False, **settings)
+        return _finished(gram, s, V, means, least, most)
+
+
+@dataclass(frozen=True)
+class IterativeComponents:
+    """A few components by the implicitly restarted Lanczos method, from products with K alone.
+
+    Parameters
+    ----------
+    tol : float
+        Relative accuracy of the eigenvalues; zero is that of float64.
+    max_iter : int, optional
+        Restarts allowed, 10 n by default.
+    random_state : int, optional
+        Seed of the first vector.
+    """
+
+    iterates: ClassVar[bool] = True
+    reads_all: ClassVar[bool] = True
+
+    tol: float = 0.0
+    max_iter: int | None = None
+    random_state: int | None = None
+
+    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
+        """Return the components; there must be fewer than rows."""
+        n = len(gram)
+        if most is None or most >= n:
+            asked = "all" if most is None else str(most)
+            raise ValueError(
+                f"solver='iterative' finds fewer components than there are rows ({n}), but {asked} "
+                "are asked for; give n_components or use solver='dense'"
+            )
+        means = gram @ np.full(n, 1.0 / n) if centred else np.zeros(n)
+        diagonal = gram.diagonal().astype(np.float64)
+        if not np.isfinite(diagonal).all():
+            raise not_finite()
+        least = _least(gram)
+        # No eigenvalue is larger than their sum. Of none but zeros every basis is one.
+        if abs(diagonal.sum() - means.sum()) <= least:
+            return _finished(gram, np.zeros(most), np.eye(n, most), means, least, most)
+
+        products = 0
+
+        def product(v: Array) -> Array:
+            nonlocal products
+            products += 1
+            v = v.reshape(n)
+            if not centred:
+                return gram @ v
+            Kv = gram @ (v - v.mean())
+            return np.asarray(Kv - Kv.mean())
+
+        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+        start = np.random.default_rng(self.random_state).uniform(-1.0, 1.0, n)
+        try:
+            s, V = eigsh(operator, most, which="LA", v0=start, tol=self.tol, maxiter=self.max_iter)
+        except ArpackNoConvergence as failure:
+            found = len(failure.eigenvalues)
+            raise ValueError(
+                f"{found} of {most} components converged within max_iter={self.max_iter}; raise "
+                "max_iter or tol, or use solver='dense'"
+            ) from None
+        return replace(_finished(gram, s, V, means, least, most), iterations=products)
+
+
+@dataclass(frozen=True)
+class PivotedComponents:
+    """The components of F'F, where F comes from some rows of K by randomly pivoted Cholesky.
+
+    It takes r n entries of K and O(r^2 n) multiplications, and new rows meet r rows only, and one
+    more where K is centred and not proved to be positive semi-definite.
+
+    Parameters
+    ----------
+    n_landmarks : int
+        r, the rows that F is made from.
+    random_state : int, optional
+        Where the pivots come from.
+    """
+
+    iterates: ClassVar[bool] = False
+    reads_all: ClassVar[bool] = False
+
+    n_landmarks: int
+    random_state: int | None = None
+
+    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
+        """Return the components of the approximation."""
+        check_fits((3 * self.n_landmarks, len(gram)), np.float64, gram.memory)
+        # Centred, K need be positive semi-definite on coefficients of sum zero only.
+        rooted = RootedGram(gram, ROOT) if centred and not gram.is_proved else None
+        pivots = Pivots(gram if rooted is None else rooted, self.random_state)
+        pivots.grow(self.n_landmarks)
+        F = pivots.F
+        means = F.mean(axis=1) if centred else np.zeros(len(F))
+        U, roots, Vt = scipy.linalg.svd(F - means[:, None], full_matrices=False)
+        kept = len(roots) if most is None else min(most, len(roots))
+        s, V = _cleaned(roots[:kept] ** 2, len(gram), _least(gram)), Vt[:kept].T
+        signs = _signs(V)
+        U = U[:, :kept] * signs * (s > 0.0)
+        # F at its own pivots is the triangle L' of K = L L' there, and L^-1 k_x the features of x.
+        A = scipy.linalg.solve_triangular(F[:, pivots.index], U)
+        offset, index = means @ U, pivots.index
+        if rooted is not None:
+            # The root takes part in every entry: in sums with coefficients that then sum to zero.
+            offset += (rooted.m[index] - rooted.m[ROOT]) @ A
+            A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, ROOT)
+        used = _used(s, most)
+        found = Components(s[used], (V * signs)[:, used], A[:, used], offset[used], index)
+        return found if most is None else found.padded(most)
+
+
+def component_solver(
+    solver: Any,
+    gram: Gram,
+    most: int | None,
+    n_landmarks: int | None,
+    tol: float,
+    max_iter: int | None,
+    random_state: int | None,
+) -> ComponentSolver:
+    """Return the solver of components that a name means; ``"auto"`` looks at the sizes."""
+    if not isinstance(solver, str):
+        return solver
+    n = len(gram)
+    if solver == "auto":
+        is_small = most is not None and most < min(FEW_COMPONENTS, n) and n > MANY_ROWS
+        solver = "pivots" if n_landmarks is not None else "iterative" if is_small else "dense"
+    if solver == "dense":
+        return DenseComponents()
+    if solver == "iterative":
+        return IterativeComponents(tol, max_iter, random_state)
+    if solver == "pivots":
+        if n_landmarks is None:
+            raise ValueError("solver='pivots' needs n_landmarks, the rows to make features from")
+        return PivotedComponents(min(n_landmarks, n), random_state)
+    raise ValueError(f"solver must be 'auto', 'dense', 'iterative' or 'pivots', got {solver!r}")
+
+
+def _finished(
+    gram: Gram, s: Array, V: Array, means: Array, least: float, most: int | None
+) -> Components:
+    """Return the components of an ascending decomposition of K, or of CKC with these means of K.
+
+    A negative eigenvalue that is larger than `least` and rounding is refused.
+    """
+    if s[0] < -max(least, len(V) * EPS * float(np.abs(s).max())):
+        refusal = indefinite_along(gram, V[:, 0])
+        if refusal is not None:
+            raise refusal
+    s, V = _cleaned(s[::-1], len(V), least), V[:, ::-1]
+    used = _used(s, most)
+    s, V = s[used], V[:, used]
+    V = V * _signs(V)
+    roots = np.sqrt(s)
+    A = np.divide(V, roots, out=np.zeros_like(V), where=roots > 0.0)
+    if means.any():
+        # Exactly of sum zero, so that a constant in the kernel cannot shine through.
+        A -= A.mean(axis=0)
+    return Components(s, V, A, means @ A)
+
+
+def _least(gram: Gram) -> float:
+    """Return the size up to which the rounding of the entries of K explains an eigenvalue.
+
+    Centred, K may have far smaller eigenvalues than its entries are.
+    """
+    largest = float(np.abs(gram.diagonal()).max())
+    return 4.0 * len(gram) * float(np.finfo(gram.dtype).eps) * largest
+
+
+def _cleaned(s: Array, n: int, least: float) -> Array:
+    """Return eigenvalues in descending order with zero for what rounding explains."""
+    return np.where(s > max(n * EPS * float(s[0]), least), s, 0.0) if len(s) else s
+
+
+def _used(s: Array, most: int | None) -> slice:
+    """Return which components to keep: as many as asked for, or all that are not zero."""
+    return slice(0, int((s > 0.0).sum()) if most is None else most)
+
+
+def _signs(V: Array) -> Array:
+    """Return the signs by which the first of the largest entries of each column is positive."""
+    sizes = np.abs(V)
+    first = (sizes >= (1.0 - TIE) * sizes.max(axis=0)).argmax(axis=0)
+    return np.where(V[first, np.arange(V.shape[1])] < 0.0, -1.0, 1.0)

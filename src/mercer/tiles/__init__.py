@@ -1,0 +1,17 @@
+"""Tiles: symbolic formulas, compiled to short programs, run natively or by the NumPy twin."""
+
+from mercer.tiles.evaluate import apply, diagonal, evaluate
+from mercer.tiles.program import Program, compile_expression
+from mercer.tiles.rows import Rows
+from mercer.tiles.tile import Expression, Tile
+
+__all__ = [
+    "Expression",
+    "Program",
+    "Rows",
+    "Tile",
+    "apply",
+    "compile_expression",
+    "diagonal",
+    "evaluate",
+]

@@ -1,0 +1,169 @@
+"""Gram blocks and products with them: bind the program to rows, then run the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.blocks import half_blocks, row_blocks
+from mercer.data.columns import is_table, take_rows
+from mercer.data.layout import plain
+from mercer.native.pool import empty
+from mercer.native.strings import count_products, sparse_products
+from mercer.tiles.engine import engine
+from mercer.tiles.operands import Bound, Operand, bind
+from mercer.tiles.program import Input, Program
+from mercer.tiles.rows import Rows, comparable_leaf
+from mercer.tiles.sparse import sparse_block
+from mercer.tiles.tile import Leaf, Opaque
+
+Array = NDArray[Any]
+
+# Entries of a block whose leaves are computed in Python: 8 MB in float64.
+BLOCK = 1 << 20
+# Share of entries below which a product of sparse rows meets so few pairs of them that taking these
+# one by one is faster than a tile.
+RARE = 1 / 16
+# Difference of f(x, z) and f(z, x), relative to the largest value, that counts as rounding.
+ASYMMETRY = 1e-8
+
+
+def evaluate(
+    program: Program,
+    X: Any,
+    Z: Any = None,
+    out: Array | None = None,
+    known: Mapping[Input, Array] | None = None,
+) -> Array:
+    """Return the (n, m) matrix of a program on the rows of `X` and `Z` (None: the same rows).
+
+    The values of inputs that are `known` are not computed again.
+    """
+    bound = bind(program, X, Z)
+    if known:
+        bound = bound.with_values(known)
+    if out is None:
+        out = empty(bound.shape, bound.dtype)
+    elif out.shape != bound.shape or out.dtype != bound.dtype:
+        raise ValueError(
+            f"out must have shape {bound.shape} and dtype {bound.dtype}, "
+            f"got {out.shape} and {out.dtype}"
+        )
+    if out.size == 0:
+        return out
+    is_one = len(program.instructions) == len(bound.operands) == 1
+    if is_one and out.dtype == np.float64 and bound.operands[0].given is None:
+        o = bound.operands[0]
+        if o.comparison is not None:
+            out[...] = o.comparison(o.left, o.right)
+            return out
+        if o.is_counted:
+            return count_products(o.left, o.right, out)
+        if o.is_sparse_product and (_is_rare(o.right) or not engine().takes(o)):
+            return sparse_products(o.left, o.right, out)
+    if all(engine().takes(o) for o in bound.operands):
+        engine().fill(bound, out)
+        return out
+    for rows, columns, mirrored, block in _blocks(bound):
+        engine().fill(block, out[rows, columns])
+        if mirrored:
+            out[columns, rows] = out[rows, columns].T
+    return out
+
+
+def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
+    """Return K(X, Z) @ V without storing the matrix; `Z` None means the same rows as `X`."""
+    bound = bind(program, X, Z)
+    vectors = plain(np.asarray(V))
+    if vectors.dtype.kind not in "fiub":
+        raise ValueError(f"V must hold real numbers, got dtype {vectors.dtype}")
+    if vectors.ndim not in (1, 2) or vectors.shape[0] != bound.shape[1]:
+        raise ValueError(
+            f"V must have {bound.shape[1]} rows to be multiplied by K, got shape {vectors.shape}"
+        )
+    columns = vectors[:, None] if vectors.ndim == 1 else vectors
+    columns = columns.astype(np.float64, copy=False)
+    out = np.zeros((bound.shape[0], columns.shape[1]))
+    if out.size and bound.shape[1]:
+        _multiply(bound, columns, out)
+    dtype = np.result_type(bound.dtype, vectors.dtype) if vectors.dtype.kind == "f" else bound.dtype
+    return out.reshape(bound.shape[0], *vectors.shape[1:]).astype(dtype, copy=False)
+
+
+def diagonal(program: Program, X: Any) -> Array:
+    """Return k(x_i, x_i) for every row, in the precision of `evaluate`, without a matrix."""
+    rows = Rows(X, "X")
+    values = rows.diagonal(program)
+    is_compared = any(comparable_leaf(i) is not None for i in program.inputs if isinstance(i, Leaf))
+    if is_compared or not (is_table(X) or getattr(X, "dtype", None) == np.float32):
+        return values
+    with np.errstate(over="ignore"):
+        return values.astype(bind(program, rows).dtype, copy=False)
+
+
+def _multiply(bound: Bound, V: Array, out: Array) -> None:
+    if all(engine().takes(o) for o in bound.operands):
+        engine().multiply(bound, V, out)
+        return
+    for rows, columns, mirrored, block in _blocks(bound):
+        K = np.empty(block.shape, block.dtype)
+        engine().fill(block, K)
+        out[rows] += K @ V[columns]
+        if mirrored:
+            out[columns] += K.T @ V[rows]
+
+
+def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
+    """Yield blocks whose opaque and sparse inputs are computed, and whether each serves twice."""
+    n, m = bound.shape
+    whole = any(isinstance(o.source, Opaque) and o.source.whole for o in bound.operands)
+    halved = bound.symmetric and not whole
+    rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape, BLOCK))
+    for rows, columns in half_blocks(n, BLOCK) if halved else rows_only:
+        given = {
+            i: _given(o, rows, columns)
+            for i, o in enumerate(bound.operands)
+            if not engine().takes(o)
+        }
+        if halved and rows == columns:
+            for i, values in given.items():
+                _check_symmetric(values, bound.operands[i])
+        yield rows, columns, halved and rows != columns, bound.block(rows, columns, given)
+
+
+def _is_rare(A: Any) -> bool:
+    return bool(A.nnz < RARE * A.shape[0] * A.shape[1])
+
+
+def _given(o: Operand, rows: slice, columns: slice) -> Array:
+    # The same rows on both sides stay one object: a routine may then do half of the work.
+    is_same = o.left is o.right and rows == columns
+    if o.comparison is not None:
+        left = o.left[rows]
+        return o.comparison(left, left if is_same else o.right[columns])
+    if isinstance(o.source, Leaf):
+        left = o.left[rows]
+        right = left if is_same else o.right[columns]
+        return sparse_block(o.source.kind, left, right, o.weights, o.sensitivity)
+    left = take_rows(o.left, rows)
+    right = o.right if o.source.whole else left if is_same else take_rows(o.right, columns)
+    block = o.source.fill(left, right)
+    return np.ascontiguousarray(block, dtype=np.float64)
+
+
+def _check_symmetric(block: Array, o: Operand) -> None:
+    """Refuse a user's function with f(x, z) != f(z, x), of which half the values are mirrored."""
+    if not isinstance(o.source, Opaque):
+        return
+    # Distances may be infinite, and differ by no number then.
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(block - block.T)
+    if gap.max() > ASYMMETRY * np.abs(block).max():
+        i, j = np.unravel_index(gap.argmax(), gap.shape)
+        raise ValueError(
+            f"the kernel function is not symmetric: f(x, z) = {block[i, j]:.6g} but "
+            f"f(z, x) = {block[j, i]:.6g}; use (f(x, z) + f(z, x)) / 2"
+        )

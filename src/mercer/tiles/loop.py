@@ -1,0 +1,143 @@
+"""The native core: a bound program handed to the C++ tile loop."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.checks import Matrix
+from mercer.native import _native
+from mercer.native.core import cpu_level
+from mercer.native.threads import thread_count
+from mercer.tiles import entries
+from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
+from mercer.tiles.program import FUNCTIONS, OPERATIONS, Program
+from mercer.tiles.tile import Leaf
+
+Array = NDArray[Any]
+
+KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
+# Many vectors are multiplied in groups, to keep the working memory of a thread small.
+VECTORS_AT_A_TIME = 512
+# Columns from which on the tiles take squared distances from inner products.
+PRODUCT_FORM_WIDTH = 24
+# Rows that tell where about the middle of all is: tiles look at every row whether it is near.
+CENTRED = 512
+
+
+def takes(o: Operand) -> bool:
+    """Whether the tiles can use an input as it is."""
+    return o.is_ready or entries.are_tiled(o)
+
+
+def dense_share(width: int) -> float:
+    """Return the share of entries from which on sparse rows are compared faster as dense ones."""
+    is_walked = entries.NARROW <= width <= entries.WIDEST
+    return 1.0 / entries.WALK if is_walked else DENSE_SHARE
+
+
+def fill(bound: Bound, out: Array) -> None:
+    """Write the Gram block of a bound program into `out`."""
+    code, constants = _code(bound.program)
+    _native.fill(
+        _leaves(bound),
+        code,
+        constants,
+        _factors(bound),
+        bound.program.n_slots,
+        out,
+        bound.symmetric,
+        thread_count(),
+        cpu_level(),
+    )
+
+
+def multiply(bound: Bound, V: Array, out: Array) -> None:
+    """Write K @ V into `out`, which holds zeros, without storing K."""
+    code, constants = _code(bound.program)
+    leaves = _leaves(bound)
+    is_whole = V.shape[1] <= VECTORS_AT_A_TIME and out.flags.c_contiguous
+    for start in range(0, V.shape[1], VECTORS_AT_A_TIME):
+        group = np.ascontiguousarray(V[:, start : start + VECTORS_AT_A_TIME])
+        products = out if is_whole else np.zeros((out.shape[0], group.shape[1]))
+        _native.multiply(
+            leaves,
+            code,
+            constants,
+            _factors(bound),
+            bound.program.n_slots,
+            group,
+            products,
+            bound.symmetric,
+            bound.dtype == np.float32,
+            thread_count(),
+            cpu_level(),
+        )
+        if not is_whole:
+            out[:, start : start + VECTORS_AT_A_TIME] = products
+
+
+@functools.lru_cache(maxsize=256)
+def _code(program: Program) -> tuple[Array, Array]:
+    steps = program.instructions
+    code = [
+        (OPERATIONS.index(s.operation), s.target, s.first, s.second, FUNCTIONS.index(s.function))
+        for s in steps
+    ]
+    constants = [(s.a, s.b, s.c, s.d) for s in steps]
+    return np.array(code, dtype=np.int32), np.array(constants, dtype=np.float64)
+
+
+def _factors(bound: Bound) -> list[tuple[Array, Array]]:
+    return [
+        (np.ascontiguousarray(left, np.float64), np.ascontiguousarray(right, np.float64))
+        for left, right in bound.factors
+    ]
+
+
+def _leaves(bound: Bound) -> list[tuple[Any, ...]]:
+    forms = entries.Forms(bound.dtype)
+    return [_leaf(o, forms) for o in bound.operands]
+
+
+def _leaf(o: Operand, forms: entries.Forms) -> tuple[Any, ...]:
+    if o.given is not None:
+        return (KINDS.index("given"), np.asarray(o.given, forms.dtype))
+    assert isinstance(o.source, Leaf)
+    left, right, walked = forms.sides(o)
+    has_centre = walked is None and o.source.kind == "squared_distance"
+    return (
+        KINDS.index(o.source.kind),
+        left,
+        right,
+        walked,
+        o.left.shape[1],
+        o.weights,
+        _centre(o.left) if has_centre else None,
+        o.sensitivity,
+    )
+
+
+def _centre(A: Matrix) -> Array | None:
+    """Return the mean of some rows where subtracting it shortens them, else None.
+
+    Squared distances from inner products lose digits in proportion to the squared norms.
+    """
+    if A.shape[1] < PRODUCT_FORM_WIDTH:
+        return None
+    A = A[:: max(1, A.shape[0] // CENTRED)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = A.mean(axis=0, dtype=np.float64)
+        typical = _squares(A) / A.shape[0]
+        length = mean @ mean
+    return mean if length > 0.1 * typical else None
+
+
+def _squares(A: Matrix) -> float:
+    if sp.issparse(A):
+        return float(np.dot(A.data, A.data))
+    return float(np.einsum("ij,ij->", A, A, dtype=np.float64))

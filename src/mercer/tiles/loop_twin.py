@@ -1,0 +1,57 @@
+"""The tile loop in NumPy: the twin of the native one, and what runs when there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.data.blocks import row_blocks
+from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
+from mercer.tiles.tile import Leaf
+from mercer.tiles.twin import LEAVES, Array, run
+
+ENTRIES_AT_A_TIME = 1 << 20
+
+
+def takes(o: Operand) -> bool:
+    """Whether the loop can use an input as it is."""
+    return o.is_ready
+
+
+def dense_share(width: int) -> float:
+    """Return the share of entries from which on sparse rows are compared faster as dense ones."""
+    return DENSE_SHARE
+
+
+def fill(bound: Bound, out: Array) -> None:
+    """Write the Gram block of a bound program into `out`, some rows at a time."""
+    for rows in row_blocks(bound.shape, ENTRIES_AT_A_TIME):
+        out[rows] = _block(bound, rows)
+        if bound.symmetric:
+            # To the last bit, which depends on the side: the upper half counts.
+            out[rows, : rows.start] = out[: rows.start, rows].T
+            lower = np.tril_indices(rows.stop - rows.start, -1)
+            out[rows, rows][lower] = out[rows, rows].T[lower]
+
+
+def multiply(bound: Bound, V: Array, out: Array) -> None:
+    """Write K @ V into `out`, some rows of K at a time."""
+    for rows in row_blocks(bound.shape, ENTRIES_AT_A_TIME):
+        out[rows] = _block(bound, rows) @ V
+
+
+def _block(bound: Bound, rows: slice) -> Array:
+    # An overflow gives infinity, as in the native tiles, and is no reason for a warning.
+    with np.errstate(over="ignore", invalid="ignore"):
+        leaves = [_leaf(o, rows) for o in bound.operands]
+    factors = [(left[rows], right) for left, right in bound.factors]
+    shape = (rows.stop - rows.start, bound.shape[1])
+    return run(bound.program, leaves, factors, shape, bound.dtype)
+
+
+def _leaf(o: Operand, rows: slice) -> Array:
+    if o.given is not None:
+        return o.given[rows]
+    assert isinstance(o.source, Leaf)
+    # Single precision is widened: a rounded comparison may be magnified by what follows it.
+    left, right = np.asarray(o.left[rows], np.float64), np.asarray(o.right, np.float64)
+    return LEAVES[o.source.kind](left, right, o.weights)

@@ -1,0 +1,200 @@
+"""Binding: a program met with rows gives the matrices and vectors that its inputs name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.columns import column_names, is_table, select_columns
+from mercer.data.layout import narrowed, used_columns
+from mercer.tiles.counts import are_wide, as_counts, brought_together
+from mercer.tiles.program import Input, Program
+from mercer.tiles.rows import Comparison, Rows, comparable_leaf, leaf_matrices
+from mercer.tiles.tile import Leaf, Normalize
+
+# The share of entries from which on sparse rows that are not walked along are better dense.
+DENSE_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One input of a program on actual rows: left and right matrices, or raw rows if opaque.
+
+    ``weights`` has one number for each column, which for a sine is its period; ``given`` holds the
+    values of the whole block where they are known already. With a ``comparison`` both sides are
+    rows in its form.
+    """
+
+    source: Input
+    left: Any
+    right: Any
+    weights: NDArray[Any] | None = None
+    sensitivity: float = 0.0
+    given: NDArray[Any] | None = None
+    comparison: Comparison | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the tile loop can use this input: its values are given, or both sides dense."""
+        if self.given is not None:
+            return True
+        if self.comparison is not None:
+            return False
+        is_sparse = sp.issparse(self.left) or sp.issparse(self.right)
+        return isinstance(self.source, Leaf) and not is_sparse and not self.is_counted
+
+    @property
+    def is_sparse_product(self) -> bool:
+        """Whether it is the inner product of sparse rows on both sides."""
+        both = sp.issparse(self.left) and sp.issparse(self.right)
+        return isinstance(self.source, Leaf) and self.source.kind == "dot" and both
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether both sides are dense rows of 16-bit counts."""
+        return isinstance(self.source, Leaf) and _dtype_of(self.left) == np.int16
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A program with its data: everything a tile loop needs.
+
+    ``symmetric`` says that both sides are the same rows, so half of the entries suffice.
+    """
+
+    program: Program
+    operands: tuple[Operand, ...]
+    factors: tuple[tuple[NDArray[Any], NDArray[Any]], ...]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    symmetric: bool
+
+    def with_values(self, known: Mapping[Input, NDArray[Any]]) -> Bound:
+        """Return it with the values of some inputs, of the shape of the result, given."""
+        operands = tuple(replace(o, given=known.get(o.source, o.given)) for o in self.operands)
+        return replace(self, operands=operands)
+
+    def block(self, rows: slice, columns: slice, given: dict[int, NDArray[Any]]) -> Bound:
+        """Return the part of it for some rows and columns, with these inputs' values given."""
+        operands = tuple(
+            replace(o, given=given[i])
+            if i in given
+            else replace(o, given=o.given[rows, columns])
+            if o.given is not None
+            else replace(o, left=o.left[rows], right=o.right[columns])
+            for i, o in enumerate(self.operands)
+        )
+        factors = tuple((left[rows], right[columns]) for left, right in self.factors)
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        return Bound(self.program, operands, factors, shape, self.dtype, symmetric=False)
+
+
+def bind(program: Program, X: Any, Z: Any = None) -> Bound:
+    """Return the program bound to the rows of `X` and of `Z` (None: the same rows).
+
+    Either may be `Rows`, whose views are then worked out once for many programs or products.
+    """
+    left = X if isinstance(X, Rows) else Rows(X, "X")
+    if is_table(Z) and is_table(left.X):
+        Z = _in_order(program, left.X, Z)
+    right = left if Z is None else Z if isinstance(Z, Rows) else Rows(Z, "Z")
+    kept = left if isinstance(X, Rows) else right if isinstance(Z, Rows) else None
+    operands = tuple(
+        _compared(source, left, right, kept) or _operand(source, left, right, sensitivity)
+        for source, sensitivity in zip(program.inputs, program.sensitivity, strict=True)
+    )
+    factors = tuple(
+        (v := left.factor(f), v if right is left else right.factor(f)) for f in program.factors
+    )
+    sides = [side for o in operands for side in (o.left, o.right) if not _fits_any(o)]
+    sides = sides or [left.X, right.X]
+    single = all(_dtype_of(side) == np.float32 for side in sides)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    if single:
+        for f, pair in zip(program.factors, factors, strict=True):
+            if isinstance(f, Normalize):
+                _check_single(*pair)
+    return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
+
+
+def _in_order(program: Program, X: Any, Z: Any) -> Any:
+    """Return the table `Z` with its columns in the order of `X`, if they are the same."""
+    names, others = column_names(X), column_names(Z)
+    if names == others:
+        return Z
+    if set(names) == set(others):
+        return select_columns(Z, names)
+    if any(isinstance(source, Leaf) and not source.left for source in program.inputs):
+        alone = [n for n in names if n not in others] or [n for n in others if n not in names]
+        side = "X" if alone[0] in names else "Z"
+        raise ValueError(
+            f"the column {alone[0]!r} is in {side} alone; give both tables the same columns, or "
+            "name those to compare with .on(...)"
+        )
+    return Z
+
+
+def _check_single(left: NDArray[Any], right: NDArray[Any]) -> None:
+    """Refuse factors 1/sqrt(k(x, x)) where single precision cannot hold k(x, x)."""
+    single = np.finfo(np.float32)
+    for factor in (left, right):
+        used = factor[factor > 0.0]
+        outside = (used < 1.0 / np.sqrt(single.max)) | (used > 1.0 / np.sqrt(single.tiny))
+        if outside.any():
+            raise ValueError(
+                f"k(x, x) = {used[outside][0] ** -2.0:.3g} does not fit into float32, in which the "
+                "rows are; scale the columns, or give float64"
+            )
+
+
+def _fits_any(o: Operand) -> bool:
+    """Whether an input is exact in either precision, as the numbers of categories are."""
+    is_match = isinstance(o.source, Leaf) and o.source.kind == "match"
+    return is_match and o.left.dtype == np.float32
+
+
+def _compared(source: Input, left: Rows, right: Rows, kept: Rows | None) -> Operand | None:
+    """Return an inner product of features that is quicker to be had without them, or None.
+
+    Rows that are `kept` for many products have their features worked out once, which pays if it
+    does for all pairs of them.
+    """
+    g = comparable_leaf(source) if isinstance(source, Leaf) else None
+    if g is None or not isinstance(source, Leaf):
+        return None
+    view = source.left
+    rows = [side.compared(view) for side in (kept or left, kept or right)]
+    comparison = g.comparison(*rows)
+    if comparison is None:
+        return None
+    return Operand(source, left.compared(view), right.compared(view), comparison=comparison)
+
+
+def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Operand:
+    if not isinstance(source, Leaf):
+        rows = left.raw(source.view)
+        return Operand(source, rows, rows if right is left else right.raw(source.view))
+    A, B = leaf_matrices(source, left, right)
+    weights = None if source.weights is None else np.array(source.weights)
+    if weights is None:
+        A, B = brought_together(A, B)
+    elif are_wide(A, B):
+        columns = used_columns(A, B)
+        is_same, weights = B is A, weights[columns]
+        A = narrowed(A, columns)
+        B = A if is_same else narrowed(B, columns)
+    if source.kind == "dot":
+        A, B = as_counts(A, B) or (A, B)
+    if source.kind == "sine":
+        weights = np.full(A.shape[1], source.period)
+    return Operand(source, A, B, weights, sensitivity)
+
+
+def _dtype_of(side: Any) -> Any:
+    # A table may have a column of that name.
+    return None if is_table(side) else getattr(side, "dtype", None)

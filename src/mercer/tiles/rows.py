@@ -1,0 +1,255 @@
+"""One side's rows behind the views of a program, and the diagonal k(x, x) over them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.categories import Categories, joint_codes
+from mercer.data.checks import Matrix, as_matrix, as_vector, check_not_negative
+from mercer.data.columns import n_rows, select_columns, take_rows
+from mercer.data.layout import check_entries
+from mercer.tiles import twin
+from mercer.tiles.program import Factor, Input, Program, compile_expression
+from mercer.tiles.tile import Leaf, Normalize, Opaque, Select, Transform, View
+
+NON_NEGATIVE = {"minimum": "min(x, z)", "chi2": "the chi-squared distance"}
+DIAGONAL_BLOCK = 32
+
+
+class Comparison(Protocol):
+    """What gives g(x)'g(z): a block of its values, and those of every row with itself."""
+
+    def __call__(self, X: Any, Z: Any) -> NDArray[Any]: ...
+    def diagonal(self, X: Any) -> NDArray[Any]: ...
+
+
+@runtime_checkable
+class Comparable(Protocol):
+    """A map g to features whose inner products g(x)'g(z) can be had without the features.
+
+    These are sparse, and `columns` is the number of all that might occur.
+    """
+
+    @property
+    def columns(self) -> int: ...
+    @property
+    def is_comparable(self) -> bool: ...
+    @property
+    def is_countable(self) -> bool: ...
+
+    def compared(self, X: Any) -> Any:
+        """Return the rows `X` in the form that is compared."""
+
+    def comparison(self, X: Any, Z: Any) -> Comparison | None:
+        """Return what compares rows in that form, or None where the features are quicker."""
+
+    def own_comparison(self, X: Any) -> Comparison | None:
+        """Return what compares every row with itself, or None where the features are quicker."""
+
+    def entries(self, X: Any) -> int:
+        """Return about how many features of rows in that form are not zero, and no fewer."""
+
+    def pays(self, X: Any) -> bool:
+        """Whether the features of a new row take less time than to compare it with these."""
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A map g of which g(x)'g(z) is part of a kernel only among rows that it accepts together."""
+
+    def check_together(self, X: Any) -> None:
+        """Refuse rows `X` whose Gram matrix need not be positive semi-definite."""
+
+
+def check_together(program: Program, X: Any) -> None:
+    """Refuse rows to be compared with each other that some map of a program does not accept.
+
+    Rows that are compared with others alone, such as those of a prediction, need no such check.
+    """
+    leaves = [source for source in program.inputs if isinstance(source, Leaf)]
+    for view in {view for leaf in leaves for view in (leaf.left, leaf.right)}:
+        for i, step in enumerate(view):
+            if isinstance(step, Transform) and isinstance(step.g, Bounded):
+                step.g.check_together(see(view[:i], X))
+
+
+def see(view: View, X: Any) -> Any:
+    """Return the rows `X` seen through a view."""
+    for step in view:
+        X = select_columns(X, step.columns) if isinstance(step, Select) else step.g(X)
+    return X
+
+
+class Rows:
+    """One side's rows, with every view of them worked out at most once."""
+
+    def __init__(self, X: Any, name: str) -> None:
+        self.X = X
+        self.name = name
+        self.n = n_rows(X)
+        # Before the first view, which may follow the indices of a sparse matrix.
+        check_entries(X, name)
+        self._matrices: dict[View, Matrix] = {}
+        self._categories: dict[View, Categories] = {}
+        self._factors: dict[Factor, NDArray[Any]] = {}
+        self._compared: dict[View, Any] = {}
+
+    def raw(self, view: View) -> Any:
+        """Return the rows behind a view, unchecked, for a leaf that fills its own tile."""
+        rows = see(view, self.X)
+        self._check_length(n_rows(rows))
+        return rows
+
+    def matrix(self, view: View, kind: str) -> Matrix:
+        """Return the rows behind a view as a matrix of floats fit for this kind of leaf."""
+        if view not in self._matrices:
+            is_mapped = any(isinstance(step, Transform) for step in view)
+            name = f"g({self.name})" if is_mapped else self.name
+            matrix = as_matrix(see(view, self.X), name)
+            self._check_length(matrix.shape[0])
+            self._matrices[view] = matrix
+        if kind in NON_NEGATIVE:
+            check_not_negative(self._matrices[view], NON_NEGATIVE[kind])
+        return self._matrices[view]
+
+    def compared(self, view: View) -> Any:
+        """Return the rows before the last step of a view, in the form that it compares."""
+        if view not in self._compared:
+            g = comparable(view)
+            assert g is not None
+            self._compared[view] = g.compared(self.raw(view[:-1]))
+        return self._compared[view]
+
+    def categories(self, view: View) -> Categories:
+        """Return the rows behind a view that ends in `AsCategories`."""
+        if view not in self._categories:
+            rows = see(view, self.X)
+            self._check_length(rows.shape[0])
+            self._categories[view] = rows
+        return self._categories[view]
+
+    def factor(self, f: Factor) -> NDArray[Any]:
+        """Return the vector by which the rows of a tile are multiplied."""
+        if f not in self._factors:
+            self._factors[f] = self._factor(f)
+        return self._factors[f]
+
+    def _factor(self, f: Factor) -> NDArray[Any]:
+        if isinstance(f, Normalize):
+            d = self.diagonal(compile_expression(f.argument))
+            if not np.isfinite(d).all():
+                row = int(np.flatnonzero(~np.isfinite(d))[0])
+                raise ValueError(
+                    f"k(x, x) = {d[row]:g} at row {row} of {self.name} cannot be normalised; scale "
+                    "the rows, or use a kernel that does not overflow on them"
+                )
+            # Smaller numbers have lost their digits, and the square of their factor overflows.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(d >= np.finfo(d.dtype).tiny, 1.0 / np.sqrt(d), 0.0)
+        return as_vector(f.f(see(f.view, self.X)), self.n, "f(X) in scaled_by")
+
+    def diagonal(self, program: Program) -> NDArray[Any]:
+        """Return k(x_i, x_i) for every row, without a matrix."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            leaves = [self._paired(source) for source in program.inputs]
+        factors = [(v := self.factor(f), v) for f in program.factors]
+        return twin.run(program, leaves, factors, (self.n,), np.dtype(np.float64))
+
+    def _paired(self, source: Input) -> NDArray[Any]:
+        if isinstance(source, Opaque):
+            return self._opaque_diagonal(source)
+        if source.kind == "match":
+            self.categories(source.left)
+            return np.ones(self.n)
+        comparison = self._own_comparison(source)
+        if comparison is not None:
+            return comparison.diagonal(self.compared(source.left))
+        A = self.matrix(source.left, source.kind)
+        B = self.matrix(source.right, source.kind)
+        check_weights(source, A)
+        if source.kind == "dot":
+            product = A.multiply(B) if sp.issparse(A) else np.multiply(A, B, dtype=np.float64)
+            return np.asarray(product.sum(axis=1)).reshape(-1)
+        if source.kind == "minimum":
+            return _product_of_entries(A)
+        return np.zeros(self.n)
+
+    def _own_comparison(self, source: Leaf) -> Comparison | None:
+        g = comparable_leaf(source)
+        if g is None or source.left in self._matrices:
+            return None
+        return g.own_comparison(self.compared(source.left))
+
+    def _opaque_diagonal(self, source: Opaque) -> NDArray[Any]:
+        X = self.raw(source.view)
+        if source.diagonal is not None:
+            return np.asarray(source.diagonal(X))
+        values = np.empty(self.n)
+        for start in range(0, self.n, DIAGONAL_BLOCK):
+            rows = take_rows(X, slice(start, start + DIAGONAL_BLOCK))
+            block = np.asarray(source.fill(rows, rows))
+            values[start : start + len(block)] = np.diagonal(block)
+        return values
+
+    def _check_length(self, n: int) -> None:
+        if n != self.n:
+            raise ValueError(
+                f"a map in the kernel turned {self.n} rows into {n}; it must keep the rows"
+            )
+
+
+def comparable(view: View) -> Comparable | None:
+    """Return the last map of a view if its inner products can be had without features."""
+    last = view[-1] if view else None
+    g = last.g if isinstance(last, Transform) else None
+    return g if isinstance(g, Comparable) and g.is_comparable else None
+
+
+def is_countable(view: View) -> bool:
+    """Whether a view has features that can be listed, rather than too many kinds of them."""
+    g = comparable(view)
+    return g is None or g.is_countable
+
+
+def comparable_leaf(leaf: Leaf) -> Comparable | None:
+    """Return the map of an inner product that can be had without features."""
+    is_inner = leaf.kind == "dot" and leaf.left == leaf.right
+    return comparable(leaf.left) if is_inner else None
+
+
+def _product_of_entries(A: Matrix) -> NDArray[Any]:
+    """Return the product over all columns of every row."""
+    if not sp.issparse(A):
+        return twin.product(list(A.T.astype(np.float64)))
+    # Only a row with an entry in every column has none that is zero.
+    is_full = np.diff(A.indptr) == A.shape[1]
+    products = np.zeros(A.shape[0])
+    if is_full.any():
+        products[is_full] = _product_of_entries(A[is_full].toarray())
+    return products
+
+
+def check_weights(leaf: Leaf, A: Matrix) -> None:
+    """Refuse weights of a leaf that are not one for each column."""
+    if leaf.weights is not None and len(leaf.weights) != A.shape[1]:
+        raise ValueError(
+            f"length_scale has {len(leaf.weights)} entries but the rows have "
+            f"{A.shape[1]} columns; give one per column or a single number"
+        )
+
+
+def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
+    """Return both sides of a leaf as numbers, checked against each other."""
+    if leaf.kind == "match":
+        return joint_codes(left.categories(leaf.left), right.categories(leaf.right))
+    A, B = left.matrix(leaf.left, leaf.kind), right.matrix(leaf.right, leaf.kind)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"
+        )
+    check_weights(leaf, A)
+    return A, B

@@ -1,0 +1,104 @@
+"""What rounding can explain, and what it cannot."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer.kernels import (
+    Constant,
+    Cosine,
+    FromFunction,
+    Gaussian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+)
+from mercer.kernels.validity.negative import direction
+from mercer.kernels.validity.rounding import _doubt, _map, entry_errors, form_error
+from mercer.tiles.twin import FUNCTIONS
+
+
+def test_error_bars_cover_a_cancellation(points):
+    kernel = Linear(-1.0) * Linear() + Linear() * Constant(1.0)  # (x'z)^2, by a difference
+    X = 1e-4 * points(5)
+    true = Polynomial(2, 0.0)(X)
+    errors = entry_errors(kernel.program, X)
+    assert (np.abs(kernel(X) - true) <= errors).all()
+    assert errors.max() > 1e-12 * np.abs(true).max()
+
+
+def test_error_bars_are_the_promise_of_the_engine_at_least(points):
+    X = points(6)
+    for kernel in (Gaussian(), Polynomial(3), Sigmoid(), Cosine(), Gaussian().normalized()):
+        errors = entry_errors(kernel.program, X)
+        K = np.abs(kernel(X))
+        assert (errors >= 1e-12 * K).all()
+        assert (errors <= 1e-10 * K.max()).all()
+
+
+def test_rounding_bound_is_that_of_a_quadratic_form(points):
+    K = Gaussian()(points(4))
+    c = np.array([1.0, -2.0, 0.0, 3.0])
+    m = 10 * np.finfo(float).eps
+    size = np.abs(c) @ np.abs(K) @ np.abs(c)
+    assert form_error(K, 1e-12 * np.abs(K), c) == pytest.approx((m / (1 - m) + 1e-12) * size)
+
+
+def test_direction_finds_the_small_block_that_is_negative():
+    K = np.diag([1e12, 1e12, 1e-6, 1e-6])
+    K[2, 3] = K[3, 2] = 1.1e-6
+    c = direction(K)
+    assert_allclose(np.abs(c), [0.0, 0.0, 1.0, 1.0], atol=1e-12)
+    assert c @ K @ c < 0.0
+
+
+@pytest.mark.parametrize("function", sorted(FUNCTIONS))
+def test_the_bar_of_a_function_is_the_distance_to_the_further_image_of_its_ends(function):
+    value, error = np.array([0.9, 2.0, 5.0]), np.array([0.3, 1.5, 0.1])
+    f = FUNCTIONS[function]
+    image, bar = _map(function, (value, error))
+    within = np.abs(f(value + error * np.linspace(-1.0, 1.0, 401)[:, None]) - f(value))
+    assert_allclose(image, f(value))
+    assert_allclose(bar, within.max(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("value", "error"), [(0.5, 0.6), (-0.5, 0.6), (0.5, 0.5), (-0.5, 0.5)])
+def test_a_reciprocal_of_what_may_be_zero_is_unknown(value, error):
+    with np.errstate(divide="ignore"):
+        assert _map("reciprocal", (np.array([value]), np.array([error])))[1] == np.inf
+
+
+def test_an_exponential_of_what_may_be_zero_is_known():
+    assert np.isfinite(_map("exp", (np.array([0.5]), np.array([0.6])))[1])
+
+
+def test_the_doubt_about_a_factor_covers_every_diagonal_within_the_bar():
+    diagonal, error = np.array([1.0, 4.0, 0.3]), np.array([0.5, 1e-3, 0.2])
+    inside = diagonal + error * np.linspace(-1.0, 1.0, 101)[:, None]
+    off = np.abs(np.sqrt(diagonal / inside) - 1.0).max(axis=0)
+    doubt = _doubt(diagonal, error)
+    assert (doubt >= off[:, None] + off[None, :]).all()
+    each = error / (diagonal - error)
+    assert_allclose(doubt, each[:, None] + each[None, :])
+
+
+def test_a_factor_is_in_doubt_where_its_diagonal_may_vanish_and_in_none_where_it_is_not_positive():
+    diagonal = np.array([1.0, 0.1, 0.2, -0.2, -1.0, 0.0])
+    error = np.array([0.0, 0.2, 0.2, 0.2, 0.2, 0.0])
+    # Positive for certain; of either sign; perhaps zero; at most zero, three times.
+    each = np.array([0.0, np.inf, np.inf, 0.0, 0.0, 0.0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert_allclose(np.diagonal(_doubt(diagonal, error)), 2.0 * each)
+
+
+def test_the_bar_of_a_product_is_the_largest_that_the_bars_of_its_factors_allow(rng):
+    # Functions of a user are granted a relative error of 1e-6 each, so that it adds up.
+    a, b = rng.normal(size=(2, 4, 4))
+    X = np.arange(4.0)[:, None]
+
+    def entries(K):
+        return lambda X, Z: K[np.ix_(X[:, 0].astype(int), Z[:, 0].astype(int))]
+
+    kernel = FromFunction(entries(a + a.T)) * FromFunction(entries(b + b.T))
+    errors = entry_errors(kernel.program, X)
+    assert_allclose(errors, np.abs(kernel(X)) * ((1.0 + 1e-6) ** 2 - 1.0), rtol=1e-5)

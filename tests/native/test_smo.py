@@ -1,0 +1,197 @@
+"""The native solver of margin problems against its NumPy twin, and against itself."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer.native import smo
+from mercer.native.smo import Box, Effort, minimise
+from mercer.native.twins import smo as smo_twin
+
+native = pytest.importorskip("mercer.native._native", reason="the native core is not built here")
+
+
+def problem(rng, n, offset=True, epsilon=0.0):
+    X = rng.normal(size=(n, 3))
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    if epsilon:
+        y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=n)
+        costs = rng.uniform(0.5, 3.0, size=n)
+        return K, Box(y, -costs, costs, epsilon, offset)
+    z = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    costs = rng.uniform(0.5, 3.0, size=n)
+    return K, Box(z, np.where(z > 0, 0.0, -costs), np.where(z > 0, costs, 0.0), epsilon, offset)
+
+
+def run(K, box, **settings):
+    a, g = np.zeros(len(box.z)), -box.z
+    effort = Effort(settings.pop("tolerance", 1e-10))
+    ending = minimise(K, box, a, g, effort, np.zeros(1, np.uint8), **settings)
+    return a, g, ending
+
+
+@pytest.fixture(params=["native", "twin"])
+def core(request, monkeypatch):
+    if request.param == "twin":
+        monkeypatch.setattr(smo, "_core", lambda: (smo_twin, ""))
+    return request.param
+
+
+@pytest.mark.parametrize("offset", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_the_gradient_and_the_bounds_are_kept(rng, core, offset, epsilon):
+    K, box = problem(rng, 90, offset, epsilon)
+    a, g, ending = run(K, box, tolerance=1e-8)
+    assert ending.reason == "converged"
+    assert_allclose(g, K @ a - box.z, atol=1e-12)
+    assert ((box.lower <= a) & (a <= box.upper)).all()
+    assert not offset or abs(a.sum()) < 1e-12
+
+
+@pytest.mark.parametrize("offset", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_twin_and_native_code_find_the_same_values(rng, monkeypatch, offset, epsilon):
+    K, box = problem(rng, 90, offset, epsilon)
+    values = [K @ run(K, box)[0]]
+    monkeypatch.setattr(smo, "_core", lambda: (smo_twin, ""))
+    values.append(K @ run(K, box)[0])
+    assert_allclose(*values, atol=1e-4)
+
+
+def source_of(K):
+    def source(index, out):
+        out[:] = K[index]
+
+    return source
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_on_demand_give_the_bits_of_the_whole_matrix(rng, dtype):
+    K, box = problem(rng, 400)
+    K = K.astype(dtype)
+    whole = run(K, box, working_set=32)
+    settings = dict(is_single=dtype is np.float32, capacity=400, working_set=32)
+    asked = run(source_of(K), box, **settings)
+    assert_array_equal(whole[0], asked[0])
+    assert_array_equal(whole[1], asked[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_larger_matrix_give_the_bits_of_their_own(rng, core, dtype):
+    K, box = problem(rng, 120)
+    index = np.sort(rng.choice(500, 120, replace=False))
+    larger = rng.normal(size=(500, 500)).astype(dtype)
+    larger[np.ix_(index, index)] = K
+    chosen, _, _ = run(larger, box, tolerance=1e-5, index=index)
+    alone, _, _ = run(K.astype(dtype), box, tolerance=1e-5)
+    assert_array_equal(chosen, alone)
+
+
+def test_nothing_is_left_to_do_after_a_leap_to_the_solution(rng, core):
+    K, box = problem(rng, 120)
+    best, _, _ = run(K, box)
+    a, g = np.zeros(120), -box.z
+
+    def leap():
+        a[:] = best
+        g[:] = K @ a - box.z
+        return 1.0
+
+    ending = minimise(K, box, a, g, Effort(1e-4), np.zeros(1, np.uint8), leap=leap, is_eager=True)
+    assert ending.reason == "converged"
+    assert ending.steps == 0
+    assert_array_equal(a, best)
+
+
+def test_ctrl_c_in_a_leap_ends_the_run(rng, core):
+    K, box = problem(rng, 120)
+    a, g = np.zeros(120), -box.z
+
+    def leap():
+        raise KeyboardInterrupt
+
+    ending = minimise(K, box, a, g, Effort(1e-9), np.zeros(1, np.uint8), leap=leap, is_eager=True)
+    assert ending.reason == "interrupt"
+
+
+def test_an_error_in_a_leap_is_passed_on(rng, core):
+    K, box = problem(rng, 120)
+
+    def leap():
+        raise ValueError("no way from here")
+
+    with pytest.raises(ValueError, match="no way from here"):
+        minimise(
+            K,
+            box,
+            np.zeros(120),
+            -box.z,
+            Effort(1e-9),
+            np.zeros(1, np.uint8),
+            leap=leap,
+            is_eager=True,
+        )
+
+
+@pytest.mark.parametrize("capacity", [0, 50])
+def test_rows_that_do_not_fit_are_asked_for_again(rng, core, capacity):
+    K, box = problem(rng, 120)
+    settings = dict(is_single=False, capacity=capacity, working_set=32)
+    a, g, ending = run(source_of(K), box, **settings)
+    assert ending.reason == "converged"
+    assert_allclose(K @ a, K @ run(K, box)[0], atol=1e-4)
+    assert_allclose(g, K @ a - box.z, atol=1e-12)
+
+
+def test_the_number_of_threads_does_not_change_a_bit(rng, monkeypatch):
+    K, box = problem(rng, 1500)
+    results = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("MERCER_THREADS", threads)
+        results.append(run(K.astype(np.float32), box, tolerance=1e-6, working_set=512)[1])
+    assert_array_equal(results[0], results[1])
+    assert_array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("cpu", ["v2", "v3", "v4"])
+def test_every_level_of_the_processor_finds_the_same_values(rng, monkeypatch, cpu):
+    try:
+        native.level(cpu)
+    except ValueError:
+        pytest.skip(f"no level {cpu} here")
+    K, box = problem(rng, 200)
+    best = K @ run(K, box)[0]
+    monkeypatch.setenv("MERCER_CPU", cpu)
+    assert_allclose(K @ run(K, box)[0], best, atol=1e-4)
+
+
+def test_an_error_of_the_source_is_passed_on(rng, core):
+    _, box = problem(rng, 50)
+
+    def source(index, out):
+        raise OSError("the rows are gone")
+
+    with pytest.raises(OSError, match="the rows are gone"):
+        run(source, box)
+
+
+def test_progress_is_told_the_gap_and_may_stop(rng, core):
+    K, box = problem(rng, 400)
+    seen = []
+
+    def progress(rounds, gap):
+        seen.append(gap)
+        return len(seen) == 3
+
+    _, _, ending = run(K, box, progress=progress, working_set=16)
+    assert ending.reason == "progress"
+    assert len(seen) == 3
+    assert ending.gap > 0.0
+
+
+def test_a_flag_set_elsewhere_stops_it(rng, core):
+    K, box = problem(rng, 50)
+    a, g = np.zeros(50), -box.z
+    ending = minimise(K, box, a, g, Effort(1e-9), np.ones(1, np.uint8))
+    assert ending.reason == "interrupt"
+    assert not a.any()

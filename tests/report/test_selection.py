@@ -1,0 +1,119 @@
+"""The picture of a selection."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from mercer.kernels import Gaussian, Linear
+from mercer.report import SelectionDisplay
+from mercer.selection import KernelRidgeCV, ridge as room
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(40, 2))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=40)
+
+
+def test_every_kernel_has_its_curve_of_errors_over_alpha(data):
+    model = KernelRidgeCV().fit(*data)
+    display = SelectionDisplay.from_estimator(model)
+    results = model.cv_results_
+    assert len(display.lines_) == 8
+    for i, line in enumerate(display.lines_):
+        here = slice(30 * i, 30 * (i + 1))
+        assert_array_equal(line.get_xdata(), results["alpha"][here])
+        assert_array_equal(line.get_ydata(), -results["mean_test_score"][here])
+
+
+def test_the_choice_is_marked(data):
+    model = KernelRidgeCV().fit(*data)
+    mark = SelectionDisplay.from_estimator(model).chosen_
+    assert_allclose([mark.get_xdata()[0], mark.get_ydata()[0]], [model.alpha_, -model.best_score_])
+
+
+def test_every_target_has_its_choice_marked(data):
+    X, y = data
+    model = KernelRidgeCV(Gaussian(1.0), alpha_per_target=True).fit(X, np.column_stack([y, X]))
+    mark = SelectionDisplay.from_estimator(model).chosen_
+    assert_array_equal(mark.get_xdata(), model.alpha_)
+
+
+def test_axes_say_what_they_show(data):
+    axes = SelectionDisplay.from_estimator(KernelRidgeCV().fit(*data)).ax_
+    assert axes.get_xlabel() == "alpha"
+    assert axes.get_ylabel() == "leave-one-out mean squared error"
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    by_folds = KernelRidgeCV(cv=3, scoring="neg_mean_absolute_error").fit(*data)
+    assert SelectionDisplay.from_estimator(by_folds).ax_.get_ylabel() == "mean absolute error"
+    by_score = SelectionDisplay.from_estimator(KernelRidgeCV(cv=3, scoring="r2").fit(*data))
+    assert by_score.ax_.get_ylabel() == "r2"
+    assert by_score.ax_.get_ylim()[1] >= by_score.chosen[0, 1]
+
+
+def test_it_draws_on_the_axes_given(data):
+    _, axes = plt.subplots()
+    model = KernelRidgeCV(Gaussian(1.0)).fit(*data)
+    display = SelectionDisplay.from_estimator(model, ax=axes, linewidth=5.0)
+    assert display.ax_ is axes
+    assert display.figure_ is axes.figure
+    assert display.lines_[0].get_linewidth() == 5.0
+    assert display.plot().ax_ is not axes
+
+
+def test_curves_are_named_by_what_varies(data):
+    def names(model):
+        legend = SelectionDisplay.from_estimator(model.fit(*data)).ax_.get_legend()
+        return legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()][:-1]
+
+    title, scales = names(KernelRidgeCV({"length_scale": [0.5, 4.0 / 3.0]}))
+    assert title == "Gaussian, length_scale"
+    assert scales == ["0.5", "1.33"]
+    title, kernels = names(KernelRidgeCV([Gaussian(1.0), Linear() + Gaussian(2.0)]))
+    assert title == "kernel"
+    assert kernels[1] == "linear(offset=0) + gaussian(length_scale=2)"
+
+
+def test_of_many_kernels_the_chosen_one_is_named(data):
+    model = KernelRidgeCV({"length_scale": np.linspace(0.5, 2.0, 20)}, [0.1, 1.0]).fit(*data)
+    display = SelectionDisplay.from_estimator(model)
+    assert len(display.lines_) == 20
+    assert len(display.ax_.get_legend().get_texts()) == 2
+
+
+def test_both_rounds_of_a_search_are_drawn(data, monkeypatch):
+    monkeypatch.setattr(room, "ROWS_FOR_KERNELS", 30)
+    monkeypatch.setattr(room, "SAMPLE", 20)
+    model = KernelRidgeCV([Gaussian(1.0), Linear()], [0.1, 1.0], random_state=0).fit(*data)
+    lines = SelectionDisplay.from_estimator(model).lines_
+    assert len(lines) == 3
+    assert lines[-1].get_label().endswith(", all rows")
+
+
+def test_a_ridge_of_zero_has_its_place(data):
+    model = KernelRidgeCV(Gaussian(0.1), [0.0, 0.1]).fit(*data)
+    assert SelectionDisplay.from_estimator(model).ax_.get_xscale() == "linear"
+
+
+def test_an_unfitted_model_has_no_picture():
+    with pytest.raises(NotFittedError):
+        SelectionDisplay.from_estimator(KernelRidgeCV())
+
+
+def test_matplotlib_is_not_loaded_before_a_picture_is_drawn():
+    code = "import sys, mercer; mercer.SelectionDisplay; print('matplotlib' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"

@@ -1,0 +1,201 @@
+"""Margin problems in features, by single coefficients: the optimum of the dual without its K."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import LinearSVC
+
+from mercer.gram import FeatureGram, LowRankGram, StreamedGram, part_of
+from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.solvers import SMO, CoordinateDescent, MarginProblem
+from mercer.solvers.margin.problem import coordinates, interior
+
+
+@pytest.fixture
+def F(rng):
+    return rng.normal(size=(300, 12)) * (rng.uniform(size=(300, 12)) < 0.5)
+
+
+@pytest.fixture
+def signs(F, rng):
+    return np.where(F[:, 0] - F[:, 1] + 0.8 * rng.normal(size=300) > 0.4, 1.0, -1.0)
+
+
+def classification(signs, C=1.0, fit_intercept=True):
+    return MarginProblem.classification(signs, np.full(len(signs), C), fit_intercept)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+def test_the_optimum_is_that_of_working_sets(F, signs, form, fit_intercept, C):
+    problem = classification(signs, C, fit_intercept)
+    exact = SMO(tol=1e-10).solve(LowRankGram(F), problem)
+    found = CoordinateDescent(tol=1e-6).solve(LowRankGram(form(F)), problem)
+    assert found.solver == "primal"
+    assert found.residual[0] <= 1e-6
+    w = F.T @ exact.coefficients
+    assert np.linalg.norm(found.theta - w) <= 0.01 * np.linalg.norm(w)
+    assert_allclose(found.intercept, exact.intercept, atol=5e-3)
+    # ||f - f*||^2 is at most twice the gap.
+    assert np.linalg.norm(found.theta - F.T @ exact.coefficients) <= found.radius[0]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_tube_is_solved_as_well(F, rng, fit_intercept):
+    y = F @ rng.normal(size=12) + 3.0 + 0.3 * rng.normal(size=300)
+    problem = MarginProblem.regression(y, rng.uniform(0.1, 2.0, 300), 0.2, fit_intercept)
+    exact = SMO(tol=1e-10).solve(LowRankGram(F), problem)
+    found = CoordinateDescent(tol=1e-7).solve(LowRankGram(F), problem)
+    assert_allclose(found.theta, F.T @ exact.coefficients, atol=2e-3)
+    assert_allclose(found.intercept, exact.intercept, atol=5e-3)
+
+
+@pytest.mark.parametrize("C", [0.01, 2.0, 1e3])
+def test_coefficients_are_feasible_and_give_the_weights(F, signs, C):
+    problem = classification(signs, C)
+    found = CoordinateDescent().solve(LowRankGram(F), problem)
+    a = found.coefficients[:, 0]
+    assert abs(a.sum()) < 1e-12 * np.abs(a).sum()
+    assert ((problem.lower <= a) & (a <= problem.upper)).all()
+    assert_allclose(found.theta, F.T @ found.coefficients, atol=1e-10)
+    gap = problem.proved(a, F @ (F.T @ a), (F**2).sum(axis=1))
+    assert_allclose(found.residual[0], gap.relative, rtol=1e-6, atol=1e-12)
+
+
+def test_without_an_offset_it_is_the_machine_of_liblinear(F, signs):
+    found = CoordinateDescent(tol=1e-8).solve(LowRankGram(F), classification(signs, 0.5, False))
+    peer = LinearSVC(loss="hinge", C=0.5, fit_intercept=False, tol=1e-10, max_iter=10**6)
+    assert_allclose(found.theta[:, 0], peer.fit(F, signs).coef_[0], atol=1e-3)
+
+
+def test_a_part_of_a_matrix_of_features_has_features(F, signs, rng):
+    some = rng.permutation(300)[:120]
+    part = part_of(LowRankGram(F), some)
+    found = CoordinateDescent(tol=1e-6).solve(part, classification(signs[some]))
+    alone = CoordinateDescent(tol=1e-6).solve(LowRankGram(F[some]), classification(signs[some]))
+    assert_array_equal(found.theta, alone.theta)
+
+
+def test_features_that_hang_together_are_left_to_an_interior_point(rng, signs):
+    F = 30.0 * rng.normal(size=(300, 12))
+    problem = classification(signs, 100.0)
+    alone = CoordinateDescent(max_iter=1000).solve(LowRankGram(F), problem)
+    assert alone.residual[0] > 0.1
+    found = CoordinateDescent().solve(LowRankGram(F), problem)
+    assert found.solver == "primal"
+    assert found.residual[0] <= 1e-3
+
+
+def test_many_features_that_hang_together_are_left_to_working_sets(rng, signs, monkeypatch):
+    monkeypatch.setattr(coordinates, "MOST_FEATURES", 11)
+    F = 100.0 + 30.0 * rng.normal(size=(300, 12))
+    gram = FeatureGram(Linear(), F)
+    problem = classification(signs, 100.0)
+    found = CoordinateDescent().solve(gram, problem)
+    assert found.solver == "smo"
+    assert found.residual[0] <= 1e-3
+    assert_allclose(found.theta, F.T @ found.coefficients, atol=1e-9)
+    # The offset is that of the features as they are.
+    assert_allclose(found.intercept[0], problem.offset((F @ found.theta)[:, 0]), rtol=1e-9)
+
+
+def test_a_limit_of_epochs_ends_with_what_there_is_and_says_so(F, signs):
+    found = CoordinateDescent(tol=1e-9, max_iter=3).solve(LowRankGram(F), classification(signs))
+    assert found.iterations == 3
+    assert "max_iter was reached; raise max_iter (now 3)" in found.advice
+
+
+def test_a_limit_of_time_ends_with_what_there_is_and_says_so(F, signs):
+    solver = CoordinateDescent(tol=1e-9, time_limit=1e-9)
+    assert "the time limit was up" in solver.solve(LowRankGram(F), classification(signs)).advice
+
+
+def test_a_callback_can_end_it(F, signs):
+    gaps = []
+    found = CoordinateDescent(tol=1e-9).solve(
+        LowRankGram(F), classification(signs), lambda epoch, gap: gaps.append((epoch, gap)) or True
+    )
+    assert "callback" in found.advice
+    # The last one has what rounding may hide added to it.
+    assert gaps == [(found.iterations, pytest.approx(found.residual[0], rel=1e-12))]
+
+
+def test_callbacks_see_the_steps_of_all_who_take_over(rng, signs, monkeypatch):
+    monkeypatch.setattr(interior, "STEPS", 3)
+    F = 30.0 * rng.normal(size=(300, 12))
+    steps = []
+    gram, problem = FeatureGram(Linear(), F), classification(signs, 1e4)
+    found = CoordinateDescent().solve(gram, problem, lambda step, _: steps.append(step))
+    assert found.solver == "smo"
+    assert (np.diff(steps) > 0).all()
+
+
+def test_another_thread_can_end_it(F, signs):
+    found = CoordinateDescent(tol=1e-9).solve(
+        LowRankGram(F), classification(signs), stop=np.ones(1, np.uint8)
+    )
+    assert found.iterations == 1
+    assert "Ctrl-C" in found.advice
+
+
+def test_a_good_start_leaves_little_to_do(F, signs):
+    problem, gram = classification(signs), LowRankGram(F)
+    first = CoordinateDescent(tol=1e-5).solve(gram, problem)
+    again = CoordinateDescent(tol=1e-4).solve(gram, problem, start=first.coefficients[:, 0])
+    assert again.iterations == 0
+    assert_allclose(again.theta, first.theta, atol=1e-9)
+
+
+def test_the_same_seed_gives_the_same_bits(F, signs):
+    gram, problem = LowRankGram(F), classification(signs)
+    same = [CoordinateDescent(max_iter=20).solve(gram, problem).theta for _ in range(2)]
+    assert_array_equal(*same)
+    other = CoordinateDescent(max_iter=20, random_state=1).solve(gram, problem).theta
+    assert not np.array_equal(other, same[0])
+
+
+def test_features_far_from_zero_are_centred(F, signs):
+    near = CoordinateDescent(tol=1e-6).solve(LowRankGram(F), classification(signs))
+    far = CoordinateDescent(tol=1e-6).solve(LowRankGram(F + 1e4), classification(signs))
+    assert_allclose(far.theta, near.theta, atol=1e-6)
+    shift = 1e4 * float(near.theta.sum())
+    assert_allclose(far.intercept, near.intercept - shift, rtol=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6, 1e8])
+def test_a_price_of_any_size_is_solved_in_the_primal(F, signs, rng, C):
+    y = F @ np.arange(12.0) + rng.normal(size=300) + 3.0
+    tube = MarginProblem.regression(y, np.full(300, C), 0.1, True)
+    for problem in (classification(signs, C), tube):
+        found = CoordinateDescent().solve(LowRankGram(F), problem)
+        assert found.solver == "primal"
+        assert found.residual[0] <= 1e-4
+
+
+def test_rows_without_features_are_no_obstacle(F, signs):
+    F[:40] = 0.0
+    for fit_intercept in (True, False):
+        problem = classification(signs, 1.0, fit_intercept)
+        found = CoordinateDescent(tol=1e-5).solve(LowRankGram(F), problem)
+        assert found.residual[0] <= 1e-5
+    nothing = CoordinateDescent().solve(LowRankGram(np.zeros((300, 2))), problem)
+    assert_array_equal(nothing.theta, 0.0)
+
+
+def test_matrices_without_features_are_refused(rng, signs):
+    gram = StreamedGram(Gaussian(1.0), rng.normal(size=(300, 2)))
+    with pytest.raises(ValueError, match="needs the features of the rows, a LowRankGram"):
+        CoordinateDescent().solve(gram, classification(signs))
+
+
+def test_counts_of_k_grams_take_no_product_of_rows(rng, monkeypatch):
+    rows = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(200)]
+    signs = np.array([1.0 if "ACG" in row else -1.0 for row in rows])
+    gram = FeatureGram(Spectrum(3, normalize=True), rows)
+    monkeypatch.setattr(coordinates, "entries_of", None)
+    found = CoordinateDescent().solve(gram, classification(signs, 10.0))
+    assert found.solver == "primal"
+    f = gram.F @ found.theta + found.intercept
+    assert (np.sign(f[:, 0]) == signs).mean() > 0.95

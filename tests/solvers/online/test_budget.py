@@ -1,0 +1,109 @@
+"""The perceptron on a budget."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer.gram import DenseGram, StreamedGram
+from mercer.kernels import Gaussian, Linear
+from mercer.solvers.online.budget import Basis, BudgetedPerceptron
+from mercer.solvers.online.perceptron import Epochs, Tally, perceptron
+
+
+def rows_and_signs(rng, n=120, problems=2):
+    X = rng.normal(size=(n, 2))
+    signs = np.column_stack([np.sign(X[:, 0] * X[:, 1]), np.sign((X**2).sum(axis=1) - 1.5)])
+    return X, signs[:, :problems]
+
+
+def squared_norm(K, a):
+    return np.einsum("ip,ij,jp->", a, K, a)
+
+
+def basis_of(K, a):
+    s = len(K)
+    return Basis(np.arange(s), np.linalg.inv(K), a, np.zeros_like(a), 1)
+
+
+def test_with_room_for_all_it_is_the_perceptron(rng):
+    X, signs = rows_and_signs(rng)
+    gram = DenseGram(Gaussian(0.5), X)
+    tally = Tally.fresh(signs.T)
+    Epochs(3).run(perceptron(gram, tally), len(X))
+    learner = BudgetedPerceptron(gram, signs, Basis.empty(2), 500, 0)
+    Epochs(3).run(learner, len(X))
+    order = np.argsort(learner.basis.rows)
+    assert_array_equal(learner.basis.rows[order], tally.support)
+    assert_allclose(learner.basis.last[order], tally.last()[:, tally.support].T, atol=1e-5)
+    assert_allclose(learner.basis.mean()[order], tally.mean()[:, tally.support].T, atol=1e-5)
+    assert_array_equal(learner.mistakes(), tally.counts.sum(axis=1))
+
+
+def test_what_is_left_is_the_closest_function_of_one_point_fewer(rng):
+    X = rng.normal(size=(7, 2))
+    K, a = Gaussian(1.0)(X), rng.normal(size=(7, 2))
+    reduced, removed = basis_of(K, a).reduced()
+    losses = []
+    for r in range(7):
+        others = np.delete(np.arange(7), r)
+        best = np.linalg.solve(K[np.ix_(others, others)], K[others] @ a)
+        off = a.copy()
+        off[others] -= best
+        losses.append(squared_norm(K, off))
+    assert removed == np.argmin(losses)
+    others = np.delete(np.arange(7), removed)
+    assert_array_equal(reduced.rows, others)
+    expected = np.linalg.solve(K[np.ix_(others, others)], K[others] @ a)
+    assert_allclose(reduced.last, expected, rtol=1e-8)
+    assert_allclose(reduced.inverse, np.linalg.inv(K[np.ix_(others, others)]), rtol=1e-8)
+
+
+def test_a_point_in_the_span_is_put_on_the_others(rng):
+    X = rng.integers(-4, 5, size=(5, 2)).astype(float)
+    X[:2] = [[1.0, 0.0], [0.0, 1.0]]
+    K = Linear()(X)
+    basis = basis_of(K[:2, :2], np.ones((2, 1)))
+    after = basis.after(3, K[:2, 3], K[3, 3], np.array([2.0]), 5)
+    assert_array_equal(after.rows, [0, 1])
+    assert_allclose(after.last[:, 0], 1.0 + 2.0 * X[3])
+    assert_allclose(after.late[:, 0], 10.0 * X[3])
+
+
+@pytest.mark.parametrize("gram", [DenseGram, StreamedGram])
+def test_it_never_needs_more_points_than_the_budget(rng, gram):
+    X, signs = rows_and_signs(rng, 300)
+    learner = BudgetedPerceptron(gram(Gaussian(0.4), X), signs, Basis.empty(2), 15, 0)
+    for _ in range(3):
+        for start in range(0, 300, 50):
+            learner.visit(np.arange(start, start + 50))
+            assert len(learner.basis.rows) <= 15
+    K = Gaussian(0.4)(X[learner.basis.rows])
+    assert_allclose(learner.basis.inverse @ K, np.eye(15), atol=1e-6)
+
+
+def test_it_learns_on_a_budget(rng):
+    X, signs = rows_and_signs(rng, 600, 1)
+    learner = BudgetedPerceptron(StreamedGram(Gaussian(0.7), X), signs, Basis.empty(1), 30, 0)
+    Epochs(5).run(learner, 600)
+    scores = Gaussian(0.7)(X, X[learner.basis.rows]) @ learner.basis.mean()
+    assert (np.sign(scores) == signs).mean() > 0.93
+
+
+def test_an_interrupted_stream_goes_on_where_it_was(rng):
+    X, signs = rows_and_signs(rng, 128)
+    gram = DenseGram(Gaussian(0.5), X)
+    whole = BudgetedPerceptron(gram, signs, Basis.empty(2), 10, 0)
+    Epochs(1).run(whole, 128)
+    first = BudgetedPerceptron(gram, signs, Basis.empty(2), 10, 0)
+    first.visit(np.arange(64))
+    second = BudgetedPerceptron(gram, signs, first.basis, 10, 64)
+    second.visit(np.arange(64))
+    assert_array_equal(second.basis.rows, whole.basis.rows)
+    assert_allclose(second.basis.mean(), whole.basis.mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("budget", [0, 2.5, "many"])
+def test_a_budget_that_means_nothing_is_refused(budget):
+    gram, message = DenseGram(Linear(), np.eye(2)), "budget must be a whole number of at least 1"
+    with pytest.raises(ValueError, match=f"{message} or None, got {budget!r}"):
+        BudgetedPerceptron(gram, np.ones((2, 1)), Basis.empty(1), budget, 0)

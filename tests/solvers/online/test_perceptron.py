@@ -1,0 +1,194 @@
+"""The perceptron against the loop that everybody writes on the blackboard."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer.gram import DenseGram, StreamedGram
+from mercer.kernels import Gaussian, Linear
+from mercer.native.perceptron import sweep
+from mercer.native.twins import perceptron as perceptron_twin
+from mercer.solvers.online import perceptron as room
+from mercer.solvers.online.perceptron import (
+    Epochs,
+    HeldPerceptron,
+    StreamedPerceptron,
+    Tally,
+    margins,
+    novikoff_bound,
+    perceptron,
+)
+from oracle import perceptron_walk
+
+
+def whole_rows(rng, n=80, d=4):
+    """Rows of whole numbers, on which a linear kernel makes no rounding errors."""
+    X = rng.integers(-5, 6, size=(n, d)).astype(float)
+    return X, np.where(X @ [3, -2, 1, 1] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def run(learner, n, **settings):
+    course = Epochs(**settings).run(learner, n)
+    return learner.tally, course
+
+
+@pytest.mark.parametrize("gram", [DenseGram, StreamedGram])
+def test_it_is_the_loop_of_the_blackboard(rng, gram):
+    X, y = whole_rows(rng)
+    counts, mean = perceptron_walk(X @ X.T, y, 7)
+    tally, course = run(perceptron(gram(Linear(), X), Tally.fresh(y[None])), 80, max_epochs=7)
+    assert_array_equal(tally.counts[0], counts)
+    assert_allclose(tally.mean()[0], mean, rtol=1e-12)
+    assert_array_equal(tally.last()[0], y * counts)
+    assert tally.steps[0] == 80 * course.epochs
+
+
+def test_held_and_streamed_matrices_make_the_same_mistakes_in_any_order(rng, monkeypatch):
+    monkeypatch.setattr(StreamedPerceptron, "rows_at_a_time", 16)
+    X, y = whole_rows(rng)
+    signs = np.vstack([y, -y, np.sign(X[:, 0] + 0.5)])
+    settings = {"max_epochs": 9, "shuffle": True, "random_state": 3}
+    held, first = run(perceptron(DenseGram(Linear(), X), Tally.fresh(signs)), 80, **settings)
+    streamed, second = run(
+        perceptron(StreamedGram(Linear(), X), Tally.fresh(signs)), 80, **settings
+    )
+    assert_array_equal(held.counts, streamed.counts)
+    assert_array_equal(held.late, streamed.late)
+    assert_array_equal(held.steps, streamed.steps)
+    assert_array_equal(first.is_separated, second.is_separated)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_native_walk_is_that_of_its_twin(rng, dtype):
+    X = rng.normal(size=(60, 3))
+    K = Gaussian(1.0)(X).astype(dtype)
+    signs = np.where(rng.random(60) < 0.5, 1.0, -2.0)
+    order = rng.permutation(60)[:50].astype(np.int64)
+    results = []
+    for walk in (sweep, perceptron_twin.perceptron_sweep):
+        f = np.zeros(60)
+        counts, late = np.zeros((2, 60), np.int64)
+        steps = np.array([7])
+        for _ in range(4):
+            walk(K, order, signs, f, counts, late, steps)
+        results.append((f, counts, late, steps))
+    for ours, twin in zip(*results, strict=True):
+        assert_array_equal(ours, twin)
+    assert results[0][1].sum() > 0
+
+
+def test_a_value_of_zero_is_a_mistake_for_either_sign():
+    K = np.array([[1.0, 0.0], [0.0, 1.0]])
+    signs = np.array([[1.0, -1.0]])
+    tally, course = run(HeldPerceptron(K, Tally.fresh(signs), np.zeros((1, 2))), 2)
+    assert_array_equal(tally.counts, [[1, 1]])
+    assert course.epochs == 2
+
+
+@given(st.integers(0, 10_000), st.integers(1, 3))
+def test_mistakes_are_within_the_bound_of_novikoff(seed, d):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, d))
+    signs = np.where(X @ rng.normal(size=d) > 0, 1.0, -1.0)[None]
+    X += 0.1 * signs.T * X  # no row on the border
+    tally = Tally.fresh(signs)
+    learner = perceptron(DenseGram(Linear(), X), tally)
+    course = Epochs(3000).run(learner, 30)
+    if not course.is_separated[0]:
+        return
+    margin = margins(tally, learner.values)
+    w = tally.last()[0] @ X
+    assert_allclose(margin[0], (signs[0] * (X @ w)).min() / np.linalg.norm(w), rtol=1e-9)
+    largest = (X**2).sum(axis=1).max()
+    assert tally.counts.sum() <= novikoff_bound(margin, largest, np.ones(30))
+
+
+def test_the_bound_holds_with_steps_of_different_sizes(rng):
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    X[:, 0] += 0.2 * y
+    sizes = np.where(y > 0, 5.0, 0.2)
+    tally = Tally.fresh((y * sizes)[None])
+    learner = perceptron(DenseGram(Linear(), X), tally)
+    assert Epochs(5000).run(learner, 40).is_separated.all()
+    bound = novikoff_bound(margins(tally, learner.values), (X**2).sum(axis=1).max(), sizes)
+    assert tally.counts.sum() <= bound
+
+
+def test_a_solved_problem_is_left_alone_while_others_go_on(rng):
+    X, _ = whole_rows(rng)
+    easy = np.ones(80)
+    hard = np.where(rng.random(80) < 0.5, 1.0, -1.0)
+    tally, course = run(
+        perceptron(DenseGram(Linear(100.0), X), Tally.fresh(np.vstack([easy, hard]))),
+        80,
+        max_epochs=5,
+    )
+    assert tally.steps.tolist() == [160, 400]
+    assert course.is_separated.tolist() == [True, False]
+
+
+def test_further_rows_go_on_from_what_is_known(rng):
+    X, y = whole_rows(rng)
+    whole, _ = run(perceptron(StreamedGram(Linear(), X), Tally.fresh(y[None])), 80, max_epochs=1)
+    tally = Tally.fresh(y[None, :30])
+    run(perceptron(StreamedGram(Linear(), X[:30]), tally), 30, max_epochs=1)
+    tally = tally.followed_by(y[None, 30:])
+    tally, _ = run(perceptron(StreamedGram(Linear(), X), tally, 30), 50, max_epochs=1)
+    assert_array_equal(tally.counts, whole.counts)
+    assert_allclose(tally.mean(), whole.mean(), rtol=1e-14)
+
+
+class Ticking:
+    """A learner that counts visits and never learns enough."""
+
+    rows_at_a_time = 10
+
+    def __init__(self, failing_at=np.inf):
+        self.visits = 0
+        self.failing_at = failing_at
+
+    def visit(self, order):
+        if self.visits >= self.failing_at:
+            raise KeyboardInterrupt
+        self.visits += 1
+
+    def mistakes(self):
+        return np.array([self.visits])
+
+    def settle(self, is_right):
+        pass
+
+
+def test_the_clock_ends_it_within_an_epoch(monkeypatch):
+    times = iter(np.arange(0.0, 100.0))
+    monkeypatch.setattr(room, "perf_counter", lambda: next(times))
+    learner = Ticking()
+    course = Epochs(time_limit=4.5).run(learner, 100)
+    assert (course.stopped, course.epochs, learner.visits) == ("time", 1, 5)
+
+
+def test_ctrl_c_leaves_what_was_learned_and_raises_before():
+    course = Epochs().run(Ticking(failing_at=13), 100)
+    assert (course.stopped, course.epochs) == ("interrupt", 2)
+    with pytest.raises(KeyboardInterrupt):
+        Epochs().run(Ticking(failing_at=0), 100)
+
+
+def test_progress_hears_of_every_epoch_and_may_end_it():
+    heard = []
+
+    def progress(epoch, share):
+        heard.append((epoch, share))
+        return epoch == 3
+
+    assert Epochs().run(Ticking(), 20, progress).stopped == "progress"
+    assert heard == [(1, 0.1), (2, 0.1), (3, 0.1)]
+
+
+@pytest.mark.parametrize("settings", [{"max_epochs": 0}, {"max_epochs": 1.5}, {"time_limit": -1.0}])
+def test_settings_that_mean_nothing_are_refused(settings):
+    name, value = next(iter(settings.items()))
+    with pytest.raises(ValueError, match=f"{name} must be a .*, got {value}"):
+        Epochs(**settings)

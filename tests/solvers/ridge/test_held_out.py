@@ -1,0 +1,74 @@
+"""What follows from a solved system in closed form, against fits that are written out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer.solvers.ridge.held_out import held_out, jackknife_plus, less_one
+
+
+def ridge(K, y, weights, alpha=0.3):
+    """The fitted values of ridge regression with a free offset, by the whole system."""
+    n = len(K)
+    matrix = np.block([[K + np.diag(alpha / weights), np.ones((n, 1))], [np.ones(n), 0.0]])
+    a, b = np.split(np.linalg.solve(matrix, np.append(y, 0.0)), [n])
+    return lambda k: k @ a + b[0]
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(size=(12, 2))
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    return K, np.sin(X[:, 0]) + 0.3 * rng.normal(size=12)
+
+
+def test_one_copy_less_is_the_fit_with_a_weight_less_by_one(rows):
+    K, y = rows
+    copies = np.array([1.0, 2.0, 3.0, 5.0] * 3)
+    fitted = y - ridge(K, y, copies)(K)
+    left_out, expected = np.empty(12), np.empty(12)
+    for i in range(12):
+        rest = np.arange(12) != i
+        left_out[i] = y[i] - ridge(K[np.ix_(rest, rest)], y[rest], copies[rest])(K[i, rest])
+        less = copies - (np.arange(12) == i)
+        used = less > 0.0
+        expected[i] = y[i] - ridge(K[np.ix_(used, used)], y[used], less[used])(K[i, used])
+    assert_allclose(less_one(left_out, fitted, copies), expected, rtol=1e-9)
+
+
+def test_less_than_one_copy_is_left_out_as_a_whole():
+    left_out, fitted = np.array([2.0, -3.0]), np.array([1.0, -1.0])
+    assert less_one(left_out, fitted, np.array([0.5, 1.0])).tolist() == [2.0, -3.0]
+
+
+def test_a_row_that_its_own_absence_does_not_move_keeps_its_residual():
+    # Both residuals vanish: the row lies on the function with it and without it.
+    assert less_one(np.zeros(1), np.zeros(1), np.array([4.0])).tolist() == [0.0]
+
+
+def test_a_row_without_which_nothing_is_determined_is_predicted_by_nothing():
+    a, diagonal = np.array([[2.0], [-2.0], [0.5]]), np.array([0.0, 0.0, 0.25])
+    assert held_out(a, diagonal)[:, 0].tolist() == [np.inf, -np.inf, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("coverage", "low", "high"),
+    [(0.8, 2, 8), (0.9, 1, 9), (0.91, None, None), (0.1, 9, 1), (0.5, 5, 5)],
+)
+def test_the_ends_of_the_interval_are_the_ranks_that_the_coverage_asks_for(coverage, low, high):
+    # Nine rows whose absence moves nothing and whose errors are 1, ..., 9: n + 1 = 10.
+    errors = np.array([3.0, -1.0, 9.0, 5.0, -7.0, 2.0, 4.0, -8.0, 6.0])
+    lower, upper = jackknife_plus(np.array([100.0]), np.zeros((9, 1)), errors, coverage)
+    # The r-th smallest of 100 - |e| is that of the r-th largest |e|.
+    assert lower[0] == (-np.inf if low is None else 100.0 - (10 - low))
+    assert upper[0] == (np.inf if high is None else 100.0 + high)
+
+
+def test_a_row_that_is_predicted_by_nothing_opens_an_interval_only_at_its_rank():
+    errors = np.array([1.0, 2.0, 3.0, np.inf])
+    weights = np.full((4, 1), 0.5)
+    lower, upper = jackknife_plus(np.array([0.0]), weights, errors, 0.6)
+    # Ranks floor(0.4 * 5) = 2 and ceil(0.6 * 5) = 3 of f - h e -+ |e|, the last row unmoved.
+    below = np.sort([-0.5 - 1.0, -1.0 - 2.0, -1.5 - 3.0, -np.inf])
+    above = np.sort([-0.5 + 1.0, -1.0 + 2.0, -1.5 + 3.0, np.inf])
+    assert (lower[0], upper[0]) == (below[1], above[2])
