@@ -22,7 +22,7 @@ from mercer import (
     Words,
     explain,
 )
-from mercer.kernels import kgrams
+from mercer.kernels import kmers
 
 
 def by_gram(explanation):
@@ -301,13 +301,13 @@ def test_an_explanation_is_a_data_frame_and_a_page(data):
 def test_k_grams_are_spelled_only_where_they_are_shown(data, monkeypatch):
     X, y = data
     spelled = []
-    speller = kgrams._Speller.spelled
+    speller = kmers._Speller.spelled
 
     def counting(self, places, mask):
         spelled.extend(places)
         return speller(self, places, mask)
 
-    monkeypatch.setattr(kgrams._Speller, "spelled", counting)
+    monkeypatch.setattr(kmers._Speller, "spelled", counting)
     explanation = explain(KernelRidge("gapped_kmer(6, 2)").fit(X, y))
     str(explanation)
     assert len(explanation) > 1000

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.native import coordinates
 from mercer.native.coordinates import Descent
+from mercer.native.core import routines
 from mercer.native.smo import Box
 from mercer.native.twins import coordinates as coordinates_twin
 
@@ -48,7 +49,7 @@ def test_the_native_pass_is_that_of_its_twin(rng, F, form, epsilon, monkeypatch)
     for order in orders:
         native.sweep(order)
         native.raise_price()
-    monkeypatch.setattr(coordinates, "_core", lambda: coordinates_twin)
+    monkeypatch.setattr(coordinates, "routines", lambda twin: twin)
     for order in orders:
         twin.sweep(order)
         twin.raise_price()
@@ -92,8 +93,8 @@ def test_rows_that_are_not_visited_stay_as_they_are(rng, F):
 
 def test_repeated_columns_of_a_row_are_added(monkeypatch):
     F = sp.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1))
-    for core in (coordinates._core(), coordinates_twin):
-        monkeypatch.setattr(coordinates, "_core", lambda core=core: core)
+    for core in (routines(coordinates_twin), coordinates_twin):
+        monkeypatch.setattr(coordinates, "routines", lambda twin, core=core: core)
         box = Box(np.ones(1), np.zeros(1), np.full(1, 9.0), 0.0, False)
         state = Descent(F, box, np.array([9.0]), 0.0, np.zeros(1), 0.0)
         state.sweep(np.arange(1))

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.native import smo
 from mercer.native.smo import Box, Effort, minimise
-from mercer.native.twins import smo as smo_twin
 
 native = pytest.importorskip("mercer.native._native", reason="the native core is not built here")
 
@@ -33,7 +32,8 @@ def run(K, box, **settings):
 @pytest.fixture(params=["native", "twin"])
 def core(request, monkeypatch):
     if request.param == "twin":
-        monkeypatch.setattr(smo, "_core", lambda: (smo_twin, ""))
+        monkeypatch.setattr(smo, "core", lambda: None)
+        monkeypatch.setattr(smo, "routines", lambda twin: twin)
     return request.param
 
 
@@ -53,7 +53,8 @@ def test_the_gradient_and_the_bounds_are_kept(rng, core, offset, epsilon):
 def test_twin_and_native_code_find_the_same_values(rng, monkeypatch, offset, epsilon):
     K, box = problem(rng, 90, offset, epsilon)
     values = [K @ run(K, box)[0]]
-    monkeypatch.setattr(smo, "_core", lambda: (smo_twin, ""))
+    monkeypatch.setattr(smo, "core", lambda: None)
+    monkeypatch.setattr(smo, "routines", lambda twin: twin)
     values.append(K @ run(K, box)[0])
     assert_allclose(*values, atol=1e-4)
 

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from mercer.native import core
 from mercer.tiles import Tile, apply, compile_expression, evaluate, loop_twin
 from mercer.tiles.operands import bind
 
@@ -35,7 +36,7 @@ def available_levels() -> list[str]:
     levels = []
     for level in ("v2", "v3", "v4", "plain"):
         try:
-            levels.append(native._level(level))
+            levels.append(core._level(level))
         except ValueError:
             continue
     return levels

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.kernels import Gaussian, Polynomial
+from mercer.native import core
 from mercer.tiles import Tile, apply, compile_expression, evaluate, loop_twin
 from mercer.tiles.operands import bind
 
@@ -46,7 +47,7 @@ def available_levels() -> list[str]:
     levels = []
     for level in ("v2", "v3", "v4", "plain"):
         try:
-            levels.append(native._level(level))
+            levels.append(core._level(level))
         except ValueError:
             continue
     return levels

@@ -45,10 +45,10 @@ def cpu_level() -> str:
 
 @functools.cache
 def _level(wanted: str) -> str:
-    native = core()
-    assert native is not None
+    from mercer.native import _native
+
     try:
-        return str(native.level(wanted))
+        return str(_native.level(wanted))
     except ValueError as error:
         raise ValueError(f"MERCER_CPU={wanted!r}: {error}; try v2, v3, v4 or unset it") from None
 

@@ -193,7 +193,7 @@ def test_every_name_is_a_class_in_snake_case(name):
 
 
 def test_the_examples_of_the_documentation_read():
-    page = (Path(__file__).parents[2] / "docs" / "expression.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "expression.md").read_text(encoding="utf-8")
     examples = page.split("```text\n")[1].split("```")[0].splitlines()
     assert all(isinstance(kernel(example), Kernel) for example in examples)
 

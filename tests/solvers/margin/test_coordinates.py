@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from mercer.gram import FeatureGram, LowRankGram, StreamedGram, part_of
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.solvers import SMO, CoordinateDescent, MarginProblem
-from mercer.solvers.margin.problem import coordinates, interior
+from mercer.solvers.margin import coordinates, interior
 
 
 @pytest.fixture

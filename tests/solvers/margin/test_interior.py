@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import LowRankGram
 from mercer.solvers import SMO, MarginProblem
+from mercer.solvers.margin import interior
 from mercer.solvers.margin.interior import interior_point
-from mercer.solvers.margin.problem import interior
 
 
 def never(a):
