@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from mercer.errors import MemoryLimitError
@@ -13,6 +14,7 @@ from mercer.gram import (
     cross_gram,
     gram_of,
     is_precomputed,
+    kept_gram_of,
     unheld_gram_of,
 )
 from mercer.kernels import Gaussian, Linear, Precomputed
@@ -52,11 +54,11 @@ def test_a_gram_that_nobody_holds_is_streamed_or_precomputed(X):
 
 
 def test_a_kernel_may_be_given_by_name(X):
-    assert gram_of("gaussian", X).kernel == Gaussian("median").resolved(X)
+    assert gram_of("gaussian", X).source.kernel == Gaussian("median").resolved(X)
 
 
 def test_the_median_is_resolved_on_the_rows(X):
-    for gram in (DenseGram(Gaussian("median"), X), StreamedGram(Gaussian("median"), X)):
+    for gram in (gram_of(Gaussian("median"), X).source, StreamedGram(Gaussian("median"), X)):
         assert gram.kernel == Gaussian("median").resolved(X)
         assert_allclose(gram.dense(), Gaussian("median")(X), rtol=1e-14)
 
@@ -64,7 +66,7 @@ def test_the_median_is_resolved_on_the_rows(X):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda X: DenseGram(KERNEL, X, memory="10KB"),
+        lambda X: DenseGram.of(StreamedGram(KERNEL, X, memory="10KB")),
         lambda X: StreamedGram(KERNEL, X, memory="10KB").dense(),
         lambda X: StreamedGram(KERNEL, X, memory="10KB").fresh(),
         lambda X: StreamedGram(KERNEL, X, memory="10KB").shifted(1.0).dense(),
@@ -109,3 +111,10 @@ def test_a_kernel_made_of_a_precomputed_one_works_on_the_matrix(X, rng):
     streamed = unheld_gram_of(2.0 * Precomputed() + 1.0, K)
     assert_allclose(streamed @ v, (2.0 * K + 1.0) @ v, rtol=1e-12)
     assert_allclose(streamed.rows([4, 2]), 2.0 * K[[4, 2]] + 1.0, rtol=1e-14)
+
+
+def test_sparse_rows_that_are_compared_again_and_again_become_dense_if_that_is_faster():
+    filled = sp.random(50, 20, density=0.3, random_state=0, format="csr")
+    thin = sp.random(50, 2000, density=0.001, random_state=0, format="csr")
+    assert isinstance(kept_gram_of(KERNEL, filled).X, np.ndarray)
+    assert sp.issparse(kept_gram_of(KERNEL, thin).X)

@@ -5,16 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import FromFunction, Gaussian
-from mercer.gram import (
-    ChosenGram,
-    CopiedGram,
-    StreamedGram,
-    gram_of,
-    in_single,
-    part_of,
-    partial_product,
-    with_copy,
-)
+from mercer.gram import CopiedGram, StreamedGram, gram_of, with_copy
 
 KERNEL = Gaussian(1.5)
 
@@ -30,9 +21,9 @@ def index():
 
 
 def test_a_part_of_a_copy_is_looked_up_and_k_itself_keeps_its_digits(X, index):
-    part = part_of(with_copy(StreamedGram(KERNEL, X)), index)
-    single = in_single(part)
-    assert isinstance(single, ChosenGram)
+    part = with_copy(StreamedGram(KERNEL, X)).part(index)
+    single = part.single()
+    assert single.stored is not None
     K = KERNEL(X)[np.ix_(index, index)]
     assert single.dtype == np.float32
     assert_allclose(single.dense(), K, rtol=1e-6)
@@ -47,41 +38,41 @@ def test_products_are_those_of_k(X, index, rng):
     v = rng.normal(size=(30, 2))
     assert_allclose(gram @ v, KERNEL(X) @ v, rtol=1e-12)
     assert_allclose(
-        partial_product(gram, None, index, v[index]), KERNEL(X, X[index]) @ v[index], rtol=1e-12
+        gram.partial_product(None, index, v[index]), KERNEL(X, X[index]) @ v[index], rtol=1e-12
     )
-    small = in_single(part_of(gram, index))
+    small = gram.part(index).single()
     K = KERNEL(X)[np.ix_(index, index)]
     assert_allclose(small @ v[index], K @ v[index], rtol=1e-5)
 
 
 def test_entries_and_sums_of_a_part_are_those_of_k(X, index, rng):
-    part = part_of(with_copy(StreamedGram(KERNEL, X)), index)
+    part = with_copy(StreamedGram(KERNEL, X)).part(index)
     K = KERNEL(X)[np.ix_(index, index)]
     rows, columns = np.array([0, 4]), np.array([1, 2, 5])
     v = rng.normal(size=3)
     assert_allclose(part.between(rows, columns), K[np.ix_(rows, columns)], rtol=1e-14)
-    assert_allclose(partial_product(part, rows, columns, v), K[np.ix_(rows, columns)] @ v)
-    assert_allclose(partial_product(part, columns, columns, v), K[np.ix_(columns, columns)] @ v)
-    assert_allclose(partial_product(part, None, columns, v), K[:, columns] @ v)
+    assert_allclose(part.partial_product(rows, columns, v), K[np.ix_(rows, columns)] @ v)
+    assert_allclose(part.partial_product(columns, columns, v), K[np.ix_(columns, columns)] @ v)
+    assert_allclose(part.partial_product(None, columns, v), K[:, columns] @ v)
 
 
 def test_all_rows_in_another_order_are_a_part(X, rng):
     order = rng.permutation(len(X))
-    turned = part_of(with_copy(StreamedGram(KERNEL, X)), order)
+    turned = with_copy(StreamedGram(KERNEL, X)).part(order)
     K = KERNEL(X)[np.ix_(order, order)]
     v = rng.normal(size=len(X))
     assert_allclose(turned.dense(), K, rtol=1e-14)
     assert_allclose(turned.rows([2]), K[[2]], rtol=1e-14)
-    assert_allclose(partial_product(turned, None, np.arange(len(X)), v), K @ v)
+    assert_allclose(turned.partial_product(None, np.arange(len(X)), v), K @ v)
 
 
 def test_parts_of_parts_point_into_the_same_copy(X, index):
     gram = with_copy(StreamedGram(KERNEL, X))
-    twice = part_of(part_of(gram, index), np.array([0, 5]))
-    assert isinstance(twice, CopiedGram)
-    assert twice.copy is gram.copy
-    assert_array_equal(twice.index, [3, 21])
-    assert_array_equal(part_of(in_single(part_of(gram, index)), np.array([2])).index, [5])
+    copy, _ = gram.single().stored
+    for twice in (gram.part(index).part([0, 5]).single(), gram.part(index).single().part([0, 5])):
+        matrix, rows = twice.stored
+        assert matrix is copy
+        assert_array_equal(rows, [3, 21])
 
 
 def test_no_copy_is_made_of_what_is_held_or_too_large(X):
@@ -94,6 +85,6 @@ def test_a_part_is_known_no_better_than_the_whole(X):
     # A user's function may lose half of its digits, at some rows as well as at all.
     whole = StreamedGram(FromFunction(lambda A, B: A @ B.T), X)
     index = np.array([4, 1, 7])
-    part = part_of(with_copy(whole), index)
+    part = with_copy(whole).part(index)
     assert part.entry_error == whole.entry_error > 1e-9
     assert_array_equal(part.errors(slice(0, 2)), whole.errors(index[:2]))

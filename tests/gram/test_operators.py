@@ -13,10 +13,8 @@ from mercer.gram import (
     ScaledGram,
     StreamedGram,
     cross_gram,
-    in_single,
-    partial_product,
+    gram_of,
 )
-from mercer.gram.dense import HeldGram
 from mercer.kernels import Gaussian, Linear, Precomputed
 
 N = 23
@@ -49,7 +47,7 @@ def scaled():
 
 
 GRAMS = {
-    "dense": lambda: (DenseGram(KERNEL, rows_of()), KERNEL(rows_of())),
+    "dense": lambda: (gram_of(KERNEL, rows_of()), KERNEL(rows_of())),
     "streamed": lambda: (StreamedGram(KERNEL, rows_of()), KERNEL(rows_of())),
     "streamed CSR": lambda: (StreamedGram(KERNEL, sp.csr_array(rows_of())), KERNEL(rows_of())),
     "low rank": low_rank,
@@ -58,7 +56,7 @@ GRAMS = {
     "scaled": scaled,
     "shifted": with_noise,
     "shifted, held": lambda: (
-        DenseGram(KERNEL, rows_of()).shifted(2.0),
+        gram_of(KERNEL, rows_of()).shifted(2.0),
         KERNEL(rows_of()) + 2.0 * np.eye(N),
     ),
 }
@@ -162,7 +160,7 @@ def test_a_gram_is_a_linear_operator_of_scipy(gram_and_matrix, rng):
 
 
 def test_a_held_gram_is_read_only_and_a_streamed_one_hands_over():
-    for held in (DenseGram(KERNEL, rows_of()), PrecomputedGram(KERNEL(rows_of()))):
+    for held in (gram_of(KERNEL, rows_of()), PrecomputedGram(KERNEL(rows_of()))):
         assert not held.dense().flags.writeable
         assert held.dense() is held.dense()
     streamed = StreamedGram(KERNEL, rows_of())
@@ -173,7 +171,7 @@ def test_a_held_gram_is_read_only_and_a_streamed_one_hands_over():
 def test_float32_rows_give_a_float32_gram():
     X = rows_of().astype(np.float32)
     K = KERNEL(X.astype(np.float64))
-    for gram in (DenseGram(KERNEL, X), StreamedGram(KERNEL, X)):
+    for gram in (gram_of(KERNEL, X), StreamedGram(KERNEL, X)):
         assert gram.dtype == np.float32
         assert gram.dense().dtype == np.float32
         assert gram.fresh().dtype == np.float64
@@ -182,7 +180,7 @@ def test_float32_rows_give_a_float32_gram():
 
 
 def test_a_float32_gram_accumulates_float64_vectors_in_float64(rng):
-    gram = DenseGram(KERNEL, rows_of().astype(np.float32))
+    gram = gram_of(KERNEL, rows_of().astype(np.float32))
     v = rng.normal(size=N)
     assert (gram @ v).dtype == np.float64
     assert_allclose(gram @ v, gram.dense().astype(np.float64) @ v, rtol=1e-14)
@@ -229,7 +227,7 @@ def test_a_wrong_shift_is_refused(gram_and_matrix, d):
 
 
 def test_a_gram_tells_what_it_holds():
-    streamed, held = StreamedGram(KERNEL, rows_of()), DenseGram(KERNEL, rows_of())
+    streamed, held = StreamedGram(KERNEL, rows_of()), gram_of(KERNEL, rows_of())
     assert streamed.held_bytes == streamed.shifted(1.0).held_bytes == 0
     assert held.held_bytes == held.shifted(1.0).held_bytes == 8 * N * N
     assert ScaledGram(held, np.ones(N)).held_bytes == 8 * N * N
@@ -259,21 +257,21 @@ def test_a_gram_gives_entries_and_sums_between_some_rows_and_columns(
     expected = K[rows][:, columns]
     assert_allclose(gram.between(rows, columns), expected, rtol=1e-12, atol=1e-14)
     V = np.random.default_rng(2).normal(size=(expected.shape[1], 2))
-    assert_allclose(partial_product(gram, rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
-    single = in_single(gram)
+    assert_allclose(gram.partial_product(rows, columns, V), expected @ V, rtol=1e-10, atol=1e-12)
+    single = gram.single()
     assert single.between(rows, columns).dtype == np.float32
     assert_allclose(single.between(rows, columns), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_entries_of_a_finished_matrix_may_be_streamed():
     K = KERNEL(rows_of())
-    gram = StreamedGram(2.0 * Precomputed(), K)
+    gram = gram_of(2.0 * Precomputed(), K, share=0.0)
     assert_allclose(gram.between([3, 1], [5, 2, 9]), 2.0 * K[[3, 1]][:, [5, 2, 9]])
-    assert_allclose(partial_product(gram, [3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])
+    assert_allclose(gram.partial_product([3], [5, 2], np.eye(2)), 2.0 * K[[3]][:, [5, 2]])
 
 
 def test_a_shift_reaches_the_diagonal_in_any_order_of_memory():
-    class Columns(HeldGram):
+    class Columns(DenseGram):
         def dense(self):
             return np.asfortranarray(np.ones((3, 3)))
 
@@ -284,7 +282,7 @@ def test_a_shift_reaches_the_diagonal_in_any_order_of_memory():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_lower_triangle_of_a_held_matrix_is_that_of_the_streamed_one(dtype):
     X = rows_of()
-    held, streamed = DenseGram(KERNEL, X).lower(dtype), StreamedGram(KERNEL, X).lower(dtype)
+    held, streamed = gram_of(KERNEL, X).lower(dtype), StreamedGram(KERNEL, X).lower(dtype)
     assert held.dtype == dtype
     assert_allclose(np.tril(held), np.tril(streamed), rtol=4 * np.finfo(dtype).eps)
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.errors import MemoryLimitError
-from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram, repair_of
+from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of, repair_of
 from mercer.kernels import Gaussian, Sigmoid
 
 N = 30
@@ -65,7 +65,7 @@ def test_a_semidefinite_matrix_is_left_as_it_is(how, points, rng):
     grams = [
         PrecomputedGram(F @ F.T),
         PrecomputedGram((F @ F.T).astype(np.float32)),
-        DenseGram(Gaussian(100.0), points(N)),
+        gram_of(Gaussian(100.0), points(N)),
         StreamedGram(Gaussian(), points(N)),
         LowRankGram(F),
     ]

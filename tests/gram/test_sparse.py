@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from mercer.gram import StreamedGram, dense_rows, in_single, partial_product
+from mercer.gram import StreamedGram, dense_rows
 from mercer.kernels import Gaussian
 from mercer.native import describe
 
@@ -29,7 +29,7 @@ def test_rows_with_many_entries_become_dense(rows):
 
 
 def test_sparse_rows_are_compared_in_single_precision_themselves(rows):
-    gram = in_single(StreamedGram(KERNEL, rows))
+    gram = StreamedGram(KERNEL, rows).single()
     assert isinstance(gram, StreamedGram)
     assert gram.dtype == np.float32
     assert gram.X.dtype == np.float32
@@ -40,5 +40,5 @@ def test_partial_products_of_sparse_rows_equal_those_of_dense_ones(rows, rng):
     K = KERNEL(rows.toarray())
     some, v = np.arange(0, 300, 3), rng.normal(size=100)
     gram = StreamedGram(KERNEL, rows)
-    assert_allclose(partial_product(gram, None, some, v), K[:, some] @ v, atol=1e-12)
-    assert_allclose(partial_product(gram, some, some, v), K[np.ix_(some, some)] @ v, atol=1e-12)
+    assert_allclose(gram.partial_product(None, some, v), K[:, some] @ v, atol=1e-12)
+    assert_allclose(gram.partial_product(some, some, v), K[np.ix_(some, some)] @ v, atol=1e-12)

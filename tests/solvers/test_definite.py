@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mercer.errors import IndefiniteKernelError
-from mercer.gram import DenseGram, PrecomputedGram, StreamedGram, gram_of
+from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import AdditiveChi2, FromFunction, Gaussian, Linear, Sigmoid
 from mercer.solvers import definite, refuse_indefinite
 
@@ -28,7 +28,7 @@ def refused(gram, **settings):
     return form
 
 
-@pytest.mark.parametrize("make", [StreamedGram, DenseGram, lambda k, X: PrecomputedGram(k(X))])
+@pytest.mark.parametrize("make", [StreamedGram, gram_of, lambda k, X: PrecomputedGram(k(X))])
 def test_negative_curvature_is_found(points, make):
     refused(make(INDEFINITE, points(100)))
 
@@ -127,7 +127,7 @@ def few(monkeypatch):
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("make", [StreamedGram, DenseGram])
+@pytest.mark.parametrize("make", [StreamedGram, gram_of])
 @pytest.mark.parametrize("on_sum_zero", [True, False])
 def test_of_many_rows_negative_curvature_is_found(points, make, on_sum_zero):
     form = refused(make(INDEFINITE, points(300)), on_sum_zero=on_sum_zero)

@@ -31,7 +31,6 @@ from mercer.estimators.validation import (
     used_rows,
 )
 from mercer.gram import (
-    FeatureGram,
     Repair,
     centred,
     cross_gram,
@@ -351,8 +350,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         self.dual_coef_ = self._in_shape(coefficients)
         theta = solution.theta
         self.theta_ = None if theta is None else self._in_shape(theta)
-        gram = training.repair.gram
-        self.theta_columns_ = gram.columns if isinstance(gram, FeatureGram) else None
+        self.theta_columns_ = training.repair.gram.feature_columns
         single = training.problem.columns == 1
         self.intercept_ = float(expanded.intercept[0]) if single else expanded.intercept
 

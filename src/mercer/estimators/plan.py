@@ -11,7 +11,7 @@ import numpy as np
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.estimators.validation import training_subset
-from mercer.gram import ChainGram, Gram, centred, sparse_entries, unheld_gram_of
+from mercer.gram import Gram, centred, sparse_entries, unheld_gram_of
 from mercer.gram.features import ENTRY_BYTES as SPARSE_BYTES, SAMPLE as FEATURE_SAMPLE
 from mercer.kernels import Kernel
 from mercer.solvers import Cholesky, ConjugateGradient, LogisticProblem, RidgeProblem
@@ -141,7 +141,7 @@ def chosen(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -> Any:
     n = len(gram)
     if few_features(kernel, rows, n, gram.memory) is not None:
         return "primal"
-    if isinstance(gram, ChainGram):
+    if gram.chain() is not None:
         return "banded"
     if needs_factor(gram, problem):
         return "cholesky"
@@ -182,7 +182,7 @@ def _by_features(kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem) -
 
 
 def _by_chain(gram: Gram, problem: RidgeProblem) -> list[Plan]:
-    if not isinstance(gram, ChainGram):
+    if gram.chain() is None:
         return []
     memory = 8 * len(problem.y) * (10 + 4 * problem.y.shape[1])
     seconds = CHAIN_PASSES * 8.0 * len(problem.y) / machine_rates().copy

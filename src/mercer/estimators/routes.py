@@ -15,7 +15,6 @@ from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import checked_seed
 from mercer.gram import (
     CentredGram,
-    ChainGram,
     FeatureGram,
     Gram,
     Interpolant,
@@ -225,9 +224,10 @@ def _read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
 
 def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
     """Return f by its values at the knots of a line, which is quicker than the sum over rows."""
-    if isinstance(gram, ChainGram) and isinstance(solution, ChainSolution):
-        return gram.interpolant(solution.values, solution.level)
-    return None
+    chain = gram.chain()
+    if chain is None or not isinstance(solution, ChainSolution):
+        return None
+    return chain.interpolant(solution.values, solution.level)
 
 
 def refusal_of(

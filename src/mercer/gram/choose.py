@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy.sparse as sp
+
+from mercer.data.memory import memory_limit
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.line.chain import chain_of
-from mercer.gram.precomputed import PrecomputedGram, as_finished
-from mercer.gram.streamed import StreamedGram, is_precomputed
+from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram, is_precomputed
+from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.tiles.engine import engine
+
+# The share of the memory that dense copies of sparse rows may take.
+ROOM = 0.1
 
 
 def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram:
@@ -28,9 +35,8 @@ def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram
         The share of the memory that a held matrix may take.
     """
     gram = unheld_gram_of(kernel, X, memory)
-    if isinstance(gram, StreamedGram) and gram.dense_bytes <= share * gram.memory:
-        return DenseGram(gram.kernel, X, gram.memory)
-    return gram
+    is_small = gram.dense_bytes <= share * gram.memory
+    return DenseGram.of(gram) if is_small and not gram.held_bytes else gram
 
 
 def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
@@ -43,12 +49,26 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     if k == Precomputed():
         return PrecomputedGram(X, memory)
     if is_precomputed(k):
-        X = as_finished(X)
+        return FormulaOfPrecomputed(k, X, memory)
     chain = chain_of(k, X, memory)
     return StreamedGram(k, X, memory) if chain is None else chain
 
 
 def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
-    """Return the Gram matrix with entries that take long held where they fit, others not."""
+    """Return the Gram matrix for a solver that asks for the same rows again and again.
+
+    Entries that take long are held where they fit, others not, and sparse rows are dense where
+    these are compared faster.
+    """
+    if not is_precomputed(kernel):
+        X = dense_rows(X, memory_limit(memory))
     choose = unheld_gram_of if kernel.is_quick else gram_of
     return choose(kernel, X, memory)
+
+
+def dense_rows(X: Any, memory: int) -> Any:
+    """Return sparse rows as an array, if that is compared faster and is not large."""
+    if not sp.issparse(X) or X.shape[0] * X.shape[1] * X.dtype.itemsize > ROOM * memory:
+        return X
+    n, width = X.shape
+    return X.toarray() if X.nnz > engine().dense_share(width) * n * width else X

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from mercer.data.blocks import row_blocks
-from mercer.gram.gram import Gram
+from mercer.gram.gram import Gram, PartOfGram, WrappedGram
 from mercer.gram.operator import Array, Index, check_fits, positions
-from mercer.gram.streamed import StreamedGram
-from mercer.kernels import Kernel
 
+# The largest copy that is made of entries: of more rows many are never looked at.
+LARGEST_COPY = 2 << 30
 # Entries converted at a time when a float32 matrix meets float64 vectors: 8 MB.
 ENTRIES_AT_A_TIME = 1 << 20
 
 
-class HeldGram(Gram):
+class DenseGram(Gram):
     """A Gram matrix that lies in memory, read-only.
 
     Parameters
@@ -28,6 +28,11 @@ class HeldGram(Gram):
     source : Gram, optional
         The Gram matrix that computed the entries, if there is more to be known of it.
     """
+
+    @classmethod
+    def of(cls, gram: Gram) -> DenseGram:
+        """Return all entries of a Gram matrix, held: in float32 if they are, else in float64."""
+        return cls(gram.dense(), gram.memory, gram)
 
     def __init__(self, matrix: Array, memory: int, source: Gram | None = None) -> None:
         self._matrix = matrix.view()
@@ -62,6 +67,15 @@ class HeldGram(Gram):
 
     def errors(self, index: Index) -> Array:
         return super().errors(index) if self.source is None else self.source.errors(index)
+
+    @property
+    def stored(self) -> tuple[Array, Array | None]:
+        return self._matrix, None
+
+    def part(self, index: Index) -> Gram:
+        rows = positions(index, len(self))
+        source = None if self.source is None else PartOfGram(self.source, rows)
+        return DenseGram(self._matrix[np.ix_(rows, rows)], self.memory, source)
 
     def product(self, V: Array) -> Array:
         dtype = np.result_type(self.dtype, V.dtype)
@@ -99,21 +113,58 @@ class HeldGram(Gram):
         return self._matrix
 
 
-class DenseGram(HeldGram):
-    """k(x_i, x_j) evaluated once, half of it, and held: float32 if the rows are, else float64.
+class CopiedGram(WrappedGram):
+    """K, of which a copy in float32 is held that all its parts share.
 
     Parameters
     ----------
-    kernel : Kernel
-        k; ``"median"`` is resolved on `X`.
-    X : rows
-        An array, CSR matrix or table.
-    memory : int or str, optional
-        The limit, in bytes or as ``"4GB"``; a share of the free memory by default.
+    gram : Gram
+        K.
+    copy : array of shape (n, n)
+        All entries of K in float32.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, memory: Any = None) -> None:
-        source = StreamedGram(kernel, X, memory)
-        super().__init__(source.dense(), source.memory, source)
-        self.kernel = source.kernel
-        self.X = X
+    def __init__(self, gram: Gram, copy: Array) -> None:
+        super().__init__(gram)
+        self.copy = DenseGram(copy, gram.memory)
+        self._diagonal = gram.diagonal()
+
+    @property
+    def is_proved(self) -> bool:
+        return self.gram.is_proved
+
+    @property
+    def entry_error(self) -> float:
+        return self.gram.entry_error
+
+    def errors(self, index: Index) -> Array:
+        return self.gram.errors(index)
+
+    def single(self) -> Gram:
+        return self.copy
+
+    def product(self, V: Array) -> Array:
+        return self.gram.product(V)
+
+    def partial_product(self, rows: Index | None, columns: Index, V: Array) -> Array:
+        return self.gram.partial_product(rows, columns, V)
+
+    def diagonal(self) -> Array:
+        return self._diagonal
+
+    def rows(self, index: Index) -> Array:
+        return self.gram.rows(index)
+
+    def between(self, rows: Index, columns: Index) -> Array:
+        return self.gram.between(rows, columns)
+
+    def dense(self) -> Array:
+        return self.gram.dense()
+
+
+def with_copy(gram: Gram) -> Gram:
+    """Return K with its entries in float32 beside it, if they are not held already and fit."""
+    single = gram.single()
+    if gram.held_bytes or single.dense_bytes > min(LARGEST_COPY, gram.memory):
+        return gram
+    return CopiedGram(gram, single.dense())

@@ -17,8 +17,7 @@ from mercer.errors import MemoryLimitError
 from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Gram
 from mercer.gram.lowrank import LowRankGram
-from mercer.gram.operator import Array, check_fits
-from mercer.gram.parts import PartOfGram
+from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel
 from mercer.kernels.features import FeatureMap
 from mercer.tiles import Rows
@@ -65,6 +64,19 @@ class FeatureGram(LowRankGram):
         if self.columns is not None:
             F = narrowed(F, self.columns)
         super().__init__(F, limit)
+
+    @property
+    def feature_columns(self) -> NDArray[np.int64] | None:
+        return self.columns
+
+    def part(self, index: Index) -> FeatureGram:
+        rows, part = positions(index, len(self)), copy(self)
+        part.X, part.F = take_rows(self.X, rows), self.F[rows]
+        return part
+
+    def entries(self) -> Gram:
+        """Return the same matrix with entries that the kernel computes."""
+        return kept_gram_of(self.kernel, self.X, self.memory)
 
     def in_use(self) -> FeatureGram:
         """Return the same matrix by columns of sparse features that have an entry, if few do."""
@@ -118,24 +130,6 @@ def sparse_entries(kernel: Kernel, X: Any, memory: Any = None) -> int | None:
         return None
     some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), SAMPLE)).astype(np.intp)
     return int(phi(take_rows(X, some)).nnz * (n_rows(X) / len(some)))
-
-
-def features_in(gram: Gram) -> Matrix | None:
-    """Return F where K = F F', of some rows or all, is held as that, else None."""
-    if isinstance(gram, PartOfGram):
-        F = features_in(gram.gram)
-        return None if F is None else F[gram.index]
-    return gram.F if isinstance(gram, LowRankGram) else None
-
-
-def entries_of(gram: Gram) -> Gram:
-    """Return a matrix of features as one whose entries the kernel computes, if there is one."""
-    if isinstance(gram, PartOfGram) and isinstance(gram.gram, FeatureGram):
-        whole = gram.gram
-        return kept_gram_of(whole.kernel, take_rows(whole.X, gram.index), whole.memory)
-    if not isinstance(gram, FeatureGram):
-        return gram
-    return kept_gram_of(gram.kernel, gram.X, gram.memory)
 
 
 def feature_product(

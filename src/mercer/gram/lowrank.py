@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.checks import as_matrix
+from mercer.data.checks import Matrix, as_matrix
 from mercer.data.memory import memory_limit
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
@@ -40,6 +40,16 @@ class LowRankGram(Gram):
     def is_proved(self) -> bool:
         return True
 
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    def features(self) -> Matrix:
+        return self.F
+
+    def part(self, index: Index) -> LowRankGram:
+        return LowRankGram(self.F[positions(index, len(self))], self.memory)
+
     def product(self, V: Array) -> Array:
         return np.asarray(self.F @ (self.F.T @ V))
 
@@ -52,6 +62,11 @@ class LowRankGram(Gram):
     def between(self, rows: Index, columns: Index) -> Array:
         down, across = positions(rows, len(self)), positions(columns, len(self))
         return _filled(self.F[down] @ self.F[across].T)
+
+    def partial_product(self, rows: Index | None, columns: Index, V: Array) -> Array:
+        across = positions(columns, len(self))
+        down = slice(None) if rows is None else positions(rows, len(self))
+        return np.asarray(self.F[down] @ (self.F[across].T @ V))
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)

@@ -1,4 +1,4 @@
-"""The Gram matrix that the user brought."""
+"""The Gram matrix that the user brought, and formulas that it takes part in."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import numpy as np
 from mercer.data.blocks import half_blocks
 from mercer.data.checks import as_matrix
 from mercer.data.memory import memory_limit
-from mercer.gram.dense import HeldGram
+from mercer.gram.dense import DenseGram
+from mercer.gram.gram import Gram
 from mercer.gram.operator import Array
+from mercer.gram.streamed import StreamedGram
+from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.validity.rounding import FUNCTION
 
 # Entries compared at a time: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
 
 
-class PrecomputedGram(HeldGram):
+class PrecomputedGram(DenseGram):
     """A finished matrix: square, real, finite and symmetric within 8 eps max|K|.
 
     Parameters
@@ -35,6 +38,40 @@ class PrecomputedGram(HeldGram):
     @property
     def entry_error(self) -> float:
         return max(super().entry_error, FUNCTION)
+
+
+class FormulaOfPrecomputed(StreamedGram):
+    """A formula of kernels, one of which is a finished Gram matrix, computed tile by tile.
+
+    The matrix has a column for every row, so that entries between some rows and some columns, and
+    those of rows in float32, are had from whole rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The formula.
+    K : array of shape (n, n)
+        The matrix; it is not copied.
+    memory : int or str, optional
+        The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
+    """
+
+    def __init__(self, kernel: Kernel, K: Any, memory: Any = None) -> None:
+        super().__init__(kernel, as_finished(K), memory)
+
+    between = Gram.between
+    errors = Gram.errors
+    part = Gram.part
+    partial_product = Gram.partial_product
+    single = Gram.single
+    timed = Gram.timed
+
+
+def is_precomputed(kernel: Kernel) -> bool:
+    """Whether the rows that the kernel reads are those of a finished Gram matrix."""
+    if kernel.parts:
+        return any(is_precomputed(part) for part in kernel.parts)
+    return isinstance(kernel, Precomputed)
 
 
 def as_finished(K: Any) -> Array:

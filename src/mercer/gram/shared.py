@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from mercer.data.columns import n_rows
 from mercer.gram.choose import unheld_gram_of
 from mercer.gram.gram import Gram
-from mercer.gram.operator import Array, check_fits
-from mercer.gram.streamed import StreamedGram, is_precomputed
+from mercer.gram.operator import Array
+from mercer.gram.precomputed import is_precomputed
+from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
 from mercer.tiles import compile_expression, evaluate
 from mercer.tiles.program import Input
 
 ENTRY_BYTES = 8
-
-
-class SharedGram(StreamedGram):
-    """k(x_i, x_j), of which some comparisons of rows, such as squared distances, are known.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        k.
-    X : rows
-        An array, CSR matrix or table.
-    memory : int
-        The limit for `dense` in bytes.
-    known : mapping
-        The comparisons of all pairs of rows by the inputs of the kernel's program.
-    """
-
-    def __init__(self, kernel: Kernel, X: Any, memory: int, known: Mapping[Input, Array]) -> None:
-        super().__init__(kernel, X, memory)
-        self.known = known
-
-    def dense(self) -> Array:
-        check_fits(self.shape, self.dtype, self.memory)
-        return evaluate(self.kernel.program, self.X, known=self.known)
 
 
 def shared_grams(kernels: Sequence[Kernel], X: Any, memory: int, spare: int) -> list[Gram]:
@@ -67,7 +44,7 @@ def shared_grams(kernels: Sequence[Kernel], X: Any, memory: int, spare: int) -> 
         program = replace(compile_expression(source), sensitivity=(sensitivity,))
         known[source] = evaluate(program, X)
     return [
-        SharedGram(kernel, X, memory, known)
+        StreamedGram(kernel, X, memory, known)
         if known.keys() & set(kernel.program.inputs)
         else unheld_gram_of(kernel, X, memory)
         for kernel in kernels

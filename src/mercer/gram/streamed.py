@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -9,21 +10,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.blocks import row_blocks
+from mercer.data.checks import fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.kernels.validity.rounding import FUNCTION, entry_errors
 from mercer.native import describe
 from mercer.tiles import Rows, apply, evaluate
 from mercer.tiles.operands import bind
+from mercer.tiles.program import Input
 from mercer.tiles.rows import check_together
 from mercer.tiles.tile import Opaque
 
 # Entries computed at a time before they are rounded: 8 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 20
+# Rows at which entries of float32 are tried.
+SAMPLE = 8
 # Columns that the first rows are compared with to see how long an entry takes.
 TIMED_COLUMNS = 1024
 
@@ -39,14 +44,24 @@ class StreamedGram(Gram):
         An array, CSR matrix or table.
     memory : int or str, optional
         The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
+    known : mapping, optional
+        Comparisons of all pairs of rows, such as squared distances, that `dense` need not make
+        again, by the inputs of the kernel's program.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, memory: Any = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        memory: Any = None,
+        known: Mapping[Input, Array] | None = None,
+    ) -> None:
         check_entries(X, "X")
         self.memory = memory_limit(memory)
         self.kernel = kernel.resolved(X)
         check_together(self.kernel.program, X)
         self.X = X
+        self.known = known or {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,13 +97,46 @@ class StreamedGram(Gram):
         return FUNCTION if is_given else super().entry_error
 
     def errors(self, index: Index) -> Array:
-        # Rows of float32, and those of a finished matrix, are not those of a formula in float64.
-        if self.dtype == np.float32 or is_precomputed(self.kernel):
+        # Rows of float32 are not those of a formula in float64.
+        if self.dtype == np.float32:
             return super().errors(index)
         return entry_errors(self.kernel.program, self.taken(index))
 
+    def part(self, index: Index) -> Gram:
+        return StreamedGram(self.kernel, self.taken(index), self.memory)
+
+    def single(self) -> Gram:
+        """Return K in float32, of rows in float32 where the engine itself compares them."""
+        if self.dtype != np.float32 and self._has_single_rows:
+            single = StreamedGram(self.kernel, self.X.astype(np.float32), self.memory)
+            if self._is_close(single):
+                return single
+        return super().single()
+
+    @property
+    def _has_single_rows(self) -> bool:
+        """Whether the engine itself compares rows, of numbers within the range of float32."""
+        has_numbers = (
+            isinstance(self.X, np.ndarray) or sp.issparse(self.X)
+        ) and self.X.dtype.kind == "f"
+        return self.kernel.program.is_arithmetic and has_numbers and fits_single(self.X)
+
+    def _is_close(self, single: StreamedGram) -> bool:
+        """Whether rows in float32 can still be told apart, such as those far from zero cannot."""
+        sizes = abs(self.X).max(axis=1)
+        largest = int(np.argmax(sizes.toarray() if sp.issparse(sizes) else sizes))
+        some = np.union1d(largest, np.linspace(0, len(self) - 1, SAMPLE - 1).astype(np.intp))
+        exact = self.rows(some)
+        return bool(
+            np.abs(single.rows(some) - exact).max() <= self.single_error * np.abs(exact).max()
+        )
+
     def product(self, V: Array) -> Array:
         return apply(self.kernel.program, self.seen, None, V)
+
+    def partial_product(self, rows: Index | None, columns: Index, V: Array) -> Array:
+        down = self.seen if rows is None else self.taken(rows)
+        return apply(self.kernel.program, down, None if rows is columns else self.taken(columns), V)
 
     def diagonal(self) -> Array:
         return self.kernel.diagonal(self.X).astype(self.dtype, copy=False)
@@ -98,19 +146,17 @@ class StreamedGram(Gram):
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.seen)
 
     def timed(self, some: slice) -> int:
-        chosen, others = take_rows(self.X, some), self.X
-        if not is_precomputed(self.kernel):
-            # A few rows with all others would tell how long these take to be read, and so would
-            # few with many of strings or tables, which are read into numbers first.
-            least = TIMED_COLUMNS if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else 1
-            others = take_rows(self.X, slice(0, max(n_rows(chosen), least)))
+        chosen = take_rows(self.X, some)
+        # A few rows with all others would tell how long these take to be read, and so would
+        # few with many of strings or tables, which are read into numbers first.
+        least = TIMED_COLUMNS if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else 1
+        others = take_rows(self.X, slice(0, max(n_rows(chosen), least)))
         apply(self.kernel.program, chosen, others, np.ones(n_rows(others)))
         return n_rows(chosen) * n_rows(others)
 
     def between(self, rows: Index, columns: Index) -> Array:
-        if is_precomputed(self.kernel):
-            return super().between(rows, columns)
-        return evaluate(self.kernel.program, self.taken(rows), self.taken(columns))
+        down = self.taken(rows)
+        return evaluate(self.kernel.program, down, None if rows is columns else self.taken(columns))
 
     def taken(self, index: Index) -> Any:
         """Return some of the rows `X`."""
@@ -131,11 +177,4 @@ class StreamedGram(Gram):
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
-        return evaluate(self.kernel.program, self.seen)
-
-
-def is_precomputed(kernel: Kernel) -> bool:
-    """Whether the rows that the kernel reads are those of a finished Gram matrix."""
-    if kernel.parts:
-        return any(is_precomputed(part) for part in kernel.parts)
-    return isinstance(kernel, Precomputed)
+        return evaluate(self.kernel.program, self.seen, known=self.known)

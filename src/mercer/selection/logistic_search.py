@@ -17,7 +17,7 @@ from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.routes import wants_factor
 from mercer.estimators.validation import training_subset
-from mercer.gram import Gram, HeldGram, centred, shared_grams
+from mercer.gram import DenseGram, Gram, centred, shared_grams
 from mercer.kernels import Kernel
 from mercer.native.threads import one_blas_thread
 from mercer.selection.classes import ClassScores
@@ -259,7 +259,7 @@ class LogisticSearch:
         self, gram: Gram, kernel: Kernel, Cs: Array, stops_early: bool
     ) -> tuple[Array, bool]:
         """Return the scores of ascending Cs, (Cs, 1, folds), and whether time ended them."""
-        K: Gram = HeldGram(gram.dense(), self.memory, gram)
+        K: Gram = DenseGram(gram.dense(), self.memory, gram)
         if self.problem.fit_intercept and K.is_conditional:
             K = centred(K)
         else:
@@ -294,7 +294,7 @@ class LogisticSearch:
         folds: list[list[Array]] = []
         found: list[list[float]] = []
         for train, test in self.splits.pairs or ():
-            part = HeldGram(whole[np.ix_(train, train)], self.memory)
+            part = DenseGram(whole[np.ix_(train, train)], self.memory)
             across = whole[np.ix_(test, train)]
             # The first fold says for all where to end.
             count = len(found[0]) if found else len(Cs)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.estimators.plan import FEATURE_BYTES, few_features
 from mercer.estimators.refusals import refuse_indefinite_kernel
-from mercer.gram import ChainGram, FeatureGram, Gram, HeldGram, chain_of, is_precomputed
+from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, chain_of, is_precomputed
 from mercer.kernels import Kernel
 from mercer.selection.costs import chain_work, entry_work, feature_work
 from mercer.selection.splits import Splits
@@ -110,7 +110,7 @@ class EntrySource:
     def held(self) -> Held:
         K = self.gram.fresh()
         if not self.gram.is_conditional:
-            gram = HeldGram(K, self.gram.memory, self.gram)
+            gram = DenseGram(K, self.gram.memory, self.gram)
             refuse_indefinite_kernel(self.kernel, self.X, gram)
         return Entries(K)
 
@@ -162,7 +162,7 @@ class Chain:
         return ChainPath(self.gram, weights, fit_intercept)
 
     def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
-        return replace(self, gram=self.gram.on(train)), self.gram.at(test)
+        return replace(self, gram=self.gram.part(train)), self.gram.at(test)
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
         return splits.are_complements

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.gram import DenseGram, LowRankGram, PrecomputedGram
+from mercer.gram import LowRankGram, PrecomputedGram, gram_of
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky
 from mercer.solvers.logistic.curvature import (
@@ -32,7 +32,7 @@ def F(problem, rng):
 
 @pytest.fixture
 def gram(rng):
-    return DenseGram(Gaussian(1.0), rng.normal(size=(N, 2)))
+    return gram_of(Gaussian(1.0), rng.normal(size=(N, 2)))
 
 
 def test_the_residual_is_minus_the_gradient_of_the_loss(problem, F):
@@ -170,7 +170,7 @@ def test_conjugate_gradients_go_on_until_a_stiff_step_is_found(rng):
     X = rng.normal(size=(300, 3))
     codes = np.digitize(X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=300), [-0.3, 0.8])
     problem = LogisticProblem(codes, 3, 1e6, np.ones(300), True)
-    solution = NewtonCG(random_state=0).solve(DenseGram(Gaussian(1.0), X), problem)
+    solution = NewtonCG(random_state=0).solve(gram_of(Gaussian(1.0), X), problem)
     assert solution.residual.max() <= 1e-5
 
 
@@ -178,7 +178,7 @@ def test_offsets_sum_to_zero_where_all_rows_are_all_but_certain(points, rng):
     X = points(45)
     codes = rng.integers(0, 3, size=45)
     problem = LogisticProblem(codes, 3, 1e4, np.ones(45), True)
-    solution = NewtonCholesky(1e-5).solve(DenseGram(Gaussian(0.1), X), problem)
+    solution = NewtonCholesky(1e-5).solve(gram_of(Gaussian(0.1), X), problem)
     assert_allclose(solution.intercept.sum(), 0.0, atol=1e-12)
     assert_allclose(solution.coefficients.sum(axis=1), 0.0, atol=1e-8)
 
@@ -188,8 +188,8 @@ def test_weights_take_the_steps_of_equal_rows(points, rng):
     codes = rng.integers(0, 3, size=30)
     weighted = LogisticProblem(codes, 3, 1e4, counts.astype(float), True)
     rows = LogisticProblem(np.repeat(codes, counts), 3, 1e4, np.ones(counts.sum()), True)
-    ours = NewtonCholesky(1e-3).solve(DenseGram(Gaussian(1.0), X), weighted)
-    theirs = NewtonCholesky(1e-3).solve(DenseGram(Gaussian(1.0), np.repeat(X, counts, 0)), rows)
+    ours = NewtonCholesky(1e-3).solve(gram_of(Gaussian(1.0), X), weighted)
+    theirs = NewtonCholesky(1e-3).solve(gram_of(Gaussian(1.0), np.repeat(X, counts, 0)), rows)
     assert ours.iterations == theirs.iterations
     assert_allclose(ours.intercept, theirs.intercept, rtol=1e-6)
 
@@ -201,6 +201,6 @@ def test_a_step_too_long_for_its_offset_is_shortened():
     codes[X[:, 1] > 2.0] = 2
     codes[:4] = 3
     problem = LogisticProblem(codes, 4, 100.0, np.ones(400), True)
-    solution = NewtonCG(1e-5, random_state=0).solve(DenseGram(Gaussian(1.0), X), problem)
+    solution = NewtonCG(1e-5, random_state=0).solve(gram_of(Gaussian(1.0), X), problem)
     assert solution.residual.max() <= 1e-5
     assert not solution.advice

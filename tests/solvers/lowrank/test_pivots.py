@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram
+from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Exponential, Gaussian, Linear
 from mercer.solvers import Pivots
 from mercer.solvers.lowrank.pivots import rejection_cholesky
@@ -14,7 +14,7 @@ from mercer.solvers.lowrank.pivots import rejection_cholesky
 
 @pytest.fixture
 def gram(points):
-    return DenseGram(Gaussian(1.0), points(300))
+    return gram_of(Gaussian(1.0), points(300))
 
 
 @pytest.mark.parametrize("rank", [1, 7, 40])
@@ -111,7 +111,7 @@ def test_it_begins_nothing_after_a_deadline(gram):
 
 
 def test_all_rows_reproduce_everything(points):
-    gram = DenseGram(Exponential(1.0), points(50))
+    gram = gram_of(Exponential(1.0), points(50))
     pivots = Pivots(gram, 0)
     pivots.grow(1000)
     assert sorted(pivots.index) == list(range(50))
@@ -121,7 +121,7 @@ def test_all_rows_reproduce_everything(points):
 def test_every_kind_of_gram_gives_the_same_factor(points):
     X = points(80)
     K = Linear(1.0)(X)
-    grams = [DenseGram(Linear(1.0), X), StreamedGram(Linear(1.0), X), PrecomputedGram(K)]
+    grams = [gram_of(Linear(1.0), X), StreamedGram(Linear(1.0), X), PrecomputedGram(K)]
     copies = []
     for gram in grams:
         pivots = Pivots(gram, 0)

@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import Gaussian
-from mercer.gram import StreamedGram
-from mercer.gram.dense import HeldGram
+from mercer.gram import DenseGram, StreamedGram
 from mercer.solvers import SMO, MarginProblem
 from mercer.solvers.margin.active_set import Leap, _Face
 
@@ -39,7 +38,7 @@ def test_a_leap_raises_the_dual_and_keeps_bounds_sum_and_gradient(X, rng, fit_in
     a = problem.feasible(0.3 * rng.normal(size=len(X)))
     g = K @ a - problem.z
     before, total = dual(problem, K, a), a.sum()
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], HeldGram(K, 1 << 30), problem, a, g)
+    leap = Leap(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g)
     assert 0.0 < leap() <= 1.0
     assert dual(problem, K, a) > before
     assert (a >= problem.lower).all() and (a <= problem.upper).all()
@@ -52,7 +51,7 @@ def test_leaps_alone_solve_a_problem(X, rng):
     problem = problems(X, rng, True)[0]
     K = KERNEL(X)
     a, g = np.zeros(len(X)), -problem.z
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], HeldGram(K, 1 << 30), problem, a, g)
+    leap = Leap(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g)
     for _ in range(30):
         leap()
     assert problem.gap(a, K @ a).relative < 1e-8
@@ -62,7 +61,7 @@ def test_a_leap_that_leads_nowhere_is_damped_the_next_time(X, rng):
     problem = problems(X, rng, True)[0]
     K = KERNEL(X)
     a, g = np.zeros(len(X)), -problem.z
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], HeldGram(K, 1 << 30), problem, a, g, 0.0)
+    leap = Leap(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g, 0.0)
     assert leap() < 0.3
     assert leap.damping > 0.0
     assert leap() > 0.3
@@ -72,7 +71,7 @@ def test_a_matrix_that_is_not_positive_definite_is_left_alone(rng):
     K = -np.eye(20)
     problem = MarginProblem.regression(rng.normal(size=20), np.ones(20), 0.1, True)
     a, g = np.zeros(20), -problem.z
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], HeldGram(K, 1 << 30), problem, a, g, 0.0)
+    leap = Leap(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g, 0.0)
     assert leap() == 0.0
     assert not a.any()
 
@@ -81,7 +80,7 @@ def test_a_leap_that_is_called_off_changes_nothing(X, rng):
     problem = problems(X, rng, True)[0]
     K = KERNEL(X)
     a, g = np.zeros(len(X)), -problem.z
-    gram = HeldGram(K, 1 << 30)
+    gram = DenseGram(K, 1 << 30)
     leap = Leap(lambda rows: K[np.ix_(rows, rows)], gram, problem, a, g, None, lambda: True)
     assert leap() == 0.0
     assert not a.any()
@@ -91,7 +90,7 @@ def test_a_face_beyond_the_memory_is_left_to_the_pairs(rng):
     K = np.eye(20)
     problem = MarginProblem.regression(rng.normal(size=20), np.ones(20), 0.1, True)
     a = np.zeros(20)
-    small = HeldGram(K, 100)
+    small = DenseGram(K, 100)
     assert Leap(lambda rows: K[np.ix_(rows, rows)], small, problem, a, -problem.z)() == 0.0
 
 
@@ -120,7 +119,7 @@ def test_bounds_that_round_are_held_once(X, rng):
     problem = MarginProblem.classification(np.sign(rng.normal(size=len(X))), upper, True)
     a = problem.feasible(rng.uniform(-0.3, 0.3, size=len(X)))
     g = K @ a - problem.z
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], HeldGram(K, 1 << 30), problem, a, g, 0.1)
+    leap = Leap(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g, 0.1)
     before = 0.5 * a @ K @ a - problem.z @ a
     for _ in range(10):
         leap()

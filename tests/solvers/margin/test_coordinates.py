@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import LinearSVC
 
-from mercer.gram import FeatureGram, LowRankGram, StreamedGram, part_of
+from mercer.gram import FeatureGram, LowRankGram, StreamedGram
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.solvers import SMO, CoordinateDescent, MarginProblem
 from mercer.solvers.margin import coordinates, interior
@@ -72,7 +72,7 @@ def test_without_an_offset_it_is_the_machine_of_liblinear(F, signs):
 
 def test_a_part_of_a_matrix_of_features_has_features(F, signs, rng):
     some = rng.permutation(300)[:120]
-    part = part_of(LowRankGram(F), some)
+    part = LowRankGram(F).part(some)
     found = CoordinateDescent(tol=1e-6).solve(part, classification(signs[some]))
     alone = CoordinateDescent(tol=1e-6).solve(LowRankGram(F[some]), classification(signs[some]))
     assert_array_equal(found.theta, alone.theta)
@@ -194,7 +194,7 @@ def test_counts_of_k_grams_take_no_product_of_rows(rng, monkeypatch):
     rows = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(200)]
     signs = np.array([1.0 if "ACG" in row else -1.0 for row in rows])
     gram = FeatureGram(Spectrum(3, normalize=True), rows)
-    monkeypatch.setattr(coordinates, "entries_of", None)
+    monkeypatch.setattr(FeatureGram, "entries", None)
     found = CoordinateDescent().solve(gram, classification(signs, 10.0))
     assert found.solver == "primal"
     f = gram.F @ found.theta + found.intercept

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.gram import StreamedGram, in_single
+from mercer.gram import StreamedGram
 from mercer.kernels import Gaussian
 from mercer.solvers import MarginProblem
 from mercer.solvers.margin.decision_values import Values
@@ -16,7 +16,7 @@ def values(request, rng):
     X = rng.normal(size=(request.param, 3))
     problem = MarginProblem.classification(np.sign(X[:, 0]), np.full(len(X), 10.0), True)
     gram = StreamedGram(KERNEL, X)
-    return Values(gram, in_single(gram), problem)
+    return Values(gram, gram.single(), problem)
 
 
 def coefficients(values, rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mercer.gram import PrecomputedGram, StreamedGram, in_single
+from mercer.gram import PrecomputedGram, StreamedGram
 from mercer.kernels import Gaussian
 from mercer.solvers import SMO, MarginProblem
 from mercer.solvers.margin import low_rank_start as seeding
@@ -26,7 +26,7 @@ def X(rng):
 
 
 def seeded(gram, problem, is_over=lambda: False):
-    return seeding.seed(gram, in_single(gram), problem, is_over)
+    return seeding.seed(gram, gram.single(), problem, is_over)
 
 
 def classification(X, rng, C, fit_intercept=True):

@@ -6,18 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, SVR
 
-from mercer.gram import (
-    PrecomputedGram,
-    StreamedGram,
-    gram_of,
-    in_single,
-    part_of,
-    partial_product,
-    with_dense_rows,
-)
+from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian
 from mercer.solvers import SMO, MarginProblem, Pegasos
-from mercer.solvers.margin import decision_values as values, low_rank_start as seeding, smo
+from mercer.solvers.margin import low_rank_start as seeding, smo
 
 KERNEL = Gaussian(1.0)
 
@@ -143,7 +135,7 @@ def doubles(monkeypatch):
     monkeypatch.setattr(smo, "FEW", 0)
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)
-    product, shapes = values.partial_product, []
+    product, shapes = StreamedGram.partial_product, []
 
     def counted(gram, rows, columns, V):
         out = product(gram, rows, columns, V)
@@ -151,7 +143,7 @@ def doubles(monkeypatch):
             shapes.append((len(out), len(V)))
         return out
 
-    monkeypatch.setattr(values, "partial_product", counted)
+    monkeypatch.setattr(StreamedGram, "partial_product", counted)
     return shapes
 
 
@@ -221,20 +213,11 @@ def test_parts_of_a_gram_are_parts_of_the_matrix(X, rng, make):
     gram, K = make(KERNEL, X), KERNEL(X)
     index = np.sort(rng.permutation(400)[:50])
     some = np.sort(rng.permutation(400)[:30])
-    part = part_of(gram, index)
+    part = gram.part(index)
     assert_allclose(part.dense(), K[np.ix_(index, index)], rtol=1e-12)
     assert_allclose(part.rows([3, 1]), K[np.ix_(index[[3, 1]], index)], rtol=1e-12)
     v = rng.normal(size=30)
-    assert_allclose(partial_product(gram, index, some, v), K[np.ix_(index, some)] @ v, atol=1e-12)
-    assert_allclose(partial_product(gram, None, some, v), K[:, some] @ v, atol=1e-12)
-    assert in_single(gram).dtype == np.float32
-    assert_allclose(in_single(gram).rows(index), K[index], atol=1e-5)
-
-
-def test_dense_enough_sparse_rows_become_an_array(rng):
-    import scipy.sparse as sp
-
-    dense = sp.random(50, 20, density=0.3, random_state=0, format="csr")
-    thin = sp.random(50, 2000, density=0.001, random_state=0, format="csr")
-    assert isinstance(with_dense_rows(StreamedGram(KERNEL, dense)).X, np.ndarray)
-    assert sp.issparse(with_dense_rows(StreamedGram(KERNEL, thin)).X)
+    assert_allclose(gram.partial_product(index, some, v), K[np.ix_(index, some)] @ v, atol=1e-12)
+    assert_allclose(gram.partial_product(None, some, v), K[:, some] @ v, atol=1e-12)
+    assert gram.single().dtype == np.float32
+    assert_allclose(gram.single().rows(index), K[index], atol=1e-5)

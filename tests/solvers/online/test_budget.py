@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import DenseGram, StreamedGram
+from mercer.gram import StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers.online.budget import Basis, BudgetedPerceptron
 from mercer.solvers.online.perceptron import Epochs, Tally, perceptron
@@ -27,7 +27,7 @@ def basis_of(K, a):
 
 def test_with_room_for_all_it_is_the_perceptron(rng):
     X, signs = rows_and_signs(rng)
-    gram = DenseGram(Gaussian(0.5), X)
+    gram = gram_of(Gaussian(0.5), X)
     tally = Tally.fresh(signs.T)
     Epochs(3).run(perceptron(gram, tally), len(X))
     learner = BudgetedPerceptron(gram, signs, Basis.empty(2), 500, 0)
@@ -69,7 +69,7 @@ def test_a_point_in_the_span_is_put_on_the_others(rng):
     assert_allclose(after.late[:, 0], 10.0 * X[3])
 
 
-@pytest.mark.parametrize("gram", [DenseGram, StreamedGram])
+@pytest.mark.parametrize("gram", [gram_of, StreamedGram])
 def test_it_never_needs_more_points_than_the_budget(rng, gram):
     X, signs = rows_and_signs(rng, 300)
     learner = BudgetedPerceptron(gram(Gaussian(0.4), X), signs, Basis.empty(2), 15, 0)
@@ -91,7 +91,7 @@ def test_it_learns_on_a_budget(rng):
 
 def test_an_interrupted_stream_goes_on_where_it_was(rng):
     X, signs = rows_and_signs(rng, 128)
-    gram = DenseGram(Gaussian(0.5), X)
+    gram = gram_of(Gaussian(0.5), X)
     whole = BudgetedPerceptron(gram, signs, Basis.empty(2), 10, 0)
     Epochs(1).run(whole, 128)
     first = BudgetedPerceptron(gram, signs, Basis.empty(2), 10, 0)
@@ -104,6 +104,6 @@ def test_an_interrupted_stream_goes_on_where_it_was(rng):
 
 @pytest.mark.parametrize("budget", [0, 2.5, "many"])
 def test_a_budget_that_means_nothing_is_refused(budget):
-    gram, message = DenseGram(Linear(), np.eye(2)), "budget must be a whole number of at least 1"
+    gram, message = gram_of(Linear(), np.eye(2)), "budget must be a whole number of at least 1"
     with pytest.raises(ValueError, match=f"{message} or None, got {budget!r}"):
         BudgetedPerceptron(gram, np.ones((2, 1)), Basis.empty(1), budget, 0)

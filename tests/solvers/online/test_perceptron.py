@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import DenseGram, StreamedGram
+from mercer.gram import StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.native.perceptron import sweep
 from mercer.native.twins import perceptron as perceptron_twin
@@ -33,7 +33,7 @@ def run(learner, n, **settings):
     return learner.tally, course
 
 
-@pytest.mark.parametrize("gram", [DenseGram, StreamedGram])
+@pytest.mark.parametrize("gram", [gram_of, StreamedGram])
 def test_it_is_the_loop_of_the_blackboard(rng, gram):
     X, y = whole_rows(rng)
     counts, mean = perceptron_walk(X @ X.T, y, 7)
@@ -49,7 +49,7 @@ def test_held_and_streamed_matrices_make_the_same_mistakes_in_any_order(rng, mon
     X, y = whole_rows(rng)
     signs = np.vstack([y, -y, np.sign(X[:, 0] + 0.5)])
     settings = {"max_epochs": 9, "shuffle": True, "random_state": 3}
-    held, first = run(perceptron(DenseGram(Linear(), X), Tally.fresh(signs)), 80, **settings)
+    held, first = run(perceptron(gram_of(Linear(), X), Tally.fresh(signs)), 80, **settings)
     streamed, second = run(
         perceptron(StreamedGram(Linear(), X), Tally.fresh(signs)), 80, **settings
     )
@@ -93,7 +93,7 @@ def test_mistakes_are_within_the_bound_of_novikoff(seed, d):
     signs = np.where(X @ rng.normal(size=d) > 0, 1.0, -1.0)[None]
     X += 0.1 * signs.T * X  # no row on the border
     tally = Tally.fresh(signs)
-    learner = perceptron(DenseGram(Linear(), X), tally)
+    learner = perceptron(gram_of(Linear(), X), tally)
     course = Epochs(3000).run(learner, 30)
     if not course.is_separated[0]:
         return
@@ -110,7 +110,7 @@ def test_the_bound_holds_with_steps_of_different_sizes(rng):
     X[:, 0] += 0.2 * y
     sizes = np.where(y > 0, 5.0, 0.2)
     tally = Tally.fresh((y * sizes)[None])
-    learner = perceptron(DenseGram(Linear(), X), tally)
+    learner = perceptron(gram_of(Linear(), X), tally)
     assert Epochs(5000).run(learner, 40).is_separated.all()
     bound = novikoff_bound(margins(tally, learner.values), (X**2).sum(axis=1).max(), sizes)
     assert tally.counts.sum() <= bound
@@ -121,7 +121,7 @@ def test_a_solved_problem_is_left_alone_while_others_go_on(rng):
     easy = np.ones(80)
     hard = np.where(rng.random(80) < 0.5, 1.0, -1.0)
     tally, course = run(
-        perceptron(DenseGram(Linear(100.0), X), Tally.fresh(np.vstack([easy, hard]))),
+        perceptron(gram_of(Linear(100.0), X), Tally.fresh(np.vstack([easy, hard]))),
         80,
         max_epochs=5,
     )

@@ -8,15 +8,14 @@ from hypothesis import assume, given, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import IndefiniteKernelError
-from mercer.gram import CentredGram
-from mercer.gram.dense import HeldGram
+from mercer.gram import CentredGram, DenseGram
 from mercer.solvers import Cholesky, Eigen
 from mercer.solvers.ridge.centred import CentredTriangles, triangles_of
 from mercer.solvers.ridge.triangles import TwoTriangles
 from ridges import EPS, lapack_ratio, problem_of
 
 
-class Conditional(HeldGram):
+class Conditional(DenseGram):
     """A matrix that is known to be positive semi-definite on vectors of sum zero."""
 
     is_conditional = True
@@ -162,5 +161,5 @@ def test_entries_that_are_not_finite_are_refused(rng):
 
 def test_the_gram_matrix_decides_which_factor_it_gets():
     K = np.eye(3)
-    assert type(triangles_of(HeldGram(K, 1 << 20))) is TwoTriangles
+    assert type(triangles_of(DenseGram(K, 1 << 20))) is TwoTriangles
     assert type(triangles_of(Conditional(K, 1 << 20))) is CentredTriangles

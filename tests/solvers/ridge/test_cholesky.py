@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram
+from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, Sigmoid
 from mercer.solvers import Cholesky, as_solver
 from ridges import EPS, SHAPES, lapack_ratio, problem_of, rows_and_targets
@@ -41,7 +41,7 @@ def test_every_kind_of_gram_gives_the_same_solution(rng):
     K = Linear()(X)
     problem = problem_of(rng.normal(size=60), 0.1)
     grams = [
-        DenseGram(Linear(), X),
+        gram_of(Linear(), X),
         StreamedGram(Linear(), X),
         LowRankGram(X),
         PrecomputedGram(K),

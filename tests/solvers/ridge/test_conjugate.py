@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import IndefiniteKernelError
-from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram
+from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem
 
@@ -73,7 +73,7 @@ def test_it_is_the_exact_solution_within_its_bound(
 ):
     weights = rng.uniform(0.05, 4.0, size=400) if weighted else None
     problem = problem_of(y, alpha, weights, fit_intercept)
-    gram = DenseGram(kernel, X)
+    gram = gram_of(kernel, X)
     exact, solution = Cholesky().solve(gram, problem), CG.solve(gram, problem)
     K = gram.dense()
     assert solution.residual.max() <= solution.tolerance == 1e-6
@@ -88,14 +88,14 @@ def test_every_kind_of_gram_gives_the_same_solution(points, rng):
     K = Linear()(X)
     problem = problem_of(rng.normal(size=200), 0.1)
     solver = ConjugateGradient(tol=1e-11, random_state=0)
-    grams = [DenseGram(Linear(), X), StreamedGram(Linear(), X), LowRankGram(X), PrecomputedGram(K)]
+    grams = [gram_of(Linear(), X), StreamedGram(Linear(), X), LowRankGram(X), PrecomputedGram(K)]
     solutions = [solver.solve(gram, problem) for gram in grams]
     for other in solutions[1:]:
         assert_allclose(other.coefficients, solutions[0].coefficients, atol=1e-8)
         assert_allclose(other.intercept, solutions[0].intercept, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", [StreamedGram, DenseGram])
+@pytest.mark.parametrize("kind", [StreamedGram, gram_of])
 def test_a_gram_in_single_precision_is_solved_in_double(X, y, kind):
     gram = kind(Gaussian(1.0), X.astype(np.float32))
     problem = problem_of(y, 0.1)
@@ -107,7 +107,7 @@ def test_a_gram_in_single_precision_is_solved_in_double(X, y, kind):
 
 
 def test_every_target_has_the_ridge_given_for_it(X, y):
-    gram = DenseGram(Gaussian(1.0), X)
+    gram = gram_of(Gaussian(1.0), X)
     Y = np.column_stack([y, y[:, 0], np.zeros(400)])
     alphas = np.array([1.0, 0.01, 1e-3, 1.0])
     problem = problem_of(Y, alphas)
@@ -117,7 +117,7 @@ def test_every_target_has_the_ridge_given_for_it(X, y):
 
 
 def test_earlier_ridges_are_where_later_ones_start(X, y):
-    gram = DenseGram(Exponential(1.0), X)
+    gram = gram_of(Exponential(1.0), X)
     alphas = np.geomspace(1.0, 0.05, 8)
     path = problem_of(np.repeat(y[:, :1], 8, axis=1), alphas)
     together = CG.solve(gram, path)
@@ -127,14 +127,14 @@ def test_earlier_ridges_are_where_later_ones_start(X, y):
 
 
 def test_a_solution_does_not_move_with_the_targets(X, y):
-    gram = DenseGram(Gaussian(1.0), X)
+    gram = gram_of(Gaussian(1.0), X)
     here, far = (CG.solve(gram, problem_of(y[:, 0] + shift, 0.1)) for shift in (0.0, 1e8))
     assert_allclose(far.coefficients, here.coefficients, atol=1e-3)
     assert_allclose(far.intercept, here.intercept + 1e8, rtol=1e-12)
 
 
 def test_equal_columns_are_no_obstacle(X, y):
-    gram = DenseGram(Gaussian(1.0), X)
+    gram = gram_of(Gaussian(1.0), X)
     Y = np.column_stack([y[:, 0], 2.0 * y[:, 0], np.ones(400), np.zeros(400), -y[:, 0]])
     solution = CG.solve(gram, problem_of(Y, 0.1))
     assert solution.residual.max() <= 1e-6
@@ -145,7 +145,7 @@ def test_equal_columns_are_no_obstacle(X, y):
 
 def test_weights_of_very_different_size_are_solved(X, y, rng):
     weights = 10.0 ** rng.uniform(-8, 2, size=400)
-    gram = DenseGram(Gaussian(1.0), X)
+    gram = gram_of(Gaussian(1.0), X)
     problem = problem_of(y, 0.1, weights)
     solution, exact = CG.solve(gram, problem), Cholesky().solve(gram, problem)
     assert solution.residual.max() <= 1e-6
@@ -162,7 +162,7 @@ def test_equal_seeds_give_equal_bits(X, y):
 
 
 def test_a_preconditioner_saves_steps(X, y):
-    gram = DenseGram(Gaussian(1.0), X)
+    gram = gram_of(Gaussian(1.0), X)
     problem = problem_of(y, 0.01)
     steps = [
         ConjugateGradient(rank=rank, random_state=0).solve(gram, problem).iterations
@@ -174,7 +174,7 @@ def test_a_preconditioner_saves_steps(X, y):
 def test_the_rank_grows_where_that_saves_steps(rng, monkeypatch):
     monkeypatch.setattr("mercer.solvers.ridge.cg_factor.FIRST_RANK", 1.0)
     X = rng.normal(size=(600, 3))
-    gram = DenseGram(Gaussian(1.0), X)
+    gram = gram_of(Gaussian(1.0), X)
     problem = problem_of(np.sin(X[:, 0]), 1e-3)
     fixed = ConjugateGradient(rank=25, random_state=0).solve(gram, problem)
     grown = CG.solve(gram, problem)
@@ -212,7 +212,7 @@ def test_one_row_is_enough(fit_intercept):
 
 def test_without_a_ridge_it_interpolates(points):
     X = points(100)
-    gram = DenseGram(Laplacian(0.5), X)
+    gram = gram_of(Laplacian(0.5), X)
     solution = CG.solve(gram, problem_of(np.sin(X[:, 0]), 0.0))
     assert solution.residual.max() <= 1e-6
     assert np.isinf(solution.radius).all()
@@ -230,7 +230,7 @@ def test_the_solution_tells_what_it_cost_and_how_good_it_is(X, y):
 
 
 def test_it_says_when_cholesky_would_be_cheaper(X, y):
-    hard = CG.solve(DenseGram(Exponential(0.5), X), problem_of(y, 1e-4))
+    hard = CG.solve(gram_of(Exponential(0.5), X), problem_of(y, 1e-4))
     assert "solver='cholesky' takes about" in hard.advice
     no_room = StreamedGram(Exponential(0.5), X, memory="1MB")
     assert "cholesky" not in CG.solve(no_room, problem_of(y, 1e-4)).advice
@@ -278,7 +278,7 @@ def test_coefficients_that_overflow_are_refused():
 
 def test_a_tolerance_out_of_reach_ends_at_rounding(X, y):
     solution = ConjugateGradient(tol=1e-30, random_state=0).solve(
-        DenseGram(Gaussian(1.0), X), problem_of(y, 0.1)
+        gram_of(Gaussian(1.0), X), problem_of(y, 0.1)
     )
     assert solution.residual.max() < 1e-12
     assert solution.iterations < 100
@@ -286,7 +286,7 @@ def test_a_tolerance_out_of_reach_ends_at_rounding(X, y):
 
 
 def test_steps_are_limited(X, y):
-    gram = DenseGram(Exponential(0.5), X)
+    gram = gram_of(Exponential(0.5), X)
     problem = problem_of(y, 1e-3)
     solution = ConjugateGradient(max_iter=4, random_state=0).solve(gram, problem)
     assert solution.iterations == 4
@@ -297,7 +297,7 @@ def test_steps_are_limited(X, y):
 
 
 def test_a_ridge_that_runs_out_of_steps_does_not_end_the_others(X, y):
-    gram = DenseGram(Exponential(1.0), X)
+    gram = gram_of(Exponential(1.0), X)
     problem = problem_of(y, [10.0, 1e-3])
     solution = ConjugateGradient(max_iter=12, random_state=0).solve(gram, problem)
     assert solution.residual[0] <= 1e-6 < solution.residual[1]

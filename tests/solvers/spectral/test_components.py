@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.gram import DenseGram, PrecomputedGram
+from mercer.gram import PrecomputedGram, gram_of
 from mercer.kernels import AdditiveChi2, Gaussian, Linear, Sigmoid
 from mercer.solvers.spectral.components import (
     DenseComponents,
@@ -25,7 +25,7 @@ def centring(n):
 @EACH_SOLVER
 @pytest.mark.parametrize("centred", [True, False])
 def test_they_are_the_eigenvectors_of_the_matrix(solver, centred, points):
-    gram = DenseGram(Gaussian(2.0), points(120))
+    gram = gram_of(Gaussian(2.0), points(120))
     C = centring(120) if centred else np.eye(120)
     s, V = np.linalg.eigh(C @ gram.dense() @ C)
     found = solver.solve(gram, 6, centred)
@@ -36,7 +36,7 @@ def test_they_are_the_eigenvectors_of_the_matrix(solver, centred, points):
 @EACH_SOLVER
 @pytest.mark.parametrize("centred", [True, False])
 def test_their_coefficients_give_the_scores(solver, centred, points):
-    gram = DenseGram(Gaussian(2.0) + 1e6, points(120))
+    gram = gram_of(Gaussian(2.0) + 1e6, points(120))
     found = solver.solve(gram, 4, centred)
     scores = gram.dense() @ found.dense_coefficients - found.offset
     assert_allclose(scores, found.scores, atol=1e-6 * np.abs(found.scores).max())
@@ -45,16 +45,16 @@ def test_their_coefficients_give_the_scores(solver, centred, points):
 @EACH_SOLVER
 def test_signs_do_not_depend_on_rounding(solver, points):
     X = np.vstack([points(60), -points(60)])
-    first = solver.solve(DenseGram(Linear(), X), 2, True)
-    second = solver.solve(DenseGram(Linear(), X * (1.0 + 1e-13)), 2, True)
+    first = solver.solve(gram_of(Linear(), X), 2, True)
+    second = solver.solve(gram_of(Linear(), X * (1.0 + 1e-13)), 2, True)
     assert_allclose(first.vectors, second.vectors, atol=1e-6)
     assert (first.vectors.max(axis=0) >= 0.999 * np.abs(first.vectors).max(axis=0)).all()
 
 
 def test_what_rounding_explains_is_zero(points):
-    found = DenseComponents().solve(DenseGram(Linear(), points(30)), None, True)
+    found = DenseComponents().solve(gram_of(Linear(), points(30)), None, True)
     assert len(found.values) == 3
-    more = DenseComponents().solve(DenseGram(Linear(), points(30)), 5, True)
+    more = DenseComponents().solve(gram_of(Linear(), points(30)), 5, True)
     assert (more.values[3:] == 0.0).all()
     assert (more.coefficients[:, 3:] == 0.0).all()
 
@@ -63,7 +63,7 @@ def test_what_rounding_explains_is_zero(points):
 @pytest.mark.parametrize("kernel", [Gaussian(), Linear(), 1e8 * Linear()], ids=str)
 def test_equal_rows_have_no_component_that_is_not_zero(solver, kernel):
     X = np.full((30, 3), 1.1)
-    found = solver.solve(DenseGram(kernel, X), None, True)
+    found = solver.solve(gram_of(kernel, X), None, True)
     assert found.values.shape == (0,)
     assert found.scores.shape == (30, 0)
 
@@ -72,7 +72,7 @@ def test_equal_rows_have_no_component_that_is_not_zero(solver, kernel):
 @pytest.mark.parametrize("kernel", [Gaussian(), Linear(), 0 * Linear()], ids=str)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_equal_rows_have_components_of_zero_where_some_are_asked_for(solver, kernel, dtype):
-    found = solver.solve(DenseGram(kernel, np.full((30, 3), 1.1, dtype)), 2, True)
+    found = solver.solve(gram_of(kernel, np.full((30, 3), 1.1, dtype)), 2, True)
     assert found.values.tolist() == [0.0, 0.0]
     assert found.vectors.shape == (30, 2)
     assert not found.scores.any()
@@ -81,7 +81,7 @@ def test_equal_rows_have_components_of_zero_where_some_are_asked_for(solver, ker
 
 @EACH_SOLVER
 def test_there_are_as_many_as_asked_for(solver, points):
-    found = solver.solve(DenseGram(Linear(), points(130)), 5, True)
+    found = solver.solve(gram_of(Linear(), points(130)), 5, True)
     assert (found.values > 0.0).tolist() == [True] * 3 + [False] * 2
     assert found.scores.shape == (130, 5)
 
@@ -90,16 +90,16 @@ def test_there_are_as_many_as_asked_for(solver, points):
 @pytest.mark.parametrize("centred", [True, False])
 def test_the_rounding_of_float32_is_no_component(solver, centred, points):
     X = points(60).astype(np.float32)
-    assert len(solver.solve(DenseGram(Linear(), X), None, centred).values) == 3
+    assert len(solver.solve(gram_of(Linear(), X), None, centred).values) == 3
 
 
 def test_a_kernel_far_larger_than_its_differences_has_no_components_of_rounding(points):
-    found = DenseComponents().solve(DenseGram(Linear(), points(60) + 1e6), None, True)
+    found = DenseComponents().solve(gram_of(Linear(), points(60) + 1e6), None, True)
     assert len(found.values) == 3
 
 
 @EACH_SOLVER
-@pytest.mark.parametrize("make", [DenseGram, lambda k, X: PrecomputedGram(k(X))])
+@pytest.mark.parametrize("make", [gram_of, lambda k, X: PrecomputedGram(k(X))])
 def test_centred_a_conditional_kernel_has_components(solver, make, points):
     X = points(121, non_negative=True)
     gram = make(AdditiveChi2(), X)
@@ -117,7 +117,7 @@ def test_a_negative_eigenvalue_among_few_is_refused():
 
 
 def test_an_indefinite_matrix_is_refused_with_a_witness(points):
-    gram = DenseGram(Sigmoid(1.0, -2.0), points(30))
+    gram = gram_of(Sigmoid(1.0, -2.0), points(30))
     with pytest.raises(IndefiniteKernelError) as caught:
         DenseComponents().solve(gram, None, False)
     c = caught.value.witness.coefficients
@@ -126,13 +126,13 @@ def test_an_indefinite_matrix_is_refused_with_a_witness(points):
 
 def test_a_matrix_beyond_the_memory_is_refused(points):
     with pytest.raises(MemoryLimitError):
-        DenseComponents().solve(DenseGram(Gaussian(), points(100), 100_000), None, True)
+        DenseComponents().solve(gram_of(Gaussian(), points(100), 100_000), None, True)
     with pytest.raises(MemoryLimitError):
-        PivotedComponents(100).solve(DenseGram(Gaussian(), points(100), 100_000), None, True)
+        PivotedComponents(100).solve(gram_of(Gaussian(), points(100), 100_000), None, True)
 
 
 def test_entries_that_are_not_finite_are_refused(points):
-    gram = DenseGram(Linear(), 1e200 * points(5))
+    gram = gram_of(Linear(), 1e200 * points(5))
     for solver in (DenseComponents(), IterativeComponents()):
         with pytest.raises(ValueError, match="not finite"):
             solver.solve(gram, 2, False)
@@ -141,11 +141,11 @@ def test_entries_that_are_not_finite_are_refused(points):
 @pytest.mark.parametrize("most", [None, 40])
 def test_iterations_do_not_find_all(most, points):
     with pytest.raises(ValueError, match="finds fewer components than there are rows"):
-        IterativeComponents().solve(DenseGram(Gaussian(), points(40)), most, True)
+        IterativeComponents().solve(gram_of(Gaussian(), points(40)), most, True)
 
 
 def test_iterations_that_do_not_end_say_so(points):
-    gram = DenseGram(Gaussian(0.3), points(300))
+    gram = gram_of(Gaussian(0.3), points(300))
     with pytest.raises(ValueError, match=r"of 5 components converged within max_iter=1"):
         IterativeComponents(max_iter=1, random_state=0).solve(gram, 5, True)
 

@@ -28,13 +28,11 @@ from mercer.estimators.validation import (
 )
 from mercer.gram import (
     CrossGram,
-    FeatureGram,
     Gram,
     cross_gram,
     dense_rows,
     feature_product,
     is_precomputed,
-    part_of,
     paying_weights,
     repair_of,
     unheld_gram_of,
@@ -93,7 +91,7 @@ def solve_all(
 
     def run(task: Task, is_main: bool) -> Solution:
         whole = len(task.index) == len(gram)
-        fixed = repair_of(gram if whole else part_of(gram, task.index), repair)
+        fixed = repair_of(gram if whole else gram.part(task.index), repair)
         solution = task.problem.solved_by(
             solver, fixed.gram, progress, start=task.start, stop=stop, is_main=is_main
         )
@@ -173,10 +171,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         weights = [s.theta for s in solutions if s.theta is not None]
         # Many problems of many features have more weights than support vectors have entries.
         is_large = 8 * sum(map(len, weights)) > gram.memory
-        if not isinstance(gram, FeatureGram) or is_large or not np.any(weights):
+        if is_large or not np.any(weights):
             self._keep_supports(supports)
             return
-        theta, columns = np.hstack(weights), gram.columns
+        theta, columns = np.hstack(weights), gram.feature_columns
         if columns is not None:
             used = theta.any(axis=1)
             theta, columns = theta[used], columns[used]

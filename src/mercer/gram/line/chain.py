@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
-from mercer.data.columns import take_rows
+from mercer.gram.gram import Gram
 from mercer.gram.line.kernels import Line, line_of
 from mercer.gram.line.knots import Knots
-from mercer.gram.operator import Array
+from mercer.gram.operator import Array, Index, positions
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, as_kernel
 from mercer.native import chain
+from mercer.native.chain import Shares
 
 Vector = NDArray[np.float64]
 
@@ -126,14 +127,30 @@ class ChainGram(StreamedGram):
             return chain.multiply_lengths(np.append(self.root, self.knots.gaps), Z)
         return chain.multiply_decays(self._bends[0], Z)
 
-    def at(self, rows: NDArray[np.intp]) -> Any:
-        """Return some of the rows, as an `Interpolant` takes them."""
-        return take_rows(self.X, rows)
+    def partial_product(self, rows: Index | None, columns: Index, V: Array) -> Array:
+        # To go along the whole line takes no longer than to compare some of the rows.
+        whole = np.zeros((len(self), *V.shape[1:]))
+        np.add.at(whole, positions(columns, len(self)), V)
+        KV = self.product(whole)
+        return KV if rows is None else KV[positions(rows, len(self))]
 
-    def on(self, rows: NDArray[np.intp]) -> ChainGram:
-        """Return the Gram matrix of some of the rows."""
-        X = self.at(rows)
+    def at(self, rows: Index) -> Any:
+        """Return some of the rows, as an `Interpolant` takes them."""
+        return self.taken(rows)
+
+    def part(self, index: Index) -> ChainGram:
+        X = self.taken(index)
         return ChainGram(self.kernel, self.line, X, self.line.only_column(X), self.memory)
+
+    # Products of rows in float32 would not go along the line.
+    single = Gram.single
+
+    def chain(self) -> ChainGram:
+        return self
+
+    @property
+    def is_structured(self) -> bool:
+        return True
 
     def interpolant(self, f: Vector, level: Any = 0.0) -> Interpolant:
         """Return the function of the kernel's space that is f + level at the knots.
@@ -148,7 +165,7 @@ class ChainGram(StreamedGram):
         knots, root = self.knots.positions, self._root_or_none
         return Interpolant(self.line, knots, np.ascontiguousarray(f), np.asarray(level), root)
 
-    def shares(self, X: Any, is_adrift: bool) -> chain.Shares:
+    def shares(self, X: Any, is_adrift: bool) -> Shares:
         """Return how f at the rows `X` follows from f at the knots.
 
         Parameters

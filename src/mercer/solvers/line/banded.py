@@ -113,8 +113,9 @@ class Banded:
 
 def as_chain(gram: Gram) -> ChainGram:
     """Return the Gram matrix if it is a chain, or say which solvers do without."""
-    if isinstance(gram, ChainGram):
-        return gram
+    chain = gram.chain()
+    if chain is not None:
+        return chain
     raise ValueError(
         "solver='banded' needs Sobolev, Exponential or Laplacian on one column, scaled or plus a "
         "constant at most; use solver='cholesky' or 'auto' for other kernels and several columns"

@@ -77,7 +77,7 @@ class ChainFits:
     def leave_out(self, rows: Rows) -> Array:
         """Return what the fit without the rows misses there, of shape (alphas, rows, targets)."""
         rest = np.delete(np.arange(len(self.gram)), rows)
-        fits = ChainFits(self.gram.on(rest), self.problem.on(rest), self.alphas)
+        fits = ChainFits(self.gram.part(rest), self.problem.on(rest), self.alphas)
         return np.asarray(self.problem.y[rows] - fits.predicted(self.gram.at(rows)))
 
     def residuals(self) -> Array:

@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import Gram, LowRankGram
+from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.logistic.curvature import Curvature
 from mercer.solvers.logistic.likelihood import LogisticProblem
@@ -193,6 +193,7 @@ class Descent:
         point = self._descend(problem, self._limits.tol, True)
         self._C = C
         gap = point.proved(problem, self._gram.diagonal())
+        F = self._gram.features()
         return Solution(
             point.A,
             point.b,
@@ -203,7 +204,7 @@ class Descent:
             perf_counter() - began,
             self._limits.name,
             self._advice(point.relative(gap)),
-            self._gram.F.T @ point.A if isinstance(self._gram, LowRankGram) else None,
+            None if F is None else F.T @ point.A,
             self._stopped == "interrupt",
         )
 

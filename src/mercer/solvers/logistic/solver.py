@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
-from mercer.gram import ChainGram, Gram, LowRankGram
-from mercer.gram.dense import HeldGram
+from mercer.gram import DenseGram, Gram
 from mercer.solvers.logistic.curvature import (
     Curvature,
     FactoredCurvature,
@@ -133,13 +132,13 @@ class NewtonCG(Newton):
         copy = None
         n = len(gram)
         # Products with explicit features or along a chain are cheaper than reading a matrix.
-        if not isinstance(gram, ChainGram | LowRankGram):
+        if not gram.is_structured:
             room = gram.memory - gram.held_bytes
             stiffest = 0.25 * problem.C * float(problem.weights.max())
             serves = single_serves(gram, stiffest)
             is_wanted = gram.held_bytes == 0 and (n <= FEW_ROWS or not serves)
             if is_wanted and (14 if serves else 10) * n**2 <= room:
-                gram = HeldGram(gram.dense(), gram.memory)
+                gram = DenseGram.of(gram)
             if serves and 6 * n**2 <= gram.memory - gram.held_bytes:
                 copy = SingleCopy(gram)
         return LowRankCurvature(gram, copy, self.rank, self.random_state)

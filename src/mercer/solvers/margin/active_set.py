@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from mercer.gram import Gram, partial_product
+from mercer.gram import Gram
 from mercer.solvers.margin.problem import MarginProblem
 
 Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ class Leap:
             self._settle(face, 0.0)
             return 0.0
         moving = np.flatnonzero(change)
-        lift = partial_product(self.gram, None, face.rows[moving], change[moving])
+        lift = self.gram.partial_product(None, face.rows[moving], change[moving])
         curvature = float(change @ lift[face.rows])
         t = min(1.0, -slope / curvature) if curvature > 0.0 else 1.0
         # At the end of the way a bound is met to the last bit.

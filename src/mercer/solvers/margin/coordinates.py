@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
-from mercer.gram import Gram, entries_of, features_in
+from mercer.gram import Gram
 from mercer.native.coordinates import Descent
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.margin.interior import interior_point
@@ -90,7 +90,7 @@ class CoordinateDescent:
         The parameters are those of `SMO.solve`; K must have features, F F' = K.
         """
         began = perf_counter()
-        F = features_in(gram)
+        F = gram.features()
         if F is None:
             raise ValueError(
                 f"the primal solver needs the features of the rows, a LowRankGram, got {gram!r}; "
@@ -117,7 +117,7 @@ class CoordinateDescent:
         name, advice = "primal", f"after {run.epoch} epochs {run.reason or limit}"
         if self.max_iter is None and not run.reason and run.gap.relative > self.tol:
             name = "smo"
-            advice = run.hand_over(self._working_sets(began), entries_of(gram), is_main)
+            advice = run.hand_over(self._working_sets(began), gram.entries(), is_main)
         gap = problem.proved(run.a, np.asarray(run.F @ run.w, np.float64), gram.diagonal())
         return Solution(
             run.a[:, None],

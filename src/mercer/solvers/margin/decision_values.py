@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import CLOSE, Gram, partial_product
+from mercer.gram import Gram
 from mercer.solvers.margin.problem import Gap, MarginProblem
 
 Array = NDArray[np.float64]
@@ -59,7 +59,7 @@ class Values:
         self._is_exact[:] = False
         self._is_rough = self._is_stale = True
         used = np.flatnonzero(a)
-        self.f[rows] = partial_product(self.single, rows, used, a[used])
+        self.f[rows] = self.single.partial_product(rows, used, a[used])
 
     def replace(self, a: Array, f: Array, is_exact: bool) -> None:
         """Take other coefficients with their values, which are exact if K was in float64."""
@@ -72,20 +72,20 @@ class Values:
         if self._is_stale:
             used, rest = np.flatnonzero(self.a), np.flatnonzero(self.a == 0.0)
             for some in (used, rest):
-                self.f[some] = partial_product(self.single, some, used, self.a[used])
+                self.f[some] = self.single.partial_product(some, used, self.a[used])
             self._is_stale = False
             return
         some = np.flatnonzero(change)
         if len(some):
             source = self.single if self._is_rough else self.gram
             self._is_exact &= not self._is_rough
-            self.f += partial_product(source, None, rows[some], change[some])
+            self.f += source.partial_product(None, rows[some], change[some])
 
     def certified(self) -> Gap:
         """Return the largest gap there may be, with K in float64 at every row that could add to it.
 
         The other rows have a_i = 0 and no loss, by more than float32 may be off: by some times the
-        largest error at the rows that count where these are many, else by what `in_single` allows.
+        largest error at the rows that count where these are many, else by `Gram.single_error`.
         """
         self._is_rough = False
         used = self.a != 0.0
@@ -112,7 +112,7 @@ class Values:
         # A symmetric product takes half the entries.
         if 2 * len(rows) * len(columns) > len(either) ** 2:
             rows = columns = either
-        exact = partial_product(self.gram, rows, columns, self.a[columns])
+        exact = self.gram.partial_product(rows, columns, self.a[columns])
         if len(rows) >= MANY:
             # An entry is at most the root of two diagonal entries, and so is its error.
             errors = np.abs(exact - self.f[rows]) / np.maximum(self._sizes[rows], TINY)
@@ -129,6 +129,5 @@ class Values:
         """Return how far f + b may be off at every row where K was taken in float32."""
         if self._error > 0.0:
             return SAFETY * self._error * self._sizes
-        return np.full(
-            len(self.a), 2.0 * CLOSE * float(np.abs(self.a).sum() * self._sizes.max() ** 2)
-        )
+        largest = float(np.abs(self.a).sum() * self._sizes.max() ** 2)
+        return np.full(len(self.a), 2.0 * self.gram.single_error * largest)

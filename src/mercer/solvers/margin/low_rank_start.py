@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dtrtri
 
 from mercer.data.blocks import row_blocks
-from mercer.gram import Gram, part_of
+from mercer.gram import Gram
 from mercer.native.threads import in_threads
 from mercer.solvers.margin.problem import MarginProblem
 
@@ -92,7 +92,7 @@ def _seed(
     """Return the seed by rows that K is copied from, and rows that the way begins with."""
     n = len(gram)
     diagonal = gram.diagonal().astype(np.float64)
-    inverse = _inverse(part_of(gram, chosen).fresh())
+    inverse = _inverse(gram.part(chosen).fresh())
     part = problem.on(some)
     F = _multiplied(single.between(some, chosen), inverse)
     rank = _rank(F, diagonal[some], part)

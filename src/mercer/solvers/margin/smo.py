@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import ChosenGram, Gram, in_single, part_of, with_dense_rows
+from mercer.gram import Gram
 from mercer.native.smo import Effort, minimise
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.margin.active_set import Leap
@@ -112,7 +112,7 @@ class SMO:
         """
         began = perf_counter()
         run = _Run(
-            with_dense_rows(gram),
+            gram,
             problem,
             self,
             np.zeros(1, np.uint8) if stop is None else stop,
@@ -177,7 +177,7 @@ class _Run:
 
     def finish(self, start: Array | None) -> Gap:
         n, tol = len(self.gram), self.settings.tol
-        self.values = Values(self.gram, in_single(self.gram), self.problem)
+        self.values = Values(self.gram, self.gram.single(), self.problem)
         goal = aim = MARGIN * tol
         active, floor = None, 0.0
         if start is not None and start.any():
@@ -285,7 +285,7 @@ class _Run:
         most: int,
     ) -> None:
         source = self.gram if is_double else self.values.single
-        gram = source if active is None else part_of(source, active)
+        gram = source if active is None else source.part(active)
         n = len(gram)
         itemsize = gram.dtype.itemsize
         limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
@@ -299,8 +299,8 @@ class _Run:
         )
         K: Any
         index = None
-        if isinstance(gram, ChosenGram):
-            K, index = gram.matrix, None if gram.is_all else gram.index
+        if gram.stored is not None:
+            K, index = gram.stored
         elif gram.held_bytes or (n < WHOLE and gram.dense_bytes <= gram.memory):
             K = gram.dense()
         else:
@@ -331,7 +331,7 @@ class _Run:
 
     def _entries(self, active: Rows | None, rows: Rows) -> Array:
         """Return K in float64 at some of the active rows."""
-        return part_of(self.gram, rows if active is None else active[rows]).fresh()
+        return self.gram.part(rows if active is None else active[rows]).fresh()
 
     def _report(self) -> Progress | None:
         before, progress = self.rounds, self.progress

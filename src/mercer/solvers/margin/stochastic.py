@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import Gram, partial_product, with_dense_rows
+from mercer.gram import Gram
 from mercer.solvers.margin.problem import Gap, MarginProblem
 from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
 
@@ -69,7 +69,6 @@ class Pegasos:
         The parameters are those of `SMO.solve`; `start` is where the coefficients begin.
         """
         began = perf_counter()
-        gram = with_dense_rows(gram)
         deadline = np.inf if self.time_limit is None else began + self.time_limit
         epochs = EPOCHS if self.max_iter is None else self.max_iter
         state = _State(gram, problem, self.batch, np.random.default_rng(self.random_state))
@@ -143,7 +142,7 @@ class _State:
         """Move the coefficients of a batch towards its subgradients."""
         p, used = self.problem.on(rows), np.flatnonzero(self.a)
         K = np.asarray(self.gram.between(rows, rows), np.float64)
-        r = partial_product(self.gram, rows, used, self.a[used]) - p.z
+        r = self.gram.partial_product(rows, used, self.a[used]) - p.z
         self.a[rows] = moved(p, K, self.a[rows], r)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
-from mercer.gram import Gram, partial_product
+from mercer.gram import Gram
 from mercer.native.perceptron import sweep
 from mercer.native.threads import in_threads
 
@@ -249,7 +249,7 @@ class StreamedPerceptron:
         known = tally.support
         self.values = np.zeros((len(tally.steps), len(gram) - start))
         if len(known):
-            self.values += partial_product(gram, self.visited, known, tally.last()[:, known].T).T
+            self.values += gram.partial_product(self.visited, known, tally.last()[:, known].T).T
         self._active = np.arange(len(tally.steps))
 
     def visit(self, order: Rows) -> None:
@@ -266,7 +266,7 @@ class StreamedPerceptron:
             sweep(K, local, signs[p], f[p], counts[p], late[p], t.steps[p : p + 1])
         change = signs * (counts - t.counts[:, rows])
         new = np.flatnonzero(change.any(axis=0))
-        self.values += partial_product(self.gram, self.visited, rows[new], change[:, new].T).T
+        self.values += self.gram.partial_product(self.visited, rows[new], change[:, new].T).T
         t.counts[:, rows], t.late[:, rows] = counts, late
 
     def mistakes(self) -> Whole:

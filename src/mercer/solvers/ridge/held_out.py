@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import ChainGram, Gram, LowRankGram
+from mercer.data.checks import Matrix
+from mercer.gram import Gram
 from mercer.solvers.line.banded import ChainSystem
 from mercer.solvers.line.path import ChainPath, ChainSmoother
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem
@@ -28,10 +28,11 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     distinct alpha, from the recurrences of a chain, or from the singular values of features that
     are fewer than the rows; no fit is repeated.
     """
-    if isinstance(gram, ChainGram):
-        return _on_path(ChainPath(gram, problem.weights, problem.fit_intercept), problem)
-    if has_few_features(gram):
-        return _on_path(_feature_path(gram, problem), problem)
+    chain, F = gram.chain(), few_features(gram)
+    if chain is not None:
+        return _on_path(ChainPath(chain, problem.weights, problem.fit_intercept), problem)
+    if F is not None:
+        return _on_path(_feature_path(F, gram.memory, problem), problem)
     matrix = TwoTriangles(gram.fresh())
     residuals = np.empty_like(problem.y)
     for alpha, targets in problem.by_alpha():
@@ -46,26 +47,28 @@ def smoothers(
     gram: Gram, problem: RidgeProblem
 ) -> Iterator[Smoother | ChainSmoother | FeatureSmoother]:
     """Yield the fit as a linear map of the targets, for every distinct alpha."""
-    if isinstance(gram, ChainGram):
-        system = ChainSystem(gram, problem)
+    chain, F = gram.chain(), few_features(gram)
+    if chain is not None:
+        system = ChainSystem(chain, problem)
         for alpha, targets in problem.by_alpha():
             yield ChainSmoother(system, alpha, targets)
         return
-    if not has_few_features(gram):
+    if F is None:
         yield from Smoother.of(gram, problem)
         return
-    path = _feature_path(gram, problem)
+    path = _feature_path(F, gram.memory, problem)
     for alpha, targets in problem.by_alpha():
         yield FeatureSmoother(path, alpha, targets)
 
 
-def has_few_features(gram: Gram) -> TypeGuard[LowRankGram]:
-    """Whether a Gram matrix has features, fewer than rows: else its entries take no more room."""
-    return isinstance(gram, LowRankGram) and gram.F.shape[1] < len(gram)
+def few_features(gram: Gram) -> Matrix | None:
+    """Return the features if they are fewer than rows: else the entries take no more room."""
+    F = gram.features()
+    return F if F is not None and F.shape[1] < len(gram) else None
 
 
-def _feature_path(gram: LowRankGram, problem: RidgeProblem) -> FeaturePath:
-    return FeaturePath(gram.F, problem.weights, problem.fit_intercept, gram.memory)
+def _feature_path(F: Matrix, memory: int, problem: RidgeProblem) -> FeaturePath:
+    return FeaturePath(F, problem.weights, problem.fit_intercept, memory)
 
 
 def _on_path(path: ChainPath | FeaturePath, problem: RidgeProblem) -> Array:

@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
-from mercer.gram import Gram, LowRankGram
+from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.solvers.refusals import overflow
 from mercer.solvers.ridge.bordered import RidgeProblem, relative_norm
@@ -57,12 +57,13 @@ class Primal:
     def solve(self, gram: Gram, problem: RidgeProblem) -> Solution:
         """Return the solution for every target; all weights must be positive."""
         start = perf_counter()
-        if not isinstance(gram, LowRankGram):
+        F = gram.features()
+        if F is None:
             raise ValueError(
                 f"the primal solver needs the features of the rows, a LowRankGram, got {gram!r}; "
                 "use the solver 'cholesky' or 'eigen'"
             )
-        design = design_of(gram.F, problem.weights, problem.fit_intercept)
+        design = design_of(F, problem.weights, problem.fit_intercept)
         check_norms(design)
         factors = _Factors(design, gram.memory, self.tol)
         y, means = design.targets(problem.y)
