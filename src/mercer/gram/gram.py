@@ -252,7 +252,8 @@ class PartOfGram(Gram):
         return PartOfGram(self.gram, self.at(index))
 
     def single(self) -> Gram:
-        return PartOfGram(self.gram.single(), self.index)
+        is_single = self.dtype == np.float32
+        return self if is_single else PartOfGram(self.gram.single(), self.index)
 
     @property
     def stored(self) -> tuple[Array, Array | None] | None:
