@@ -9,7 +9,7 @@ FUZZ_ARGS ?=
 VENV := .venv
 BENCH := .venv-bench
 SANITIZE := .venv-sanitize
-NATIVE := CMakeLists.txt $(wildcard src/native/*)
+NATIVE := CMakeLists.txt $(wildcard src/native/*.?pp src/native/*/*.?pp)
 
 # What runs under the sanitizers: the tests that call native code on purpose.
 SANITIZED ?= tests/native tests/tiles tests/gram tests/data $(wildcard tests/kernels/families/test_sequence*.py) \

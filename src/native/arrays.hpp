@@ -3,9 +3,9 @@
 
 #include <nanobind/ndarray.h>
 
-#include <cstddef>
+#include "memory.hpp"
 
-using Index = std::ptrdiff_t;
+using mercer::Index;
 template <class T>
 using Vector = nanobind::ndarray<T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 template <class T>

@@ -9,7 +9,7 @@
 
 #include "levels.hpp"
 #include "module.hpp"
-#include "release.hpp"
+#include "gil.hpp"
 #include "require.hpp"
 
 namespace nb = nanobind;

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "schedule.hpp"
+#include "tiles/schedule.hpp"
 
 namespace mercer {
 

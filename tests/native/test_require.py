@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mercer.native.smo import Box, Effort, Request
 from refusals import refuses
 
 native = pytest.importorskip("mercer.native._native", reason="the native core is not built here")
@@ -127,10 +128,14 @@ def test_positions_beyond_the_knots_are_refused():
 
 def test_an_index_that_names_no_row_of_k_is_refused():
     n = 2
-    box = (np.ones(n), -np.ones(n), np.ones(n), 0.0, False, np.zeros(n), np.zeros(n))
-    effort = (1e-3, 0.0, 10, 1.0, np.zeros(1, np.uint8), None, None, False, True, 2, 1, LEVEL)
+    box = Box(np.ones(n), -np.ones(n), np.ones(n), 0.0, False)
     for row in (3, -1):
-        rows = (np.eye(3), None, np.array([0, row]), False, None, 0)
+        index, stop = np.array([0, row]), np.zeros(1, np.uint8)
+        request = Request(
+            box, Effort(1e-3), np.eye(3), None, index, None, stop, None, None, False, True, 0, 2, 1
+        )
         refuses(
-            "the index names a row that K does not have", native.smo_solve, *rows, *box, *effort
+            "the index names a row that K does not have",
+            native.smo_solve,
+            *(request, np.zeros(n), np.zeros(n), LEVEL),
         )

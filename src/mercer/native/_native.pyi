@@ -208,29 +208,5 @@ def sparse_products(
 ) -> None: ...
 def reserved(bytes: int) -> NDArray[Any] | None: ...
 def smo_solve(
-    K: NDArray[Any] | None,
-    source: Any,
-    index: NDArray[Any] | None,
-    single: bool,
-    store: NDArray[Any] | None,
-    capacity: int,
-    z: NDArray[Any],
-    lower: NDArray[Any],
-    upper: NDArray[Any],
-    epsilon: float,
-    offset: bool,
-    a: NDArray[Any],
-    g: NDArray[Any],
-    tolerance: float,
-    floor: float,
-    rounds: int,
-    seconds: float,
-    stop: NDArray[Any],
-    progress: Any,
-    leap: Any,
-    eager: bool,
-    asks_signals: bool,
-    q: int,
-    threads: int,
-    cpu: str,
+    request: Any, a: NDArray[Any], g: NDArray[Any], cpu: str
 ) -> tuple[int, int, float, int]: ...

@@ -70,6 +70,44 @@ class Effort:
     is_main: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What the solver is handed, natively and by the twin.
+
+    Parameters
+    ----------
+    box, effort
+        The problem, and when to stop.
+    K : array of shape (n, n), optional
+        All of K, or of `index` the matrix that it is in.
+    source : callable, optional
+        What writes rows of K, where it is not held.
+    index : array of shape (n,), optional
+        The rows and columns of a larger `K` that are those of the problem.
+    store : array, optional
+        Where the native solver keeps the rows that a source wrote.
+    stop, progress, leap, is_single, is_eager, capacity, working_set
+        As in `minimise`.
+    threads : int
+        Threads to run on.
+    """
+
+    box: Box
+    effort: Effort
+    K: NDArray[Any] | None
+    source: RowSource | None
+    index: NDArray[np.int64] | None
+    store: NDArray[Any] | None
+    stop: NDArray[np.uint8]
+    progress: Callable[[int, float], bool | None] | None
+    leap: Callable[[], float] | None
+    is_single: bool
+    is_eager: bool
+    capacity: int
+    working_set: int
+    threads: int
+
+
 @dataclass(frozen=True)
 class Ending:
     """How a run ended: steps, rounds of them, the relative gap reached, and why it is over."""
@@ -136,32 +174,22 @@ def minimise(
     if whole is None and is_native:
         slots = min(max(capacity, working_set), len(a))
         store = empty((slots, len(a)), np.float32 if is_single else np.float64)
-    threads = thread_count() if effort.threads is None else effort.threads
-    steps, rounds, gap, end = routines(smo_twin).smo_solve(
+    request = Request(
+        box,
+        effort,
         whole,
-        None if whole is not None else K,
+        None if isinstance(K, np.ndarray) else K,
         index,
-        is_single,
         store,
-        capacity,
-        box.z,
-        box.lower,
-        box.upper,
-        box.epsilon,
-        box.has_offset,
-        a,
-        g,
-        effort.tolerance,
-        effort.floor,
-        effort.rounds,
-        effort.seconds,
         stop,
         progress,
         leap,
+        is_single,
         is_eager,
-        effort.is_main,
+        capacity,
         working_set,
-        threads,
-        cpu_level() if is_native else "",
+        thread_count() if effort.threads is None else effort.threads,
     )
+    cpu = cpu_level() if is_native else ""
+    steps, rounds, gap, end = routines(smo_twin).smo_solve(request, a, g, cpu)
     return Ending(steps, rounds, gap, ENDS[end])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mercer.native.smo import Box, Request
 
 Array = NDArray[np.float64]
 
@@ -15,48 +18,24 @@ Array = NDArray[np.float64]
 LOOK, LEAP = 50, 8
 
 
-def smo_solve(
-    K: NDArray[Any] | None,
-    source: Callable[[NDArray[Any], NDArray[Any]], None] | None,
-    index: NDArray[np.int64] | None,
-    single: bool,
-    store: NDArray[Any] | None,
-    capacity: int,
-    z: Array,
-    lower: Array,
-    upper: Array,
-    epsilon: float,
-    offset: bool,
-    a: Array,
-    g: Array,
-    tolerance: float,
-    floor: float,
-    rounds: int,
-    seconds: float,
-    stop: NDArray[np.uint8],
-    progress: Callable[[int, float], bool | None] | None,
-    leap: Callable[[], float] | None,
-    eager: bool,
-    asks_signals: bool,
-    q: int,
-    threads: int,
-    cpu: str,
-) -> tuple[int, int, float, int]:
+def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int, float, int]:
     """Minimise 1/2 a'Ka - z'a + epsilon |a|_1 in the box; return steps, looks, gap and its end."""
-    dtype = np.float32 if single else np.float64
-    if K is not None and index is not None:
-        K = K[np.ix_(index, index)]
+    box, effort, K, leap = request.box, request.effort, request.K, request.leap
+    z, lower, upper, epsilon = box.z, box.lower, box.upper, box.epsilon
+    dtype = np.float32 if request.is_single else np.float64
+    if K is not None and request.index is not None:
+        K = K[np.ix_(request.index, request.index)]
     rows: dict[int, Array] = {}
 
     def row(i: int) -> Array:
         if K is not None:
             return K[i].astype(np.float64)
         if i not in rows:
-            if len(rows) >= max(capacity, 2):
+            if len(rows) >= max(request.capacity, 2):
                 rows.pop(next(iter(rows)))
             block = np.empty((1, len(z)), dtype)
-            assert source is not None
-            source(np.array([i]), block)
+            assert request.source is not None
+            request.source(np.array([i]), block)
             rows[i] = block[0].astype(np.float64)
         return rows[i]
 
@@ -68,24 +47,24 @@ def smo_solve(
             up = np.where(a >= upper, -np.inf, -(g + np.where(a >= 0.0, epsilon, -epsilon)))
             down = np.where(a <= lower, -np.inf, g + np.where(a > 0.0, epsilon, -epsilon))
             if made % LOOK == 0:
-                gap = _relative_gap(z, lower, upper, epsilon, offset, a, g, up, down, floor)
-                if gap <= tolerance:
+                gap = _relative_gap(box, a, g, up, down, effort.floor)
+                if gap <= effort.tolerance:
                     return made, looks, gap, 0
-                if looks >= rounds:
+                if looks >= effort.rounds:
                     return made, looks, gap, 1
-                if perf_counter() - start > seconds:
+                if perf_counter() - start > effort.seconds:
                     return made, looks, gap, 2
-                if stop[0]:
+                if request.stop[0]:
                     return made, looks, gap, 3
-                if progress is not None and looks > 0 and progress(looks, gap):
+                if request.progress is not None and looks > 0 and request.progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1
-                is_due = looks % LEAP == 0 or (eager and looks == 1)
+                is_due = looks % LEAP == 0 or (request.is_eager and looks == 1)
                 if leap is not None and is_due and leap() > 0.0:
                     continue
             i = int(up.argmax())
             j = int(down.argmax())
-            if not offset:
+            if not box.has_offset:
                 k, sign = (i, 1.0) if up[i] >= down[j] else (j, -1.0)
                 slope = max(up[i], down[j])
                 if not slope > 0.0:
@@ -111,7 +90,7 @@ def smo_solve(
                 g += t * (Ki - Kj)
             made += 1
     except KeyboardInterrupt:
-        if not asks_signals:
+        if not effort.is_main:
             raise
         return made, looks, gap, 3
 
@@ -138,21 +117,11 @@ def _move(a: Array, lower: Array, upper: Array, i: int, t: float) -> None:
     a[i] = a[i] + t if abs(t) < room else end
 
 
-def _relative_gap(
-    z: Array,
-    lower: Array,
-    upper: Array,
-    epsilon: float,
-    offset: bool,
-    a: Array,
-    g: Array,
-    up: Array,
-    down: Array,
-    floor: float,
-) -> float:
-    r = g + (0.5 * (up.max() - down.max()) if offset else 0.0)
-    loss = upper * np.maximum(-r - epsilon, 0.0) - lower * np.maximum(r - epsilon, 0.0)
+def _relative_gap(box: Box, a: Array, g: Array, up: Array, down: Array, floor: float) -> float:
+    epsilon = box.epsilon
+    r = g + (0.5 * (up.max() - down.max()) if box.has_offset else 0.0)
+    loss = box.upper * np.maximum(-r - epsilon, 0.0) - box.lower * np.maximum(r - epsilon, 0.0)
     gap = float((a * r + epsilon * np.abs(a) + loss).sum())
-    primal = float((0.5 * a * (g + z) + loss).sum())
+    primal = float((0.5 * a * (g + box.z) + loss).sum())
     most = max(abs(primal), abs(primal - gap), floor)
     return gap / most if most > 0.0 else 0.0

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 #include "require.hpp"
 
 namespace mercer {

@@ -1,6 +1,6 @@
 // Support vector machines by working sets: the worst violators of either side and the free ones of
 // the last set are solved for in cache, then the gradient of all rows is brought up to date once.
-#include "smo.hpp"
+#include "margin/smo.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -13,17 +13,16 @@
 #include <functional>
 #include <limits>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "candidates.hpp"
-#include "leaps.hpp"
+#include "margin/working_set_keys.hpp"
+#include "margin/newton_policy.hpp"
+#include "gil.hpp"
 #include "levels.hpp"
 #include "module.hpp"
 #include "require.hpp"
-#include "rows.hpp"
-#include "schedule.hpp"
+#include "margin/row_cache.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -98,7 +97,7 @@ template <class T> class Solver {
             if (now > limits.deadline) return ended(out, End::time);
             if (*limits.stop) return ended(out, End::interrupt);
             if (limits.asks_signals && now - asked > std::chrono::milliseconds(20)) {
-                if (interrupted()) return ended(out, End::interrupt);
+                if (ctrl_c()) return ended(out, End::interrupt);
                 asked = now;
             }
             if (!limits.progress.is_none() && out.rounds > 0) {
@@ -157,14 +156,6 @@ template <class T> class Solver {
     static Outcome ended(Outcome out, End end) {
         out.end = end;
         return out;
-    }
-
-    static bool interrupted() {
-        nb::gil_scoped_acquire gil;
-        if (PyErr_CheckSignals() == 0) return false;
-        if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
-        PyErr_Clear();
-        return true;
     }
 
     double violation() const { return p.offset ? sides.up + sides.down : std::max(sides.up, sides.down); }
@@ -312,14 +303,11 @@ template <class T> class Solver {
         const auto count = size(moved);
         const bool single = sizeof(T) == sizeof(float);
         const Index parts = std::clamp<Index>(count * p.n / thread_work, 1, threads);
-        const auto run = [&](Index k) {
+        const auto run = [&](Index k, int) {
             level.add(p.g, moved.data(), delta.data(), count, p.n * k / parts,
                       p.n * (k + 1) / parts, single);
         };
-        std::vector<std::thread> workers;
-        for (Index k = 1; k < parts; ++k) workers.emplace_back(run, k);
-        run(0);
-        for (auto& worker : workers) worker.join();
+        on_threads(parts, static_cast<int>(parts), run);
     }
 
     const SmoLevel& level;
@@ -342,30 +330,74 @@ template <class T> class Solver {
 
 using Column = Flat<const double>;
 
-nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool single,
-                    nb::object store, Index capacity, Column z, Column lower, Column upper,
-                    double epsilon, bool offset, Flat<double> a, Flat<double> g, double tolerance,
-                    double floor, Index rounds, double seconds, Flat<const std::uint8_t> stop,
-                    nb::object progress, nb::object leap, bool eager, bool asks_signals, Index q,
-                    int threads, const std::string& cpu) {
+template <class T> T field(nb::handle object, const char* name) {
+    return nb::cast<T>(object.attr(name));
+}
+
+// The fields of `mercer.native.smo.Request`, which say what each of them means.
+struct Request {
+    Column z, lower, upper;
+    double epsilon;
+    bool offset;
+    double tolerance, floor, seconds;
+    Index allowed;
+    bool asks_signals;
+    Flat<const std::uint8_t> stop;
+    nb::object K, source, index, store, progress, leap;
+    bool single, eager;
+    Index capacity, together;
+    int threads;
+
+    explicit Request(nb::handle r) {
+        const nb::object box = r.attr("box"), effort = r.attr("effort");
+        z = field<Column>(box, "z");
+        lower = field<Column>(box, "lower");
+        upper = field<Column>(box, "upper");
+        epsilon = field<double>(box, "epsilon");
+        offset = field<bool>(box, "has_offset");
+        tolerance = field<double>(effort, "tolerance");
+        floor = field<double>(effort, "floor");
+        seconds = field<double>(effort, "seconds");
+        allowed = field<Index>(effort, "rounds");
+        asks_signals = field<bool>(effort, "is_main");
+        stop = nb::cast<Flat<const std::uint8_t>>(r.attr("stop"), false);
+        K = r.attr("K");
+        source = r.attr("source");
+        index = r.attr("index");
+        store = r.attr("store");
+        progress = r.attr("progress");
+        leap = r.attr("leap");
+        single = field<bool>(r, "is_single");
+        eager = field<bool>(r, "is_eager");
+        capacity = field<Index>(r, "capacity");
+        together = field<Index>(r, "working_set");
+        threads = field<int>(r, "threads");
+    }
+};
+
+nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const std::string& cpu) {
     const SmoLevel& level = own_level(cpu);
-    const auto n = static_cast<Index>(z.shape(0));
-    require(n > 0 && q > 0 && have_size(n, lower, upper, a, g) && stop.size() > 0,
+    const Request r(request);
+    const auto n = static_cast<Index>(r.z.shape(0));
+    require(n > 0 && r.together > 0 && have_size(n, r.lower, r.upper, a, g) && r.stop.size() > 0,
             "there must be bounds, a coefficient and a gradient for every row");
-    const Problem problem{z.data(), lower.data(), upper.data(), a.data(), g.data(), n, epsilon,
-                          offset};
-    const auto wait = std::chrono::duration<double>(std::min(seconds, 1e9));
-    const Limits limits{tolerance, rounds,
+    const Problem problem{r.z.data(), r.lower.data(), r.upper.data(), a.data(), g.data(), n,
+                          r.epsilon, r.offset};
+    const auto wait = std::chrono::duration<double>(std::min(r.seconds, 1e9));
+    const Limits limits{r.tolerance, r.allowed,
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
-                        stop.data(), progress, asks_signals};
-    const Index itemsize = single ? sizeof(float) : sizeof(double);
-    Rows rows = rows_of(K, source, index, store, std::min(q, n), capacity, n, itemsize);
-    const Leaps leaps(leap, eager);
+                        r.stop.data(), r.progress, r.asks_signals};
+    const Index itemsize = r.single ? sizeof(float) : sizeof(double);
+    Rows rows = rows_of(r.K, r.source, r.index, r.store, std::min(r.together, n), r.capacity, n,
+                        itemsize);
+    const auto run = [&]<class T>(T) {
+        const Leaps leaps(r.leap, r.eager);
+        return Solver<T>(level, problem, rows, r.together, r.floor, leaps, r.threads).run(limits);
+    };
     Outcome out;
     {
         nb::gil_scoped_release release;
-        out = single ? Solver<float>(level, problem, rows, q, floor, leaps, threads).run(limits)
-                     : Solver<double>(level, problem, rows, q, floor, leaps, threads).run(limits);
+        out = r.single ? run(float{}) : run(double{});
     }
     return nb::make_tuple(out.steps, out.rounds, out.gap, static_cast<int>(out.end));
 }
@@ -373,9 +405,6 @@ nb::tuple smo_solve(nb::object K, nb::object source, nb::object index, bool sing
 }  // namespace
 
 void bind_smo(nb::module_& m) {
-    const auto whole = [](const char* name) { return nb::arg(name).noconvert(); };
-    m.def("smo_solve", &smo_solve, "K"_a.none(), "source"_a.none(), "index"_a.none(), "single"_a,
-          "store"_a.none(), "capacity"_a, "z"_a, "lower"_a, "upper"_a, "epsilon"_a, "offset"_a, whole("a"), whole("g"), "tolerance"_a,
-          "floor"_a, "rounds"_a, "seconds"_a, whole("stop"), "progress"_a.none(), "leap"_a.none(), "eager"_a,
-          "asks_signals"_a, "q"_a, "threads"_a, "cpu"_a);
+    m.def("smo_solve", &smo_solve, "request"_a, nb::arg("a").noconvert(), nb::arg("g").noconvert(),
+          "cpu"_a);
 }

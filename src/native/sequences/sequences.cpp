@@ -9,10 +9,10 @@
 
 #include "levels.hpp"
 #include "module.hpp"
-#include "ordered.hpp"
-#include "release.hpp"
-#include "sequences.hpp"
-#include "tallies.hpp"
+#include "sequences/ordered.hpp"
+#include "gil.hpp"
+#include "sequences/sequences.hpp"
+#include "sequences/numbering.hpp"
 
 namespace nb = nanobind;
 

@@ -6,16 +6,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "gil.hpp"
 #include "module.hpp"
-#include "reduction.hpp"
+#include "reduction/reduction.hpp"
 #include "require.hpp"
 
 namespace nb = nanobind;
@@ -129,33 +126,6 @@ void pack(const double* L, Index n, double* packed) {
     }
 }
 
-struct Aligned {
-    struct Free {
-        void operator()(void* p) const { std::free(p); }
-    };
-    std::unique_ptr<double, Free> memory;
-
-    explicit Aligned(Index doubles) {
-        const auto bytes = static_cast<std::size_t>((doubles * 8 + 63) / 64 * 64);
-        memory.reset(static_cast<double*>(std::aligned_alloc(64, bytes)));
-        if (!memory) throw std::bad_alloc();
-    }
-    double* get() const { return memory.get(); }
-};
-
-// Run tasks 0 ... count - 1 on threads, in any order. A task must not throw.
-template <class Task> void on_threads(Index count, int threads, const Task& task) {
-    threads = static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(count, 1)));
-    std::atomic<Index> next{0};
-    const auto work = [&](int id) {
-        for (Index i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) task(i, id);
-    };
-    std::vector<std::thread> workers;
-    for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
-    work(0);
-    for (auto& worker : workers) worker.join();
-}
-
 // Strips of right-hand sides that share a piece of the factor while it is in cache.
 constexpr Index strips = 4;
 
@@ -193,35 +163,21 @@ void sweep_all(const BandLevel& level, const double* factors, Index count, Index
                Index m, double* sums, bool keep, int threads) {
     constexpr Index step = band_width + 1;
     const Index groups = groups_of(n), tile = strips * level.lanes, tiles = (m + tile - 1) / tile;
-    const Aligned packed(count * groups * packed_group);
+    const auto packed = aligned<double>(count * groups * packed_group);
     on_threads(count, threads, [&](Index f, int) {
         pack(factors + f * n * step, n, packed.get() + f * groups * packed_group);
     });
     const Index entries = tile * (groups * sweep_group + sweep_window + 1);
     threads = static_cast<int>(std::clamp<Index>(threads, 1, tiles));
-    const Aligned scratch(threads * entries);
+    const auto scratch = aligned<double>(threads * entries);
     on_threads(tiles, threads, [&](Index t, int id) {
         sweep_rows(level, packed.get(), count, n, Q, m, t * tile, std::min(m, (t + 1) * tile),
                    scratch.get() + id * entries, sums, keep);
     });
 }
 
-bool signal_arrived(void*) {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
-}
-
 // Symmetric matrices are the same by rows and by columns; of others Python holds the transpose.
 View by_columns(const Square& a) { return {a.data(), static_cast<int>(a.stride(0))}; }
-
-template <class Run> void without_gil(const Run& run) {
-    bool finished;
-    {
-        nb::gil_scoped_release release;
-        finished = run();
-    }
-    if (!finished) throw nb::python_error();
-}
 
 template <class T> T pointer_in(nb::handle capsule) {
     void* p = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
@@ -253,7 +209,7 @@ void band_reduce(Square A, Flat tau, nb::tuple capsules, const std::string& cpu)
     const BandLevel& level = level_named(cpu);
     without_gil([&] {
         return reduce(blas, level, by_columns(A), static_cast<int>(A.shape(0)), tau.data(),
-                      {signal_arrived, nullptr});
+                      signals());
     });
 }
 
@@ -265,7 +221,7 @@ void band_apply(Square A, Flat tau, nb::tuple capsules, Square C, bool forward, 
     without_gil([&] {
         return apply(blas, by_columns(A), static_cast<int>(A.shape(0)), tau.data(),
                      by_columns(C), static_cast<int>(C.shape(0)), forward, growing,
-                     {signal_arrived, nullptr});
+                     signals());
     });
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 
 namespace mercer {
 

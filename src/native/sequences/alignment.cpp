@@ -1,6 +1,6 @@
 // Sequences compared in vector registers, compiled once for each processor level.
-#include "panels.hpp"
-#include "sequences.hpp"
+#include "tiles/panels.hpp"
+#include "sequences/sequences.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Sequential minimal optimisation within a working set, and the gradient of all rows after it,
 // compiled once for each processor level.
-#include "panels.hpp"
-#include "smo.hpp"
+#include "tiles/panels.hpp"
+#include "margin/smo.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // The tile loop, compiled once for each processor level: a strip of rows at a time, every
 // intermediate result in the first cache, nothing of the matrix stored unless it is asked for.
-#include "job.hpp"
-#include "panels.hpp"
-#include "runner.hpp"
+#include "tiles/job.hpp"
+#include "tiles/panels.hpp"
+#include "tiles/runner.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Sums over all pairs of windows of sequences, by the number of positions at which they are equal.
-#include "windows.hpp"
+#include "sequences/windows.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -7,8 +7,8 @@
 
 #include "levels.hpp"
 #include "module.hpp"
-#include "ordered.hpp"
-#include "release.hpp"
+#include "sequences/ordered.hpp"
+#include "gil.hpp"
 
 namespace nb = nanobind;
 

@@ -2,8 +2,8 @@
 //
 // Along a diagonal of the table of pairs (s_i, t_j) the number of equal symbols in a window of g is
 // the number up to its end, less the number up to g steps before, whatever the width.
-#include "panels.hpp"
-#include "windows.hpp"
+#include "tiles/panels.hpp"
+#include "sequences/windows.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Windows of sequences compared in vector registers. Plain data only, as in job.hpp.
 #pragma once
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 
 namespace mercer {
 

@@ -2,9 +2,9 @@
 // slots for every intermediate result. Internal linkage: each processor level gets its own copy.
 #pragma once
 
-#include "job.hpp"
-#include "maps.hpp"
-#include "panels.hpp"
+#include "tiles/job.hpp"
+#include "tiles/maps.hpp"
+#include "tiles/panels.hpp"
 
 namespace {
 

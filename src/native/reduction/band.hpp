@@ -1,7 +1,7 @@
 // A symmetric matrix as Q T Q', T of half-bandwidth `band_width`, and what is done with T.
 #pragma once
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 
 namespace mercer {
 

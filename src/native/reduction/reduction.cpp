@@ -1,7 +1,6 @@
-#include "reduction.hpp"
+#include "reduction/reduction.hpp"
 
 #include <algorithm>
-#include <memory>
 
 namespace {
 
@@ -64,19 +63,18 @@ void copy_reflectors(View A, int rows, int count, View V) {
     }
 }
 
-struct Memory {
-    std::unique_ptr<double[]> data;
+struct Columns {
+    Memory<double> data;
     int stride;
 
-    Memory(Index rows, Index columns)
-        : data(new double[static_cast<std::size_t>(rows * columns)]),
-          stride(static_cast<int>(rows)) {}
+    Columns(Index rows, Index columns)
+        : data(aligned<double>(rows * columns)), stride(static_cast<int>(rows)) {}
     View view() const { return {data.get(), stride}; }
 };
 
 // The reflectors of some columns, gathered: I - V S V'.
 struct Reflectors {
-    Memory vectors, factor, gram;
+    Columns vectors, factor, gram;
 
     explicit Reflectors(int n) : vectors(n, gathered), factor(gathered, gathered),
                                  gram(gathered, gathered) {}
@@ -99,8 +97,8 @@ namespace mercer {
 bool reduce(const Blas& blas, const BandLevel& level, View A, int n, double* tau,
             Interrupt interrupt) {
     constexpr int b = band_width;
-    const Memory gathered_V(n, gathered), gathered_W(n, gathered), product(n, b);
-    const Memory small(b, b), factor(b, b), inner(gathered, b);
+    const Columns gathered_V(n, gathered), gathered_W(n, gathered), product(n, b);
+    const Columns small(b, b), factor(b, b), inner(gathered, b);
     const View V = gathered_V.view(), W = gathered_W.view(), X = product.view();
     const View G = small.view(), S = factor.view(), M = inner.view();
     for (int start = 0; start < n; start += gathered) {
@@ -149,7 +147,7 @@ bool reduce(const Blas& blas, const BandLevel& level, View A, int n, double* tau
 bool apply(const Blas& blas, View A, int n, const double* tau, View C, int columns, bool forward,
            bool growing, Interrupt interrupt) {
     Reflectors block(n);
-    const Memory first(columns, gathered), second(columns, gathered);
+    const Columns first(columns, gathered), second(columns, gathered);
     const View V = block.vectors.view(), S = block.factor.view();
     const int steps = std::max(0, (n - static_cast<int>(band_width) + gathered - 1) / gathered);
     for (int i = 0; i < steps; ++i) {

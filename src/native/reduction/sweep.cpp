@@ -1,6 +1,6 @@
 // Loops along rows and columns of the band reduction, compiled once for each processor level.
-#include "band.hpp"
-#include "panels.hpp"
+#include "reduction/band.hpp"
+#include "tiles/panels.hpp"
 
 namespace {
 

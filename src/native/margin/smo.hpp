@@ -2,7 +2,7 @@
 // with sum(a) = 0 if there is an offset. The gradient of the smooth part is g = K a - z.
 #pragma once
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 
 namespace mercer {
 

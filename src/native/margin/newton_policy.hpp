@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 
 namespace mercer {
 

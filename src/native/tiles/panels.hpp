@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 
 namespace {
 

@@ -2,11 +2,9 @@
 // that the code compiled for several processor levels shares nothing else.
 #pragma once
 
-#include <cstddef>
+#include "memory.hpp"
 
 namespace mercer {
-
-using Index = std::ptrdiff_t;
 
 // Rows and columns of a tile: a panel of this many rows against one of this many columns.
 constexpr Index tile_rows = 256;

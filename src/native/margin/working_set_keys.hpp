@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "job.hpp"
+#include "tiles/job.hpp"
 
 namespace mercer {
 

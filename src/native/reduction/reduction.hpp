@@ -1,8 +1,8 @@
 // The reduction of a symmetric matrix to a band: K = Q T Q'.
 #pragma once
 
-#include "band.hpp"
-#include "schedule.hpp"
+#include "reduction/band.hpp"
+#include "tiles/schedule.hpp"
 
 namespace mercer {
 

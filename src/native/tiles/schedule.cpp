@@ -1,13 +1,8 @@
-#include "schedule.hpp"
+#include "tiles/schedule.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -37,56 +32,7 @@ const Level* choose_level(const char* name) {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Free {
-    void operator()(void* p) const { std::free(p); }
-};
-using Memory = std::unique_ptr<void, Free>;
-
-Memory aligned(Index bytes) {
-    void* p = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64));
-    if (!p) throw std::bad_alloc();
-    return Memory(p);
-}
-
 Index blocks(Index n, Index step) { return (n + step - 1) / step; }
-
-// Run tasks on all threads, begun in their order: `task(index, scratch, go_on)`. The calling thread
-// is one of the workers and asks for interrupts.
-template <class Task>
-bool run_in_order(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
-                  const Task& task) {
-    threads = static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(tasks, 1)));
-    std::vector<Memory> scratch;
-    for (int t = 0; t < threads; ++t) scratch.push_back(aligned(scratch_bytes));
-    std::atomic<bool> stopped{false};
-    std::atomic<Index> next{0};
-
-    const auto work = [&](int id) {
-        auto asked = Clock::now();
-        const GoOn go_on = [&, id] {
-            if (id == 0 && Clock::now() - asked > std::chrono::milliseconds(50)) {
-                if (interrupt.wanted(interrupt.context)) stopped = true;
-                asked = Clock::now();
-            }
-            return !stopped.load(std::memory_order_relaxed);
-        };
-        for (Index i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
-            task(i, scratch[static_cast<std::size_t>(id)].get(), go_on);
-            if (!go_on()) break;
-        }
-    };
-    std::vector<std::thread> workers;
-    try {
-        for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
-    } catch (const std::system_error&) {
-        // No more threads are to be had: those that there are do all the work.
-    }
-    work(0);
-    for (auto& worker : workers) worker.join();
-    return !stopped;
-}
 
 Tile tile_at(const Job& job, Index row, Index row_step, Index column, Index column_step) {
     return {row * row_step, std::min(job.rows, (row + 1) * row_step), column * column_step,
@@ -161,11 +107,6 @@ Index rows_per_tile(const Job& job, int threads) {
 
 }  // namespace
 
-bool run_tasks(Index tasks, int threads, Index scratch_bytes, Interrupt interrupt,
-               const std::function<void(Index, void*, const GoOn&)>& task) {
-    return run_in_order(tasks, threads, scratch_bytes, interrupt, task);
-}
-
 bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt) {
     const Index step = level.columns_per_tile(job, single);
     const Index scratch = level.scratch_bytes(job, single);
@@ -173,7 +114,7 @@ bool fill(const Level& level, const Job& job, bool single, int threads, Interrup
     if (job.symmetric) {
         const Tournament pairs(blocks(job.rows, step));
         const Index per_round = pairs.per_round(), all = pairs.rounds() * per_round;
-        return run_in_order(
+        return run_tasks(
             all, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn&) {
                 Index first, second;
                 if (!pairs.pair(i / per_round, i % per_round, first, second)) return;
@@ -184,7 +125,7 @@ bool fill(const Level& level, const Job& job, bool single, int threads, Interrup
     }
     const Index height = rows_per_tile(job, threads), down = blocks(job.rows, height);
     const Index across = blocks(job.columns, step);
-    return run_in_order(
+    return run_tasks(
         down * across, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn&) {
             const Tile tile = tile_at(job, i / across, height, i % across, step);
             level.fill(job, tile, memory, single);
@@ -199,7 +140,7 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
         const Tournament pairs(blocks(job.rows, step));
         const Index per_round = pairs.per_round(), all = pairs.rounds() * per_round;
         Turns turns(pairs.blocks);
-        return run_in_order(
+        return run_tasks(
             all, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn& go_on) {
                 const Index round = i / per_round;
                 Index first, second;
@@ -220,7 +161,7 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
     }
     const Index height = rows_per_tile(job, threads), down = blocks(job.rows, height);
     const Index across = blocks(job.columns, step);
-    return run_in_order(
+    return run_tasks(
         down, threads, scratch, interrupt, [&](Index i, void* memory, const GoOn&) {
             for (Index j = 0; j < across; ++j)
                 level.multiply(job, tile_at(job, i, height, j, step), memory, single);

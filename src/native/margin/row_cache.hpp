@@ -6,49 +6,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
-#include "job.hpp"
+#include "memory.hpp"
 #include "require.hpp"
 
 namespace mercer {
 
 namespace nb = nanobind;
-
-struct Free {
-    void operator()(void* p) const { std::free(p); }
-};
-template <class T> using Memory = std::unique_ptr<T[], Free>;
-
-template <class T> Memory<T> aligned(Index count) {
-    const auto bytes = (static_cast<std::size_t>(count) * sizeof(T) + 63) / 64 * 64;
-    void* p = std::aligned_alloc(64, std::max<std::size_t>(bytes, 64));
-    if (!p) throw std::bad_alloc();
-    return Memory<T>(static_cast<T*>(p));
-}
-
-template <class T> Index size(const std::vector<T>& v) { return static_cast<Index>(v.size()); }
-
-// Memory that is filled as it is needed, in large pages where the system has them.
-inline Memory<char> pages(Index bytes) {
-    constexpr std::size_t page = std::size_t{1} << 21;
-    const std::size_t size = (static_cast<std::size_t>(bytes) + page - 1) / page * page;
-    void* p = std::aligned_alloc(page, size);
-    if (!p) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-    madvise(p, size, MADV_HUGEPAGE);
-#endif
-    return Memory<char>(static_cast<char*>(p));
-}
 
 // Memory that a thread keeps for the next of many small problems, as new pages have to be cleared.
 class Kept {
