@@ -276,11 +276,28 @@ def test_pairs_of_k_grams_of_one_text_are_refused_with_the_reason(kernel, data):
 def test_terms_that_are_left_out_are_named(data):
     X, y = data
     explanation = explain(KernelRidge("spectrum(k=2) + subsequence(k=2)").fit(X, y))
-    assert "without the terms subsequence(k=2, decay=0.5)" in str(explanation)
+    assert "\nnot explained: subsequence(k=2, decay=0.5)\n" in str(explanation)
     assert {len(row.gram) for row in explanation} == {2}
     table = pd.DataFrame({"s": X, "mass": y})
     model = KernelRidge("spectrum(k=2).on(s) + 2 * linear.on(mass)").fit(table, y)
     assert explain(model).left_out == ("2.0 * linear(offset=0.0).on(mass)",)
+
+
+def test_terms_of_numbers_and_categories_are_named_in_short_with_their_columns(data):
+    X, y = data
+    numbers = {f"measurement {i}": y**i for i in range(1, 6)}
+    table = pd.DataFrame({"s": X, **numbers, "site": ["a", "b"] * (len(X) // 2)})
+    k = "spectrum(k=2).on(s) + gaussian(2.0).after(standardize).on({}) + match.on(site)"
+    names = ", ".join(repr(name) for name in numbers)
+    explanation = explain(KernelRidge(k.format(names)).fit(table, y))
+    lines = str(explanation).splitlines()
+    assert lines[1] == (
+        "not explained: gaussian(length_scale=2.0).after(standardize(5 columns)).on(5 columns) of "
+        "measurement 1, measurement 2, measurement 3, measurement 4, measurement 5"
+    )
+    assert lines[2] == "not explained: match(missing='refuse').on(site)"
+    assert lines[3].split() == ["column", "k-gram", "weight"]
+    assert "not explained: match" in explanation._repr_html_()
 
 
 def test_an_explanation_is_a_data_frame_and_a_page(data):

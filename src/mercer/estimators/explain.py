@@ -36,8 +36,8 @@ Texts = Spectrum | GappedKmer | Mismatch | Words
 
 # Rows that are printed of either sign.
 SHOWN = 10
-# Characters of a term that is left out.
-MOST_SHOWN = 60
+# Columns that are named of a term that is left out.
+MOST_NAMED = 10
 HEADER = ("column", "k-gram", "weight", "target")
 AT_THE_MEAN = "in products the other factors are at their mean over the rows of the model"
 
@@ -72,7 +72,8 @@ class Explanation:
         What the functions speak for: numbers of targets, or classes. The function of a pair of
         classes is written "a over b".
     left_out : tuple of str
-        The terms of the kernel that have no k-grams, without whose values the weights add up.
+        The terms of the kernel that have no k-grams, without whose values the weights add up: in
+        short, with the columns that they read.
     has_means : bool
         Whether some weights are those at the mean of other factors of a product.
     """
@@ -108,12 +109,12 @@ class Explanation:
         return as_frame(HEADER, self)
 
     def __str__(self) -> str:
-        return f"{self._title()}\n{as_text(*self._shown())}"
+        return "\n".join([self._title(), *self._unexplained(), as_text(*self._shown())])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(self._title(), *self._shown())
+        return as_html("; ".join([self._title(), *self._unexplained()]), *self._shown())
 
     def _row(self, place: np.intp, grams: Sequence[Any]) -> Weight:
         i, j = divmod(int(place), len(self.targets))
@@ -130,8 +131,10 @@ class Explanation:
         strongest = f"{len(self)} weights, the strongest of either sign first"
         one = f"for {self.targets[0]!r}" if len(self.targets) == 1 and self.targets != (0,) else ""
         means = AT_THE_MEAN if self.has_means else ""
-        rest = f"without the terms {', '.join(self.left_out)}" if self.left_out else ""
-        return "; ".join(part for part in (strongest, one, means, rest) if part)
+        return "; ".join(part for part in (strongest, one, means) if part)
+
+    def _unexplained(self) -> list[str]:
+        return [f"not explained: {term}" for term in self.left_out]
 
     def _shown(self) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return the header and the rows to print: columns that tell nothing are left out."""
@@ -218,7 +221,7 @@ class _Walk:
         """Take the k-grams of f(x) = sum_i a_i k(x_i, x) for a kernel k of the rows x_i."""
         match kernel:
             case _ if not _holds_texts(kernel):
-                self.left_out.append(f"{kernel!s:.{MOST_SHOWN}}")
+                self.left_out.append(_named(kernel))
             case Sum(terms=terms):
                 for term in terms:
                     self.enter(term, rows, a, place)
@@ -240,7 +243,7 @@ class _Walk:
             case Product(terms=factors) if _is_separable(factors):
                 self._take_product(factors, rows, a, place)
             case _:
-                self.left_out.append(f"{kernel!s:.{MOST_SHOWN}}")
+                self.left_out.append(_named(kernel))
                 self.why = (
                     ": it compares pairs of k-grams of the same text, so that one alone has no "
                     "weight"
@@ -303,6 +306,15 @@ def _overlap(first: set[Any], second: set[Any]) -> bool:
     # None is the whole row, of which every column is a part.
     whole = None in first or None in second
     return bool(first & second) or (whole and bool(first) and bool(second))
+
+
+def _named(kernel: Kernel) -> str:
+    """Return a kernel as it prints in short, and the columns that it reads if that counts them."""
+    text, columns = repr(kernel), sorted(map(str, _columns_read(kernel) - {None}))
+    if all(column in text for column in columns):
+        return text
+    more = ", ..." if len(columns) > MOST_NAMED else ""
+    return f"{text} of {', '.join(columns[:MOST_NAMED])}{more}"
 
 
 def _columns_read(kernel: Kernel) -> set[Any]:
