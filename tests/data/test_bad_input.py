@@ -148,7 +148,7 @@ def test_object_arrays_of_numbers_are_numbers():
     ("rows", "message"),
     [
         ([[1, None]], "X contains NaN at row 0, column 1"),
-        ([[1, "a"]], "X holds text, 'a', and this kernel is one of numbers"),
+        ([[1, "a"]], "X holds text, 'a' at row 0, column 1, and this kernel is one of numbers"),
         ([[1, 2j]], "X is an object array that does not hold numbers only"),
         ([[1, {}]], "X is an object array that does not hold numbers only"),
     ],

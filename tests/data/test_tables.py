@@ -58,13 +58,15 @@ def test_text_beside_the_columns_in_use_does_no_harm(table):
 @TABLES
 def test_text_in_the_columns_in_use_is_refused_by_name(table):
     rows = table({"a": [1.0, 2.0], "name": ["x", "y"]})
-    refuses("column 'name' of X does not hold numbers", Gaussian(), rows)
+    refuses("column 'name' of X does not hold numbers: 'x' at row 0; make", Gaussian(), rows)
 
 
 @TABLES
 def test_unknown_columns_are_refused_with_the_known_ones(table):
     rows = table({"age": [1.0, 2.0], "bmi": [3.0, 4.0]})
-    refuses("no column 'agee' in the table; it has 'age', 'bmi'", Gaussian().on("agee"), rows)
+    said = "no column 'agee' in the table; it has 'age', 'bmi'; did you mean 'age'?"
+    refuses(said, Gaussian().on("agee"), rows)
+    refuses("in the table; it has 'age', 'bmi'", Gaussian().on("height"), rows)
     refuses("no column 5 in a table of 2 columns", Gaussian().on(5), rows)
 
 

@@ -255,7 +255,7 @@ def test_a_row_that_is_no_text_is_named_with_its_column(kernel):
 )
 def test_text_is_refused_by_a_kernel_of_numbers(form, data):
     X, y = data
-    said = "X holds text, .*; use one of text such as 'spectrum' or of categories"
+    said = "X holds text, .* at row 0.*; make .* use a kernel of text such as 'spectrum' or of"
     with pytest.raises(ValueError, match=said):
         KernelRidge("gaussian").fit(form(X), y)
 

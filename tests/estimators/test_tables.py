@@ -1,10 +1,7 @@
 """Estimators on tables: which columns a model reads, and what it makes of other tables."""
 
 import pickle
-import re
-import warnings
 from dataclasses import dataclass
-from datetime import datetime
 from typing import ClassVar
 
 import numpy as np
@@ -13,17 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-from mercer.errors import IgnoredColumnsWarning
 from mercer.estimators import (
-    KernelLogisticRegression,
-    KernelPCA,
-    KernelPerceptron,
     KernelRidge,
-    KernelSVC,
-    KernelSVR,
 )
 from mercer.kernels import (
     Constant,
@@ -35,11 +26,10 @@ from mercer.kernels import (
     Precomputed,
     Standardize,
 )
-from mercer.selection import KernelLogisticRegressionCV, KernelRidgeClassifier, KernelRidgeCV
+from mercer.selection import KernelRidgeCV
 
 TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-FILLED = Gaussian(1.5).after(Standardize(missing="mean"))
 IGNORING = pytest.mark.filterwarnings("ignore::mercer.errors.IgnoredColumnsWarning")
 
 
@@ -55,22 +45,6 @@ class Lengths(Kernel):
 
 def _lengths(X, Z):
     return np.outer(*([len(v) for v in np.asarray(side).ravel()] for side in (X, Z))) / 100.0
-
-
-@pytest.fixture
-def columns(rng):
-    return {
-        "age": rng.normal(40.0, 10.0, 60),
-        "site": [f"site {i % 3}" for i in range(60)],
-        "dose": rng.integers(0, 5, 60),
-        "smoker": [bool(i % 2) for i in range(60)],
-    }
-
-
-@pytest.fixture
-def y(columns):
-    offsets = np.array([0.0, 1.0, -1.0])[np.arange(60) % 3]
-    return np.sin(columns["age"] / 10.0) + offsets + 0.3 * columns["dose"]
 
 
 def picked(columns, *names):
@@ -156,23 +130,38 @@ def test_missing_and_renamed_columns_are_named(columns, y, table):
 
 
 @EACH_TABLE
+@pytest.mark.parametrize("others", [[], ["site"]], ids=["numbers", "mixed"])
+def test_text_in_a_column_of_numbers_is_named_by_its_column_row_and_value(
+    columns, y, table, others
+):
+    rows = picked(columns, "age", "dose", *others)
+    kernel = Gaussian(10.0).on("age", "dose") + Match() if others else Gaussian(10.0)
+    model = KernelRidge(kernel).fit(table(rows), y)
+    spoilt = {**rows, "dose": [str(v) for v in rows["dose"]]}
+    spoilt["dose"][41] = "unknown"
+    said = "column 'dose' of X does not hold numbers: 'unknown' at row 41; make a number of it or a"
+    with pytest.raises(ValueError, match=said):
+        model.predict(table(spoilt))
+
+
+@pytest.mark.parametrize("form", [list, lambda rows: np.array(rows, object)])
+def test_text_among_numbers_is_named_by_its_place(columns, y, form):
+    rows = [
+        list(row) for row in zip(columns["age"].tolist(), columns["dose"].tolist(), strict=True)
+    ]
+    model = KernelRidge().fit(rows, y)
+    rows[41][1] = "unknown"
+    said = "X holds text, 'unknown' at row 41, column 1, and this kernel is one of numbers; make"
+    with pytest.raises(ValueError, match=said):
+        model.predict(form(rows))
+
+
+@EACH_TABLE
 def test_a_category_never_seen_matches_none(columns, y, table):
     model = KernelRidge(Match().on("site"), 0.1).fit(table(columns), y)
     new = table({"site": ["site 9", "site 0"]})
     assert_allclose(model.predict(new)[0], model.intercept_, rtol=1e-12)
     assert model.predict(new)[1] != model.intercept_
-
-
-@IGNORING
-@EACH_TABLE
-def test_missing_values_are_refused_with_column_and_row(columns, y, table):
-    gaps = {**columns, "site": [None if i == 7 else v for i, v in enumerate(columns["site"])]}
-    with pytest.raises(ValueError, match="column 'site' has a missing value at row 7"):
-        KernelRidge(Match()).fit(table(gaps), y)
-    KernelRidge(Match(missing="own-category")).fit(table(gaps), y)
-    gaps = {**columns, "age": np.where(np.arange(60) == 5, np.nan, columns["age"])}
-    with pytest.raises(ValueError, match="NaN at row 5, column 'age'"):
-        KernelRidge(Gaussian() + Match()).fit(table(gaps), y)
 
 
 def test_a_model_takes_any_kind_of_table(columns, y):
@@ -234,26 +223,6 @@ def test_positions_and_functions_see_the_table_as_it_was(columns, y):
         assert model.feature_names_in_.tolist() == list(columns)
         moved = rows[["site", "smoker", "dose", "age"]].assign(other="x")
         assert_allclose(model.predict(moved), model.predict(rows), rtol=1e-12)
-
-
-@EACH_TABLE
-def test_a_missing_number_in_a_table_of_numbers_is_named(columns, y, table):
-    numbers = picked(columns, "age", "dose")
-    numbers["dose"] = np.where(np.arange(60) == 5, np.nan, columns["dose"])
-    with pytest.raises(ValueError, match=r"^X contains NaN at row 5, column 'dose'; impute"):
-        KernelRidge().fit(table(numbers), y)
-    model = KernelRidge().fit(table(picked(columns, "age", "dose")), y)
-    with pytest.raises(ValueError, match=r"^X contains NaN at row 5, column 'dose'; impute"):
-        model.predict(table(numbers))
-
-
-@EACH_TABLE
-@pytest.mark.parametrize("kernel", ["spectrum(k=2)", "spectrum(k=2).normalized()", "subsequence"])
-def test_missing_text_is_named_by_its_row_in_the_table(columns, y, table, kernel):
-    text = ["abc"[: 1 + i % 3] * 4 for i in range(60)]
-    text[41] = None
-    with pytest.raises(ValueError, match=r"column 'text' holds .* at row 41; text"):
-        KernelRidge(kernel).fit(table({"text": text}), y)
 
 
 def test_a_kernel_that_reads_nothing_takes_a_table(columns, y):
@@ -346,136 +315,6 @@ def test_a_factor_of_rows_sees_all_of_the_table(columns, y):
     model = KernelRidge(kernel, 0.1).fit(rows, y)
     assert model.feature_names_in_.tolist() == list(columns)
     assert model.score(rows, y) > 0.0
-
-
-@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])
-def test_a_column_of_numbers_that_are_all_missing_is_refused(columns, y, table):
-    rows = table({**columns, "lost": np.full(60, np.nan)})
-    with pytest.raises(ValueError, match="NaN at row 0, column 'lost'"):
-        KernelRidge(Gaussian() + Match()).fit(rows, y)
-
-
-@EACH_TABLE
-@pytest.mark.parametrize(
-    ("kernel", "ignored"),
-    [
-        ("gaussian", "'site' (text), 'day' (dates)"),
-        ("match", "'age' (numbers), 'dose' (numbers), 'day' (dates)"),
-        ("gaussian + match", "'day' (dates)"),
-    ],
-)
-def test_columns_that_are_ignored_are_named_in_one_warning(columns, y, table, kernel, ignored):
-    rows = table({**columns, "day": [datetime(2020, 1, 1)] * 60})
-    with pytest.warns(IgnoredColumnsWarning, match=re.escape(ignored)) as caught:
-        KernelRidge(kernel).fit(rows, y)
-    assert len(caught) == 1
-    assert "kernel='auto'" in str(caught[0].message)
-    assert caught[0].filename == __file__
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        Gaussian().on("age"),
-        Gaussian() + Match(),
-        Gaussian().on("age") + Match(),
-        Constant(1.0),
-        FromFunction(lambda X, Z: np.ones((len(X), len(Z)))),
-        Gaussian().on("age").scaled_by(lambda X: np.ones(len(X))),
-        Gaussian().on(0).after(lambda X: np.ones((len(X), 1))),
-    ],
-    ids=["named", "all", "some named", "none read", "function", "factor", "map"],
-)
-def test_a_kernel_that_names_or_reads_its_columns_gives_no_warning(columns, y, kernel):
-    rows = pd.DataFrame({**columns, "nothing": [None] * 60})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        KernelRidge(kernel).fit(rows, y)
-
-
-@pytest.mark.parametrize(
-    "model", [KernelRidgeCV(), KernelLogisticRegressionCV(), KernelRidgeClassifier()], ids=repr
-)
-def test_a_search_warns_once_of_columns_that_no_kernel_reads(columns, y, model):
-    rows = pd.DataFrame(columns)
-    target = y if isinstance(model, KernelRidgeCV) else y > 0.0
-    with pytest.warns(IgnoredColumnsWarning, match=r"'site' \(text\)") as caught:
-        model.fit(rows, target)
-    assert len([w for w in caught if w.category is IgnoredColumnsWarning]) == 1
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "kind",
-    [
-        KernelRidge,
-        KernelRidgeCV,
-        KernelRidgeClassifier,
-        KernelLogisticRegression,
-        KernelLogisticRegressionCV,
-        KernelPerceptron,
-        KernelSVC,
-        KernelSVR,
-        KernelPCA,
-    ],
-)
-def test_columns_that_are_ignored_are_warned_of_at_the_line_that_fits(columns, y, kind):
-    with pytest.warns(IgnoredColumnsWarning) as caught:
-        kind().fit(pd.DataFrame(columns), y if is_regressor(kind()) else y > 0.0)
-    found = [w.filename for w in caught if w.category is IgnoredColumnsWarning]
-    assert found == [__file__]
-
-
-@EACH_TABLE
-@pytest.mark.parametrize(
-    "model",
-    [
-        KernelRidge(FILLED, 0.1),
-        KernelSVR(FILLED),
-        KernelRidgeCV([FILLED]),
-        KernelSVC(FILLED),
-        KernelLogisticRegression(FILLED),
-        KernelPerceptron(FILLED),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_missing_numbers_have_a_place_in_every_estimator(columns, y, table, model):
-    gaps = [None if i % 7 == 2 else v for i, v in enumerate(columns["age"].tolist())]
-    rows = table({"age": gaps, "dose": columns["dose"]})
-    known = np.array([np.nan if v is None else v for v in gaps])
-    mean, scale = np.nanmean(known), np.nanstd(known)
-    dose = (columns["dose"] - columns["dose"].mean()) / columns["dose"].std()
-    by_hand = np.column_stack(
-        [np.nan_to_num((known - mean) / scale, nan=0.0), dose, np.isnan(known)]
-    )
-    target = y if is_regressor(model) else y > 0.5
-    name = "kernels" if isinstance(model, KernelRidgeCV) else "kernel"
-    plain = clone(model).set_params(**{name: Gaussian(1.5)}).fit(by_hand, target)
-    fitted = clone(model).fit(rows, target)
-    assert_allclose(fitted.predict(rows), plain.predict(by_hand), rtol=1e-6)
-    assert pickle.loads(pickle.dumps(fitted)).kernel_ == fitted.kernel_
-    matrix = np.column_stack([known, columns["dose"]])
-    assert_allclose(clone(model).fit(matrix, target).predict(matrix), fitted.predict(rows), 1e-6)
-
-
-def test_infinity_is_refused_where_missing_numbers_are_not(columns, y):
-    matrix = np.column_stack([columns["age"], columns["dose"]])
-    matrix[3, 1] = np.inf
-    matrix[2, 0] = np.nan
-    for rows, column in ((matrix, "1"), (pd.DataFrame(matrix, columns=["a", "b"]), "'b'")):
-        with pytest.raises(ValueError, match=f"infinity at row 3, column {column}"):
-            KernelRidge(FILLED).fit(rows, y)
-
-
-def test_missing_categories_in_an_array_are_a_category(y):
-    X = np.array([[0.0], [np.nan], [1.0]] * 20)
-    model = KernelRidge(Match("own-category"), 0.1).fit(X, y)
-    assert_allclose(model.predict(X[:3]), [y[i::3].mean() for i in range(3)], atol=0.2)
-
-
-def test_a_tag_says_whether_missing_numbers_are_taken():
-    assert KernelRidge(FILLED).__sklearn_tags__().input_tags.allow_nan
-    assert not KernelRidge().__sklearn_tags__().input_tags.allow_nan
 
 
 @EACH_TABLE

@@ -46,18 +46,18 @@ K = Gaussian()(X)
 @pytest.mark.parametrize(
     ("rows", "shown"),
     [
-        (["ab", "c"], "'ab'"),
-        ([b"ab", b"c"], "b'ab'"),
-        (np.array([["a"]]), "'a'"),
-        (np.array([[1.0, "a"]], object), "'a'"),
-        (["acgt" * 20], "'acgtacgtacgtacgtacgtacgtacgtac' ..."),
+        (["ab", "c"], "'ab' at row 0"),
+        ([b"ab", b"c"], "b'ab' at row 0"),
+        (np.array([["a"]]), "'a' at row 0, column 0"),
+        (np.array([[1.0, 2.0], [1.0, "a"]], object), "'a' at row 1, column 1"),
+        (["acgt" * 20], "'acgtacgtacgtacgtacgtacgtacgtac' ... at row 0"),
         ("text", "'text'"),
     ],
     ids=repr,
 )
 def test_text_is_refused_by_kernels_of_numbers_which_name_those_of_text(kernel, rows, shown):
-    message = f"X holds text, {shown}, and this kernel is one of numbers; use one of text such as"
-    refuses(f"{message} 'spectrum' or of categories such as 'match', or select", kernel, rows)
+    message = f"X holds text, {shown}, and this kernel is one of numbers; make a number of it, use"
+    refuses(f"{message} a kernel of text such as 'spectrum' or of categories", kernel, rows)
     with pytest.raises(ValueError, match=r"with \.on\(\.\.\.\)$"):
         kernel(rows)
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.columns import as_seconds, column_names, is_table, table_matrix
+from mercer.data.columns import as_seconds, column_names, is_table, table_matrix, take_rows
 from mercer.data.layout import as_csr, check_entries, plain
 
 # A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
@@ -146,14 +146,34 @@ def check_no_text(array: NDArray[Any], name: str) -> None:
     """Refuse an array of text, or of objects with some text among the first, for its numbers."""
     if array.dtype.kind not in "USO":
         return
-    text = next((v for v in array.ravel()[:LOOKED_AT] if isinstance(v, str | bytes)), None)
-    if text is not None:
-        shown = f"{text[:MOST_SHOWN]!r}{' ...' if len(text) > MOST_SHOWN else ''}"
-        raise ValueError(
-            f"{name} holds text, {shown}, and this kernel is one of numbers; use one of text such "
-            "as 'spectrum' or of categories such as 'match', or select columns of numbers with "
-            ".on(...)"
-        )
+    for i, value in enumerate(array.ravel()[:LOOKED_AT]):
+        _refuse_text(value, name, [int(place) for place in np.unravel_index(i, array.shape)])
+
+
+def check_no_text_in_rows(X: Any, name: str) -> None:
+    """Refuse rows, as an array or a list, with some text among the first, for their numbers."""
+    if isinstance(X, np.ndarray):
+        check_no_text(X, name)
+    elif isinstance(X, list | tuple) or hasattr(X, "iloc"):
+        # Of a column of pandas X[0] would be the row of that label.
+        for i, row in enumerate(take_rows(X, slice(0, LOOKED_AT))):
+            if not isinstance(row, list | tuple):
+                _refuse_text(row, name, [i])
+                continue
+            for j, value in enumerate(row):
+                _refuse_text(value, name, [i, j])
+
+
+def _refuse_text(value: Any, name: str, place: Sequence[int]) -> None:
+    if not isinstance(value, str | bytes):
+        return
+    shown = f"{value[:MOST_SHOWN]!r}{' ...' if len(value) > MOST_SHOWN else ''}"
+    where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
+    raise ValueError(
+        f"{name} holds text, {shown}{where and f' at {where}'}, and this kernel is one of numbers; "
+        "make a number of it, use a kernel of text such as 'spectrum' or of categories such as "
+        "'match', or select columns of numbers with .on(...)"
+    )
 
 
 def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,10 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
     wanted = [_name_of(c, names) for c in columns]
     missing = [c for c in wanted if c not in names]
     if missing:
-        raise ValueError(f"no column {_listed(missing)} in the table; it has {_listed(names)}")
+        raise ValueError(
+            f"no column {_listed(missing)} in the table; it has {_listed(names)}"
+            f"{_meant(missing[0], names)}"
+        )
     if isinstance(X, Mapping):
         return {name: X[name] for name in wanted}
     # By position, since the columns of a table may be called by numbers as well.
@@ -124,27 +128,42 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
 
 def table_matrix(X: Any, name: str) -> NDArray[Any]:
     """Return a table's columns side by side as a numeric matrix; a column of text is an error."""
-    columns = []
-    for title, values in column_values(X):
-        array = as_seconds(np.asarray(values))
-        if array.dtype.kind == "O":
-            try:
-                array = array.astype(np.float64)
-            except (TypeError, ValueError):
-                array = array.astype(str)
-        if array.dtype.kind not in "fiub":
-            raise ValueError(
-                f"column {title!r} of {name} does not hold numbers (dtype {array.dtype}); "
-                "select numeric columns with .on(...), or use a kernel for its kind, such as "
-                "'spectrum' for text and 'match' for categories"
-            )
-        columns.append(array)
+    columns = [
+        _numbers(title, as_seconds(np.asarray(values)), name) for title, values in column_values(X)
+    ]
     if not columns:
         return np.empty((n_rows(X), 0))
     lengths = {len(c) for c in columns}
     if len(lengths) > 1:
         raise ValueError(f"the columns of {name} have different lengths: {sorted(lengths)}")
     return np.column_stack(columns)
+
+
+def _numbers(title: str, array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a column as numbers, or refuse it for its first value that is none."""
+    if array.dtype.kind == "O":
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    if array.dtype.kind in "fiub":
+        return array
+    values = array if array.dtype.kind in "OUS" else array[:0]
+    row = next((i for i, v in enumerate(values) if v is not None and not _is_float(v)), 0)
+    found = f"{str(array[row])!r:.40} at row {row}" if len(array) else f"dtype {array.dtype}"
+    raise ValueError(
+        f"column {title!r} of {name} does not hold numbers: {found}; make a number of it or a "
+        "missing value, select columns of numbers with .on(...), or use a kernel for its kind, "
+        "such as 'spectrum' for text and 'match' for categories"
+    )
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _frame(X: Any) -> Any:
@@ -238,6 +257,12 @@ def _select_positions(X: Any, columns: Sequence[str | int]) -> Any:
     distinct, places = np.unique(positions, return_inverse=True)
     matrix = X.tocsr()
     return type(matrix)(narrowed(matrix, distinct)[:, places])
+
+
+def _meant(name: str, names: Sequence[Any]) -> str:
+    """Return the end of a sentence that asks whether another name was meant, if one is like it."""
+    close = get_close_matches(name, [n for n in names if isinstance(n, str)], 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _listed(names: Sequence[Any]) -> str:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from mercer.data.checks import (
     as_vector,
     check_finite,
-    check_no_text,
+    check_no_text_in_rows,
     check_not_infinite,
     refuse_masked,
 )
@@ -27,8 +27,10 @@ from mercer.data.columns import (
     is_table,
     n_rows,
     select_columns,
+    table_matrix,
     take_rows,
 )
+from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
@@ -279,7 +281,10 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     check_entries(X, "X")
     titles = column_names(X) if is_table(X) else ()
     if not titles:
-        _refuse_text(X)
+        check_no_text_in_rows(X, "X")
+    elif not all(kind in READ["numbers"] for kind in column_kinds(X).values()):
+        # Names the column, the row and the value of what is no number.
+        table_matrix(X, "X")
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     is_finished = is_precomputed(kernel)
     dtype = [np.float64, np.float32] if is_finished else np.float64
@@ -371,17 +376,6 @@ def _kept(kernel: Kernel, X: Any) -> Any:
 def _holds_sequences(kernel: Kernel, X: Any) -> bool:
     """Whether the rows themselves, and not some column of a table, are to be sequences."""
     return not is_table(X) and reads_whole_rows(kernel, "sequences")
-
-
-def _refuse_text(X: Any) -> None:
-    """Refuse rows of text, or whose first row holds some, for a kernel of numbers."""
-    if isinstance(X, np.ndarray):
-        check_no_text(X, "X")
-    elif isinstance(X, list | tuple) or hasattr(X, "iloc"):
-        # Of a column of pandas X[0] would be the row of that label.
-        for first in take_rows(X, slice(0, 1)):
-            some = first if isinstance(first, list | tuple) else [first]
-            check_no_text(np.array([v for v in some if isinstance(v, str | bytes)], object), "X")
 
 
 def _is_matrix(X: Any) -> bool:
