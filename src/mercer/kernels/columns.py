@@ -96,6 +96,12 @@ def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
     return [name for name in held if name not in read] if read else []
 
 
+def refuse_unknown(kernel: Kernel, X: Any) -> None:
+    """Refuse a kernel that names columns, by name or position, which the rows do not have."""
+    for placed in _on_columns(kernel):
+        placed.inputs(X)
+
+
 def column_terms(kernel: Kernel, columns: Sequence[Any]) -> dict[Any, list[str]]:
     """Return for each column, by name or position, the parts of a kernel that read it, as text."""
     found: dict[Any, list[str]] = {column: [] for column in columns}

@@ -105,6 +105,78 @@ def test_what_another_kernel_reads_is_told(table):
     assert report.kernel.terms[:2] == (Gaussian(2.0).on("age"), Match().on("site"))
 
 
+@EACH_TABLE
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        ("gaussian.on(agee)", "no column 'agee' in the table; .*; did you mean 'age'?"),
+        ("gaussian.on(age) + linear.on(7)", "no column 7 in a table of 2 columns"),
+    ],
+)
+def test_columns_that_another_kernel_names_must_be_there(table, kernel, said):
+    rows = table({"age": [41.0, 52.0, 60.0], "site": ["a", "b", "a"]})
+    with pytest.raises(ValueError, match=said):
+        describe_columns(rows, kernel)
+
+
+# Text, what it is said to hold, and what is to be done.
+SPELLED = {
+    "comma": ([f"{i % 7},5" for i in range(N)], "numbers", "with decimal points to have"),
+    "point": ([f" {i % 7 - 3}.25" for i in range(N)], "numbers", "make numbers of it to have"),
+    "thousands": ([f"{1 + i % 7},000.5" for i in range(N)], "numbers", "decimal points"),
+    "percent": ([f"{i}.5 %" for i in range(N)], "numbers", "compared by size"),
+    "all different": ([str(100 + i) for i in range(N)], "numbers", "compared by size"),
+    "marks": (
+        [*(str(i + 1) for i in range(N - 1)), "n/a"],
+        "numbers",
+        "'1' and 'n/a'; make numbers of it, missing where there is none, to",
+    ),
+    "month first": ([f"{1 + i % 12}/{1 + i % 28}/2020" for i in range(N)], "dates", "the month"),
+    "day first": ([f"{1 + i % 28}.{1 + i % 12}.2020" for i in range(N)], "dates", "the day first"),
+    "either": ([f"{1 + i % 12}/{1 + i % 9}/2020" for i in range(N)], "dates", "as you know"),
+    "zone": ([f"2020-01-{1 + i % 28:02d}T12:00:00Z" for i in range(N)], "dates", "by time"),
+}
+
+
+@EACH_TABLE
+@pytest.mark.parametrize("name", SPELLED)
+def test_numbers_and_dates_as_text_are_remarked_on(table, name):
+    values, what, advice = SPELLED[name]
+    rows = table({"age": np.linspace(20.0, 80.0, N) ** 2, "c": values})
+    for report in (describe_columns(rows), describe_columns(rows, "gaussian.on(age)")):
+        (remark,) = report.remarks
+        assert remark.startswith(f"column 'c' holds {what} as text, such as {values[0]!r}")
+        assert advice in remark
+        assert str(report).splitlines()[-1] == remark
+        assert f"holds {what} as text" in report._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"0{i % 7}" for i in range(N)],
+        [f"site {i % 7}" for i in range(N)],
+        [*["1", "2", "3"] * 10, *["low", "high"] * 5],
+        [f"2020-01-{1 + i % 28:02d}" for i in range(N)],
+        [i % 7 for i in range(N)],
+        [b"1", b"2"] * (N // 2),
+    ],
+    ids=["codes", "words", "mixed", "dates", "numbers", "bytes"],
+)
+def test_other_columns_have_no_remark(values):
+    assert describe_columns({"c": values}).remarks == ()
+
+
+def test_a_key_of_numbers_as_text_has_no_remark():
+    report = describe_columns({"age": [1.5, 2.5, 4.0], "user_id": ["17", "23", "54"]})
+    assert report.remarks == ()
+
+
+def test_a_table_of_numbers_as_text_alone_is_refused_with_what_to_do():
+    with pytest.raises(ValueError, match="'c' holds numbers as text, such as '7'; make numbers"):
+        default_kernel({"c": [str(i * i + 7) for i in range(N)]})
+
+
 def test_columns_of_an_array_are_told_by_position():
     X = np.column_stack([np.arange(5.0) ** 2, np.ones(5)])
     assert [(use.column, use.becomes) for use in describe_columns(X)] == [

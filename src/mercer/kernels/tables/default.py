@@ -6,38 +6,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.categories import OWN_CATEGORY
 from mercer.data.columns import is_table, n_rows
 from mercer.data.listing import as_frame, as_html, as_text
-from mercer.kernels.columns import assigned, column_terms
+from mercer.kernels.columns import assigned, column_terms, refuse_unknown
 from mercer.kernels.families.categories import Match
 from mercer.kernels.families.stationary import Gaussian
-from mercer.kernels.heuristics import median_distance
 from mercer.kernels.kernel import Kernel, Sum
 from mercer.kernels.language.expression import kernel as parsed
 from mercer.kernels.maps import MEAN, FillMissing, Standardize
 from mercer.kernels.tables.calendar import Calendar, telling_parts
 from mercer.kernels.tables.roles import Column, Role, columns_with_roles
 
-# Columns of numbers up to which each has a length scale of its own to edit.
-MOST_SCALES = 50
-DIGITS = 4
 HEADER = ("column", "holds", "missing", "distinct", "becomes")
 
 
 def default_kernel(X: Any) -> Kernel:
     """Return a sensible kernel for a table: a sum of terms with k(x, x) = 1, one for each kind.
 
-    Numbers are compared by one Gaussian of the standardised columns, with a length scale for each
-    column, all at the median distance of the rows; dates by a Gaussian of the time and of the
-    phases of the year, the week and the day that tell something; categories by `Match`; text of
-    several words by ``words()`` and other text by ``spectrum(k=3).normalized()``, or
-    ``k=[1, 2, 3]`` where some of it is shorter. Dates and text have a term for each column.
-    `describe_columns` lists what becomes of each column. ``print`` the kernel to see, and edit,
-    what it says: `mercer.kernel` reads it back.
+    Numbers are compared by one Gaussian of the standardised columns; dates by a Gaussian of the
+    time and of the phases of the year, the week and the day that tell something; categories by
+    `Match`; text of several words by ``words()`` and other text by
+    ``spectrum(k=3).normalized()``, or ``k=[1, 2, 3]`` where some of it is shorter. Dates and text
+    have a term for each column. `describe_columns` lists what becomes of each column. ``print`` the
+    kernel to see, and edit, what it says: `mercer.kernel` reads it back.
+
+    Means, scales and the length scales, which are median distances, are those of the rows that the
+    kernel is fitted to, as an estimator weighs them; ``k.resolved(X)`` has them of `X`.
 
     Parameters
     ----------
@@ -60,6 +57,9 @@ def default_kernel(X: Any) -> Kernel:
     - Left out are columns that tell rows from each other but not how they are alike: of one
       value, of none, of whole numbers that count 20 rows or more from 0 or 1, and of values all
       different that are called or look like keys ("id", "user_id", "A-0042", a UUID).
+    - Text that spells numbers ("1,5"), or dates in another way than ISO 8601 ("2/29/2024"), is text
+      like any other, as nobody can tell what is a code and which of two numbers is the month.
+      `describe_columns` remarks on it, and says what to do.
     - Lists and other objects are left out too; make numbers or text of them.
     - Sparse rows, which means taken off would fill, are compared by ``Gaussian("median")``.
 
@@ -67,7 +67,7 @@ def default_kernel(X: Any) -> Kernel:
 
     - A number stands at the mean of its column, and a date at the mean time and in the middle of
       every circle. A further column is 1 there and 0 elsewhere: of a column of numbers if some are
-      missing in `X`, and of every column of dates.
+      missing in the rows that the kernel is fitted to, and of every column of dates.
     - A category is one of its own, which equals other missing ones. One that was never seen
       equals none.
     - Text is empty. The term of a text without a word, or without a character, is 0 with every
@@ -78,15 +78,15 @@ def default_kernel(X: Any) -> Kernel:
     >>> import mercer
     >>> table = {"age": [41.0, 52.0, 60.0], "site": ["a", "b", "a"]}
     >>> print(mercer.default_kernel(table))  # doctest: +NORMALIZE_WHITESPACE
-    gaussian(length_scale=[1.412]).after(standardize(missing='mean')).on(age)
+    gaussian(length_scale='median').after(standardize(missing='mean')).on(age)
         + match(missing='own-category').on(site)
     """
     if sp.issparse(X):
         return Gaussian("median")
     report = describe_columns(X)
     if report.kernel is None:
-        reasons = "; ".join(f"{use.column!r} {use.reason}" for use in report.columns[:10])
-        reasons = reasons or "there are none"
+        told = [f"{u.column!r} {u.remark or u.reason}" for u in report.columns[:10]]
+        reasons = "; ".join(told) or "there are none"
         found = "one sample is like no other" if n_rows(X) == 1 else "no column tells what is alike"
         raise ValueError(f"{found} ({reasons}); name a kernel for them")
     return report.kernel
@@ -95,7 +95,8 @@ def default_kernel(X: Any) -> Kernel:
 class ColumnUse(NamedTuple):
     """A row of a report on columns.
 
-    `becomes` says what a kernel makes of the column; of one that is left out, `reason` says why.
+    `becomes` says what a kernel makes of the column; of one that is left out, `reason` says why. Of
+    text that spells numbers or dates, `remark` says so, and what to do.
     """
 
     column: str | int
@@ -104,6 +105,7 @@ class ColumnUse(NamedTuple):
     distinct: int | None
     becomes: str
     reason: str = ""
+    remark: str = ""
 
     @property
     def is_used(self) -> bool:
@@ -138,17 +140,22 @@ class ColumnReport:
         """The columns that the kernel does not read."""
         return tuple(use for use in self.columns if not use.is_used)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What some columns seem to hold that is not what they are read as, and what to do."""
+        return tuple(f"column {u.column!r} {u.remark}" for u in self.columns if u.remark)
+
     def to_pandas(self) -> Any:
         """Return the rows as a data frame of pandas."""
         return as_frame(HEADER, self._cells())
 
     def __str__(self) -> str:
-        return f"{self._title()}\n{as_text(HEADER, self._shown())}"
+        return "\n".join([self._title(), as_text(HEADER, self._shown()), *self.remarks])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(self._title(), HEADER, self._shown())
+        return as_html("; ".join([self._title(), *self.remarks]), HEADER, self._shown())
 
     def _title(self) -> str:
         used = len(self.columns) - len(self.left_out)
@@ -187,6 +194,7 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
         uses = [_use(column, _becomes(column), column.reason) for column in columns]
         return ColumnReport(tuple(uses), _suggested(columns, is_table(X)))
     given = parsed(kernel)
+    refuse_unknown(given, X)
     placed = assigned(given, {c.title: c.kind for c in columns}) if is_table(X) else given
     terms = column_terms(placed, [c.title for c in columns])
     uses = [_use(column, ", ".join(terms[column.title]), "is not read") for column in columns]
@@ -203,6 +211,7 @@ def _use(column: Column, becomes: str, reason: str) -> ColumnUse:
         column.distinct,
         becomes or f"{Role.LEFT_OUT}: {reason}",
         reason,
+        column.remark,
     )
 
 
@@ -224,7 +233,8 @@ def _suggested(columns: Sequence[Column], is_named: bool) -> Kernel | None:
     of = {role: [c for c in columns if c.role is role] for role in Role}
     terms: list[Kernel] = []
     if of[Role.NUMBER]:
-        terms.append(_of_numbers(of[Role.NUMBER]).on(*(c.title for c in of[Role.NUMBER])))
+        scaled = Gaussian("median").after(Standardize(missing=MEAN))
+        terms.append(scaled.on(*(c.title for c in of[Role.NUMBER])))
     terms += [_of_dates(column).on(column.title) for column in of[Role.DATE]]
     if of[Role.CATEGORY]:
         terms.append(Match(OWN_CATEGORY).on(*(c.title for c in of[Role.CATEGORY])))
@@ -235,27 +245,7 @@ def _suggested(columns: Sequence[Column], is_named: bool) -> Kernel | None:
     return (terms[0] if len(terms) == 1 else Sum(tuple(terms))) if terms else None
 
 
-def _of_numbers(columns: Sequence[Column]) -> Kernel:
-    """Return the Gaussian of standardised columns at the median distance of the rows."""
-    rows = np.column_stack([column.numbers for column in columns if column.numbers is not None])
-    gaps = tuple(i for i, column in enumerate(columns) if column.missing)
-    g = Standardize(missing=MEAN, indicators=gaps or None)
-    finite = rows[~np.isinf(rows).any(axis=1)]
-    # Standardised rows are about sqrt(2 d) apart, if there are none to ask.
-    median = float(np.sqrt(2.0 * len(columns)))
-    if len(finite) > 1:
-        median = median_distance(g.resolved(finite)(finite))
-    scale, width = _rounded(median), len(columns) + len(gaps)
-    return Gaussian(scale if width > MOST_SCALES else (scale,) * width).after(g)
-
-
 def _of_dates(column: Column) -> Kernel:
-    """Return the Gaussian of the parts of dates that tell something, at their median distance."""
+    """Return the Gaussian of the parts of dates that tell something."""
     assert column.dates is not None
-    g = Calendar(telling_parts(column.dates), missing=MEAN)
-    moments = column.dates.moments
-    return Gaussian(_rounded(median_distance(g.resolved(moments)(moments)))).after(g)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    return Gaussian("median").after(Calendar(telling_parts(column.dates), missing=MEAN))

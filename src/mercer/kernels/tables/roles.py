@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mercer.data.categories import coded, is_missing, titled_columns
 from mercer.data.columns import as_seconds, column_values, is_table, select_columns
 from mercer.data.dates import Dates, are_iso_dates, as_dates
 from mercer.data.kinds import Kind, column_kinds, kind_of_values
+from mercer.data.spelled import spelled
 
 # Text with at most so many different values, each of them twice on average, is a category; with
 # more of them only if they come back this often.
@@ -64,12 +66,12 @@ class Column:
         How many of the others are different, or None where nobody counted.
     reason : str
         Why it is left out.
-    numbers : array, optional
-        The values of a number, NaN where one is missing.
     dates : Dates, optional
         The values of a date.
     text_kernel : str
         The kernel of text, in the expression language.
+    remark : str
+        What it seems to hold, and what to do, if that is not what it becomes.
     """
 
     title: Any
@@ -78,9 +80,9 @@ class Column:
     missing: int
     distinct: int | None
     reason: str = ""
-    numbers: NDArray[np.float64] | None = None
     dates: Dates | None = None
     text_kernel: str = ""
+    remark: str = ""
 
 
 def columns_with_roles(X: Any) -> list[Column]:
@@ -124,7 +126,7 @@ def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
     if distinct < 2 or (is_key and kind is Kind.NUMBERS):
         reason = NUMBERS_ROWS if distinct > 1 else ONE_VALUE if distinct else NO_VALUE
         return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
-    return Column(title, kind, Role.NUMBER, missing, distinct, numbers=values)
+    return Column(title, kind, Role.NUMBER, missing, distinct)
 
 
 def _date(title: Any, kind: Kind, dates: Dates) -> Column:
@@ -150,11 +152,13 @@ def _category(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
         return Column(title, kind, Role.CATEGORY, missing, distinct)
     if are_iso_dates(words):
         return _date(title, kind, as_dates(rows))
+    remark = "" if _is_key_name(title) else spelled(words)
+    found = partial(Column, title, kind, missing=missing, distinct=distinct, remark=remark)
     if distinct == n and _are_keys(title, words):
-        return Column(title, kind, Role.LEFT_OUT, missing, distinct, NUMBERS_ROWS)
+        return found(Role.LEFT_OUT, reason=NUMBERS_ROWS)
     if _are_categories(words, n):
-        return Column(title, kind, Role.CATEGORY, missing, distinct)
-    return Column(title, kind, Role.TEXT, missing, distinct, text_kernel=_text_kernel(words))
+        return found(Role.CATEGORY)
+    return found(Role.TEXT, text_kernel=_text_kernel(words))
 
 
 def _text_kernel(words: list[Any]) -> str:
