@@ -2,15 +2,23 @@
 
 import inspect
 
+import pytest
 from sklearn.base import BaseEstimator
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_class_weight_classifiers,
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+    parametrize_with_checks,
+)
 
 import mercer
 from contract import expected_failures
 from mercer import (
     Gaussian,
     KernelLogisticRegression,
+    KernelLogisticRegressionCV,
     KernelPCA,
+    KernelPerceptron,
     KernelRidge,
     KernelRidgeClassifier,
     KernelRidgeCV,
@@ -19,6 +27,7 @@ from mercer import (
     Linear,
     Matern32,
     MercerMap,
+    Polynomial,
 )
 
 EXPORTED = [
@@ -38,8 +47,21 @@ SETTINGS = [
     KernelRidgeCV("polynomial", cv=4, scoring="r2"),
     KernelRidgeCV([Gaussian(2.0), Linear()], alpha_per_target=True),
     KernelSVC(Matern32(2.0), 0.5, class_weight="balanced"),
+    KernelSVC(solver="sgd", tol=0.1),
+    KernelSVC("linear", solver="primal", tol=0.01),
+    KernelSVR("linear", solver="primal"),
     KernelSVR(Matern32(2.0), 10.0),
     MercerMap(Matern32(2.0)),
+    KernelLogisticRegression("auto"),
+    KernelLogisticRegressionCV("auto", 1.0),
+    KernelPCA("auto"),
+    KernelPerceptron("auto"),
+    KernelRidge("auto"),
+    KernelRidgeClassifier("auto"),
+    KernelRidgeCV("auto"),
+    KernelSVC("auto"),
+    KernelSVR("auto"),
+    MercerMap("auto"),
 ]
 
 
@@ -48,6 +70,25 @@ SETTINGS = [
 )
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("kind", [KernelSVC, KernelSVR])
+@pytest.mark.parametrize(
+    "check",
+    [check_sample_weight_equivalence_on_dense_data, check_sample_weight_equivalence_on_sparse_data],
+)
+def test_weights_count_as_equal_rows_to_a_small_tolerance_of_the_primal_solver(kind, check):
+    check(kind.__name__, kind("linear", solver="primal", tol=1e-10))
+
+
+@pytest.mark.xfail(
+    reason="the check wants 87 % of new rows in the class of large weight, and the minimum that is "
+    "asked for, as that of scikit-learn's SVC with this kernel, has 80 % there",
+    raises=AssertionError,
+    strict=True,
+)
+def test_a_class_of_large_weight_has_most_rows_of_a_quadric():
+    check_class_weight_classifiers("KernelSVC", KernelSVC(Polynomial()))
 
 
 def test_the_estimators_are_those_that_are_known_to_be_exported():

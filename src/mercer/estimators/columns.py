@@ -19,6 +19,7 @@ from mercer.kernels.columns import (
     named_columns,
     names_columns,
     reads_a_matrix,
+    reads_whole_rows,
     takes_missing,
     unread,
 )
@@ -76,6 +77,15 @@ def has_place_for_missing(kernel: Any) -> bool:
         return is_auto(kernel) or takes_missing(as_kernel(kernel))
     except (TypeError, ValueError):
         # A kernel that means nothing is refused by fit, not when an estimator is printed.
+        return False
+
+
+def takes_text(kernel: Any) -> bool:
+    """Whether the kernel that an estimator was given takes rows of text, if it is known."""
+    domains = ("categories", "sequences")
+    try:
+        return is_auto(kernel) or any(reads_whole_rows(as_kernel(kernel), d) for d in domains)
+    except (TypeError, ValueError):
         return False
 
 

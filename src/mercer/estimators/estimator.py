@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from sklearn.utils import Tags
 
 from mercer.estimators.arguments import Arguments, beside
-from mercer.estimators.columns import has_place_for_missing
+from mercer.estimators.columns import has_place_for_missing, takes_text
 from mercer.estimators.validation import kernel_for
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
@@ -49,6 +49,7 @@ class KernelEstimator(Arguments):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = has_place_for_missing(self.kernel)
+        tags.input_tags.string = takes_text(self.kernel)
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_pairwise()
         return tags

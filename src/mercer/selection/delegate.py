@@ -7,13 +7,13 @@ from typing import Any
 from sklearn.utils import Tags
 
 from mercer.estimators.arguments import Arguments
-from mercer.selection.grid import are_precomputed
+from mercer.selection.grid import tag_rows
 
 
 class Chosen(Arguments):
     """An estimator that delegates fitted attributes to the chosen estimator ``estimator_``.
 
-    It is pairwise if one of its ``kernels`` is.
+    It takes the rows that its ``kernels`` take.
     """
 
     kernels: Any
@@ -27,5 +27,5 @@ class Chosen(Arguments):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = are_precomputed(self.kernels)
+        tag_rows(tags, self.kernels)
         return tags

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import Tags
 
+from mercer.estimators.columns import has_place_for_missing, takes_text
 from mercer.estimators.validation import checked_ridges, kernels_for
 from mercer.gram import is_precomputed, unheld_gram_of
 from mercer.kernels import Gaussian, Kernel, PeerParameters, Sum, as_kernel
@@ -70,13 +72,16 @@ def reader_of(kernels: list[Kernel]) -> Kernel:
     return kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
 
 
-def are_precomputed(kernels: Any) -> bool:
-    """Whether some of the kernels that a list, a grid or one kernel means are precomputed."""
+def tag_rows(tags: Tags, kernels: Any) -> None:
+    """Say in the tags of an estimator which rows the kernels take that it chooses from."""
     try:
-        return any(not is_auto(k) and is_precomputed(k) for k in _specified(kernels))
+        found = _specified(kernels)
     except (TypeError, ValueError):
         # Kernels that mean nothing are refused by fit, not when an estimator is printed.
-        return False
+        return
+    tags.input_tags.allow_nan = all(map(has_place_for_missing, found))
+    tags.input_tags.string = all(map(takes_text, found))
+    tags.input_tags.pairwise = any(not is_auto(k) and is_precomputed(k) for k in found)
 
 
 def _specific(kernel: Any, beside: PeerParameters) -> Any:

@@ -23,7 +23,7 @@ from mercer.estimators.validation import (
 )
 from mercer.kernels import Kernel
 from mercer.selection.calibration import Calibration
-from mercer.selection.grid import are_precomputed, candidates, reader_of
+from mercer.selection.grid import candidates, reader_of, tag_rows
 from mercer.selection.ridge import KernelRidgeCV
 
 Array = NDArray[np.float64]
@@ -201,7 +201,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = are_precomputed(self.kernel)
+        tag_rows(tags, self.kernel)
         return tags
 
     def _selection(
