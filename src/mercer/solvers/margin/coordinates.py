@@ -243,7 +243,7 @@ class _Run:
         return bool(self.reason)
 
     def _sweep(self) -> None:
-        """Move the active coefficients, in another order every time, and the multiplier of their sum."""
+        """Move the active coefficients, in another order each time, and their multiplier."""
         self.descent.sweep(self.rng.permutation(self.active))
         self.descent.update_multiplier()
         self.epoch += 1
