@@ -14,7 +14,7 @@ from timing import Figure, interleaved, show
 
 from mercer import GappedKmer, Spectrum, Subsequence
 from mercer.native.twins.strings import subsequence
-from mercer.solvers.rates import machine_rates
+from mercer.planning.rates import Work
 
 Array = NDArray[np.float64]
 
@@ -163,7 +163,7 @@ def subsequence_figures() -> list[Figure]:
     # Two multiply-adds for each pair of symbols and each of the four lengths below five.
     n, length = len(rows), len(rows[0])
     additions = n * (n + 1) / 2 * length**2 * 2 * 4
-    limit = additions / (machine_rates().double / 2)
+    limit = Work(double=additions).seconds
     detail = f"{additions:.3g} multiply-adds at the rate of BLAS: {limit:.2f} s"
     return [
         *figures,

@@ -48,11 +48,11 @@ def test_the_native_pass_is_that_of_its_twin(rng, F, form, epsilon, monkeypatch)
     native, twin = descent(rows, box), descent(rows, box)
     for order in orders:
         native.sweep(order)
-        native.update_multiplier()
+        native.raise_price()
     monkeypatch.setattr(coordinates, "routines", lambda twin: twin)
     for order in orders:
         twin.sweep(order)
-        twin.update_multiplier()
+        twin.raise_price()
     assert_allclose(native.a, twin.a, atol=1e-12)
     assert_allclose(native.w, twin.w, atol=1e-12)
     assert_allclose(native.offset, twin.offset, atol=1e-12)

@@ -17,8 +17,8 @@ from sklearn.model_selection import (
 
 from mercer.estimators import KernelRidge
 from mercer.kernels import AdditiveChi2, Exponential, FromFunction, Gaussian, Linear, Matern32
+from mercer.planning.held_out import entry_work
 from mercer.selection import KernelRidgeCV
-from mercer.selection.costs import entry_work
 from mercer.selection.splits import Splits
 from refits import refitted
 

@@ -20,9 +20,8 @@ from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.plan import Plan, plan_logistic
 from mercer.estimators.refusals import with_points
-from mercer.estimators.routes import carried, logistic_route, logistic_solver, uncentred
+from mercer.estimators.routes import carried, definite, settings_of, uncentred
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
@@ -39,6 +38,7 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.kernels import Kernel
+from mercer.planning import Plan, logistic_plan, planned_logistic
 from mercer.solvers import LogisticProblem, Newton, Solution
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
@@ -239,9 +239,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         X = checked_unlabelled(clone(self), kernel, X)
         codes = np.arange(n_rows(X)) % n_classes
         problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
-        kernel = kernel.resolved(X)
-        gram = unheld_gram_of(kernel, X, self.memory)
-        return plan_logistic(kernel, X, gram, problem, logistic_solver(self, gram, problem).name)
+        return logistic_plan(settings_of(self), kernel.resolved(X), X, problem)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.
@@ -324,8 +322,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         rows = used_rows(kernel, X, used)
         kernel = kernel.resolved(rows, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
-        solver, gram = logistic_route(self, kernel, rows, problem)
-        repair = repair_of(gram, self.repair)
+        solver, gram = planned_logistic(settings_of(self), kernel, rows, problem)
+        repair = repair_of(definite(self, kernel, rows, gram), self.repair)
         return Training(X, used, classes, kernel, rows, problem, solver, repair)
 
     def _start(self, training: Training) -> Solution | None:

@@ -19,14 +19,13 @@ from mercer.errors import (
 )
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.certified import proved_radius
-from mercer.estimators.plan import Plan, plan_ridge
 from mercer.estimators.posterior import CACHES, RidgePosterior
+from mercer.estimators.refusals import refuse_indefinite_kernel
 from mercer.estimators.routes import (
     carried,
     interpolant_of,
-    named,
     refusal_of,
-    route,
+    settings_of,
     uncentred,
 )
 from mercer.estimators.validation import (
@@ -42,10 +41,9 @@ from mercer.gram import (
     feature_weights,
     paying_weights,
     repair_of,
-    unheld_gram_of,
 )
+from mercer.planning import Plan, planned_ridge, ridge_plan
 from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
-from mercer.solvers.choose import name_of
 
 Array = NDArray[np.float64]
 
@@ -179,7 +177,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             problem = problem.on(np.flatnonzero(used))
 
         kernel = kernel.resolved(rows, problem.weights)
-        solver, gram = route(self, kernel, rows, problem)
+        solver, gram = planned_ridge(settings_of(self), kernel, rows, problem)
+        # Without an offset, too, a conditional kernel is solved with, and there is a warning.
+        if self.repair is None and not gram.is_conditional:
+            refuse_indefinite_kernel(kernel, rows, gram)
         repair = repair_of(gram, self.repair)
         gram = centred(repair.gram) if self.fit_intercept else repair.gram
 
@@ -216,10 +217,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         y = np.zeros((n_rows(X), n_targets or np.size(self.alpha)))
         X, y = checked_training(clone(self), kernel, X, y)
         problem = self._problem(y, None)
-        kernel = kernel.resolved(X)
-        gram = unheld_gram_of(kernel, X, self.memory)
-        solver = named(self, kernel, X, gram, problem)
-        return plan_ridge(kernel, X, gram, problem, name_of(solver), self.repair)
+        return ridge_plan(settings_of(self), kernel.resolved(X), X, problem)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).

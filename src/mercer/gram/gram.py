@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
 # Entries computed at a time before they are rounded: 32 MB in float64.
 ENTRIES_AT_A_TIME = 1 << 22
-# Seconds of work that tell how long an entry takes, unless the machine was busy with other things:
-# they count the second time, or if they are so many that this is unlikely.
-LONG_ENOUGH, LONG = 2e-3, 5e-2
 
 
 class Gram(Operator):
@@ -184,25 +180,6 @@ class Gram(Operator):
         check_fits(self.shape, np.float64, self.memory)
         K = self.dense()
         return np.array(K, np.float64, order="C", copy=None if K.flags.writeable else True)
-
-    @cached_property
-    def entry_seconds(self) -> float:
-        """The time that an entry takes in a product, the best rate of more and more rows."""
-        best, rows, long = np.inf, 1, 0
-        while True:
-            start = perf_counter()
-            entries = self.timed(slice(0, min(rows, len(self))))
-            taken = perf_counter() - start
-            best = min(best, taken / entries)
-            long += taken > LONG_ENOUGH
-            # Entries that Python computes are dear: one row of them tells enough.
-            if long == 2 or taken > LONG or rows >= len(self):
-                return float(best)
-            rows *= 4
-
-    def timed(self, some: slice) -> int:
-        """Compute these rows once as a product would, and return how many entries that were."""
-        return int(self.rows(some).size)
 
 
 class PartOfGram(Gram):

@@ -64,7 +64,6 @@ class FormulaOfPrecomputed(StreamedGram):
     part = Gram.part
     partial_product = Gram.partial_product
     single = Gram.single
-    timed = Gram.timed
 
 
 def is_precomputed(kernel: Kernel) -> bool:

@@ -29,8 +29,6 @@ from mercer.tiles.tile import Opaque
 ENTRIES_AT_A_TIME = 1 << 20
 # Rows at which entries of float32 are tried.
 SAMPLE = 8
-# Columns that the first rows are compared with to see how long an entry takes.
-TIMED_COLUMNS = 1024
 
 
 class StreamedGram(Gram):
@@ -144,15 +142,6 @@ class StreamedGram(Gram):
     def rows(self, index: Index) -> Array:
         chosen = positions(index, len(self))
         return evaluate(self.kernel.program, take_rows(self.X, chosen), self.seen)
-
-    def timed(self, some: slice) -> int:
-        chosen = take_rows(self.X, some)
-        # A few rows with all others would tell how long these take to be read, and so would
-        # few with many of strings or tables, which are read into numbers first.
-        least = TIMED_COLUMNS if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else 1
-        others = take_rows(self.X, slice(0, max(n_rows(chosen), least)))
-        apply(self.kernel.program, chosen, others, np.ones(n_rows(others)))
-        return n_rows(chosen) * n_rows(others)
 
     def between(self, rows: Index, columns: Index) -> Array:
         down = self.taken(rows)

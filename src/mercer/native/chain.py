@@ -1,4 +1,4 @@
-"""Ridge regression on a line by its tridiagonal precision matrix, natively or by the twins."""
+"""Ridge regression on a line as an electric network: the door to the native routines or twins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer.native.twins.chain import LARGEST, Shares, shares_at
 
 __all__ = [
     "LARGEST",
-    "Precision",
+    "Network",
     "Rows",
     "Shares",
     "interpolate",
@@ -35,7 +35,7 @@ MANY = 1000
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows behind the knots of a line, in ascending order.
+    """The rows behind the knots of a network, in ascending order.
 
     Parameters
     ----------
@@ -50,29 +50,28 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Precision:
-    """The knots of a line, f minimising sum w (y - f - b)^2 / alpha + f'Tf + b_penalty b^2.
+class Network:
+    """A chain of knots that minimises sum w (y - f - b)^2 / alpha + f'Tf + earth b^2.
 
-    T is the precision matrix of the prior of f, tridiagonal: f'Tf = sum_i links_i (f_i+1 - f_i)^2
-    + sum_i row_sums_i f_i^2, with links_i = -T_i,i+1 and row_sums = T 1. Elimination from both ends
-    keeps every term positive, so that nothing cancels.
+    f'Tf = sum_i links_i (f_i+1 - f_i)^2 + sum_i ground_i f_i^2. As currents: every knot is tied to
+    its neighbours, to the ground, which has the voltage b, and by w / alpha to its target.
 
     Parameters
     ----------
     links : array of shape (m - 1,)
-        -T_i,i+1 of neighbours, at most `LARGEST`.
-    row_sums : array of shape (m,)
-        T 1, at most `LARGEST`.
+        Conductances between neighbours, at most `LARGEST`.
+    ground : array of shape (m,)
+        Conductances to the ground, at most `LARGEST`.
     weights : array of shape (m,)
         w, positive.
-    b_penalty : float
+    earth : float
         The penalty of b: 0 for an offset, infinity for none.
     """
 
     links: Array
-    row_sums: Array
+    ground: Array
     weights: Array
-    b_penalty: float
+    earth: float
 
     def solve(self, y: Array, per_alpha: float) -> tuple[Array, Array, float]:
         """Return f and a = w (y - f - b) / alpha at the knots, and b.
@@ -86,7 +85,7 @@ class Precision:
         """
         f, a = np.empty_like(y), np.empty_like(y)
         b = routines(chain_twin).chain_solve(
-            self.links, self.row_sums, self.weights, y, per_alpha, self.b_penalty, f, a
+            self.links, self.ground, self.weights, y, per_alpha, self.earth, f, a
         )
         return f, a, b
 
@@ -142,11 +141,11 @@ class Precision:
         def run(group: slice) -> None:
             routine(
                 self.links,
-                self.row_sums,
+                self.ground,
                 self.weights,
                 y,
                 per_alpha[group],
-                self.b_penalty,
+                self.earth,
                 rows.starts,
                 rows.weights,
                 steps,

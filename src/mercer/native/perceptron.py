@@ -1,4 +1,4 @@
-"""A pass of the perceptron over the rows of a Gram matrix, native or by its twin."""
+"""The perceptron's walk along the rows of a Gram matrix: native, or by its twin."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from mercer.data.memory import gigabytes
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
-from mercer.estimators.routes import wants_factor
 from mercer.estimators.validation import training_subset
 from mercer.gram import DenseGram, Gram, centred, shared_grams
 from mercer.kernels import Kernel
 from mercer.native.threads import one_blas_thread
+from mercer.planning import wants_factor
 from mercer.selection.classes import ClassScores
 from mercer.selection.results import Round
 from mercer.selection.samples import (

@@ -15,7 +15,7 @@ from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.validation import checked_training, checked_weights, copies_of
 from mercer.kernels import Kernel
-from mercer.selection.costs import entry_work
+from mercer.planning.held_out import entry_work
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.estimators.plan import FEATURE_BYTES, few_features
 from mercer.estimators.refusals import refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, chain_of, is_precomputed
 from mercer.kernels import Kernel
-from mercer.selection.costs import chain_work, entry_work, feature_work
+from mercer.planning.held_out import chain_work, entry_work, feature_work
+from mercer.planning.ridge import FEATURE_BYTES, few_features
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
 from mercer.solvers.line.path import TOGETHER

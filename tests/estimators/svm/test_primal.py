@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 import strings
 from mercer import Gaussian, KernelSVC, KernelSVR, Linear, Polynomial, Spectrum
 from mercer.errors import MemoryLimitError
-from mercer.estimators import routes
+from mercer.planning import margin
 from mercer.solvers import SMO, CoordinateDescent
 
 
@@ -25,7 +25,7 @@ def texts(rng):
 @pytest.fixture
 def many(monkeypatch):
     """Let few rows count as many."""
-    monkeypatch.setattr(routes, "FEW", 100)
+    monkeypatch.setattr(margin, "FEW", 100)
 
 
 KERNELS = [

@@ -56,13 +56,6 @@ def test_large_diagonals_do_not_overflow_the_single_factor(rng):
     assert_allclose(factor.product(factor.solve(V)), V, atol=1e-8)
 
 
-def test_auto_takes_double_precision_for_few_rows_and_for_tiny_alpha(rng):
-    small = StreamedGram(Gaussian(1.0), rng.normal(size=(50, 2)))
-    assert not Cholesky().prefers_single(small, problem_of(np.ones(50), 1.0))
-    large = StreamedGram(Gaussian(1.0), rng.normal(size=(3000, 2)))
-    assert not Cholesky().prefers_single(large, problem_of(np.ones(3000), 1e-9))
-
-
 def test_more_steps_are_predicted_for_smaller_alpha():
     steps = [predicted_steps(5000, 1.0, alpha) for alpha in (1.0, 1e-2, 1e-4, 1e-6)]
     assert steps == sorted(steps)

@@ -19,8 +19,7 @@ from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.plan import Plan, plan_margin
-from mercer.estimators.routes import margin_solver, uncentred
+from mercer.estimators.routes import settings_of, uncentred
 from mercer.estimators.validation import (
     checked_unlabelled,
     support_columns,
@@ -35,13 +34,13 @@ from mercer.gram import (
     is_precomputed,
     paying_weights,
     repair_of,
-    unheld_gram_of,
     with_copy,
 )
 from mercer.kernels import Kernel
 from mercer.native.threads import one_blas_thread, thread_count, workers
+from mercer.planning import Plan, margin_plan
 from mercer.solvers import SMO, MarginProblem, Solution
-from mercer.solvers.choose import MarginSolver, margin_name
+from mercer.solvers.choose import MarginSolver
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -160,9 +159,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         """
         kernel = self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
-        kernel = kernel.resolved(X)
-        solver = margin_solver(self, kernel, X)
-        return plan_margin(kernel, X, unheld_gram_of(kernel, X, self.memory), margin_name(solver))
+        return margin_plan(settings_of(self), kernel.resolved(X), X)
 
     def _keep_rows(self, X: Any, support: Rows, gram: Gram, solutions: Sequence[Solution]) -> None:
         """Store the rows of `X` that are support vectors, and the weights of features."""

@@ -16,7 +16,7 @@ from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, decided, present_classes
-from mercer.estimators.routes import margin_route
+from mercer.estimators.routes import definite, settings_of
 from mercer.estimators.svm.one_vs_one import (
     clear_winners,
     hardest,
@@ -44,6 +44,7 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.gram import is_precomputed
+from mercer.planning import planned_margin
 from mercer.solvers import MarginProblem
 
 Array = NDArray[np.float64]
@@ -210,7 +211,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         is_all = np.array_equal(used, np.arange(len(weights)))
         rows = X if is_all else training_subset(kernel, X, used)
         kernel = kernel.resolved(rows, copies[used])
-        solver, gram = margin_route(self, kernel, rows)
+        solver, gram = planned_margin(settings_of(self), kernel, rows)
+        gram = definite(self, kernel, rows, gram)
         tasks = self._tasks(codes, C * weights[used], len(classes))
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)

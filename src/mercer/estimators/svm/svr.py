@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.certified import gap_certificate
-from mercer.estimators.routes import margin_route
+from mercer.estimators.routes import definite, settings_of
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import SupportVectorMachine, Task, solve_all, warm_starts
 from mercer.estimators.validation import (
@@ -23,6 +23,7 @@ from mercer.estimators.validation import (
     checked_weights,
     training_subset,
 )
+from mercer.planning import planned_margin
 from mercer.solvers import MarginProblem
 
 Array = NDArray[np.float64]
@@ -156,7 +157,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         used = np.flatnonzero(weights)
         rows = X if len(used) == len(y) else training_subset(kernel, X, used)
         kernel = kernel.resolved(rows, weights[used])
-        solver, gram = margin_route(self, kernel, rows)
+        solver, gram = planned_margin(settings_of(self), kernel, rows)
+        gram = definite(self, kernel, rows, gram)
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
         if self.warm_start:

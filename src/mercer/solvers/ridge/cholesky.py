@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
-from mercer.solvers.rates import machine_rates
 from mercer.solvers.refusals import (
     EPS,
     indefinite,
@@ -30,17 +29,12 @@ from mercer.solvers.ridge.bordered import (
     relative_norm,
 )
 from mercer.solvers.ridge.centred import triangles_of
-from mercer.solvers.ridge.single import SingleFactor, predicted_steps
+from mercer.solvers.ridge.single import SingleFactor
 from mercer.solvers.ridge.triangles import TwoTriangles
 from mercer.solvers.rounding import column_norms
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
-
-# Below this many rows either factor takes a moment, and float64 needs no refinement.
-SMALL = 2000
-# Share of the speed of matrix products that LAPACK's factor reaches.
-FACTOR_SHARE = 0.85
 
 
 @dataclass(frozen=True)
@@ -54,57 +48,30 @@ class Cholesky:
     ----------
     tol : float
         Relative residual above which a step of iterative refinement is added.
-    precision : {"auto", "single", "double"}
+    precision : {"double", "single"}
         ``"single"`` factors in float32, in half the time and memory, and refines the answer in
         float64 by conjugate gradients with the Gram operator; where that does not reach the
         tolerance, or K is positive semi-definite on vectors of sum zero only, the factor is taken
-        in float64 after all. ``"auto"`` predicts which is faster.
+        in float64 after all. An estimator that is told ``"cholesky"`` by name takes the faster.
     """
 
     iterates: ClassVar[bool] = False
 
     tol: float = 1e-6
-    precision: str = "auto"
+    precision: str = "double"
 
     def __post_init__(self) -> None:
-        if self.precision not in ("auto", "single", "double"):
-            raise ValueError(
-                f"precision must be 'auto', 'single' or 'double', got {self.precision!r}"
-            )
+        if self.precision not in ("single", "double"):
+            raise ValueError(f"precision must be 'single' or 'double', got {self.precision!r}")
 
     def solve(self, gram: Gram, problem: RidgeProblem) -> Solution:
         """Return the solution for every target; all weights must be positive."""
         start = perf_counter()
-        if self.prefers_single(gram, problem):
+        if self.precision == "single" and not gram.is_conditional:
             solution = self._in_single(gram, problem, start)
             if solution is not None:
                 return solution
         return self._in_double(gram, problem, start)
-
-    def prefers_single(self, gram: Gram, problem: RidgeProblem) -> bool:
-        """Whether the factor is taken in float32: as told, or where that should be faster."""
-        if gram.is_conditional:
-            return False
-        if self.precision != "auto":
-            return self.precision == "single"
-        if len(gram) < SMALL:
-            return False
-        return self.seconds(gram, problem, True) < self.seconds(gram, problem, False)
-
-    def seconds(self, gram: Gram, problem: RidgeProblem, single: bool) -> float:
-        """Return about how long the solution takes by a factor in float32, or in float64."""
-        rates = machine_rates()
-        n, targets = problem.y.shape
-        entry = gram.entry_seconds
-        itemsize, rate = (4, rates.single) if single else (8, rates.double)
-        factor = n**3 / 3.0 / (FACTOR_SHARE * rate) + n**2 * itemsize / rates.copy
-        # A step of refinement reads the factor twice and computes half of K in float64 once more.
-        step = n**2 * (0.5 * entry + itemsize * (targets + 1) / rates.copy)
-        shift = float(problem.alpha.min() / problem.weights.max())
-        largest = float(np.max(gram.diagonal()))
-        steps = predicted_steps(n, largest, shift) if single else 1.0
-        ridges = len(np.unique(problem.alpha))
-        return float(0.5 * n**2 * entry + ridges * (factor + steps * step))
 
     def _in_single(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution | None:
         """Return the solution from factors in float32, or None where they do not serve."""

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.gram import Gram
+from mercer.gram import Gram, centred
+from mercer.planning.costs import product_work
+from mercer.planning.rates import Work
 from mercer.solvers.lowrank.pivots import Pivots
-from mercer.solvers.rates import machine_rates
 from mercer.solvers.ridge.cg_factor import first_rank
 
-# Pivots taken of the sample: enough to see how the trace falls, few beside its rows.
-GLANCE = 128
+# Rows that the glance is at, and pivots taken of them: enough to see how the trace falls.
+SAMPLE, GLANCE = 1000, 128
 # The smoother the kernel, the faster the power itself grows by which the trace falls.
 STEEPER = 1.3
 # Steps are about BASE + SLOPE sqrt(trace of E / alpha) for every factor e by which the residual has
@@ -23,49 +24,57 @@ BASE, SLOPE = 0.2, 0.035
 
 @dataclass(frozen=True)
 class Forecast:
-    """Steps and seconds that conjugate gradients are expected to take.
+    """Steps and work that conjugate gradients are expected to take.
 
     Parameters
     ----------
     steps : float
         Steps for one alpha.
-    seconds : float
-        Time for them, the preconditioner included.
+    work : Work
+        What they do, the preconditioner included.
     rank : int
         Rank of the preconditioner.
     """
 
     steps: float
-    seconds: float
+    work: Work
     rank: int
 
 
-def forecast(gram: Gram, sample: Gram, alpha: float, tol: float) -> Forecast:
+def forecast(gram: Gram, entry: Work, alpha: float, tol: float) -> Forecast:
     """Return what it takes to solve (K + alpha I) a = y down to a relative residual.
 
     Parameters
     ----------
     gram : Gram
-        K.
-    sample : Gram
-        The Gram matrix of some of its rows.
+        K, of which some rows are looked at.
+    entry : Work
+        What an entry of it takes.
     alpha : float
         The ridge over the largest weight.
     tol : float
         The residual.
     """
-    n = len(gram)
-    # While the preconditioner grows there are old and new rows of it side by side.
-    rank = max(1, min(first_rank(n), n, gram.memory // (16 * n)))
-    trace = n / len(sample) * _trace_at(rank, sample)
+    n, rank = len(gram), preconditioner_rank(len(gram), gram.memory)
+    some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
+    trace = n / len(some) * _trace_at(rank, centred(gram.part(some)))
     with np.errstate(divide="ignore"):
         root = np.sqrt(np.divide(trace, alpha)) if trace > 0.0 else 0.0
-    steps = np.log(8.0 / tol) * (BASE + SLOPE * root)
-    rates = machine_rates()
-    entry = gram.entry_seconds
-    growth = n * rank * entry + 2.0 * n * rank**2 / rates.double
-    step = 0.5 * n**2 * entry + 2.0 * 8.0 * n * rank / rates.copy
-    return Forecast(float(steps), float(growth + steps * step), rank)
+    steps = float(np.log(8.0 / tol) * (BASE + SLOPE * root))
+    return Forecast(steps, product_work(n, rank, steps, entry), rank)
+
+
+def least_product_work(n: int, memory: int, entry: Work, tol: float) -> Work:
+    """Return the work of the fewest steps that are ever forecast, and of the glance."""
+    steps, rank = BASE * float(np.log(8.0 / tol)), preconditioner_rank(n, memory)
+    glance = Work(double=float(SAMPLE) * GLANCE**2) + SAMPLE * GLANCE * entry
+    return glance + product_work(n, rank, steps, entry)
+
+
+def preconditioner_rank(n: int, memory: int) -> int:
+    """Return the rank of the preconditioner of `n` rows, at least one."""
+    # While the preconditioner grows there are old and new rows of it side by side.
+    return max(1, min(first_rank(n), n, memory // (16 * n)))
 
 
 def _trace_at(rank: int, sample: Gram) -> float:

@@ -1,5 +1,10 @@
 """The planner: what it takes for which kernel and memory, and what it says about it."""
 
+import os
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,13 +16,23 @@ from mercer import (
     KernelRidge,
     KernelSVC,
     KernelSVR,
+    Laplacian,
     Linear,
     Polynomial,
     Sobolev,
 )
 from mercer.errors import MemoryLimitError
-from mercer.solvers import Banded, Cholesky, ConjugateGradient, Primal
-from mercer.solvers.ridge.forecast import Forecast
+from mercer.planning import Settings, planned_logistic, planned_margin, planned_ridge
+from mercer.planning.forecast import Forecast
+from mercer.planning.rates import Work
+from mercer.solvers import (
+    Banded,
+    Cholesky,
+    ConjugateGradient,
+    LogisticProblem,
+    Primal,
+    RidgeProblem,
+)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +120,7 @@ def test_no_route_within_the_memory_is_refused_with_the_least_that_is_needed(rng
 
 
 def test_conjugate_gradients_stand_in_for_a_factor_where_they_are_faster(rng, monkeypatch):
-    # A busy machine measures anything; here the forecast is that of an idle one.
-    monkeypatch.setattr("mercer.estimators.plan.forecast", lambda *_: Forecast(9.0, 1e-6, 100))
+    monkeypatch.setattr("mercer.planning.ridge.forecast", lambda *_: Forecast(9.0, Work(), 100))
     X = rng.normal(size=(5000, 2))
     model = KernelRidge(Gaussian(2.0), alpha=1.0).fit(X, np.sin(X[:, 0]))
     assert isinstance(model.solver_, ConjugateGradient)
@@ -172,3 +186,58 @@ def test_a_support_vector_machine_plans_its_working_sets_or_batches(kind, rng):
     assert [other.solver for other in plan.alternatives] == ["sgd"]
     assert kind(Gaussian(1.0), memory="300KB").plan(X).memory <= 300_000
     assert kind(Gaussian(1.0), solver="sgd").plan(X).solver == "sgd"
+
+
+@pytest.mark.parametrize(
+    ("rows", "alpha", "precision"),
+    [(500, 1.0, "double"), (5000, 0.1, "single"), (5000, 1e-9, "double")],
+)
+def test_a_factor_is_taken_in_float32_where_that_saves_more_than_refining_it_takes(
+    rows, alpha, precision, rng
+):
+    X, problem = (
+        rng.normal(size=(rows, 2)),
+        RidgeProblem(np.ones((rows, 1)), np.array([alpha]), np.ones(rows), True),
+    )
+    solver, _ = planned_ridge(Settings(solver="cholesky"), Gaussian(1.0), X, problem)
+    assert solver.precision == precision
+
+
+@pytest.mark.parametrize("clock", ["perf_counter", "thread_time", "process_time"])
+def test_a_clock_that_lies_changes_no_choice(clock, rng, monkeypatch):
+    X = rng.normal(size=(5000, 3))
+    problem = RidgeProblem(X[:, :1], np.array([0.1]), np.ones(5000), True)
+    codes = (X[:, 0] > 0).astype(int)
+    logistic = LogisticProblem(codes, 2, 1.0, np.ones(5000), True)
+
+    def choices():
+        return [
+            type(planned_ridge(Settings(), kernel, X, problem)[0]).__name__
+            + type(planned_logistic(Settings(), kernel, X, logistic)[0]).__name__
+            + type(planned_margin(Settings(), kernel, X)[0]).__name__
+            for kernel in (Gaussian(1.0), Linear(), Laplacian(0.5), Polynomial(3))
+        ]
+
+    honest = choices()
+    lies = iter(np.random.default_rng(0).exponential(1e3, 100_000).cumsum())
+    monkeypatch.setattr(time, clock, lambda: next(lies))
+    for module in [m for name, m in sys.modules.items() if name.startswith("mercer.")]:
+        if hasattr(module, clock):
+            monkeypatch.setattr(module, clock, lambda: next(lies))
+    assert choices() == honest
+
+
+def test_no_file_in_the_home_of_the_user_is_read_or_written(tmp_path, rng):
+    code = (
+        "import numpy as np; from mercer import KernelRidge; X = np.arange(90.0).reshape(30, 3);"
+        "KernelRidge().fit(X, X[:, 0]); print(KernelRidge().plan(X).seconds)"
+    )
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | home)
+    assert not [path for path in tmp_path.rglob("*mercer*")]
+
+
+@pytest.mark.parametrize("kind", [KernelRidge, KernelSVC, KernelLogisticRegression])
+def test_a_plan_is_the_same_twice_in_a_row(kind, rng):
+    X = rng.normal(size=(3000, 4))
+    assert kind(Gaussian(1.0)).plan(X) == kind(Gaussian(1.0)).plan(X)

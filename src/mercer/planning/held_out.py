@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from mercer.selection.splits import Splits
+import numpy as np
+from numpy.typing import NDArray
 
 # What a singular value decomposition takes for every entry of the features and every feature.
 DECOMPOSITION = 6.0
@@ -13,7 +15,20 @@ DECOMPOSITION = 6.0
 KNOT_AT_ONCE, KNOT, START = 100.0, 500.0, 3e6
 
 
-def entry_work(n: int, splits: Splits | None, alphas: int) -> tuple[float, float]:
+class Folds(Protocol):
+    """How rows are held out: the folds' sizes, and what is known of them together."""
+
+    @property
+    def sizes(self) -> NDArray[Any]: ...
+    @property
+    def pairs(self) -> Sequence[tuple[Any, Any]] | None: ...
+    @property
+    def are_complements(self) -> bool: ...
+    @property
+    def are_single(self) -> bool: ...
+
+
+def entry_work(n: int, splits: Folds | None, alphas: int) -> tuple[float, float]:
     """Return the work with all entries by one path, and by a path for each fold.
 
     One path serves by the identity e_S = B_SS^-1 a_S, if it does, and needs the reduction of all
@@ -32,7 +47,7 @@ def entry_work(n: int, splits: Splits | None, alphas: int) -> tuple[float, float
     return 8 / 3 * n**3 + alphas * float((n * sizes**2 + sizes**3 / 3).sum()), parts
 
 
-def feature_work(shape: tuple[int, int], splits: Splits | None, alphas: int) -> tuple[float, float]:
+def feature_work(shape: tuple[int, int], splits: Folds | None, alphas: int) -> tuple[float, float]:
     """Return the work with (n, p) features by one path, and by a path for each fold."""
     n, p = shape
     whole = DECOMPOSITION * n * p**2
@@ -46,7 +61,7 @@ def feature_work(shape: tuple[int, int], splits: Splits | None, alphas: int) -> 
     return whole + alphas * float((p * sizes**2 + sizes**3 / 3).sum()), parts
 
 
-def chain_work(shape: tuple[int, int], splits: Splits | None, alphas: int) -> float:
+def chain_work(shape: tuple[int, int], splits: Folds | None, alphas: int) -> float:
     """Return the work on a chain for targets of shape (n, targets)."""
     n, targets = shape
     if splits is None or splits.are_single:

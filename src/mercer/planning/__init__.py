@@ -1,0 +1,23 @@
+"""What solves a problem, in which form of the Gram matrix, and what that takes: counted once.
+
+A choice is a pure function of sizes, the formula and the level of the processor, so that the same
+call takes the same route and gives the same bits; no clock is asked. Seconds are for the reader of
+a `Plan` alone.
+"""
+
+from mercer.planning.logistic import logistic_plan, planned_logistic, wants_factor
+from mercer.planning.margin import margin_plan, planned_margin
+from mercer.planning.plan import Plan, Settings
+from mercer.planning.ridge import planned_ridge, ridge_plan
+
+__all__ = [
+    "Plan",
+    "Settings",
+    "logistic_plan",
+    "margin_plan",
+    "planned_logistic",
+    "planned_margin",
+    "planned_ridge",
+    "ridge_plan",
+    "wants_factor",
+]

@@ -1,0 +1,89 @@
+"""What an entry of a Gram matrix takes, counted from the formula and a few rows."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.data.columns import n_rows, take_rows
+from mercer.gram import is_precomputed
+from mercer.kernels import Kernel
+from mercer.planning.rates import Work
+from mercer.tiles import Rows
+from mercer.tiles.engine import engine
+from mercer.tiles.entries import WALK
+from mercer.tiles.operands import Operand, bind
+from mercer.tiles.tile import Leaf
+
+# Rows that tell how many entries sparse rows have and how long sequences are.
+SAMPLE = 64
+# What a column takes in each comparison beside an inner product, and a function beside an
+# exponential; measured at 2 to 256 columns on a processor of level v4 and v3.
+COMPARISONS = {
+    "dot": 1.0,
+    "squared_distance": 1.1,
+    "match": 1.2,
+    "minimum": 1.4,
+    "manhattan": 2.5,
+    "chi2": 8.0,
+    "sine": 33.0,
+}
+FUNCTIONS = {"exp": 1.0, "sqrt": 0.8, "reciprocal": 0.8, "tanh": 2.0, "log1p": 3.0}
+# Columns that stand for what a term takes besides, for what one takes that a block is filled with
+# before, and for two entries of sparse rows that meet.
+TERM, BLOCK, MEETING = 6.0, 80.0, 50.0
+# Symbols that stand for a call of a Python function with two rows, and for an entry of a block
+# that one call fills.
+CALL, FILLED = 4e4, 200.0
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """What fills a block of entries and knows how many steps a pair of rows takes."""
+
+    def pair_steps(self, rows: Any) -> float:
+        """Return the mean number of pairs of symbols that two of these rows are compared by."""
+
+
+def entry_work(kernel: Kernel, X: Any) -> Work:
+    """Return the work for an entry k(x_i, x_j) in a product with K, of each pair one.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, with numbers for parameters.
+    X : rows
+        An array, CSR matrix, table or sequences; some of them are looked at.
+    """
+    if is_precomputed(kernel):
+        return Work(byte=8.0)
+    some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), SAMPLE)).astype(np.intp)
+    bound = bind(kernel.program, Rows(take_rows(X, some), "X"))
+    steps = [step for step in kernel.program.instructions if step.operation.startswith("map")]
+    work = Work(function=sum(FUNCTIONS.get(step.function, 0.0) for step in steps))
+    for operand in bound.operands:
+        work += _comparison(operand)
+    return work
+
+
+def _comparison(o: Operand) -> Work:
+    """Return the work to compare two rows by one input of a formula."""
+    if o.comparison is not None:
+        return Work(column=TERM, symbol=0.5 * float(np.mean(o.left.lengths)) ** 2)
+    if not isinstance(o.source, Leaf):
+        fill = o.source.fill
+        if isinstance(fill, Counted):
+            return Work(column=TERM, symbol=fill.pair_steps(o.left))
+        return Work(column=TERM, symbol=CALL if getattr(fill, "pairwise", False) else FILLED)
+    each = COMPARISONS[o.source.kind]
+    if not sp.issparse(o.left):
+        return Work(column=TERM + each * o.left.shape[1])
+    n, width = o.left.shape
+    if engine().takes(o):
+        return Work(column=TERM + each * min(WALK * o.left.nnz / n, width))
+    # The mean number of columns in which two different rows both have an entry.
+    counts = np.bincount(o.left.indices, minlength=1).astype(np.float64)
+    meetings = float(counts @ (counts - 1.0)) / max(n * (n - 1.0), 1.0)
+    return Work(column=TERM + BLOCK + each * MEETING * meetings)

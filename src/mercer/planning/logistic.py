@@ -1,0 +1,115 @@
+"""The plan of a logistic problem: Newton's method by factors, or by conjugate gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.gram import FeatureGram, Gram, gram_of, unheld_gram_of
+from mercer.kernels import Kernel
+from mercer.planning.costs import newton_product_work, newton_work
+from mercer.planning.entries import entry_work
+from mercer.planning.plan import Plan, Settings, among, check_room
+from mercer.planning.rates import Work
+from mercer.planning.ridge import FEATURE_BYTES, few_features
+from mercer.solvers import LogisticProblem, Newton, NewtonCG, as_logistic_solver
+from mercer.solvers.logistic.curvature import FIRST_RANK
+
+# Rows times columns of scores up to which factors take no longer than to set up an iteration, and
+# up to which they are taken for several classes where C w k(x, x) is so large that the
+# preconditioner, which treats classes one by one, is poor.
+FEW_SCORES, MANY_SCORES = 500, 10_000
+STIFF = 1e4
+# Newton steps of a problem of ordinary difficulty, and products with K in each for a column.
+NEWTON_STEPS, PRODUCTS = 5, 6
+
+
+def planned_logistic(
+    settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem
+) -> tuple[Newton, Gram]:
+    """Return the solver that was named or is the cheaper, and the Gram matrix in its form.
+
+    The parameters are those of `planned_ridge`.
+    """
+    gram = unheld_gram_of(kernel, rows, settings.memory)
+    solver = _solver(settings, gram, problem)
+    if not isinstance(solver, NewtonCG):
+        check_room(solver.name, newton_bytes(len(gram), problem.columns), gram.memory)
+        return solver, gram if gram.is_proved else _read_again(kernel, rows, gram)
+    if few_features(kernel, rows, len(gram), gram.memory) is not None:
+        return solver, FeatureGram(kernel, rows, gram.memory)
+    check_room(solver.name, _product_bytes(len(gram), 1), gram.memory)
+    return solver, _read_again(kernel, rows, gram)
+
+
+def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Plan:
+    """Return what `planned_logistic` would return, in words, with the other one if it fits."""
+    gram = unheld_gram_of(kernel, rows, settings.memory)
+    entry = entry_work(kernel, rows)
+    both = (_by_factors(gram, problem, entry), _by_products(kernel, rows, gram, problem, entry))
+    return among(both, _solver(settings, gram, problem).name, gram.memory, kernel)
+
+
+def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
+    """Whether Cholesky factors serve a logistic problem better than conjugate gradients."""
+    scores = len(gram) * problem.columns
+    if scores <= FEW_SCORES:
+        return True
+    stiffness = problem.C * float((problem.weights * np.abs(gram.diagonal())).max())
+    fits = 8 * (problem.columns + 2) * len(gram) ** 2 <= gram.memory
+    return problem.columns > 1 and stiffness > STIFF and scores <= MANY_SCORES and fits
+
+
+def newton_bytes(n: int, columns: int) -> int:
+    """Return the memory that factors for some columns of scores take."""
+    return 8 * n**2 * (1 if columns == 1 else columns + 2)
+
+
+def _product_bytes(n: int, rank: int) -> int:
+    return 24 * n * rank
+
+
+def _solver(settings: Settings, gram: Gram, problem: LogisticProblem) -> Newton:
+    """Return the solver that was named, or the one to take."""
+    name = settings.solver
+    if settings.is_open:
+        # A repair works on the eigenvalues of the whole matrix.
+        is_factor = wants_factor(gram, problem) or settings.repair is not None
+        # The same pivots every time, as a factor gives the same answer every time.
+        name = "newton" if is_factor else NewtonCG(random_state=0)
+    given = (settings.tol, settings.max_iter, settings.time_limit, settings.seed)
+    return as_logistic_solver(name, *given)
+
+
+def _read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return the Gram matrix with entries that take long held, in half of the memory."""
+    return gram if kernel.is_quick else gram_of(kernel, rows, gram.memory, share=0.5)
+
+
+def _by_factors(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
+    n, m = len(gram), problem.columns
+    work = newton_work(n, m, NEWTON_STEPS, entry)
+    reason = f"a factor of {n} rows solves every Newton step exactly"
+    return Plan("newton", "a dense matrix", newton_bytes(n, m), work.seconds, reason)
+
+
+def _by_products(
+    kernel: Kernel, rows: Any, gram: Gram, problem: LogisticProblem, entry: Work
+) -> Plan:
+    n, m = len(gram), problem.columns
+    products = NEWTON_STEPS * PRODUCTS
+    p = few_features(kernel, rows, n, gram.memory)
+    if p is not None:
+        work = Work(byte=products * m * 16.0 * n * p)
+        reason = f"the kernel has {p} explicit features for {n} rows"
+        return Plan("cg", "explicit features", FEATURE_BYTES * n * p, work.seconds, reason)
+    rank = int(FIRST_RANK * n**0.5) + 1
+    beside = _product_bytes(n, rank)
+    if 6 * n**2 + beside <= gram.memory:
+        read = Work(byte=4.0)
+        work = n**2 * entry + newton_product_work(n, m, rank, NEWTON_STEPS, products, read)
+        reason = "steps read the matrix in float32, and the gap is measured in float64"
+        return Plan("cg", "a matrix in float32", 6 * n**2 + beside, work.seconds, reason)
+    work = newton_product_work(n, m, rank, NEWTON_STEPS, products, 0.5 * entry)
+    return Plan("cg", "a streamed matrix", beside, work.seconds, "products store nothing of n^2")

@@ -1,0 +1,99 @@
+"""The plan of a margin problem: working sets on rows of K, or coordinates of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mercer.data.columns import n_rows
+from mercer.data.memory import memory_limit
+from mercer.gram import Gram, features_of, kept_gram_of, sparse_entries
+from mercer.gram.features import ENTRY_BYTES
+from mercer.kernels import Kernel
+from mercer.planning.entries import entry_work
+from mercer.planning.plan import Plan, Settings, among
+from mercer.planning.rates import Work
+from mercer.solvers import CoordinateDescent, as_margin_solver
+from mercer.solvers.choose import MarginSolver, margin_name
+from mercer.solvers.margin.smo import STORE
+
+# Entries of sparse features for every entry of K beyond which these are sooner had.
+MOST_READ = 0.25
+# Rows up to which pairs of coefficients are solved for as soon as features are had.
+FEW = 1024
+# Squares of features for every row up to which margin problems are sooner solved in these.
+NARROW = 2
+# Bytes of dense features and of their centred copy.
+FEATURE_BYTES = 16
+# How often working sets solve for a coefficient, and single ones and batches go through all rows.
+VISITS, EPOCHS, BATCH_EPOCHS = 8, 32, 32
+# Bytes that an epoch reads and writes for every feature of a row.
+PASSED_BYTES = 32
+
+
+def planned_margin(settings: Settings, kernel: Kernel, rows: Any) -> tuple[MarginSolver, Gram]:
+    """Return the solver that was named or is the cheaper, and the Gram matrix in its form.
+
+    The parameters are those of `planned_ridge`.
+    """
+    solver = _solver(settings, kernel, rows)
+    if not isinstance(solver, CoordinateDescent):
+        # Entries that take long are held.
+        return solver, kept_gram_of(kernel, rows, settings.memory)
+    features = features_of(kernel, rows, settings.memory)
+    if features is None:
+        raise ValueError(
+            f"solver='primal' needs a kernel with finitely many features, and {kernel!r} is not "
+            "known to have them; use solver='smo'"
+        )
+    return solver, features.in_use()
+
+
+def margin_plan(settings: Settings, kernel: Kernel, rows: Any) -> Plan:
+    """Return what `planned_margin` would return, in words, with the others that fit."""
+    limit = memory_limit(settings.memory)
+    name = margin_name(_solver(settings, kernel, rows))
+    return among(_plans(kernel, rows, limit), name, limit, kernel)
+
+
+def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
+    """Return the solver that was named, or the one to take."""
+    name = settings.solver
+    if settings.is_open:
+        name = "primal" if _wants_features(settings, kernel, rows) else "smo"
+    given = (settings.tol, settings.max_iter, settings.time_limit, settings.seed)
+    return as_margin_solver(name, *given)
+
+
+def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
+    """Whether there are many rows of sparse features or of few, sooner read than compared."""
+    n = n_rows(rows)
+    # A limit counts working sets.
+    if n <= FEW or settings.max_iter is not None:
+        return False
+    limit = memory_limit(settings.memory)
+    entries = sparse_entries(kernel, rows, limit)
+    if entries is not None:
+        return entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
+    most = min((NARROW * n) ** 0.5, limit / (FEATURE_BYTES * n))
+    return kernel.n_features(rows, int(most)) is not None
+
+
+def _plans(kernel: Kernel, rows: Any, limit: int) -> Iterator[Plan]:
+    """Yield what every solver that serves would take."""
+    n, entry = n_rows(rows), entry_work(kernel, rows)
+    entries, each = sparse_entries(kernel, rows, limit), ENTRY_BYTES
+    if entries is None:
+        p, each = kernel.n_features(rows), FEATURE_BYTES
+        entries = None if p is None else n * p
+    if entries is not None:
+        work = Work(byte=float(EPOCHS * PASSED_BYTES * entries))
+        reason = f"a step reads one row of features, about {entries / n:.0f} entries"
+        yield Plan("primal", "explicit features", each * entries, work.seconds, reason)
+    # Every coefficient is solved for a few times, and told to all rows.
+    work = n**2 * entry + Work(single=float(VISITS * n**2))
+    reason = "working sets are exact to the tolerance, and rows that are asked for are kept"
+    kept = min(8 * n**2, STORE, limit)
+    yield Plan("smo", "rows in float32 or float64", kept, work.seconds, reason)
+    work, reason = BATCH_EPOCHS * n**2 * entry, "small random batches store nothing of n^2"
+    yield Plan("sgd", "a streamed matrix", 8 * 64 * n, work.seconds, reason)

@@ -1,0 +1,110 @@
+"""The plan that a user reads, and the settings that it keeps to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mercer.data.memory import gigabytes
+from mercer.errors import MemoryLimitError
+from mercer.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an estimator was told about how to solve.
+
+    Parameters
+    ----------
+    solver : str or solver
+        By name or as an object; ``"auto"`` leaves it to the plan.
+    tol, max_iter, time_limit, seed
+        Settings of the solver; None for its own.
+    memory : int or str, optional
+        The limit in bytes or as ``"4GB"``; a share of the free memory by default.
+    repair : str, optional
+        What is made of negative eigenvalues.
+    """
+
+    solver: Any = "auto"
+    tol: Any = None
+    max_iter: Any = None
+    time_limit: Any = None
+    seed: int | None = None
+    memory: Any = None
+    repair: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the solver is left to the plan."""
+        return isinstance(self.solver, str) and self.solver == "auto"
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What will run: the solver, the form of the Gram matrix, and what both will take.
+
+    Parameters
+    ----------
+    solver, gram : str
+        Name of the solver, and how it sees the Gram matrix.
+    memory : int
+        Bytes that it needs beside the data.
+    seconds : float
+        Predicted time on this machine when it is idle.
+    reason : str
+        Why this one.
+    alternatives : tuple of Plan
+        What else would work.
+    """
+
+    solver: str
+    gram: str
+    memory: int
+    seconds: float
+    reason: str
+    alternatives: tuple[Plan, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [
+            f"solver       {self.solver}, on {self.gram}",
+            f"memory       {gigabytes(self.memory)}",
+            f"time         about {_time(self.seconds)}",
+            f"because      {self.reason}",
+        ]
+        for other in self.alternatives:
+            needs = f"{gigabytes(other.memory)}, about {_time(other.seconds)}"
+            lines.append(f"or           {other.solver}: {needs}; {other.reason}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def among(plans: Iterable[Plan], name: str, memory: int, kernel: Kernel) -> Plan:
+    """Return the plan of a solver with the others that fit, or refuse one that does not."""
+    options = {plan.solver: plan for plan in plans}
+    if name not in options:
+        known = ", ".join(repr(other) for other in options)
+        raise ValueError(
+            f"solver={name!r} cannot take {kernel!r} on these rows; use 'auto' or one of {known}"
+        )
+    taken = options[name]
+    check_room(name, taken.memory, memory)
+    others = (o for o in options.values() if o is not taken and o.memory <= memory)
+    return replace(taken, alternatives=tuple(others))
+
+
+def check_room(name: str, needed: int, memory: int) -> None:
+    """Refuse what needs more bytes than the limit, before anything is computed."""
+    if needed > memory:
+        raise MemoryLimitError(
+            f"solver {name!r} needs {gigabytes(needed)} but the limit is "
+            f"{gigabytes(memory)}; raise memory= or use fewer rows"
+        )
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1.0:
+        return f"{max(seconds * 1e3, 1.0):.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 120.0 else f"{seconds / 60.0:.1f} min"

@@ -1,0 +1,232 @@
+"""The plan of a ridge problem: explicit features, a chain, an exact factor, conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.gram import Gram, features_of, gram_of, open_features_of, unheld_gram_of
+from mercer.kernels import Kernel
+from mercer.planning.costs import chain_work, eigen_work, factor_work, feature_work
+from mercer.planning.entries import entry_work
+from mercer.planning.forecast import forecast, least_product_work, preconditioner_rank
+from mercer.planning.plan import Plan, Settings, among, check_room
+from mercer.planning.rates import Work
+from mercer.solvers import Cholesky, ConjugateGradient, Primal, RidgeProblem, as_solver
+from mercer.solvers.choose import Solver, name_of
+from mercer.solvers.ridge.single import predicted_steps
+
+# Bytes for every row and feature: the features, and their singular values where need be.
+FEATURE_BYTES = 24
+# Conjugate gradients that stand in for a factor go down to this residual, little above its own.
+AS_GOOD_AS_A_FACTOR = 1e-10
+# Seconds on one thread that are worth giving up the last digits of a factor in float64 for, or a
+# glance at the spectrum.
+WORTH = 0.02
+
+
+def planned_ridge(
+    settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProblem
+) -> tuple[Solver, Gram]:
+    """Return the solver that was named or is the cheapest, and the Gram matrix in its form.
+
+    What does not fit into the memory is refused, before anything of the size of K is computed.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the estimator was told.
+    kernel : Kernel
+        k, with numbers for parameters.
+    rows : rows
+        The training rows.
+    problem : RidgeProblem
+        Targets, ridges and weights.
+    """
+    costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
+    solver = costs.solver(settings)
+    name = name_of(solver)
+    if solver.iterates and costs.needs_factor(settings):
+        raise ValueError(
+            f"solver={settings.solver!r} needs a positive semi-definite kernel, and {kernel!r} is "
+            "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"
+        )
+    if not isinstance(solver, Primal):
+        check_room(name, costs.bytes(name, solver), costs.gram.memory)
+    return solver, costs.form(solver)
+
+
+def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProblem) -> Plan:
+    """Return what `planned_ridge` would return, in words, with what else would fit.
+
+    The parameters are those of `planned_ridge`.
+    """
+    costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
+    name = name_of(costs.solver(settings))
+    return among(costs.plans(settings), name, costs.gram.memory, kernel)
+
+
+def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
+    """Return the number of a kernel's explicit features if `n` rows are better solved in them.
+
+    Their products take n p^2 multiplications, and a factor of n rows n^3 / 3.
+    """
+    return kernel.n_features(rows, int(min(n / 2.0, memory / (FEATURE_BYTES * n))))
+
+
+@dataclass(frozen=True, eq=False)
+class _RidgeCosts:
+    """What each solver takes on one problem."""
+
+    kernel: Kernel
+    rows: Any
+    gram: Gram
+    problem: RidgeProblem
+
+    def solver(self, settings: Settings) -> Solver:
+        """Return the solver that was named, or the one to take, with its settings."""
+        named = self.choice(settings) if settings.is_open else settings.solver
+        given = (settings.tol, settings.max_iter, settings.time_limit, settings.seed)
+        solver = as_solver(named, *given)
+        # A solver object is taken as it is.
+        if named == "cholesky" and isinstance(solver, Cholesky) and self.prefers_single():
+            solver = replace(solver, precision="single")
+        return solver
+
+    def choice(self, settings: Settings) -> Any:
+        """Return the solver to take, by name or as an object.
+
+        Conjugate gradients that promise to take less than the factor stand in for it, and go on
+        until they are about as exact.
+        """
+        n, gram = len(self.gram), self.gram
+        # A repair works on the eigenvalues of the whole matrix.
+        if settings.repair is not None:
+            return "cholesky"
+        if few_features(self.kernel, self.rows, n, gram.memory) is not None:
+            return "primal"
+        if gram.chain() is not None:
+            return "banded"
+        if self.needs_factor(settings):
+            return "cholesky"
+        if 8 * n**2 > gram.memory:
+            return "cg"
+        # Exponentials in Python are as dear as products of entries that are held.
+        if not self.kernel.program.is_arithmetic:
+            return "cholesky"
+        factor = self.factor_work(self.prefers_single()).cost
+        least = least_product_work(n, gram.memory, self.entry, AS_GOOD_AS_A_FACTOR).cost
+        if factor < least + WORTH or factor < self.products().work.cost:
+            return "cholesky"
+        # The same pivots every time, as a factor gives the same answer every time.
+        return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR, random_state=0)
+
+    def needs_factor(self, settings: Settings) -> bool:
+        """Whether only a factor solves with K, valid on coefficients of sum zero alone.
+
+        An offset keeps that sum, and a repair makes K valid on all.
+        """
+        is_bound = self.problem.fit_intercept or settings.repair is not None
+        return self.gram.is_conditional and not is_bound
+
+    def form(self, solver: Solver) -> Gram:
+        """Return the Gram matrix in the form that a solver takes."""
+        kernel, rows, memory = self.kernel, self.rows, self.gram.memory
+        if solver.iterates:
+            sparse = open_features_of(kernel, rows, memory)
+            return self._read_again() if sparse is None else sparse
+        if isinstance(solver, Primal):
+            features = features_of(kernel, rows, memory)
+            if features is None:
+                raise ValueError(
+                    f"solver='primal' needs a kernel with finitely many features, and {kernel!r} "
+                    "is not known to have them; use solver='cholesky' or solver='eigen'"
+                )
+            return features
+        # A solver that reads entries once looks for a witness first.
+        return self.gram if self.gram.is_proved else self._read_again()
+
+    def _read_again(self) -> Gram:
+        """Return the Gram matrix with entries that take long held, in half of the memory."""
+        # The other half is for the preconditioner, or the factor.
+        if self.kernel.is_quick:
+            return self.gram
+        return gram_of(self.kernel, self.rows, self.gram.memory, share=0.5)
+
+    def prefers_single(self) -> bool:
+        """Whether the factor is better taken in float32, and refined."""
+        # The diagonal, which tells how many steps refine it, takes all entries to be centred.
+        if self.gram.is_conditional:
+            return False
+        double = self.factor_work(False).cost
+        return double > WORTH and self.factor_work(True).cost + WORTH < double
+
+    def factor_work(self, single: bool) -> Work:
+        """Return the work for factors in float32, or in float64."""
+        (n, targets), problem = self.problem.y.shape, self.problem
+        steps = 1.0
+        if single:
+            steps = predicted_steps(n, float(np.max(self.gram.diagonal())), self._least_shift)
+        ridges = len(np.unique(problem.alpha))
+        return factor_work(n, targets, ridges, self.entry, steps, single)
+
+    @cached_property
+    def entry(self) -> Work:
+        """What an entry of K takes."""
+        return entry_work(self.kernel, self.rows)
+
+    @property
+    def _least_shift(self) -> float:
+        return float(self.problem.alpha.min() / self.problem.weights.max())
+
+    def products(self) -> Any:
+        """Return the forecast of conjugate gradients."""
+        return forecast(self.gram, self.entry, self._least_shift, AS_GOOD_AS_A_FACTOR)
+
+    def bytes(self, name: str, solver: Any = None) -> int:
+        """Return the memory that a solver by name takes beside the data."""
+        n, targets = self.problem.y.shape
+        if name == "cholesky":
+            is_single = isinstance(solver, Cholesky) and solver.precision == "single"
+            return (4 if is_single else 8) * n**2
+        if name == "eigen":
+            return 24 * n**2
+        if name == "banded":
+            return 8 * n * (10 + 4 * targets)
+        return 8 * n * (preconditioner_rank(n, self.gram.memory) + 8 * (targets + 1))
+
+    def plans(self, settings: Settings) -> Iterator[Plan]:
+        """Yield what every solver that serves would take."""
+        (n, targets), gram = self.problem.y.shape, self.gram
+        p = self.kernel.n_features(self.rows, gram.memory // (FEATURE_BYTES * n))
+        if p is not None:
+            reason = f"the kernel has {p} explicit features for {n} rows"
+            yield _plan(
+                "primal", "explicit features", FEATURE_BYTES * n * p, feature_work(n, p), reason
+            )
+        if gram.chain() is not None:
+            reason = "in one dimension its inverse Gram matrix is tridiagonal: exact in O(n log n)"
+            work = chain_work(n, targets)
+            yield _plan("banded", "a chain of knots", self.bytes("banded"), work, reason)
+        named = self.solver(replace(settings, solver="cholesky"))
+        is_single = isinstance(named, Cholesky) and named.precision == "single"
+        precision = "float32, refined in float64" if is_single else "float64"
+        work, reason = self.factor_work(is_single), f"a factor in {precision} is exact"
+        yield _plan("cholesky", "a dense matrix", self.bytes("cholesky", named), work, reason)
+        work, reason = eigen_work(n, self.entry), "one decomposition serves every alpha"
+        yield _plan("eigen", "a dense matrix", self.bytes("eigen"), work, reason)
+        if self.needs_factor(settings):
+            return
+        expected, ridges = self.products(), len(np.unique(self.problem.alpha))
+        steps = f"{expected.steps:.0f} steps" if np.isfinite(expected.steps) else "many steps"
+        reason = f"products store nothing of n^2; about {steps} from a glance at the spectrum"
+        work = ridges * expected.work
+        yield _plan("cg", "a streamed matrix", self.bytes("cg"), work, reason)
+
+
+def _plan(solver: str, gram: str, memory: int, work: Work, reason: str) -> Plan:
+    return Plan(solver, gram, memory, work.seconds, reason)
