@@ -48,11 +48,11 @@ def test_the_native_pass_is_that_of_its_twin(rng, F, form, epsilon, monkeypatch)
     native, twin = descent(rows, box), descent(rows, box)
     for order in orders:
         native.sweep(order)
-        native.raise_price()
+        native.update_multiplier()
     monkeypatch.setattr(coordinates, "routines", lambda twin: twin)
     for order in orders:
         twin.sweep(order)
-        twin.raise_price()
+        twin.update_multiplier()
     assert_allclose(native.a, twin.a, atol=1e-12)
     assert_allclose(native.w, twin.w, atol=1e-12)
     assert_allclose(native.offset, twin.offset, atol=1e-12)

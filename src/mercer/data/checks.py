@@ -1,4 +1,4 @@
-"""The door: every array a user brings becomes a finite matrix of floats, or a clear error."""
+"""Validation of arrays: each becomes a finite matrix of floats, or a clear error."""
 
 from __future__ import annotations
 

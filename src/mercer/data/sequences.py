@@ -1,4 +1,4 @@
-"""The door for sequences: lists, arrays and columns of text, bytes or tokens become symbols."""
+"""Sequences as they come in: lists, arrays and columns of text, bytes or tokens become symbols."""
 
 from __future__ import annotations
 

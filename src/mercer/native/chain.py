@@ -1,4 +1,4 @@
-"""Ridge regression on a line as an electric network: the door to the native routines or twins."""
+"""Ridge regression on a line by its tridiagonal precision matrix, natively or by the twins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer.native.twins.chain import LARGEST, Shares, shares_at
 
 __all__ = [
     "LARGEST",
-    "Network",
+    "Precision",
     "Rows",
     "Shares",
     "interpolate",
@@ -35,7 +35,7 @@ MANY = 1000
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows behind the knots of a network, in ascending order.
+    """The rows behind the knots of a line, in ascending order.
 
     Parameters
     ----------
@@ -50,28 +50,29 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
-    """A chain of knots that minimises sum w (y - f - b)^2 / alpha + f'Tf + earth b^2.
+class Precision:
+    """The knots of a line, f minimising sum w (y - f - b)^2 / alpha + f'Tf + b_penalty b^2.
 
-    f'Tf = sum_i links_i (f_i+1 - f_i)^2 + sum_i ground_i f_i^2. As currents: every knot is tied to
-    its neighbours, to the ground, which has the voltage b, and by w / alpha to its target.
+    T is the precision matrix of the prior of f, tridiagonal: f'Tf = sum_i links_i (f_i+1 - f_i)^2
+    + sum_i row_sums_i f_i^2, with links_i = -T_i,i+1 and row_sums = T 1. Elimination from both ends
+    keeps every term positive, so that nothing cancels.
 
     Parameters
     ----------
     links : array of shape (m - 1,)
-        Conductances between neighbours, at most `LARGEST`.
-    ground : array of shape (m,)
-        Conductances to the ground, at most `LARGEST`.
+        -T_i,i+1 of neighbours, at most `LARGEST`.
+    row_sums : array of shape (m,)
+        T 1, at most `LARGEST`.
     weights : array of shape (m,)
         w, positive.
-    earth : float
+    b_penalty : float
         The penalty of b: 0 for an offset, infinity for none.
     """
 
     links: Array
-    ground: Array
+    row_sums: Array
     weights: Array
-    earth: float
+    b_penalty: float
 
     def solve(self, y: Array, per_alpha: float) -> tuple[Array, Array, float]:
         """Return f and a = w (y - f - b) / alpha at the knots, and b.
@@ -85,7 +86,7 @@ class Network:
         """
         f, a = np.empty_like(y), np.empty_like(y)
         b = routines(chain_twin).chain_solve(
-            self.links, self.ground, self.weights, y, per_alpha, self.earth, f, a
+            self.links, self.row_sums, self.weights, y, per_alpha, self.b_penalty, f, a
         )
         return f, a, b
 
@@ -141,11 +142,11 @@ class Network:
         def run(group: slice) -> None:
             routine(
                 self.links,
-                self.ground,
+                self.row_sums,
                 self.weights,
                 y,
                 per_alpha[group],
-                self.earth,
+                self.b_penalty,
                 rows.starts,
                 rows.weights,
                 steps,

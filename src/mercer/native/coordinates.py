@@ -1,4 +1,4 @@
-"""Coordinate descent on a margin problem in features: the door to the native pass or its twin."""
+"""Dual coordinate descent on explicit features: a pass over the rows, native or by its twin."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ MOST_COLUMNS = 2**31 - 1
 class Descent:
     """min 1/2 ||w||^2 + b sum(a) + rho/2 sum(a)^2 - z'a + epsilon |a|_1 in a box, where w = F'a.
 
+    The augmented Lagrangian of sum(a) = 0 with the multiplier b, minimised by dual coordinate
+    descent.
+
     Parameters
     ----------
     F : array or CSR matrix of shape (n, p)
@@ -33,16 +36,22 @@ class Descent:
     squares : array of shape (n,)
         The sum of squares of every row of F.
     rho : float
-        What a sum of coefficients costs that is not zero; zero where it is free.
+        The augmented-Lagrangian penalty for sum(a) = 0; zero where the sum is free.
     a : array of shape (n,)
         Where to start; overwritten.
     b : float
-        The price of the sum.
+        The multiplier of sum(a) = 0, the offset of f.
 
     Attributes
     ----------
     w : array of shape (p,)
         F'a.
+
+    References
+    ----------
+    C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), A dual coordinate
+    descent method for large-scale linear SVM.
+    M. R. Hestenes (1969), Multiplier and gradient methods.
     """
 
     def __init__(self, F: Matrix, box: Box, squares: Array, rho: float, a: Array, b: float) -> None:
@@ -69,8 +78,8 @@ class Descent:
         """The offset b + rho sum(a) of f(x) = w'phi(x) + offset that coefficients are moved by."""
         return float(self._offset[0])
 
-    def raise_price(self) -> None:
-        """Move b by rho sum(a), against the sum."""
+    def update_multiplier(self) -> None:
+        """Add rho sum(a) to the multiplier b."""
         self._offset[0] += self.rho * self.a.sum()
 
     def sweep(self, order: NDArray[np.int64]) -> None:

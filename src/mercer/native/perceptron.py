@@ -1,4 +1,4 @@
-"""The perceptron's walk along the rows of a Gram matrix: native, or by its twin."""
+"""A pass of the perceptron over the rows of a Gram matrix, native or by its twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Support vector machines in the dual: the door to the native solver or its twin."""
+"""Sequential minimal optimisation of the dual of support vector machines, native or by its twin."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.native.chain import Network, Shares
+from mercer.native.chain import Precision, Shares
 from mercer.native.core import routines
 from mercer.native.threads import in_threads, thread_count
 from mercer.native.twins import chain as chain_twin
-from mercer.native.twins.chain import conductances
+from mercer.native.twins.chain import data_precision
 
 Array = NDArray[np.float64]
 
@@ -21,10 +21,10 @@ ENTRIES = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """C = (W / alpha + T)^-1 of a network whose ground is held, and what a free ground adds.
+    """C = (W / alpha + T)^-1 without an intercept, and what a free intercept adds.
 
-    A ground of voltage b moves the knots by C h b = v b. The data hold it by S = sum_i w_i v_i /
-    alpha + earth, which leaves it the variance 1 / S.
+    An intercept b moves the knots by C h b = v b. Its precision given the data is
+    S = sum_i w_i v_i / alpha + b_penalty, so that its variance is 1 / S.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Spread:
     rise : array of shape (m,)
         v.
     S : float
-        Infinite if the ground is held at zero.
+        Infinite without an intercept.
     """
 
     w: Array
@@ -48,15 +48,22 @@ class Spread:
     S: float
 
     @classmethod
-    def of(cls, network: Network, per_alpha: float) -> Spread:
-        """Return the spread of a network at the ridge alpha, given 1 / alpha."""
-        w = conductances(network.weights, np.array([per_alpha]))[:, 0]
+    def of(cls, precision: Precision, per_alpha: float) -> Spread:
+        """Return the spread at the ridge alpha, given 1 / alpha."""
+        w = data_precision(precision.weights, np.array([per_alpha]))[:, 0]
         total, rise = np.empty_like(w), np.empty_like(w)
         left, right = np.empty(len(w) - 1), np.empty(len(w) - 1)
         routines(chain_twin).chain_spread(
-            network.links, network.ground, w, total, left, right, rise
+            precision.links, precision.row_sums, w, total, left, right, rise
         )
-        return cls(w, total, left, right, rise, float(np.einsum("i,i->", w, rise)) + network.earth)
+        return cls(
+            w,
+            total,
+            left,
+            right,
+            rise,
+            float(np.einsum("i,i->", w, rise)) + precision.b_penalty,
+        )
 
     def variance(self, s: Shares) -> Array:
         """Return the variance of f + b at some positions, of shape (rows,)."""
@@ -91,7 +98,7 @@ class Spread:
         return out
 
     def _share(self, s: Shares) -> Array:
-        """Return how much of a change of the ground arrives at positions."""
+        """Return how much of a change of the intercept arrives at positions."""
         return np.asarray(s.rest + s.first * self.rise[s.left] + s.second * self.rise[s.right])
 
     def _between(self, s: Shares) -> Array:

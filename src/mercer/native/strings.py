@@ -1,4 +1,4 @@
-"""Comparisons of sequences: the door to the native routines or their twins."""
+"""Comparisons of sequences, natively or by the twins."""
 
 from __future__ import annotations
 

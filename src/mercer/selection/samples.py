@@ -1,4 +1,4 @@
-"""Rows taken by what they hold, so that a row and its copies fare alike in any order."""
+"""Samples of rows chosen by their content, so that neither order nor repetition matters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-// Ridge regression on a line as an electric network: a chain of knots, each tied to its neighbours
-// by links, to the ground, and to its target by w / alpha. All that is added, multiplied or divided
-// is positive but for the targets, so that no ridge, gap or weight costs digits.
+// Ridge regression on a line by its tridiagonal precision matrix T, given as links -T_i,i+1 and row
+// sums, with w / alpha on the diagonal for the targets. Elimination from both ends adds, multiplies
+// and divides positive numbers only, but for the targets, so that no ridge, gap or weight costs digits.
+// The form is that of Gaussian elimination for diagonally dominant M-matrices: A. S. Alfa, J. Xue and
+// Q. Ye (2002), Accurate computation of the smallest eigenvalue of a diagonally dominant M-matrix.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -18,7 +20,7 @@ namespace nb = nanobind;
 
 namespace {
 
-// Conductances are kept below this, so that ratios of them never meet infinity over infinity.
+// Precisions are kept below this, so that ratios of them never meet infinity over infinity.
 constexpr double largest = 1e200;
 
 // Several ridges at a time, in registers that every processor of 64 bits has.
@@ -61,56 +63,56 @@ inline Lanes capped(const Lanes& w) {
 }
 
 struct Network {
-    const double* links;    // n - 1 conductances between neighbours
-    const double* ground;   // n
+    const double* links;    // n - 1 entries -T_i,i+1 of neighbours
+    const double* row_sums;   // n
     const double* weights;  // n
     const double* y;        // n targets
     Index n;
-    double earth;  // conductance that holds the ground at zero; infinite without an offset
+    double b_penalty;  // penalty of b; infinite without an offset
 
-    bool has_offset() const { return earth < std::numeric_limits<double>::infinity(); }
+    bool has_offset() const { return b_penalty < std::numeric_limits<double>::infinity(); }
 
     template <class T> T data(Index i, const T& per_alpha) const {
         return capped(weights[i] * per_alpha);
     }
 };
 
-// What lies on one side of a knot, as seen from the knot: the conductance of the link to it, the
-// part of that which leads to the ground, the current that flows there if the knot takes the value
-// of its own target, and the current that comes from there if the knot is held at zero.
+// What eliminating all knots on one side adds to the equation of a knot: precision, the part of it
+// that is of the prior, the right-hand side if the knot takes the value of its own target, and the
+// right-hand side if the knot is held at zero.
 template <class T> struct Side {
-    T link{}, ground{}, drop{}, source{};
+    T link{}, row_sums{}, drop{}, source{};
 };
 
 // The side of the next knot, beyond a link g, that knot i belongs to. `step` is the difference of
-// the targets; b is the offset. Bordered: the part that leads to the ground is asked for.
+// the targets; b is the offset. Bordered: the part of the prior is asked for.
 template <bool bordered, class T>
 inline Side<T> passed(const Network& c, Index i, double g, double step, const T& per_alpha,
                       const T& b, const Side<T>& s) {
     const T w = c.data(i, per_alpha), y = c.y[i] - b;
-    const double h = c.ground[i];
+    const double h = c.row_sums[i];
     const T t = g / ((w + h + g) + s.link);
     const T link = t * ((w + h) + s.link);
     // It would fade into numbers below the normal range, which are slow, where nobody needs it.
-    const T ground = bordered ? t * (h + s.ground) : T{};
-    return {link, ground, link * step + t * (h * y + s.drop), t * (w * y + s.source)};
+    const T row_sums = bordered ? t * (h + s.row_sums) : T{};
+    return {link, row_sums, link * step + t * (h * y + s.drop), t * (w * y + s.source)};
 }
 
-// The same before the offset is known, with the link cut into its parts towards the targets and
-// the ground. On the way it adds up the conductance S between all targets and the ground, and the
-// current N that flows there while the ground is held at zero: the offset is b = N / (S + earth).
+// The same before the offset is known, with the precision cut into its parts of the targets
+// and of the prior. On the way it adds up the precision S of the offset given the data, and its
+// right-hand side N: the offset is b = N / (S + b_penalty).
 template <class T> struct Elimination {
-    T data{}, ground{}, drop{}, source{}, S{}, N{};
+    T data{}, row_sums{}, drop{}, source{}, S{}, N{};
 
     void pass(const Network& c, Index i, double g, double step, const T& per_alpha) {
         const T w = c.data(i, per_alpha);
-        const double h = c.ground[i], y = c.y[i];
-        const T up = w + data, down = h + ground, in = w * y + source;
+        const double h = c.row_sums[i], y = c.y[i];
+        const T up = w + data, down = h + row_sums, in = w * y + source;
         const T share = 1.0 / (up + (g + down)), t = g * share, out = down * share;
         S = S + up * out;
         N = N + in * out;
         data = t * up;
-        ground = t * down;
+        row_sums = t * down;
         drop = t * ((up + down) * step + (h * y + drop));
         source = t * in;
     }
@@ -125,10 +127,10 @@ double offset(const Network& c, double per_alpha) {
         if (j > middle) right.pass(c, j, c.links[j - 1], 0.0, per_alpha);
     }
     left.data += right.data;
-    left.ground += right.ground;
+    left.row_sums += right.row_sums;
     left.source += right.source;
     left.pass(c, middle, 0.0, 0.0, per_alpha);
-    return (left.N + right.N) / (left.S + right.S + c.earth);
+    return (left.N + right.N) / (left.S + right.S + c.b_penalty);
 }
 
 double solve(const Network& c, double per_alpha, double* f, double* a) {
@@ -141,7 +143,7 @@ double solve(const Network& c, double per_alpha, double* f, double* a) {
         f[i] = s.source;
     };
     const auto finish = [&](Index i, const Side<double>& s) {
-        const double w = c.data(i, per_alpha), h = c.ground[i], y = c.y[i] - b;
+        const double w = c.data(i, per_alpha), h = c.row_sums[i], y = c.y[i] - b;
         const double share = 1.0 / (w + h + (links[static_cast<std::size_t>(i)] + s.link));
         a[i] = w * share * (h * y + (a[i] + s.drop));
         f[i] = share * (w * y + (f[i] + s.source));
@@ -228,13 +230,13 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
         Elimination<Lanes> all;
         for (Index i = 0; i < c.n; ++i) {
             if (i % block == 0)
-                starts.push_back(Side<Lanes>{all.data + all.ground, all.ground, all.drop, {}});
+                starts.push_back(Side<Lanes>{all.data + all.row_sums, all.row_sums, all.drop, {}});
             const bool last = i + 1 == c.n;
             all.pass(c, i, last ? 0.0 : c.links[i], last ? 0.0 : c.y[i + 1] - c.y[i], per_alpha);
         }
-        S = all.S + c.earth;
+        S = all.S + c.b_penalty;
         b = all.N / S;
-        for (Side<Lanes>& s : starts) s.drop = s.drop - b * s.ground;
+        for (Side<Lanes>& s : starts) s.drop = s.drop - b * s.row_sums;
     } else {
         Side<Lanes> left;
         for (Index i = 0; i < c.n; ++i) {
@@ -243,27 +245,27 @@ void held_out(const Network& c, const Lanes& per_alpha, const Rows& rows, Sink& 
         }
     }
     struct {
-        Lanes link, ground, drop;
+        Lanes link, row_sums, drop;
     } lefts[block];
     Side<Lanes> right;
     for (Index start = (c.n - 1) / block * block; start >= 0; start -= block) {
         const Index end = std::min(start + block, c.n);
         Side<Lanes> left = starts[static_cast<std::size_t>(start / block)];
         for (Index i = start; i < end; ++i) {
-            lefts[i - start] = {left.link, left.ground, left.drop};
+            lefts[i - start] = {left.link, left.row_sums, left.drop};
             if (i + 1 < end) left = pass(i, i + 1, left);
         }
         Sink part = sink.empty();
         for (Index i = end - 1; i >= start; --i) {
             const auto& l = lefts[i - start];
-            const double h = c.ground[i];
+            const double h = c.row_sums[i];
             const Lanes w = c.data(i, per_alpha);
             const Lanes beside = h + (l.link + right.link), total = w + beside;
             const Lanes drop = h * (c.y[i] - b) + (l.drop + right.drop);
             Lanes leaving{};
             if constexpr (bordered) {
-                const Lanes ground = h + (l.ground + right.ground);
-                leaving = ground * ground / (total * S);
+                const Lanes row_sums = h + (l.row_sums + right.row_sums);
+                leaving = row_sums * row_sums / (total * S);
             }
             if (!rows.starts) {
                 part.take(i, c.weights[i], w, drop, beside - w * leaving, total);
@@ -299,14 +301,14 @@ void in_lanes(const Numbers& per_alpha, const Run& run) {
     }
 }
 
-Network network(const Numbers& links, const Numbers& ground, const Numbers& weights,
-                const Numbers& y, double earth) {
+Network network(const Numbers& links, const Numbers& row_sums, const Numbers& weights,
+                const Numbers& y, double b_penalty) {
     const auto n = static_cast<Index>(y.size());
     mercer::require(n > 0 && mercer::have_size(n - 1, links) &&
-                        mercer::have_size(n, ground, weights),
+                        mercer::have_size(n, row_sums, weights),
                     "there must be a number for every knot, and one less for the links");
-    return {links.data(), ground.data(), weights.data(), y.data(), static_cast<Index>(y.size()),
-            earth};
+    return {links.data(), row_sums.data(), weights.data(), y.data(), static_cast<Index>(y.size()),
+            b_penalty};
 }
 
 Rows rows_of(const Network& c, const std::optional<Vector<const std::int64_t>>& starts,
@@ -325,21 +327,21 @@ void bind_chain(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     m.def(
         "chain_solve",
-        [](const Numbers& links, const Numbers& ground, const Numbers& weights, const Numbers& y,
-           double per_alpha, double earth, const Vector<double>& f, const Vector<double>& a) {
+        [](const Numbers& links, const Numbers& row_sums, const Numbers& weights, const Numbers& y,
+           double per_alpha, double b_penalty, const Vector<double>& f, const Vector<double>& a) {
             mercer::require(mercer::have_size(static_cast<Index>(y.size()), f, a),
                             "there must be a result for every knot");
-            return solve(network(links, ground, weights, y, earth), per_alpha, f.data(), a.data());
+            return solve(network(links, row_sums, weights, y, b_penalty), per_alpha, f.data(), a.data());
         },
         Release());
     m.def(
         "chain_held_out",
-        [](const Numbers& links, const Numbers& ground, const Numbers& weights, const Numbers& y,
-           const Numbers& per_alpha, double earth,
+        [](const Numbers& links, const Numbers& row_sums, const Numbers& weights, const Numbers& y,
+           const Numbers& per_alpha, double b_penalty,
            const std::optional<Vector<const std::int64_t>>& starts, const Numbers& row_weights,
            const Numbers& row_steps, const Vector<double>& sums,
            const std::optional<Matrix<double>>& residuals) {
-            const Network c = network(links, ground, weights, y, earth);
+            const Network c = network(links, row_sums, weights, y, b_penalty);
             const Rows rows = rows_of(c, starts, row_weights, row_steps);
             const Index stride = residuals ? static_cast<Index>(residuals->shape(1)) : 0;
             const auto count = static_cast<Index>(per_alpha.size());
@@ -357,11 +359,11 @@ void bind_chain(nb::module_& m) {
         nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
     m.def(
         "chain_generalised",
-        [](const Numbers& links, const Numbers& ground, const Numbers& weights, const Numbers& y,
-           const Numbers& per_alpha, double earth,
+        [](const Numbers& links, const Numbers& row_sums, const Numbers& weights, const Numbers& y,
+           const Numbers& per_alpha, double b_penalty,
            const std::optional<Vector<const std::int64_t>>& starts, const Numbers& row_weights,
            const Numbers& row_steps, const Vector<double>& squares, const Vector<double>& traces) {
-            const Network c = network(links, ground, weights, y, earth);
+            const Network c = network(links, row_sums, weights, y, b_penalty);
             const Rows rows = rows_of(c, starts, row_weights, row_steps);
             mercer::require(
                 mercer::have_size(static_cast<Index>(per_alpha.size()), squares, traces),

@@ -14,36 +14,36 @@ namespace {
 // Below this a product fades into numbers that are slow, and that nobody needs.
 constexpr double least = 1e-290;
 
-// A pass along the chain: the conductance behind a knot, and the part that leads to the ground.
+// A pass along the line: the precision behind a knot, and the part of it that is of the prior.
 struct Pass {
-    double link = 0.0, ground = 0.0;
+    double link = 0.0, row_sums = 0.0;
 
-    // Go beyond the link g, and return how much of the next knot's voltage this one takes.
+    // Go beyond the link g, and return how much of the next knot's value this one takes.
     double over(double g, double w, double h) {
         const double own = w + h + link, t = g / (g + own);
-        ground = t * (h + ground);
+        row_sums = t * (h + row_sums);
         link = t * own;
         return t;
     }
 };
 
-void spread(const Numbers& links, const Numbers& ground, const Numbers& w,
+void spread(const Numbers& links, const Numbers& row_sums, const Numbers& w,
             const Vector<double>& total, const Vector<double>& left, const Vector<double>& right,
             const Vector<double>& rise) {
     const Index n = static_cast<Index>(w.size());
     mercer::require(mercer::have_size(n - 1, links, left, right) &&
-                mercer::have_size(n, ground, total, rise),
+                mercer::have_size(n, row_sums, total, rise),
             "there must be a number for every knot, and one less for the links between them");
     Pass before, behind;
     for (Index i = 0; i < n; ++i) {
-        total(i) = w(i) + ground(i) + before.link;
-        rise(i) = ground(i) + before.ground;
-        if (i + 1 < n) left(i) = before.over(links(i), w(i), ground(i));
+        total(i) = w(i) + row_sums(i) + before.link;
+        rise(i) = row_sums(i) + before.row_sums;
+        if (i + 1 < n) left(i) = before.over(links(i), w(i), row_sums(i));
     }
     for (Index i = n - 1; i >= 0; --i) {
         total(i) += behind.link;
-        rise(i) = (rise(i) + behind.ground) / total(i);
-        if (i > 0) right(i - 1) = behind.over(links(i - 1), w(i), ground(i));
+        rise(i) = (rise(i) + behind.row_sums) / total(i);
+        if (i > 0) right(i - 1) = behind.over(links(i - 1), w(i), row_sums(i));
     }
 }
 

@@ -31,9 +31,9 @@ def X(rng):
 
 
 def inverse(gram):
-    """Return the matrix of the network: T = K0^-1."""
+    """Return the matrix of the precision: T = K0^-1."""
     g = np.append(gram.links, 0.0)
-    return np.diag(gram.ground + g + np.roll(g, 1)) - np.diag(g[:-1], 1) - np.diag(g[:-1], -1)
+    return np.diag(gram.row_sums + g + np.roll(g, 1)) - np.diag(g[:-1], 1) - np.diag(g[:-1], -1)
 
 
 @pytest.mark.parametrize("kernel", CHAINS, ids=str)
@@ -80,9 +80,9 @@ def test_conductances_keep_their_digits_at_any_gap():
 def test_gaps_of_any_size_give_finite_conductances(kernel):
     X = np.array([[0.0], [1e-300], [2e-300], [1e-8], [1.0], [1e8], [1e300], [1.7e308]])
     gram = chain_of(kernel, X)
-    for conductances in (gram.links, gram.ground):
-        assert np.isfinite(conductances).all()
-        assert (conductances >= 0.0).all()
+    for data_precision in (gram.links, gram.row_sums):
+        assert np.isfinite(data_precision).all()
+        assert (data_precision >= 0.0).all()
 
 
 def test_rows_already_in_order_are_not_moved():

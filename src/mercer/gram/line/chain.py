@@ -1,4 +1,4 @@
-"""The Gram matrix of points on a line whose inverse is tridiagonal: a chain of conductors."""
+"""The Gram matrix of points on a line, of which the inverse is tridiagonal."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ ROWS_AT_A_TIME = 1 << 14
 
 
 class ChainGram(StreamedGram):
-    """K = factor K0 + constant 11', where K0^-1 on the distinct points is a chain of conductors.
+    """K = factor K0 + constant 11', where K0^-1 on the distinct points is tridiagonal.
 
-    f'K0^-1 f = sum_i g_i (f_i+1 - f_i)^2 + sum_i h_i f_i^2, with links g between neighbours at the
-    distance D and h to the ground. For min(x, z): g = 1 / D, and h = 1 / x at the first point only.
-    For exp(-D / l) = r: g = r / (1 - r^2), and h the mean of tanh(D / 2l) to the left and right,
-    where the distance beyond the ends is infinite. Products with K take O(n) steps.
+    f'K0^-1 f = sum_i g_i (f_i+1 - f_i)^2 + sum_i h_i f_i^2, where -g are the entries beside the
+    diagonal, of neighbours at the distance D, and h the sums of the rows. For min(x, z): g = 1 / D,
+    and h = 1 / x at the first point only. For exp(-D / l) = r: g = r / (1 - r^2), and h the mean of
+    tanh(D / 2l) to the left and right, where the distance beyond the ends is infinite. Products
+    with K take O(n) steps.
 
     Parameters
     ----------
@@ -71,16 +72,15 @@ class ChainGram(StreamedGram):
 
     @property
     def is_rooted(self) -> bool:
-        """Whether the chain touches the ground at its first knot only.
+        """Whether the row sums of K0^-1 are zero but for the first.
 
-        A ground that is free to move, by an offset, then draws no current: it is as if it were
-        not there.
+        A free intercept removes that term.
         """
         return self.line.is_rooted
 
     @property
     def root(self) -> float:
-        """The resistance between the first knot and the ground of a rooted chain."""
+        """The entry of K0 on the diagonal at the first knot of a rooted line."""
         return float(self.knots.positions[0]) + self.line.constant / self.factor
 
     @property
@@ -90,22 +90,22 @@ class ChainGram(StreamedGram):
 
     @property
     def links(self) -> Vector:
-        """The conductances g between neighbouring knots, of shape (m - 1,)."""
-        return self._network[0]
+        """G of neighbouring knots, of shape (m - 1,)."""
+        return self._precision[0]
 
     @property
-    def ground(self) -> Vector:
-        """The conductances h between knots and ground, of shape (m,)."""
-        return self._network[1]
+    def row_sums(self) -> Vector:
+        """h, the row sums of K0^-1, of shape (m,)."""
+        return self._precision[1]
 
     @cached_property
-    def _network(self) -> tuple[Vector, Vector]:
+    def _precision(self) -> tuple[Vector, Vector]:
         if not self.is_rooted:
             return self._bends[1:]
-        ground = np.zeros(len(self.knots))
+        row_sums = np.zeros(len(self.knots))
         with np.errstate(divide="ignore", over="ignore"):
-            ground[0] = np.minimum(np.divide(1.0, self.root), chain.LARGEST)
-            return np.minimum(1.0 / self.knots.gaps, chain.LARGEST), ground
+            row_sums[0] = np.minimum(np.divide(1.0, self.root), chain.LARGEST)
+            return np.minimum(1.0 / self.knots.gaps, chain.LARGEST), row_sums
 
     @cached_property
     def _bends(self) -> tuple[Vector, Vector, Vector]:
@@ -173,7 +173,7 @@ class ChainGram(StreamedGram):
         X : rows
             Where to go.
         is_adrift : bool
-            Whether the ground of a rooted chain is as if it were not there.
+            Whether a free intercept has removed the only row sum that is not zero.
         """
         root = np.inf if is_adrift else self._root_or_none
         x = self.line.positions(X)
@@ -185,8 +185,8 @@ class ChainGram(StreamedGram):
 
 
 def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
-    """Return decays r = exp(-D / l), links and ground of the exponential kernel at the gaps D."""
-    decays, links, ground = np.empty_like(gaps), np.empty_like(gaps), np.empty(len(gaps) + 1)
+    """Return decays r = exp(-D / l), links and row sums of the exponential kernel at the gaps D."""
+    decays, links, row_sums = np.empty_like(gaps), np.empty_like(gaps), np.empty(len(gaps) + 1)
     beyond = 1.0
     with np.errstate(all="ignore"):
         # A block at a time, so that what is in between stays in cache.
@@ -201,13 +201,13 @@ def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
             g *= t
             np.divide(r, g, out=g)
             np.minimum(g, chain.LARGEST, out=g)
-            h = ground[part]
+            h = row_sums[part]
             h[0], h[1:] = beyond, t[:-1]
             beyond = t[-1]
             h += t
             h *= 0.5
-    ground[-1] = 0.5 * (1.0 + beyond)
-    return decays, links, ground
+    row_sums[-1] = 0.5 * (1.0 + beyond)
+    return decays, links, row_sums
 
 
 @dataclass(frozen=True, eq=False)

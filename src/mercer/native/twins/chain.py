@@ -10,50 +10,50 @@ from scipy.linalg import solve_banded
 
 Array = NDArray[np.float64]
 
-# Conductances are kept below this, so that ratios of them never meet infinity over infinity.
+# Precisions are kept below this, so that ratios of them never meet infinity over infinity.
 LARGEST = 1e200
 LEAST = 1e-290
 
 
 class Sides(NamedTuple):
-    """What hangs on every knot beside itself: its conductances and currents, (knots, ridges)."""
+    """What eliminating the other knots adds to the equation of each, of shape (knots, ridges)."""
 
-    data: Array  # conductance towards the targets
-    ground: Array  # conductance towards the ground
-    drop: Array  # current that flows if the knot takes the value of its own target
-    source: Array  # current that flows in if the knot is held at zero
+    data: Array  # precision that the targets add
+    row_sums: Array  # precision that the prior adds
+    drop: Array  # right-hand side if the knot takes the value of its own target
+    source: Array  # right-hand side if the knot is held at zero
 
 
 @np.errstate(all="ignore")
 def chain_solve(
     links: Array,
-    ground: Array,
+    row_sums: Array,
     weights: Array,
     y: Array,
     per_alpha: float,
-    earth: float,
+    b_penalty: float,
     f: Array,
     a: Array,
 ) -> float:
     """Write f and a at the knots, and return the offset b."""
-    w = conductances(weights, np.array([per_alpha]))
-    sides = _sides(links, ground, w, y)
-    h, t = ground[:, None], y[:, None]
-    total = w + h + sides.data + sides.ground
-    b, _ = _offset(w, (h + sides.ground) / total, t, earth)
+    w = data_precision(weights, np.array([per_alpha]))
+    sides = _sides(links, row_sums, w, y)
+    h, t = row_sums[:, None], y[:, None]
+    total = w + h + sides.data + sides.row_sums
+    b, _ = _offset(w, (h + sides.row_sums) / total, t, b_penalty)
     f[:] = ((w * t + sides.source - b * (w + sides.data)) / total)[:, 0]
-    a[:] = (w / total * (h * t + sides.drop - b * (h + sides.ground)))[:, 0]
+    a[:] = (w / total * (h * t + sides.drop - b * (h + sides.row_sums)))[:, 0]
     return float(b[0])
 
 
 @np.errstate(all="ignore")
 def chain_held_out(
     links: Array,
-    ground: Array,
+    row_sums: Array,
     weights: Array,
     y: Array,
     per_alpha: Array,
-    earth: float,
+    b_penalty: float,
     starts: NDArray[np.int64] | None,
     row_weights: Array,
     row_steps: Array,
@@ -61,8 +61,8 @@ def chain_held_out(
     residuals: Array | None,
 ) -> None:
     """Write sum_j w_j e_j^2 of the leave-one-out residuals e, and e itself if asked for."""
-    network = (links, ground, weights, y, per_alpha, earth)
-    missed, free, _, _ = _left_out(network, starts, row_weights, row_steps)
+    precision = (links, row_sums, weights, y, per_alpha, b_penalty)
+    missed, free, _, _ = _left_out(precision, starts, row_weights, row_steps)
     e = missed / free
     sums[:] = row_weights @ e**2
     if residuals is not None:
@@ -72,11 +72,11 @@ def chain_held_out(
 @np.errstate(all="ignore")
 def chain_generalised(
     links: Array,
-    ground: Array,
+    row_sums: Array,
     weights: Array,
     y: Array,
     per_alpha: Array,
-    earth: float,
+    b_penalty: float,
     starts: NDArray[np.int64] | None,
     row_weights: Array,
     row_steps: Array,
@@ -87,15 +87,15 @@ def chain_generalised(
 
     The unit is 1, or alpha where that is larger, so that no square underflows.
     """
-    network = (links, ground, weights, y, per_alpha, earth)
-    missed, free, own, total = _left_out(network, starts, row_weights, row_steps)
+    precision = (links, row_sums, weights, y, per_alpha, b_penalty)
+    missed, free, own, total = _left_out(precision, starts, row_weights, row_steps)
     share = own * (1.0 / np.minimum(per_alpha, 1.0)) / total
     squares[:] = ((share * missed) ** 2 / row_weights[:, None]).sum(axis=0)
     traces[:] = (share * free / row_weights[:, None]).sum(axis=0)
 
 
 def _left_out(
-    network: tuple[Array, Array, Array, Array, Array, float],
+    precision: tuple[Array, Array, Array, Array, Array, float],
     starts: NDArray[np.int64] | None,
     row_weights: Array,
     row_steps: Array,
@@ -105,20 +105,20 @@ def _left_out(
     A row misses its target by missed / free when it is left out, and own / total of the first and
     of the second are a_i and B_ii.
     """
-    links, ground, weights, y, per_alpha, earth = network
-    w = conductances(weights, per_alpha)
-    sides = _sides(links, ground, w, y)
-    h, t = ground[:, None], y[:, None]
-    total = w + h + sides.data + sides.ground
-    b, S = _offset(w, (h + sides.ground) / total, t, earth)
-    missed = h * t + sides.drop - b * (h + sides.ground)
-    beside = h + sides.data + sides.ground
-    leaving = (h + sides.ground) / total * ((h + sides.ground) / S)
+    links, row_sums, weights, y, per_alpha, b_penalty = precision
+    w = data_precision(weights, per_alpha)
+    sides = _sides(links, row_sums, w, y)
+    h, t = row_sums[:, None], y[:, None]
+    total = w + h + sides.data + sides.row_sums
+    b, S = _offset(w, (h + sides.row_sums) / total, t, b_penalty)
+    missed = h * t + sides.drop - b * (h + sides.row_sums)
+    beside = h + sides.data + sides.row_sums
+    leaving = (h + sides.row_sums) / total * ((h + sides.row_sums) / S)
     if starts is None:
         return missed, beside - w * leaving, w, total
     knot = np.repeat(np.arange(len(y)), np.diff(starts))
-    own = conductances(row_weights, per_alpha)
-    others = conductances(weights[knot] - row_weights, per_alpha)
+    own = data_precision(row_weights, per_alpha)
+    others = data_precision(weights[knot] - row_weights, per_alpha)
     missed, beside, total, leaving = (v[knot] for v in (missed, beside, total, leaving))
     return row_steps[:, None] * total + missed, others + beside - own * leaving, own, total
 
@@ -201,23 +201,23 @@ def _bent(u: Array, v: Array, length_scale: float) -> tuple[Array, ...]:
 
 
 def chain_spread(
-    links: Array, ground: Array, w: Array, total: Array, left: Array, right: Array, rise: Array
+    links: Array, row_sums: Array, w: Array, total: Array, left: Array, right: Array, rise: Array
 ) -> None:
-    """Write 1 / C_ii, the ratios of C along the chain both ways, and C ground."""
-    before, ratios = _passed(links, ground, w)
-    behind, back = _passed(links[::-1], ground[::-1], w[::-1])
-    total[:] = w + ground + before[0] + behind[0, ::-1]
-    rise[:] = (ground + before[1] + behind[1, ::-1]) / total
+    """Write 1 / C_ii, the ratios of C along the chain both ways, and C row_sums."""
+    before, ratios = _passed(links, row_sums, w)
+    behind, back = _passed(links[::-1], row_sums[::-1], w[::-1])
+    total[:] = w + row_sums + before[0] + behind[0, ::-1]
+    rise[:] = (row_sums + before[1] + behind[1, ::-1]) / total
     left[:], right[:] = ratios, back[::-1]
 
 
-def _passed(links: Array, ground: Array, w: Array) -> tuple[Array, Array]:
-    """Return conductance and part to the ground of what lies before knots, and t of each link."""
-    (link, earthed), ratios = sides = np.zeros((2, len(w))), np.empty(len(links))
+def _passed(links: Array, row_sums: Array, w: Array) -> tuple[Array, Array]:
+    """Return the precision before knots, the part of the prior in it, and t of each link."""
+    (link, summed), ratios = sides = np.zeros((2, len(w))), np.empty(len(links))
     for i, g in enumerate(links):
-        own = w[i] + ground[i] + link[i]
+        own = w[i] + row_sums[i] + link[i]
         t = ratios[i] = g / (g + own)
-        link[i + 1], earthed[i + 1] = t * own, t * (ground[i] + earthed[i])
+        link[i + 1], summed[i + 1] = t * own, t * (row_sums[i] + summed[i])
     return sides
 
 
@@ -240,32 +240,32 @@ def chain_influence(
     out *= w
 
 
-def conductances(weights: Array, per_alpha: Array) -> Array:
+def data_precision(weights: Array, per_alpha: Array) -> Array:
     """Return min(w / alpha, LARGEST), of shape (knots, ridges)."""
     w = weights[:, None] * per_alpha
     return np.minimum(np.where(weights[:, None] > 0.0, w, 0.0), LARGEST)
 
 
-def _offset(w: Array, v: Array, t: Array, earth: float) -> tuple[Array, Array]:
-    """Return b and the conductance S between data and ground, given v = 1 - f for targets of 1."""
-    S = (w * v).sum(axis=0) + earth
-    b = np.zeros(w.shape[1]) if np.isinf(earth) else (w * v * t).sum(axis=0) / S
+def _offset(w: Array, v: Array, t: Array, b_penalty: float) -> tuple[Array, Array]:
+    """Return b and its precision S given the data, for v = 1 - f at targets of 1."""
+    S = (w * v).sum(axis=0) + b_penalty
+    b = np.zeros(w.shape[1]) if np.isinf(b_penalty) else (w * v * t).sum(axis=0) / S
     return b, S
 
 
-def _sides(links: Array, ground: Array, w: Array, y: Array) -> Sides:
-    left = _swept(links, ground, w, y)
-    right = _swept(links[::-1], ground[::-1], w[::-1], y[::-1])
+def _sides(links: Array, row_sums: Array, w: Array, y: Array) -> Sides:
+    left = _swept(links, row_sums, w, y)
+    right = _swept(links[::-1], row_sums[::-1], w[::-1], y[::-1])
     return Sides(*(one + other[::-1] for one, other in zip(left, right, strict=True)))
 
 
-def _swept(links: Array, ground: Array, w: Array, y: Array) -> Array:
+def _swept(links: Array, row_sums: Array, w: Array, y: Array) -> Array:
     """Return the `Sides` of what lies before every knot; all terms but `drop` are of one sign."""
-    data, earthed, drop, source = swept = np.zeros((4, *w.shape))
+    data, summed, drop, source = swept = np.zeros((4, *w.shape))
     for i, g in enumerate(links):
-        up, down = w[i] + data[i], ground[i] + earthed[i]
+        up, down = w[i] + data[i], row_sums[i] + summed[i]
         t = g / (g + up + down)
-        data[i + 1], earthed[i + 1] = t * up, t * down
-        drop[i + 1] = t * ((up + down) * (y[i + 1] - y[i]) + ground[i] * y[i] + drop[i])
+        data[i + 1], summed[i + 1] = t * up, t * down
+        drop[i + 1] = t * ((up + down) * (y[i + 1] - y[i]) + row_sums[i] * y[i] + drop[i])
         source[i + 1] = t * (w[i] * y[i] + source[i])
     return swept

@@ -1,4 +1,4 @@
-"""The NumPy twin of the native walk of a perceptron."""
+"""The NumPy twin of the native pass of a perceptron."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.gram import ChainGram, Gram
-from mercer.native.chain import Network, Rows
+from mercer.native.chain import Precision, Rows
 from mercer.native.threads import in_threads
 from mercer.solvers.refusals import overflow
 from mercer.solvers.ridge.bordered import RidgeProblem, proved
@@ -52,8 +52,8 @@ class ChainSolution(Solution):
 class Banded:
     """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 where K^-1 is tridiagonal on distinct points.
 
-    With T = K^-1 the values f obey (W + alpha T) f = W (y - b), the equations of an electric
-    network in a chain. They are solved from both ends with positive terms only, in O(n) steps and
+    With T = K^-1 the values f obey (W + alpha T) f = W (y - b), a tridiagonal
+    system. It is solved from both ends with positive terms only, in O(n) steps and
     to full accuracy for every ridge, gap and weight.
 
     Parameters
@@ -123,7 +123,7 @@ def as_chain(gram: Gram) -> ChainGram:
 
 
 class ChainSystem:
-    """A ridge problem on a chain: the targets and weights of its knots, and their network.
+    """A ridge problem on a chain: the targets and weights of its knots, and their precision matrix.
 
     Parameters
     ----------
@@ -137,25 +137,25 @@ class ChainSystem:
         self.gram, self.problem, self.knots = gram, problem, gram.knots
         self.rows = Rows(self.knots.ascending(problem.weights), self.knots.starts)
         y, self.steps = self._grouped(self.knots.ascending(problem.y))
-        # A ground that an offset sets free draws no current if it touches the chain only once.
+        # A free intercept removes the row sum of a line that has only one.
         self.is_adrift = problem.fit_intercept and gram.is_rooted
-        self.network = Network(
+        self.precision = Precision(
             gram.links,
-            np.zeros(len(self.knots)) if self.is_adrift else gram.ground,
+            np.zeros(len(self.knots)) if self.is_adrift else gram.row_sums,
             self.knots.sums(self.rows.weights),
-            self._earth(),
+            self._b_penalty(),
         )
         self.centre = np.zeros(y.shape[1])
         if problem.fit_intercept:
             # What of an offset is known beforehand: the rest is small, and so are its errors.
             # By einsum: BLAS would start its threads, which costs more than the sum.
-            w = self.network.weights
+            w = self.precision.weights
             self.centre = np.einsum("i,ij->j", w, y) / w.sum()
             y = y - self.centre
         self.y = np.ascontiguousarray(y.T)  # (targets, knots)
 
-    def _earth(self) -> float:
-        """Return the penalty of the ground's voltage, which is the offset or the constant."""
+    def _b_penalty(self) -> float:
+        """Return the penalty of b, which is the offset or the constant."""
         if self.is_adrift:
             return math.inf
         if self.problem.fit_intercept:
@@ -181,14 +181,14 @@ class ChainSystem:
 
     def solved(self, k: int, alpha: float) -> tuple[Array, Array, float, float]:
         """Return a of the rows, f of the knots, offset and level of one target at this ridge."""
-        f, a, b = self.network.solve(self.y[k], float(self.per_alpha(alpha)))
+        f, a, b = self.precision.solve(self.y[k], float(self.per_alpha(alpha)))
         if self.gram.factor != 1.0:
             a /= self.gram.factor
         if self.knots.starts is not None:
-            a = self.knots.repeated(a / self.network.weights) + self.steps[k] / alpha
+            a = self.knots.repeated(a / self.precision.weights) + self.steps[k] / alpha
             a *= self.rows.weights
         if self.is_adrift:
-            # The free ground has the voltage of the knot it hangs on.
+            # The intercept is the value of the knot whose row sum it removed.
             b = float(f[0])
             f -= b
         a = self.knots.as_given(a)
@@ -197,7 +197,7 @@ class ChainSystem:
     def held_out(self, k: int, alphas: Any, residuals: Array | None = None) -> Array:
         """Return sum_i w_i e_i^2 for every ridge; write e, in ascending order, if asked to."""
         ridges = self.per_alpha(alphas)
-        return self.network.held_out(self.y[k], self.steps[k], self.rows, ridges, residuals)
+        return self.precision.held_out(self.y[k], self.steps[k], self.rows, ridges, residuals)
 
     def generalised(self, k: int, alphas: Any, more: float = 0.0) -> Array:
         """Return the criterion of generalised cross-validation for every ridge.
@@ -205,7 +205,7 @@ class ChainSystem:
         `more` is the number of copies of rows beyond the rows themselves.
         """
         per_alpha = self.per_alpha(alphas)
-        ratios = self.network.generalised(self.y[k], self.steps[k], self.rows, per_alpha, more)
+        ratios = self.precision.generalised(self.y[k], self.steps[k], self.rows, per_alpha, more)
         return np.asarray((len(self.problem.y) + more) ** 2 / self.problem.weights.sum() * ratios)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")

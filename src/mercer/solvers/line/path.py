@@ -134,14 +134,14 @@ class ChainSmoother:
 
     @cached_property
     def _spread(self) -> Spread:
-        return Spread.of(self.system.network, float(self.system.per_alpha(self.alpha)))
+        return Spread.of(self.system.precision, float(self.system.per_alpha(self.alpha)))
 
     def weights(self, X: Any) -> Array:
         """Return h(x) at the rows `X`, of shape (n, rows)."""
         system, knots = self.system, self.system.knots
         h = self._spread.influence(system.gram.shares(X, system.is_adrift)).T
         if knots.starts is not None:
-            share = system.rows.weights / knots.repeated(system.network.weights)
+            share = system.rows.weights / knots.repeated(system.precision.weights)
             h = knots.repeated(h) * share[:, None]
         return knots.as_given(h)
 

@@ -243,9 +243,9 @@ class _Run:
         return bool(self.reason)
 
     def _sweep(self) -> None:
-        """Move the active coefficients, in another order every time, and the price of their sum."""
+        """Move the active coefficients, in another order each time, and their multiplier."""
         self.descent.sweep(self.rng.permutation(self.active))
-        self.descent.raise_price()
+        self.descent.update_multiplier()
         self.epoch += 1
 
     def _keep(self, a: Array) -> None:
