@@ -323,6 +323,6 @@ def test_a_ridge_below_rounding_is_refused(rng):
 
 def test_a_duality_gap_bounds_nothing_either():
     a = np.zeros((3, 1))
-    solution = Solution(a, a[0], a[0], np.array([1e-3]), 1e-6, 1, 0.0, "smo")
+    solution = Solution(a, a[0], a[0], np.array([1e-3]), 1e-6, "smo")
     assert np.isinf(gap_certificate(AdditiveChi2(), [solution]).radius)
     assert gap_certificate(Gaussian(), [solution]).radius == 1e-3

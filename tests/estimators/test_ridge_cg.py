@@ -16,7 +16,7 @@ from mercer.estimators import KernelRidge
 from mercer.estimators.callbacks import run_as_task
 from mercer.gram import StreamedGram
 from mercer.kernels import Exponential, Gaussian, Linear, Sigmoid
-from mercer.solvers import ConjugateGradient
+from mercer.solvers import ConjugateGradient, Run
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_steps_are_counted(X, y):
 
 def test_settings_reach_the_solver(X, y):
     model = KernelRidge(solver="cg", tol=1e-4, max_iter=7, time_limit=60).fit(X, y)
-    assert model.solver_ == ConjugateGradient(tol=1e-4, max_iter=7, time_limit=60.0)
+    assert model.solver_ == ConjugateGradient(tol=1e-4, max_iter=7)
     given = KernelRidge(solver=ConjugateGradient(rank=5, random_state=3)).fit(X, y)
     assert given.solver_ == ConjugateGradient(rank=5, random_state=3)
 
@@ -231,4 +231,4 @@ def test_a_progress_bar_is_shown_if_it_was_set(X, y, capsys):
 
 
 def test_an_estimator_without_callbacks_just_runs():
-    assert run_as_task(object(), lambda: 3, None, None, True) == 3
+    assert run_as_task(object(), lambda run: 3, Run(), None, None, True) == 3

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from mercer.solvers import Run
+
 __all__ = ["CallbackSupportMixin", "run_as_task"]
 
 Result = TypeVar("Result")
@@ -23,15 +25,14 @@ except ImportError:
 
 @with_callbacks
 def run_as_task(
-    estimator: Any, run: Callable[..., Result], X: Any, y: Any, iterates: bool
+    estimator: Any, solve: Callable[[Run], Result], run: Run, X: Any, y: Any, iterates: bool
 ) -> Result:
-    """Return ``run()`` as a task that the estimator's callbacks see.
+    """Return ``solve(run)`` as a task that the estimator's callbacks see.
 
-    A run that iterates is called as ``run(progress=...)`` if there are callbacks; every call of
-    progress is a subtask.
+    If there are callbacks, every step that a solver reports to the run is a subtask.
     """
     if not hasattr(estimator, "_init_callback_context"):
-        return run()
+        return solve(run)
     task = estimator._init_callback_context(max_subtasks=None if iterates else 0)
     task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
@@ -41,7 +42,8 @@ def run_as_task(
         return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))
 
     # A step is quicker than the call of nobody.
-    is_heard = iterates and bool(getattr(estimator, "_skl_callbacks", ()))
-    result = run(progress=progress) if is_heard else run()
+    if iterates and bool(getattr(estimator, "_skl_callbacks", ())):
+        run.progress = progress
+    result = solve(run)
     task.call_on_fit_task_end(estimator=estimator, X=X, y=y)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -39,7 +39,7 @@ from mercer.gram import (
 )
 from mercer.kernels import Kernel
 from mercer.planning import Plan, logistic_plan, planned_logistic
-from mercer.solvers import LogisticProblem, Newton, Solution
+from mercer.solvers import LogisticProblem, Newton, Run, Solution
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 
@@ -211,11 +211,14 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
+        run = Run(self.time_limit)
         training = self._training(X, y, sample_weight, checked_positive("C", self.C))
-        start = self._start(training) if self.warm_start else None
-        run = partial(training.solver.solve, training.repair.gram, training.problem, start=start)
+        problem = training.problem
+        if self.warm_start:
+            problem = replace(problem, start=self._start(training))
+        solve = partial(training.solver.solve, training.repair.gram, problem)
         try:
-            solution = run_as_task(self, run, training.X, y, True)
+            solution = run_as_task(self, solve, run, training.X, y, True)
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows) from None
         expanded = training.expanded(solution)
@@ -246,7 +249,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
 
         They share the Gram matrix and are solved from the smallest C to the largest, each from
         the solution before. Parameters other than `C` are those of this estimator, which itself
-        stays as it is. A time limit holds for every C by itself.
+        stays as it is. Each C has an equal share of the time that is left when its turn comes.
 
         Parameters
         ----------
@@ -258,12 +261,12 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         values = [checked_positive("C", C) for C in Cs]
         if not values:
             raise ValueError(f"Cs must hold at least one C, got {Cs!r}")
-        base = clone(self)
+        run, base = Run(self.time_limit), clone(self)
         training = base._training(X, y, sample_weight, max(values))
         ordered = sorted(set(values))
         models = {}
         try:
-            path = training.solver.path(training.repair.gram, training.problem, ordered)
+            path = training.solver.path(training.repair.gram, training.problem, ordered, run)
             for C, solution in zip(ordered, path, strict=True):
                 models[C] = copy(base)
                 models[C].C = C
@@ -326,13 +329,14 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         repair = repair_of(definite(self, kernel, rows, gram), self.repair)
         return Training(X, used, classes, kernel, rows, problem, solver, repair)
 
-    def _start(self, training: Training) -> Solution | None:
-        """Return the last solution if it can be started from."""
+    def _start(self, training: Training) -> tuple[Array, Array] | None:
+        """Return the last coefficients and offsets if they can be started from."""
         last: Solution | None = getattr(self, "solution_", None)
         shape = (len(training.problem.codes), training.problem.columns)
         if last is None or last.coefficients.shape != shape:
             return None
-        return last if np.array_equal(self.classes_, training.classes) else None
+        is_same = np.array_equal(self.classes_, training.classes)
+        return (last.coefficients, last.intercept) if is_same else None
 
     def _keep(self, training: Training, solution: Solution, expanded: Solution) -> None:
         """Store a solution, and its coefficients in terms of the kernel as it is."""

@@ -21,7 +21,7 @@ from mercer.estimators.validation import checked_rows, checked_seed, checked_unl
 from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import After, Columns
-from mercer.solvers import Components, component_solver
+from mercer.solvers import ComponentProblem, Components, component_solver
 from mercer.solvers.definite import PRODUCTS
 
 Array = NDArray[np.float64]
@@ -92,7 +92,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             products = PRODUCTS if solver.reads_all else 0
             refuse_indefinite_kernel(kernel, X, gram, self.is_centred, products)
         try:
-            found = solver.solve(gram, most, self.is_centred)
+            found = solver.solve(gram, ComponentProblem(len(gram), most, self.is_centred))
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, X) from None
         self.kernel_, self.solver_ = kernel, solver

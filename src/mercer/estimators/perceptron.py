@@ -38,16 +38,10 @@ from mercer.estimators.validation import (
 )
 from mercer.gram import Gram, cross_gram, gram_of, is_precomputed
 from mercer.kernels import Kernel
-from mercer.solvers.online.budget import Basis, BudgetedPerceptron
-from mercer.solvers.online.perceptron import (
-    Course,
-    Epochs,
-    Tally,
-    margins,
-    novikoff_bound,
-    perceptron,
-)
-from mercer.solvers.solution import CALLED_OFF, INTERRUPTED
+from mercer.solvers import Perceptron, PerceptronProblem, Run
+from mercer.solvers.online.budget import Basis
+from mercer.solvers.online.perceptron import Tally, margins, novikoff_bound
+from mercer.solvers.online.solver import Course
 
 Array = NDArray[np.float64]
 
@@ -182,7 +176,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         sample_weight : float or array of shape (n,), optional
             w, the factors of eta; a row of weight zero is as good as absent.
         """
-        kernel = self._kernel_for(X)
+        run, kernel = Run(self.time_limit), self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         weights = checked_weights(sample_weight, len(codes))
         present, numbers, classes = present_classes(self, weights, codes, classes)
@@ -201,19 +195,17 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
         kernel = kernel.resolved(rows, weights[used])
         gram = gram_of(kernel, rows, self.memory, self._share(kernel))
-        epochs = Epochs(
-            self.max_epochs, self.shuffle, checked_seed(self.random_state), self.time_limit
-        )
-        learner = self._learner(self._fresh(signs.shape[1]), gram, signs, 0)
-        run = partial(epochs.run, learner, len(signs))
-        course = run_as_task(self, run, X, y, epochs.iterates)
+        seed = checked_seed(self.random_state)
+        solver = Perceptron(self.max_epochs, self.shuffle, seed, self.budget)
+        problem = PerceptronProblem(signs, self._fresh(signs.shape[1]))
+        course = run_as_task(self, partial(solver.solve, gram, problem), run, X, y, solver.iterates)
 
         self.classes_, self.kernel_, self.mistakes_ = classes, kernel, 0
-        support = self._keep(learner)
-        self._measure(learner, course, gram, steps[used])
+        support = self._keep(course)
+        self._measure(course, gram, steps[used])
         self.support_vectors_ = training_subset(kernel, rows, support)
         self.support_ = used[support]
-        self.n_seen_, self.n_iter_ = len(codes), course.epochs
+        self.n_seen_, self.n_iter_ = len(codes), course.iterations
         self._warn(course)
         return self
 
@@ -264,16 +256,17 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         known = len(before)
         rows = stack_rows(self.support_vectors_, new) if known else new
         gram = gram_of(kernel, rows, self.memory, share=0.0)
-        learner = self._learner(state, gram, signs, known)
-        course = Epochs(max_epochs=1).run(learner, len(signs))
+        self._refuse_other(state)
+        problem = PerceptronProblem(signs, state, known)
+        course = Perceptron(max_epochs=1, budget=self.budget).solve(gram, problem)
 
         self.classes_, self.kernel_, self.mistakes_ = named, kernel, mistakes
-        support = self._keep(learner)
+        support = self._keep(course)
         self.margin_ = self.novikoff_bound_ = None
         self.support_vectors_ = take_rows(rows, support)
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
         self.n_seen_, self.n_iter_ = seen + len(codes), 1
-        if course.stopped:
+        if course.is_interrupted:
             warnings.warn(
                 "Ctrl-C ended the pass, and some of the rows were not visited",
                 ConvergenceWarning,
@@ -308,59 +301,51 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         is_free = self.budget is None
         return Tally.fresh(np.empty((problems, 0))) if is_free else Basis.empty(problems)
 
-    def _learner(self, state: Tally | Basis, gram: Gram, signs: Array, known: int) -> Any:
-        """Return what visits the rows of `gram` from number `known` on, as far as f is known."""
+    def _refuse_other(self, state: Tally | Basis) -> None:
+        """Refuse to go on from what was learned with a budget without one, or the other way."""
         if isinstance(state, Basis) != (self.budget is not None):
             before = "a number" if self.budget is None else "None"
             raise ValueError(
                 f"budget was {before} in the first call and is {self.budget!r}; use fit, or a copy"
             )
-        if isinstance(state, Basis):
-            signs = np.vstack([np.zeros((known, signs.shape[1])), signs])
-            return BudgetedPerceptron(gram, signs, state, self.budget, known)
-        return perceptron(gram, state.followed_by(signs.T), known)
 
-    def _keep(self, learner: Any) -> NDArray[np.intp]:
+    def _keep(self, course: Course) -> NDArray[np.intp]:
         """Store what was learned, and return the rows of the Gram matrix that it needs."""
-        if isinstance(learner, BudgetedPerceptron):
-            basis = learner.basis
+        if isinstance(course.state, Basis):
+            basis = course.state
             support, coefficients = basis.rows, basis.mean() if self.averaged else basis.last
             self._state_ = replace(basis, rows=np.arange(len(support)))
-            self.mistakes_ += int(learner.mistakes().sum())
+            self.mistakes_ += int(course.mistakes.sum())
             self.counts_ = None
         else:
-            support = learner.tally.support
-            self._state_ = tally = learner.tally.on(support)
+            support = course.state.support
+            self._state_ = tally = course.state.on(support)
             coefficients = (tally.mean() if self.averaged else tally.last()).T
             self.mistakes_ = int(tally.counts.sum())
             self.counts_ = _squeezed(tally.counts.T)
         self.dual_coef_ = _squeezed(self.eta * coefficients)
         return support
 
-    def _measure(self, learner: Any, course: Course, gram: Gram, steps: Array) -> None:
+    def _measure(self, course: Course, gram: Gram, steps: Array) -> None:
         """Store the margin and the bound on mistakes that follows from it, if there is one."""
         self.margin_ = self.novikoff_bound_ = None
-        if isinstance(learner, BudgetedPerceptron) or not course.is_separated.all():
+        state, values = course.state, course.values
+        if isinstance(state, Basis) or values is None or not course.is_separated.all():
             return
-        found = margins(learner.tally, learner.values)
+        found = margins(state, values)
         # A margin of an indefinite kernel, or one that is all rounding, bounds nothing.
         if (found > 0.0).all():
             self.margin_ = float(found.min())
             self.novikoff_bound_ = novikoff_bound(found, float(gram.diagonal().max()), steps)
 
     def _warn(self, course: Course) -> None:
-        if course.stopped == "time":
-            reason = f"the time limit of {self.time_limit:g} s was up; raise time_limit"
-        elif course.stopped == "interrupt":
-            reason = INTERRUPTED
-        elif course.stopped == "progress":
-            reason = CALLED_OFF
-        elif not course.is_separated.all() and not self.averaged:
+        reason = course.advice
+        if not (reason or course.is_separated.all() or self.averaged):
             reason = "the last f depends on where it stopped; use averaged=True or more max_epochs"
-        else:
+        if not reason:
             return
         warnings.warn(
-            f"the classes do not separate after {course.epochs} passes and {self.mistakes_} "
+            f"the classes do not separate after {course.iterations} passes and {self.mistakes_} "
             f"mistakes: {reason}",
             ConvergenceWarning,
             stacklevel=3,

@@ -43,7 +43,7 @@ from mercer.gram import (
     repair_of,
 )
 from mercer.planning import Plan, planned_ridge, ridge_plan
-from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Solution
+from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Run, Solution
 
 Array = NDArray[np.float64]
 
@@ -168,7 +168,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        kernel = self._kernel_for(X)
+        run, kernel = Run(self.time_limit), self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
         used = problem.used
@@ -185,8 +185,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         gram = centred(repair.gram) if self.fit_intercept else repair.gram
 
         try:
-            run = partial(problem.solved_by, solver, gram)
-            solution = carried(run_as_task(self, run, X, y, solver.iterates), repair)
+            solve = partial(solver.solve, gram, problem)
+            solution = carried(run_as_task(self, solve, run, X, y, solver.iterates), repair)
             solution = uncentred(solution, gram)
         except IndefiniteKernelError as error:
             raise refusal_of(error, kernel, rows, gram, problem) from None

@@ -23,7 +23,6 @@ def settings_of(estimator: Any) -> Settings:
         estimator.solver,
         estimator.tol,
         estimator.max_iter,
-        estimator.time_limit,
         checked_seed(estimator.random_state),
         estimator.memory,
         estimator.repair,

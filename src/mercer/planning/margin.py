@@ -13,8 +13,8 @@ from mercer.kernels import Kernel
 from mercer.planning.entries import entry_work
 from mercer.planning.plan import Plan, Settings, among
 from mercer.planning.rates import Work
-from mercer.solvers import CoordinateDescent, as_margin_solver
-from mercer.solvers.choose import MarginSolver, margin_name
+from mercer.solvers import CoordinateDescent, MarginSolver, as_margin_solver
+from mercer.solvers.choose import margin_name
 from mercer.solvers.margin.smo import STORE
 
 # Entries of sparse features for every entry of K beyond which these are sooner had.
@@ -61,7 +61,7 @@ def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
     name = settings.solver
     if settings.is_open:
         name = "primal" if _wants_features(settings, kernel, rows) else "smo"
-    given = (settings.tol, settings.max_iter, settings.time_limit, settings.seed)
+    given = (settings.tol, settings.max_iter, settings.seed)
     return as_margin_solver(name, *given)
 
 

@@ -19,7 +19,7 @@ class Settings:
     ----------
     solver : str or solver
         By name or as an object; ``"auto"`` leaves it to the plan.
-    tol, max_iter, time_limit, seed
+    tol, max_iter, seed
         Settings of the solver; None for its own.
     memory : int or str, optional
         The limit in bytes or as ``"4GB"``; a share of the free memory by default.
@@ -30,7 +30,6 @@ class Settings:
     solver: Any = "auto"
     tol: Any = None
     max_iter: Any = None
-    time_limit: Any = None
     seed: int | None = None
     memory: Any = None
     repair: str | None = None

@@ -16,8 +16,15 @@ from mercer.planning.entries import entry_work
 from mercer.planning.forecast import forecast, least_product_work, preconditioner_rank
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
-from mercer.solvers import Cholesky, ConjugateGradient, Primal, RidgeProblem, as_solver
-from mercer.solvers.choose import Solver, name_of
+from mercer.solvers import (
+    Cholesky,
+    ConjugateGradient,
+    Primal,
+    RidgeProblem,
+    RidgeSolver,
+    as_solver,
+)
+from mercer.solvers.choose import name_of
 from mercer.solvers.ridge.single import predicted_steps
 
 # Bytes for every row and feature: the features, and their singular values where need be.
@@ -31,7 +38,7 @@ WORTH = 0.02
 
 def planned_ridge(
     settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProblem
-) -> tuple[Solver, Gram]:
+) -> tuple[RidgeSolver, Gram]:
     """Return the solver that was named or is the cheapest, and the Gram matrix in its form.
 
     What does not fit into the memory is refused, before anything of the size of K is computed.
@@ -87,10 +94,10 @@ class _RidgeCosts:
     gram: Gram
     problem: RidgeProblem
 
-    def solver(self, settings: Settings) -> Solver:
+    def solver(self, settings: Settings) -> RidgeSolver:
         """Return the solver that was named, or the one to take, with its settings."""
         named = self.choice(settings) if settings.is_open else settings.solver
-        given = (settings.tol, settings.max_iter, settings.time_limit, settings.seed)
+        given = (settings.tol, settings.max_iter, settings.seed)
         solver = as_solver(named, *given)
         # A solver object is taken as it is.
         if named == "cholesky" and isinstance(solver, Cholesky) and self.prefers_single():
@@ -133,7 +140,7 @@ class _RidgeCosts:
         is_bound = self.problem.fit_intercept or settings.repair is not None
         return self.gram.is_conditional and not is_bound
 
-    def form(self, solver: Solver) -> Gram:
+    def form(self, solver: RidgeSolver) -> Gram:
         """Return the Gram matrix in the form that a solver takes."""
         kernel, rows, memory = self.kernel, self.rows, self.gram.memory
         if solver.iterates:

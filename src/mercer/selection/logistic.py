@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.checks import checked_positive
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
@@ -34,14 +32,12 @@ from mercer.selection.logistic_search import LogisticSearch
 from mercer.selection.results import Round, table
 from mercer.selection.samples import SEED
 from mercer.selection.splits import Splits
-from mercer.solvers import LogisticProblem
+from mercer.solvers import LogisticProblem, Run
 
 Array = NDArray[np.float64]
 
 # The share of a time limit after which nothing more is tried: the rest is for the fit to all rows.
 SHARE_OF_SEARCH = 0.6
-# Seconds that the fit has at least.
-LEAST = 1e-3
 
 
 class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
@@ -178,19 +174,17 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
-        began = perf_counter()
-        limit = None if self.time_limit is None else checked_positive("time_limit", self.time_limit)
+        run = Run(self.time_limit)
         kernels = candidates(self.kernels, X, beside(self))
         kernels, search = self._search(kernels, X, y, sample_weight, groups)
-        if limit is not None:
-            search = replace(search, deadline=began + SHARE_OF_SEARCH * limit)
+        search = replace(search, run=run.share(SHARE_OF_SEARCH))
         self._keep(self._rounds(kernels, search))
         model = KernelLogisticRegression(
             self.kernel_,
             self.C_,
             class_weight=self.class_weight,
             fit_intercept=self.fit_intercept,
-            time_limit=None if limit is None else max(began + limit - perf_counter(), LEAST),
+            time_limit=run.share(1.0).time_limit,
             memory=self.memory,
             random_state=self._seed,
         )
@@ -245,7 +239,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         if self.kernels is None:
             kernels = around(kernels[0])
         return kernels, LogisticSearch(
-            rows, problem, copies_of(copies)[used], reader, splits, scores, limit, seed, np.inf
+            rows, problem, copies_of(copies)[used], reader, splits, scores, limit, seed, Run()
         ).merged()
 
     def _splits(self, X: Any, codes: NDArray[np.intp], groups: Any) -> Splits:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from mercer.selection.samples import (
 )
 from mercer.selection.scoring import takes_weights
 from mercer.selection.splits import Splits
-from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Solution
+from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Run, Solution
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.newton import ROWS_FOR_THREADS
 
@@ -85,8 +84,8 @@ class LogisticSearch:
         The limit in bytes.
     seed : int
         Where random pivots and samples come from.
-    deadline : float
-        A reading of ``time.perf_counter`` after which no candidate is begun but the first.
+    run : Run
+        When to end: after that no candidate is begun but the first.
     """
 
     X: Any
@@ -97,7 +96,7 @@ class LogisticSearch:
     scores: ClassScores
     memory: int
     seed: int
-    deadline: float
+    run: Run
 
     def __len__(self) -> int:
         return len(self.problem.codes)
@@ -105,7 +104,7 @@ class LogisticSearch:
     @property
     def is_over(self) -> bool:
         """Whether the time is up."""
-        return perf_counter() > self.deadline
+        return self.run.is_over()
 
     def on(self, rows: Rows) -> LogisticSearch:
         """Return the search on some of the rows."""
@@ -327,7 +326,7 @@ class LogisticSearch:
         # Early stopping ends before Cs for which a factor would pay.
         is_exact = wants_factor(gram, problem.at(float(Cs.min())))
         solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
-        path = solver.path(gram, problem, Cs.tolist(), deadline=self.deadline)
+        path = solver.path(gram, problem, Cs.tolist(), self.run.part())
         for C, solution in zip(Cs, path, strict=False):
             if solution.is_interrupted:
                 # A model is there once all have been compared.

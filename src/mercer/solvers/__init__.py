@@ -2,6 +2,7 @@
 
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.choose import as_logistic_solver, as_margin_solver, as_solver
+from mercer.solvers.contract import Solver
 from mercer.solvers.definite import refuse_indefinite
 from mercer.solvers.line.banded import Banded, ChainSolution
 from mercer.solvers.line.path import ChainPath
@@ -9,19 +10,21 @@ from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.margin.coordinates import CoordinateDescent
-from mercer.solvers.margin.problem import MarginProblem
+from mercer.solvers.margin.problem import MarginProblem, MarginSolver
 from mercer.solvers.margin.smo import SMO
 from mercer.solvers.margin.stochastic import Pegasos
+from mercer.solvers.online.solver import Perceptron, PerceptronProblem
 from mercer.solvers.refusals import NegativeForm
-from mercer.solvers.ridge.bordered import Bordered, RidgeProblem
+from mercer.solvers.ridge.bordered import Bordered, RidgeProblem, RidgeSolver
 from mercer.solvers.ridge.cholesky import Cholesky
 from mercer.solvers.ridge.conjugate import ConjugateGradient
 from mercer.solvers.ridge.eigen import Eigen
 from mercer.solvers.ridge.feature_path import FeaturePath
 from mercer.solvers.ridge.path import Fits, RidgePath
 from mercer.solvers.ridge.primal import Primal
+from mercer.solvers.run import Run
 from mercer.solvers.solution import ILL_CONDITIONED, Solution
-from mercer.solvers.spectral.components import Components, component_solver
+from mercer.solvers.spectral.components import ComponentProblem, Components, component_solver
 
 __all__ = [
     "ILL_CONDITIONED",
@@ -32,6 +35,7 @@ __all__ = [
     "ChainPath",
     "ChainSolution",
     "Cholesky",
+    "ComponentProblem",
     "Components",
     "ConjugateGradient",
     "CoordinateDescent",
@@ -40,16 +44,22 @@ __all__ = [
     "Fits",
     "LogisticProblem",
     "MarginProblem",
+    "MarginSolver",
     "NegativeForm",
     "Newton",
     "NewtonCG",
     "NewtonCholesky",
     "Pegasos",
+    "Perceptron",
+    "PerceptronProblem",
     "Pivots",
     "Primal",
     "RidgePath",
     "RidgeProblem",
+    "RidgeSolver",
+    "Run",
     "Solution",
+    "Solver",
     "as_logistic_solver",
     "as_margin_solver",
     "as_solver",

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from mercer.solvers.line.banded import Banded
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.margin.coordinates import CoordinateDescent
+from mercer.solvers.margin.problem import MarginSolver
 from mercer.solvers.margin.smo import SMO
 from mercer.solvers.margin.stochastic import Pegasos
+from mercer.solvers.ridge.bordered import RidgeSolver
 from mercer.solvers.ridge.cholesky import Cholesky
 from mercer.solvers.ridge.conjugate import ConjugateGradient
 from mercer.solvers.ridge.eigen import Eigen
 from mercer.solvers.ridge.primal import Primal
 
-Solver = Banded | Cholesky | ConjugateGradient | Eigen | Primal
-
-SOLVERS: dict[str, type[Solver]] = {
+SOLVERS: dict[str, type[RidgeSolver]] = {
     "banded": Banded,
     "cg": ConjugateGradient,
     "cholesky": Cholesky,
@@ -30,60 +30,55 @@ SOLVERS: dict[str, type[Solver]] = {
 
 LOGISTIC_SOLVERS: dict[str, type[Newton]] = {"cg": NewtonCG, "newton": NewtonCholesky}
 
-MarginSolver = SMO | CoordinateDescent | Pegasos
-
 MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
     "smo": SMO,
     "primal": CoordinateDescent,
     "sgd": Pegasos,
 }
 
-Known = TypeVar("Known", bound=Solver | Newton | MarginSolver)
+Known = TypeVar("Known", bound=RidgeSolver | Newton | MarginSolver)
 
 
 def as_solver(
     solver: Any,
     tol: Any = None,
     max_iter: Any = None,
-    time_limit: Any = None,
     random_state: Any = None,
-) -> Solver:
+) -> RidgeSolver:
     """Return a solver given by name or as an object, with those settings given that it has."""
-    return _configured(solver, SOLVERS, tol, max_iter, time_limit, random_state)
+    return _configured(solver, RidgeSolver, SOLVERS, tol, max_iter, random_state)
 
 
 def as_margin_solver(
     solver: Any,
     tol: Any = None,
     max_iter: Any = None,
-    time_limit: Any = None,
     random_state: Any = None,
 ) -> MarginSolver:
     """Return a solver of margin problems, as `as_solver` returns one of ridge problems."""
-    return _configured(solver, MARGIN_SOLVERS, tol, max_iter, time_limit, random_state)
+    return _configured(solver, MarginSolver, MARGIN_SOLVERS, tol, max_iter, random_state)
 
 
 def as_logistic_solver(
     solver: Any,
     tol: Any = None,
     max_iter: Any = None,
-    time_limit: Any = None,
     random_state: Any = None,
 ) -> Newton:
     """Return a solver of logistic problems, as `as_solver` returns one of ridge problems."""
-    return _configured(solver, LOGISTIC_SOLVERS, tol, max_iter, time_limit, random_state)
+    return _configured(solver, Newton, LOGISTIC_SOLVERS, tol, max_iter, random_state)
 
 
 def _configured(
     solver: Any,
+    kind: type[Any],
     known: Mapping[str, type[Known]],
     tol: Any,
     max_iter: Any,
-    time_limit: Any,
     random_state: Any,
 ) -> Known:
     chosen: Known
-    if type(solver) in known.values():
+    if isinstance(solver, kind):
         chosen = solver
     elif isinstance(solver, str) and solver in known:
         chosen = known[solver]()
@@ -93,22 +88,23 @@ def _configured(
     given = {
         "tol": _positive("tol", tol),
         "max_iter": _whole("max_iter", max_iter),
-        "time_limit": _positive("time_limit", time_limit),
         "random_state": random_state,
     }
-    has = {field.name for field in fields(chosen)}
-    return replace(chosen, **{k: v for k, v in given.items() if v is not None and k in has})
+    has = {field.name for field in fields(chosen)} if is_dataclass(chosen) else set()
+    wanted = {k: v for k, v in given.items() if v is not None and k in has}
+    return cast(Known, replace(cast(Any, chosen), **wanted)) if wanted else chosen
 
 
 def name_of(solver: Any) -> str:
     """Return the name of a solver given by name or as an object."""
     kind = type(as_solver(solver))
-    return next(name for name, known in SOLVERS.items() if known is kind)
+    return next((name for name, known in SOLVERS.items() if known is kind), kind.__name__)
 
 
 def margin_name(solver: MarginSolver) -> str:
     """Return the name of a solver of margin problems."""
-    return next(name for name, known in MARGIN_SOLVERS.items() if known is type(solver))
+    kind = type(solver)
+    return next((name for name, known in MARGIN_SOLVERS.items() if known is kind), kind.__name__)
 
 
 def _positive(name: str, value: Any) -> float | None:

@@ -12,13 +12,31 @@ ILL_CONDITIONED = (
     "the system is too ill-conditioned for float64; raise alpha, or raise tol if that is enough"
 )
 
-# Why an iteration may end before it is done.
-INTERRUPTED = "Ctrl-C ended the iteration; fit again without it"
-CALLED_OFF = "a callback ended the iteration"
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """What a solve took and how it ended.
+
+    Parameters
+    ----------
+    iterations : int
+        Steps of refinement or iteration.
+    seconds : float
+        Time taken.
+    advice : str
+        What to do where the answer is not as good as was asked for, or what would be cheaper.
+    is_interrupted : bool
+        Whether Ctrl-C ended it: whoever pressed it is told so, also where the tolerance is met.
+    """
+
+    iterations: int = 0
+    seconds: float = 0.0
+    advice: str = ""
+    is_interrupted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Outcome):
     """The answer of a solver for every target, how good it is, and what it cost.
 
     Parameters
@@ -34,18 +52,10 @@ class Solution:
         Bound on ||f - f*||, see `Certificate`.
     tolerance : float
         The residual that was asked for.
-    iterations : int
-        Steps of refinement or iteration.
-    seconds : float
-        Time taken.
     solver : str
         Name of what ran.
-    advice : str
-        What to do where the residual is above the tolerance, or what would be cheaper.
     theta : array of shape (p, targets), optional
         The coefficients of explicit features, f(x) = theta'phi(x), from a solver that finds them.
-    is_interrupted : bool
-        Whether Ctrl-C ended it: whoever pressed it is told so, also where the tolerance is met.
     measure : str
         What `residual` is.
     """
@@ -55,12 +65,8 @@ class Solution:
     residual: NDArray[np.float64]
     radius: NDArray[np.float64]
     tolerance: float
-    iterations: int
-    seconds: float
     solver: str
-    advice: str = ""
     theta: NDArray[np.float64] | None = None
-    is_interrupted: bool = False
     measure: str = "relative residual"
 
     def in_units(self, unit: NDArray[np.float64]) -> Self:
@@ -68,7 +74,13 @@ class Solution:
 
         Coefficients too small to be numbers then have lost digits, of which nothing is proved.
         """
-        coefficients = self.coefficients * unit
+        with np.errstate(over="ignore"):
+            coefficients = self.coefficients * unit
+        if not np.isfinite(coefficients).all():
+            raise ValueError(
+                "the coefficients overflow in the unit of the targets; scale the targets down, or "
+                "raise alpha"
+            )
         is_kept = (coefficients / unit == self.coefficients).all(axis=0)
         return replace(
             self,

@@ -1,5 +1,7 @@
 """Margin problems in features, by single coefficients: the optimum of the dual without its K."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from mercer.gram import FeatureGram, LowRankGram, StreamedGram
 from mercer.kernels import Gaussian, Linear, Spectrum
-from mercer.solvers import SMO, CoordinateDescent, MarginProblem
+from mercer.solvers import SMO, CoordinateDescent, MarginProblem, Run
 from mercer.solvers.margin import coordinates, interior
 
 
@@ -108,14 +110,15 @@ def test_a_limit_of_epochs_ends_with_what_there_is_and_says_so(F, signs):
 
 
 def test_a_limit_of_time_ends_with_what_there_is_and_says_so(F, signs):
-    solver = CoordinateDescent(tol=1e-9, time_limit=1e-9)
-    assert "the time limit was up" in solver.solve(LowRankGram(F), classification(signs)).advice
+    solver = CoordinateDescent(tol=1e-9)
+    found = solver.solve(LowRankGram(F), classification(signs), Run(1e-9))
+    assert "the time limit of 1e-09 s was up; raise time_limit" in found.advice
 
 
 def test_a_callback_can_end_it(F, signs):
     gaps = []
     found = CoordinateDescent(tol=1e-9).solve(
-        LowRankGram(F), classification(signs), lambda epoch, gap: gaps.append((epoch, gap)) or True
+        LowRankGram(F), classification(signs), Run(progress=lambda *step: gaps.append(step) or True)
     )
     assert "callback" in found.advice
     # The last one has what rounding may hide added to it.
@@ -127,14 +130,16 @@ def test_callbacks_see_the_steps_of_all_who_take_over(rng, signs, monkeypatch):
     F = 30.0 * rng.normal(size=(300, 12))
     steps = []
     gram, problem = FeatureGram(Linear(), F), classification(signs, 1e4)
-    found = CoordinateDescent().solve(gram, problem, lambda step, _: steps.append(step))
+    found = CoordinateDescent().solve(
+        gram, problem, Run(progress=lambda step, _: steps.append(step))
+    )
     assert found.solver == "smo"
     assert (np.diff(steps) > 0).all()
 
 
 def test_another_thread_can_end_it(F, signs):
     found = CoordinateDescent(tol=1e-9).solve(
-        LowRankGram(F), classification(signs), stop=np.ones(1, np.uint8)
+        LowRankGram(F), classification(signs), Run(stop=np.ones(1, np.uint8))
     )
     assert found.iterations == 1
     assert "Ctrl-C" in found.advice
@@ -143,7 +148,8 @@ def test_another_thread_can_end_it(F, signs):
 def test_a_good_start_leaves_little_to_do(F, signs):
     problem, gram = classification(signs), LowRankGram(F)
     first = CoordinateDescent(tol=1e-5).solve(gram, problem)
-    again = CoordinateDescent(tol=1e-4).solve(gram, problem, start=first.coefficients[:, 0])
+    begun = replace(problem, start=first.coefficients[:, 0])
+    again = CoordinateDescent(tol=1e-4).solve(gram, begun)
     assert again.iterations == 0
     assert_allclose(again.theta, first.theta, atol=1e-9)
 

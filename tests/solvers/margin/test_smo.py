@@ -1,5 +1,7 @@
 """SMO, its gap, its screening of rows, and the stochastic solver beside it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -64,7 +66,7 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)
     begin = exact.coefficients[:, 0] * 0.5 if start else None
-    screened = SMO(tol=1e-5).solve(gram, problem, start=begin)
+    screened = SMO(tol=1e-5).solve(gram, replace(problem, start=begin))
     assert screened.residual[0] <= 1e-5
     f = KERNEL(X) @ screened.coefficients
     assert_allclose(f, KERNEL(X) @ exact.coefficients, atol=0.02)
@@ -160,7 +162,7 @@ def test_float64_is_for_the_certificate_alone(doubles, start):
         cheaper = SMO(tol=1e-3).solve(gram, classification(signs, 50.0))
         begin = 2.0 * cheaper.coefficients[:, 0]
         doubles.clear()
-    solution = SMO(tol=1e-3).solve(gram, problem, start=begin)
+    solution = SMO(tol=1e-3).solve(gram, replace(problem, start=begin))
     a = solution.coefficients[:, 0]
     assert problem.gap(a, kernel(X) @ a).relative <= 1e-3
     assert_allclose(solution.residual[0], problem.gap(a, kernel(X) @ a).relative, rtol=1e-6)

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
+from mercer.solvers import Perceptron, Run
 from mercer.solvers.online.budget import Basis, BudgetedPerceptron
-from mercer.solvers.online.perceptron import Epochs, Tally, perceptron
+from mercer.solvers.online.perceptron import Tally, perceptron
 
 
 def rows_and_signs(rng, n=120, problems=2):
@@ -29,9 +30,9 @@ def test_with_room_for_all_it_is_the_perceptron(rng):
     X, signs = rows_and_signs(rng)
     gram = gram_of(Gaussian(0.5), X)
     tally = Tally.fresh(signs.T)
-    Epochs(3).run(perceptron(gram, tally), len(X))
+    Perceptron(3).passes(perceptron(gram, tally), len(X), Run())
     learner = BudgetedPerceptron(gram, signs, Basis.empty(2), 500, 0)
-    Epochs(3).run(learner, len(X))
+    Perceptron(3).passes(learner, len(X), Run())
     order = np.argsort(learner.basis.rows)
     assert_array_equal(learner.basis.rows[order], tally.support)
     assert_allclose(learner.basis.last[order], tally.last()[:, tally.support].T, atol=1e-5)
@@ -84,7 +85,7 @@ def test_it_never_needs_more_points_than_the_budget(rng, gram):
 def test_it_learns_on_a_budget(rng):
     X, signs = rows_and_signs(rng, 600, 1)
     learner = BudgetedPerceptron(StreamedGram(Gaussian(0.7), X), signs, Basis.empty(1), 30, 0)
-    Epochs(5).run(learner, 600)
+    Perceptron(5).passes(learner, 600, Run())
     scores = Gaussian(0.7)(X, X[learner.basis.rows]) @ learner.basis.mean()
     assert (np.sign(scores) == signs).mean() > 0.93
 
@@ -93,7 +94,7 @@ def test_an_interrupted_stream_goes_on_where_it_was(rng):
     X, signs = rows_and_signs(rng, 128)
     gram = gram_of(Gaussian(0.5), X)
     whole = BudgetedPerceptron(gram, signs, Basis.empty(2), 10, 0)
-    Epochs(1).run(whole, 128)
+    Perceptron(1).passes(whole, 128, Run())
     first = BudgetedPerceptron(gram, signs, Basis.empty(2), 10, 0)
     first.visit(np.arange(64))
     second = BudgetedPerceptron(gram, signs, first.basis, 10, 64)

@@ -9,9 +9,8 @@ from mercer.gram import StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.native.perceptron import sweep
 from mercer.native.twins import perceptron as perceptron_twin
-from mercer.solvers.online import perceptron as room
+from mercer.solvers import Perceptron, Run, run as runs
 from mercer.solvers.online.perceptron import (
-    Epochs,
     HeldPerceptron,
     StreamedPerceptron,
     Tally,
@@ -29,19 +28,19 @@ def whole_rows(rng, n=80, d=4):
 
 
 def run(learner, n, **settings):
-    course = Epochs(**settings).run(learner, n)
-    return learner.tally, course
+    epochs, is_separated = Perceptron(**settings).passes(learner, n, Run())
+    return learner.tally, epochs, is_separated
 
 
 @pytest.mark.parametrize("gram", [gram_of, StreamedGram])
 def test_it_is_the_loop_of_the_blackboard(rng, gram):
     X, y = whole_rows(rng)
     counts, mean = perceptron_walk(X @ X.T, y, 7)
-    tally, course = run(perceptron(gram(Linear(), X), Tally.fresh(y[None])), 80, max_epochs=7)
+    tally, epochs, _ = run(perceptron(gram(Linear(), X), Tally.fresh(y[None])), 80, max_epochs=7)
     assert_array_equal(tally.counts[0], counts)
     assert_allclose(tally.mean()[0], mean, rtol=1e-12)
     assert_array_equal(tally.last()[0], y * counts)
-    assert tally.steps[0] == 80 * course.epochs
+    assert tally.steps[0] == 80 * epochs
 
 
 def test_held_and_streamed_matrices_make_the_same_mistakes_in_any_order(rng, monkeypatch):
@@ -49,14 +48,14 @@ def test_held_and_streamed_matrices_make_the_same_mistakes_in_any_order(rng, mon
     X, y = whole_rows(rng)
     signs = np.vstack([y, -y, np.sign(X[:, 0] + 0.5)])
     settings = {"max_epochs": 9, "shuffle": True, "random_state": 3}
-    held, first = run(perceptron(gram_of(Linear(), X), Tally.fresh(signs)), 80, **settings)
-    streamed, second = run(
+    held, _, first = run(perceptron(gram_of(Linear(), X), Tally.fresh(signs)), 80, **settings)
+    streamed, _, second = run(
         perceptron(StreamedGram(Linear(), X), Tally.fresh(signs)), 80, **settings
     )
     assert_array_equal(held.counts, streamed.counts)
     assert_array_equal(held.late, streamed.late)
     assert_array_equal(held.steps, streamed.steps)
-    assert_array_equal(first.is_separated, second.is_separated)
+    assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -81,9 +80,9 @@ def test_the_native_walk_is_that_of_its_twin(rng, dtype):
 def test_a_value_of_zero_is_a_mistake_for_either_sign():
     K = np.array([[1.0, 0.0], [0.0, 1.0]])
     signs = np.array([[1.0, -1.0]])
-    tally, course = run(HeldPerceptron(K, Tally.fresh(signs), np.zeros((1, 2))), 2)
+    tally, epochs, _ = run(HeldPerceptron(K, Tally.fresh(signs), np.zeros((1, 2))), 2)
     assert_array_equal(tally.counts, [[1, 1]])
-    assert course.epochs == 2
+    assert epochs == 2
 
 
 @given(st.integers(0, 10_000), st.integers(1, 3))
@@ -94,8 +93,8 @@ def test_mistakes_are_within_the_bound_of_novikoff(seed, d):
     X += 0.1 * signs.T * X  # no row on the border
     tally = Tally.fresh(signs)
     learner = perceptron(gram_of(Linear(), X), tally)
-    course = Epochs(3000).run(learner, 30)
-    if not course.is_separated[0]:
+    _, _, is_separated = run(learner, 30, max_epochs=3000)
+    if not is_separated[0]:
         return
     margin = margins(tally, learner.values)
     w = tally.last()[0] @ X
@@ -111,7 +110,7 @@ def test_the_bound_holds_with_steps_of_different_sizes(rng):
     sizes = np.where(y > 0, 5.0, 0.2)
     tally = Tally.fresh((y * sizes)[None])
     learner = perceptron(gram_of(Linear(), X), tally)
-    assert Epochs(5000).run(learner, 40).is_separated.all()
+    assert run(learner, 40, max_epochs=5000)[2].all()
     bound = novikoff_bound(margins(tally, learner.values), (X**2).sum(axis=1).max(), sizes)
     assert tally.counts.sum() <= bound
 
@@ -120,22 +119,22 @@ def test_a_solved_problem_is_left_alone_while_others_go_on(rng):
     X, _ = whole_rows(rng)
     easy = np.ones(80)
     hard = np.where(rng.random(80) < 0.5, 1.0, -1.0)
-    tally, course = run(
+    tally, _, is_separated = run(
         perceptron(gram_of(Linear(100.0), X), Tally.fresh(np.vstack([easy, hard]))),
         80,
         max_epochs=5,
     )
     assert tally.steps.tolist() == [160, 400]
-    assert course.is_separated.tolist() == [True, False]
+    assert is_separated.tolist() == [True, False]
 
 
 def test_further_rows_go_on_from_what_is_known(rng):
     X, y = whole_rows(rng)
-    whole, _ = run(perceptron(StreamedGram(Linear(), X), Tally.fresh(y[None])), 80, max_epochs=1)
+    whole, *_ = run(perceptron(StreamedGram(Linear(), X), Tally.fresh(y[None])), 80, max_epochs=1)
     tally = Tally.fresh(y[None, :30])
     run(perceptron(StreamedGram(Linear(), X[:30]), tally), 30, max_epochs=1)
     tally = tally.followed_by(y[None, 30:])
-    tally, _ = run(perceptron(StreamedGram(Linear(), X), tally, 30), 50, max_epochs=1)
+    tally, *_ = run(perceptron(StreamedGram(Linear(), X), tally, 30), 50, max_epochs=1)
     assert_array_equal(tally.counts, whole.counts)
     assert_allclose(tally.mean(), whole.mean(), rtol=1e-14)
 
@@ -163,17 +162,18 @@ class Ticking:
 
 def test_the_clock_ends_it_within_an_epoch(monkeypatch):
     times = iter(np.arange(0.0, 100.0))
-    monkeypatch.setattr(room, "perf_counter", lambda: next(times))
-    learner = Ticking()
-    course = Epochs(time_limit=4.5).run(learner, 100)
-    assert (course.stopped, course.epochs, learner.visits) == ("time", 1, 5)
+    learner, run = Ticking(), Run(3.5, began=0.0)
+    monkeypatch.setattr(runs, "perf_counter", lambda: next(times))
+    epochs, _ = Perceptron().passes(learner, 100, run)
+    assert (run.ended_by, epochs, learner.visits) == ("time", 1, 5)
 
 
 def test_ctrl_c_leaves_what_was_learned_and_raises_before():
-    course = Epochs().run(Ticking(failing_at=13), 100)
-    assert (course.stopped, course.epochs) == ("interrupt", 2)
+    run = Run()
+    epochs, _ = Perceptron().passes(Ticking(failing_at=13), 100, run)
+    assert (run.ended_by, epochs) == ("interrupt", 2)
     with pytest.raises(KeyboardInterrupt):
-        Epochs().run(Ticking(failing_at=0), 100)
+        Perceptron().passes(Ticking(failing_at=0), 100, Run())
 
 
 def test_progress_hears_of_every_epoch_and_may_end_it():
@@ -183,12 +183,13 @@ def test_progress_hears_of_every_epoch_and_may_end_it():
         heard.append((epoch, share))
         return epoch == 3
 
-    assert Epochs().run(Ticking(), 20, progress).stopped == "progress"
+    run = Run(progress=progress)
+    Perceptron().passes(Ticking(), 20, run)
+    assert run.ended_by == "progress"
     assert heard == [(1, 0.1), (2, 0.1), (3, 0.1)]
 
 
-@pytest.mark.parametrize("settings", [{"max_epochs": 0}, {"max_epochs": 1.5}, {"time_limit": -1.0}])
-def test_settings_that_mean_nothing_are_refused(settings):
-    name, value = next(iter(settings.items()))
-    with pytest.raises(ValueError, match=f"{name} must be a .*, got {value}"):
-        Epochs(**settings)
+@pytest.mark.parametrize("epochs", [0, 1.5])
+def test_settings_that_mean_nothing_are_refused(epochs):
+    with pytest.raises(ValueError, match=f"max_epochs must be a .*, got {epochs}"):
+        Perceptron(epochs)

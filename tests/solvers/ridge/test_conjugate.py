@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem
+from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem, Run
 
 CG = ConjugateGradient(random_state=0)
 
@@ -307,7 +307,7 @@ def test_a_ridge_that_runs_out_of_steps_does_not_end_the_others(X, y):
 
 def test_the_time_limit_is_kept(X, y):
     gram = Wrapped(Exponential(0.5), X, lambda count: time.sleep(0.05))
-    solution = ConjugateGradient(time_limit=0.5, random_state=0).solve(gram, problem_of(y, 1e-4))
+    solution = ConjugateGradient(random_state=0).solve(gram, problem_of(y, 1e-4), Run(0.5))
     assert solution.iterations >= 3
     assert solution.seconds < 1.0
     assert solution.residual.max() > 1e-6
@@ -316,7 +316,7 @@ def test_the_time_limit_is_kept(X, y):
 
 def test_a_time_limit_that_is_over_at_once_still_gives_an_iterate(X, y):
     problem = problem_of(y, [1.0, 0.1])
-    solution = ConjugateGradient(time_limit=1e-9).solve(StreamedGram(Exponential(0.5), X), problem)
+    solution = ConjugateGradient().solve(StreamedGram(Exponential(0.5), X), problem, Run(1e-9))
     assert solution.iterations == 1
     assert_allclose(true_residual(Exponential(0.5)(X), problem, solution), solution.residual)
 
@@ -366,7 +366,8 @@ def test_progress_is_told_every_step_and_may_stop(X, y):
         told.append((iteration, residual))
         return iteration == 6
 
-    solution = CG.solve(StreamedGram(Exponential(0.5), X), problem_of(y, 1e-3), progress)
+    gram, run = StreamedGram(Exponential(0.5), X), Run(progress=progress)
+    solution = CG.solve(gram, problem_of(y, 1e-3), run)
     assert [iteration for iteration, _ in told] == [1, 2, 3, 4, 5, 6]
     assert all(residual > 0.0 for _, residual in told)
     assert solution.iterations == 6

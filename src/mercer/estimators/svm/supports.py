@@ -39,8 +39,7 @@ from mercer.gram import (
 from mercer.kernels import Kernel
 from mercer.native.threads import one_blas_thread, thread_count, workers
 from mercer.planning import Plan, margin_plan
-from mercer.solvers import SMO, MarginProblem, Solution
-from mercer.solvers.choose import MarginSolver
+from mercer.solvers import SMO, MarginProblem, MarginSolver, Run, Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -64,36 +63,34 @@ class Task:
         The rows.
     problem : MarginProblem
         The problem.
-    start : array of shape (m,), optional
-        Coefficients to start from.
     """
 
     index: Rows
     problem: MarginProblem
-    start: Array | None = None
 
 
 def solve_all(
-    solver: MarginSolver,
-    gram: Gram,
-    repair: str | None,
-    tasks: Sequence[Task],
-    progress: Callable[[int, float], bool | None] | None = None,
+    solver: MarginSolver, gram: Gram, repair: str | None, tasks: Sequence[Task], run: Run
 ) -> list[Solution]:
     """Return the solution of every task, several on threads where nobody watches.
 
-    The first Ctrl-C ends all of them with what they have; a second one raises.
+    Each has an equal share of the time that is left when its turn comes. The first Ctrl-C ends all
+    of them with what they have; a second one raises.
     """
-    stop, given = np.zeros(1, np.uint8), gram
+    given = gram
     if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
-        gram = with_copy(gram)
+        with run.limited():
+            gram = with_copy(gram)
+    threads = 1 if run.progress is not None else min(thread_count(), len(tasks))
 
-    def run(task: Task, is_main: bool) -> Solution:
+    def solved(k: int) -> Solution:
+        task = tasks[k]
+        part = run.share(min(1.0, threads / (len(tasks) - k)))
+        part.is_main = threads <= 1
         whole = len(task.index) == len(gram)
-        fixed = repair_of(gram if whole else gram.part(task.index), repair)
-        solution = task.problem.solved_by(
-            solver, fixed.gram, progress, start=task.start, stop=stop, is_main=is_main
-        )
+        with part.limited():
+            fixed = repair_of(gram if whole else gram.part(task.index), repair)
+        solution = solver.solve(fixed.gram, task.problem, part)
         if not fixed.is_changed:
             return uncentred(solution, given, task.index)
         # The norm that f is bounded in belongs to the repaired kernel, unknown at new rows.
@@ -101,18 +98,17 @@ def solve_all(
         coefficients = fixed.coefficients(solution.coefficients)
         return replace(solution, coefficients=coefficients, radius=radius)
 
-    threads = 1 if progress is not None else min(thread_count(), len(tasks))
     # Of several problems none may find more threads of the BLAS than when all run side by side:
     # its sums would have other last bits.
     with one_blas_thread() if len(tasks) > 1 else nullcontext():
         if threads <= 1:
-            return [run(task, True) for task in tasks]
+            return [solved(k) for k in range(len(tasks))]
         with workers(threads) as pool:
-            futures = [pool.submit(run, task, False) for task in tasks]
+            futures = [pool.submit(solved, k) for k in range(len(tasks))]
             try:
                 _await(futures)
             except KeyboardInterrupt:
-                stop[0] = 1
+                run.interrupt()
                 _await(futures)
                 # All were done before they heard of it.
                 if not any(future.result().is_interrupted for future in futures):
@@ -313,5 +309,6 @@ def warm_starts(
     if any(not np.array_equal(used[t.index], rows) for t, (rows, _) in pairs):
         return tasks
     return [
-        replace(task, start=a * (C / before)) for task, (_, a) in zip(tasks, duals, strict=True)
+        replace(task, problem=replace(task.problem, start=a * (C / before)))
+        for task, (_, a) in zip(tasks, duals, strict=True)
     ]

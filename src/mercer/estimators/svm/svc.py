@@ -45,7 +45,7 @@ from mercer.estimators.validation import (
 )
 from mercer.gram import is_precomputed
 from mercer.planning import planned_margin
-from mercer.solvers import MarginProblem
+from mercer.solvers import MarginProblem, Run
 
 Array = NDArray[np.float64]
 
@@ -197,6 +197,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
+        run = Run(self.time_limit)
         C = self._checked_settings()
         kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
@@ -217,8 +218,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
 
-        run = partial(solve_all, solver, gram, self.repair, tasks)
-        solutions = run_as_task(self, run, X, y, True)
+        solve = partial(solve_all, solver, gram, self.repair, tasks)
+        solutions = run_as_task(self, solve, run, X, y, True)
 
         self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
         self._seen_ = len(weights)

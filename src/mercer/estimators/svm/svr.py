@@ -24,7 +24,7 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.planning import planned_margin
-from mercer.solvers import MarginProblem
+from mercer.solvers import MarginProblem, Run
 
 Array = NDArray[np.float64]
 
@@ -149,6 +149,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
+        run = Run(self.time_limit)
         C, epsilon = self._checked_settings()
         kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
@@ -164,8 +165,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
 
-        run = partial(solve_all, solver, gram, self.repair, tasks)
-        (solution,) = run_as_task(self, run, X, y, True)
+        solve = partial(solve_all, solver, gram, self.repair, tasks)
+        (solution,) = run_as_task(self, solve, run, X, y, True)
 
         a = solution.coefficients[:, 0]
         support = np.flatnonzero(a)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +15,8 @@ from mercer.gram import ChainGram, Gram
 from mercer.native.chain import Precision, Rows
 from mercer.native.threads import in_threads
 from mercer.solvers.refusals import overflow
-from mercer.solvers.ridge.bordered import RidgeProblem, proved
+from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, proved
+from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ class ChainSolution(Solution):
 
 
 @dataclass(frozen=True)
-class Banded:
+class Banded(RidgeSolver):
     """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 where K^-1 is tridiagonal on distinct points.
 
     With T = K^-1 the values f obey (W + alpha T) f = W (y - b), a tridiagonal
@@ -66,16 +66,12 @@ class Banded:
 
     tol: float = 1e-6
 
-    def solve(self, gram: Gram, problem: RidgeProblem) -> ChainSolution:
+    def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> ChainSolution:
         """Return the solution for every target; all weights must be positive."""
-        start = perf_counter()
         system = ChainSystem(as_chain(gram), problem)
         a, values, b, level = system.solve()
         residual, radius = system.proved(a, b)
-        seconds = perf_counter() - start
-        return ChainSolution(
-            a, b, residual, radius, self.tol, 0, seconds, "banded", values=values, level=level
-        )
+        return ChainSolution(a, b, residual, radius, self.tol, "banded", values=values, level=level)
 
     def leave_one_out_errors(self, gram: Gram, problem: RidgeProblem, alphas: Any) -> Array:
         """Return the weighted mean squared leave-one-out error, of shape (alphas, targets).

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py
 
+from mercer.solvers.solution import Solution
+
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -44,6 +46,8 @@ class LogisticProblem:
         w, positive.
     fit_intercept : bool
         Whether there is an offset.
+    start : tuple of arrays of shape (n, columns) and (columns,), optional
+        Coefficients and offsets to start from.
     """
 
     codes: Codes
@@ -51,6 +55,19 @@ class LogisticProblem:
     C: float
     weights: Array
     fit_intercept: bool
+    start: tuple[Array, Array] | None = None
+
+    def in_units(self) -> tuple[LogisticProblem, Array]:
+        """Return the problem as it is: classes have no unit."""
+        return self, np.ones(self.columns)
+
+    def at_rest(self, tol: float) -> Solution:
+        """Return f = 0 and the best offsets; no loss is below zero, which proves the gap."""
+        A = np.zeros((len(self.codes), self.columns))
+        b = self.best_offset(A, np.zeros(self.columns))
+        unit = np.ones(self.columns)
+        radius = np.sqrt(2.0 * self.loss(A + b)) * unit
+        return Solution(A, b, unit, radius, tol, "offset alone")
 
     @property
     def columns(self) -> int:

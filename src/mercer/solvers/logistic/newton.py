@@ -10,15 +10,16 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.deadline import TimeIsUpError
 from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.logistic.curvature import Curvature
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton_cg import NegativeCurvatureError, ProjectedCG
 from mercer.solvers.refusals import indefinite_along, not_finite
-from mercer.solvers.ridge.cg_factor import Progress
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding
-from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
+from mercer.solvers.run import Run
+from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 
@@ -118,94 +119,94 @@ class Point:
         return gap / max(abs(self.primal), abs(self.primal - gap))
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When Newton's method stops, and the name it goes by."""
-
-    tol: float
-    steps: int
-    time_limit: float | None
-    name: str
-    deadline: float
-
-
 class Descent:
     """One run of Newton's method through problems that differ in C.
 
     Parameters
     ----------
-    limits : Limits
-        When to stop.
+    tol : float
+        Relative duality gap to reach.
+    most : int
+        Steps allowed for every C.
+    name : str
+        What it goes by.
     gram : Gram
         K.
     problem : LogisticProblem
-        The problem, for any C.
+        The problem, for any C, and where to start.
     curvature : Curvature
         What Newton systems are solved by.
-    progress : callable, optional
-        progress(iteration, gap), called after every step; True stops.
     """
 
     def __init__(
         self,
-        limits: Limits,
+        tol: float,
+        most: int,
+        name: str,
         gram: Gram,
         problem: LogisticProblem,
         curvature: Curvature,
-        progress: Progress | None,
     ) -> None:
-        self._limits = limits
+        self._tol = tol
+        self._most = most
+        self._name = name
         self._gram = gram
         self._problem = problem
         self._curvature = curvature
-        self._progress = progress
         shape = (len(gram), problem.columns)
         self._A, self._G, self._b = np.zeros(shape), np.zeros(shape), np.zeros(problem.columns)
         self._C = 0.0
-        self._stopped = ""
         self._steps = 0
+        # How long a product with K takes, of which the gap takes two.
+        self._product_seconds = 0.0
+        if problem.start is not None:
+            self._A, self._b = problem.start
+            self._G = self._exact_product(self._A)
+            # Coefficients are C w times a difference of probabilities, which somewhere is large.
+            self._C = float((np.abs(self._A).max(axis=1) / problem.weights).max())
 
-    def begin(self, start: Solution) -> None:
-        """Start from earlier coefficients."""
-        self._A, self._b = start.coefficients, start.intercept
-        self._G = self._curvature.exact_product(self._A)
-        # Coefficients are C w times a difference of probabilities, which somewhere is large.
-        self._C = float((np.abs(self._A).max(axis=1) / self._problem.weights).max())
+    def _exact_product(self, V: Array) -> Array:
+        began = perf_counter()
+        product = self._curvature.exact_product(V)
+        self._product_seconds = perf_counter() - began
+        return product
 
-    def to(self, C: float) -> Solution:
+    def to(self, C: float, run: Run) -> Solution:
         """Return the solution for a C, on the way from the last one."""
+        self._run = run
         # Threads of the BLAS wait for each other longer than small products take.
         is_small = len(self._gram) < ROWS_FOR_THREADS
         with one_blas_thread() if is_small else nullcontext():
             return self._solved(C)
 
     def _solved(self, C: float) -> Solution:
-        began = perf_counter()
         self._steps = 0
-        limit = self._limits.time_limit
-        self._deadline = self._limits.deadline
-        if limit is not None:
-            self._deadline = min(self._deadline, began + limit)
-        self._stopped = ""
-        for problem in self._on_the_way(C):
-            self._descend(problem, max(ON_THE_WAY, self._limits.tol), False)
-        problem = self._problem.at(C)
-        point = self._descend(problem, self._limits.tol, True)
-        self._C = C
-        gap = point.proved(problem, self._gram.diagonal())
+        with self._run.guarded(lambda: bool(self._A.any())):
+            for problem in self._on_the_way(C):
+                self._descend(problem, max(ON_THE_WAY, self._tol), False)
+        problem, point = self._problem.at(C), None
+        with self._run.guarded(lambda: bool(self._A.any())):
+            point = self._descend(problem, self._tol, True)
+        if point is not None:
+            self._C = C
+            gap = point.proved(problem, self._gram.diagonal())
+            relative = point.relative(gap)
+        elif self._A.any():
+            # There was no time to measure them.
+            gap = relative = np.inf
+        else:
+            raise TimeIsUpError
         F = self._gram.features()
         return Solution(
-            point.A,
-            point.b,
-            np.full(problem.columns, point.relative(gap)),
+            self._A,
+            self._b,
+            np.full(problem.columns, relative),
             np.full(problem.columns, np.sqrt(2.0 * gap)),
-            self._limits.tol,
-            self._steps,
-            perf_counter() - began,
-            self._limits.name,
-            self._advice(point.relative(gap)),
-            None if F is None else F.T @ point.A,
-            self._stopped == "interrupt",
+            self._tol,
+            self._name,
+            None if F is None else F.T @ self._A,
+            iterations=self._steps,
+            advice=self._advice(relative),
         )
 
     def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
@@ -220,21 +221,18 @@ class Descent:
 
     def _descend(self, problem: LogisticProblem, tol: float, is_last: bool) -> Point:
         """Return the point after as many steps as the tolerance and the limits ask for."""
-        product = self._curvature.product
-        point = Point.of(problem, self._A, self._G, self._b, product)
+        run = self._run
+        point = Point.of(problem, self._A, self._G, self._b, self._curvature.product)
         is_measured = False
         while True:
             if point.relative_gap <= tol and not is_measured and is_last:
-                point = self._measured(problem, point)
-                is_measured = True
+                point, is_measured = self._measured(problem, point), True
             if point.relative_gap <= tol or self._is_over():
                 break
-            try:
+            moved = None
+            with run.guarded(lambda: self._steps > 0):
                 moved = self._moved(problem, point, tol)
-            except KeyboardInterrupt:
-                if self._steps == 0:
-                    raise
-                self._stopped = "interrupt"
+            if run.ended_by and moved is None:
                 break
             if moved is None:
                 # Where float32 is not enough to go on, float64 may be.
@@ -244,8 +242,8 @@ class Descent:
                 continue
             self._steps += 1
             point, is_measured = moved, False
-            if self._progress is not None and self._progress(self._steps, point.relative_gap):
-                self._stopped = "progress"
+            self._A, self._G, self._b = point.A, point.G, point.b
+            run.report(self._steps, point.relative_gap)
         if is_last and not is_measured:
             point = self._measured(problem, point)
         self._A, self._G, self._b = point.A, point.G, point.b
@@ -253,19 +251,14 @@ class Descent:
 
     def _measured(self, problem: LogisticProblem, point: Point) -> Point:
         """Return the point with its scores and its gap computed anew, in float64."""
-        try:
-            return self._measured_once(problem, point)
-        except KeyboardInterrupt:
-            # There is a model to return; a second Ctrl-C, while it is measured, raises.
-            if self._stopped or self._steps == 0:
-                raise
-            self._stopped = "interrupt"
-            return self._measured_once(problem, point)
+        found = self._run.measured(lambda: self._measured_once(problem, point))
+        if found is None:
+            raise TimeIsUpError
+        return found
 
     def _measured_once(self, problem: LogisticProblem, point: Point) -> Point:
-        product = self._curvature.exact_product
-        G = product(point.A)
-        point = Point.of(problem, point.A, G, point.b, product)
+        G = self._exact_product(point.A)
+        point = Point.of(problem, point.A, G, point.b, self._exact_product)
         if not np.isfinite(point.primal):
             raise not_finite()
         forms = (point.D * point.KD).sum(axis=0)
@@ -277,9 +270,10 @@ class Descent:
         return point
 
     def _is_over(self) -> bool:
-        if perf_counter() > self._deadline and self._steps > 0:
-            self._stopped = "time"
-        return bool(self._stopped) or self._steps >= self._limits.steps
+        if self._steps == 0:
+            # Whoever asks for a model gets one step of it.
+            return bool(self._run.ended_by)
+        return self._time_is_up() or self._steps >= self._most
 
     def _moved(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
         """Return the point after a Newton step, or None if no step is downhill."""
@@ -324,20 +318,12 @@ class Descent:
                 raise refusal
 
     def _time_is_up(self) -> bool:
-        return perf_counter() > self._deadline
+        return self._run.is_over() or not self._run.has(2.0 * self._product_seconds)
 
     def _advice(self, gap: float) -> str:
-        if gap <= self._limits.tol and not self._stopped:
+        if gap <= self._tol and not self._run.ended_by:
             return ""
-        after = f"after {self._steps} Newton steps "
-        if self._stopped == "time":
-            limit = self._limits.time_limit
-            said = "the time" if limit is None else f"the time limit of {limit:g} s"
-            return after + f"{said} was up; raise time_limit"
-        if self._stopped == "interrupt":
-            return after + INTERRUPTED
-        if self._stopped == "progress":
-            return after + CALLED_OFF
-        if self._steps >= self._limits.steps:
-            return after + f"raise max_iter (now {self._limits.steps}) or lower C"
-        return after + "rounding allows no further one; lower C, or raise tol if that is enough"
+        otherwise = "rounding allows no further one; lower C, or raise tol if that is enough"
+        if self._steps >= self._most:
+            otherwise = f"raise max_iter (now {self._most}) or lower C"
+        return self._run.advice(f"{self._steps} Newton steps", otherwise)

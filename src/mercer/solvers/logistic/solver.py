@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from functools import partial
 from typing import Any, ClassVar
 
 from mercer.gram import DenseGram, Gram
+from mercer.solvers.contract import Solver
 from mercer.solvers.logistic.curvature import (
     Curvature,
     FactoredCurvature,
@@ -17,8 +18,8 @@ from mercer.solvers.logistic.curvature import (
     single_serves,
 )
 from mercer.solvers.logistic.likelihood import LogisticProblem
-from mercer.solvers.logistic.newton import Descent, Limits
-from mercer.solvers.ridge.cg_factor import Progress
+from mercer.solvers.logistic.newton import Descent
+from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 
 STEPS = 100
@@ -27,7 +28,7 @@ FEW_ROWS = 2000
 
 
 @dataclass(frozen=True)
-class Newton(ABC):
+class Newton(Solver[LogisticProblem]):
     """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 by damped Newton steps.
 
     With R R' the curvature of the losses and lam = 1 / C a step solves
@@ -42,8 +43,6 @@ class Newton(ABC):
         Relative duality gap to reach.
     max_iter : int, optional
         Newton steps allowed, 100 by default.
-    time_limit : float, optional
-        Seconds to be done in.
     """
 
     iterates: ClassVar[bool] = True
@@ -51,43 +50,38 @@ class Newton(ABC):
 
     tol: float = 1e-5
     max_iter: int | None = None
-    time_limit: float | None = None
 
-    def solve(
-        self,
-        gram: Gram,
-        problem: LogisticProblem,
-        progress: Progress | None = None,
-        start: Solution | None = None,
-    ) -> Solution:
-        """Return the solution, whose residual is the relative duality gap measured in float64.
-
-        ``progress(iteration, gap)`` is called after every Newton step and stops it by True.
-        """
-        return next(self.path(gram, problem, [problem.C], progress, start))
+    def _solved(self, gram: Gram, problem: LogisticProblem, run: Run) -> Solution:
+        """Return the solution, whose residual is the relative duality gap measured in float64."""
+        return self._descent(gram, problem).to(problem.C, run)
 
     def path(
         self,
         gram: Gram,
         problem: LogisticProblem,
         Cs: Sequence[float],
-        progress: Progress | None = None,
-        start: Solution | None = None,
-        deadline: float = inf,
+        run: Run | None = None,
     ) -> Iterator[Solution]:
         """Yield the solution for every C in turn, each started from the one before.
 
-        The time limit holds for every C by itself, the `deadline`, a reading of
-        ``time.perf_counter``, for all of them.
+        Each has an equal share of the time that is left when its turn comes.
         """
-        curvature = self._curvature(gram, problem.at(max(Cs)))
+        run, descent = Run() if run is None else run, None
+
+        def solved(C: float, part: Run) -> Solution:
+            nonlocal descent
+            descent = descent or self._descent(gram, problem.at(max(Cs)))
+            return descent.to(C, part)
+
+        for i, C in enumerate(Cs):
+            part = run.share(1.0 / (len(Cs) - i))
+            yield self._within(part, problem.at(C), partial(solved, C, part))
+            run.ended_by = part.ended_by
+
+    def _descent(self, gram: Gram, problem: LogisticProblem) -> Descent:
         steps = STEPS if self.max_iter is None else self.max_iter
-        limits = Limits(self.tol, steps, self.time_limit, self.name, deadline)
-        run = Descent(limits, gram, problem, curvature, progress)
-        if start is not None:
-            run.begin(start)
-        for C in Cs:
-            yield run.to(C)
+        curvature = self._curvature(gram, problem)
+        return Descent(self.tol, steps, self.name, gram, problem, curvature)
 
     @abstractmethod
     def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:

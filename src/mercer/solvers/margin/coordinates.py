@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +15,13 @@ from mercer.gram import Gram
 from mercer.native.coordinates import Descent
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.margin.interior import interior_point
-from mercer.solvers.margin.problem import Gap, MarginProblem
+from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.margin.smo import SMO
-from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
+from mercer.solvers.run import Run
+from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Progress = Callable[[int, float], bool | None]
 
 # The iteration goes on to this share of the tolerance, as working sets do.
 MARGIN = 0.1
@@ -43,7 +41,7 @@ MULTIPLIED = 25
 
 
 @dataclass(frozen=True)
-class CoordinateDescent:
+class CoordinateDescent(MarginSolver):
     """Minimise 1/2 ||w||^2 + sum_i loss_i(w'phi_i + b - z_i) over the weights w of features, and b.
 
     It goes by the dual, one coefficient a_i at a time, with w = F'a kept along: a step takes the
@@ -63,8 +61,6 @@ class CoordinateDescent:
         Relative duality gap to reach.
     max_iter : int, optional
         Epochs allowed.
-    time_limit : float, optional
-        Seconds to be done in.
     random_state : int
         Where the orders of the rows come from.
     """
@@ -73,23 +69,13 @@ class CoordinateDescent:
 
     tol: float = 1e-3
     max_iter: int | None = None
-    time_limit: float | None = None
     random_state: Any = 0
 
-    def solve(
-        self,
-        gram: Gram,
-        problem: MarginProblem,
-        progress: Progress | None = None,
-        start: Array | None = None,
-        stop: NDArray[np.uint8] | None = None,
-        is_main: bool = True,
-    ) -> Solution:
+    def _solved(self, gram: Gram, problem: MarginProblem, run: Run) -> Solution:
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,), and the weights.
 
-        The parameters are those of `SMO.solve`; K must have features, F F' = K.
+        K must have features, F F' = K.
         """
-        began = perf_counter()
         F = gram.features()
         if F is None:
             raise ValueError(
@@ -99,54 +85,27 @@ class CoordinateDescent:
         # Threads of the BLAS would be no help with a row at a time.
         with one_blas_thread():
             centred, mean = _centred(F.astype(np.float64, copy=False), problem)
-            run = _Run(
-                centred,
-                problem,
-                np.zeros(1, np.uint8) if stop is None else stop,
-                progress,
-                np.inf if self.time_limit is None else began + self.time_limit,
-                np.random.default_rng(self.random_state),
-                start,
-            )
-            try:
-                self._run(run, gram.memory)
-            except KeyboardInterrupt:
-                # Ctrl-C means the other problems as well.
-                run.stop[0], run.reason = 1, INTERRUPTED
+            state = _State(centred, problem, run, np.random.default_rng(self.random_state))
+            with run.guarded():
+                self._descend(state, gram.memory)
         limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
-        name, advice = "primal", f"after {run.epoch} epochs {run.reason or limit}"
-        if self.max_iter is None and not run.reason and run.gap.relative > self.tol:
+        name, advice = "primal", run.advice(f"{state.epoch} epochs", limit)
+        if self.max_iter is None and not run.ended_by and state.gap.relative > self.tol:
             name = "smo"
-            advice = run.hand_over(self._working_sets(began), gram.entries(), is_main)
-        gap = problem.proved(run.a, np.asarray(run.F @ run.w, np.float64), gram.diagonal())
-        return Solution(
-            run.a[:, None],
-            np.array([gap.offset - mean @ run.w]),
-            np.array([gap.relative]),
-            np.array([np.sqrt(2.0 * gap.gap)]),
-            self.tol,
-            run.epoch,
-            perf_counter() - began,
-            name,
-            advice,
-            run.w[:, None],
-            bool(run.stop[0]),
-        )
+            advice = state.hand_over(SMO(self.tol), gram.entries())
+        gap = problem.proved(state.a, np.asarray(state.F @ state.w, np.float64), gram.diagonal())
+        found = problem.solution(state.a, gap, self.tol, state.epoch, name, advice)
+        offset = np.array([gap.offset - mean @ state.w])
+        return replace(found, intercept=offset, theta=state.w[:, None])
 
-    def _run(self, run: _Run, memory: int) -> None:
+    def _descend(self, state: _State, memory: int) -> None:
         """Descend, and where that creeps and features are few go on by an interior point."""
-        goal, (n, p) = MARGIN * self.tol, run.F.shape
+        goal, (n, p) = MARGIN * self.tol, state.F.shape
         # It holds the squares of the features, shares of them, and a factor.
         is_narrow = p <= min(n, MOST_FEATURES) and 32 * p * p <= memory
-        run.descend(goal, self.max_iter or _epochs(run.F, is_narrow))
+        state.descend(goal, self.max_iter or _epochs(state.F, is_narrow))
         if self.max_iter is None and is_narrow:
-            run.jump(goal)
-
-    def _working_sets(self, began: float) -> SMO:
-        """Return the solver that takes over, with what is left of the time."""
-        spent = perf_counter() - began
-        left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
-        return SMO(self.tol, time_limit=left)
+            state.jump(goal)
 
 
 def _centred(F: Matrix, problem: MarginProblem) -> tuple[Matrix, Array]:
@@ -170,27 +129,19 @@ def _epochs(F: Matrix, is_narrow: bool) -> int:
     return min(EPOCHS, ceil(work / max(F.size, 1)))
 
 
-class _Run:
+class _State:
     """The iterate, which need not have the sum zero, and the best feasible coefficients so far."""
 
     def __init__(
-        self,
-        F: Matrix,
-        problem: MarginProblem,
-        stop: NDArray[np.uint8],
-        progress: Progress | None,
-        deadline: float,
-        rng: np.random.Generator,
-        start: Array | None,
+        self, F: Matrix, problem: MarginProblem, run: Run, rng: np.random.Generator
     ) -> None:
-        self.F, self.problem, self.rng = F, problem, rng
-        self.stop, self.progress, self.deadline = stop, progress, deadline
-        self.reason, self.epoch = "", 0
+        self.F, self.problem, self.run, self.rng = F, problem, run, rng
+        self.epoch = 0
         n = F.shape[0]
         squares = (F * F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
         rho = PRICE * float(squares.mean()) if problem.fit_intercept else 0.0
         self.a, self.w, self.gap = np.zeros(n), np.zeros(F.shape[1]), Gap(0.0, np.inf, np.inf)
-        self._keep(self.a if start is None else problem.feasible(start))
+        self._keep(self.a if problem.start is None else problem.feasible(problem.start))
         a, b = self.a.copy(), self.gap.offset
         self.descent = Descent(F, problem.box, squares, rho, a, b)
         self.active: Rows = np.arange(n)
@@ -198,49 +149,37 @@ class _Run:
     def descend(self, goal: float, most: int) -> None:
         """Go on until the gap is small or there were so many epochs."""
         look = 1
-        while self.gap.relative > goal and self.epoch < most and not self.reason:
+        while self.gap.relative > goal and self.epoch < most and not self.run.ended_by:
             self._sweep()
-            if self.epoch < min(look, most) and not self._is_out():
+            if self.epoch < min(look, most) and not self.run.is_over():
                 continue
             look = ceil(GROWTH * self.epoch) + 1
             self._look()
-            self._is_over(self.gap.relative)
+            self.run.report(self.epoch, self.gap.relative)
 
     def jump(self, goal: float) -> None:
         """Go on by an interior point if the gap is not small; its steps count as epochs."""
-        if self.gap.relative <= goal or self.reason:
+        if self.gap.relative <= goal or self.run.ended_by:
             return
 
         def watch(a: Array) -> bool:
             self.epoch += 1
             self._keep(a)
-            return self._is_over(self.gap.relative)
+            return self.run.report(self.epoch, self.gap.relative)
 
         self._keep(interior_point(self.F, self.problem, goal, watch))
 
-    def hand_over(self, solver: SMO, gram: Gram, is_main: bool) -> str:
+    def hand_over(self, solver: SMO, gram: Gram) -> str:
         """Go on by working sets, whose rounds count as epochs; return what they advise."""
-        epochs, progress = self.epoch, self.progress
-        watcher: Progress | None = (
-            None if progress is None else lambda rounds, gap: progress(epochs + rounds, gap)
-        )
-        found = solver.solve(gram, self.problem, watcher, self.a, self.stop, is_main)
+        epochs, progress = self.epoch, self.run.progress
+        run = self.run.part()
+        if progress is not None:
+            run.progress = lambda rounds, gap: progress(epochs + rounds, gap)
+        found = solver.solve(gram, replace(self.problem, start=self.a), run)
+        self.run.ended_by = run.ended_by
         self.epoch += found.iterations
         self._keep(self.problem.feasible(found.coefficients[:, 0]))
         return found.advice
-
-    def _is_out(self) -> bool:
-        return perf_counter() > self.deadline or bool(self.stop[0])
-
-    def _is_over(self, gap: float) -> bool:
-        """Whether somebody or the clock ends the iteration, which is noted."""
-        if self.progress is not None and self.progress(self.epoch, gap):
-            self.reason = CALLED_OFF
-        elif self.stop[0]:
-            self.reason = INTERRUPTED
-        elif self._is_out():
-            self.reason = "the time limit was up; raise time_limit"
-        return bool(self.reason)
 
     def _sweep(self) -> None:
         """Move the active coefficients, in another order each time, and their multiplier."""

@@ -99,6 +99,20 @@ class Values:
                 self._recompute(wanted)
         return self.problem.proved(self.a, self.f, self.gram.diagonal())
 
+    def settled(self) -> Array:
+        """Return f, in float64 wherever the gap of `certified` takes it."""
+        self.certified()
+        return self.f
+
+    def unproved(self) -> Gap:
+        """Return the offset that f gives as far as it is known, and no gap."""
+        if self._is_stale:
+            # f is known at some rows only: as good as no coefficients.
+            self.a, self.f = np.zeros_like(self.a), np.zeros_like(self.f)
+            self._is_stale = False
+            return self.gap
+        return Gap.unknown(self.problem.offset(self.f))
+
     def exact(self) -> None:
         """Compute f in float64 at all rows."""
         self._is_rough = False

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, fsum
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import Gram
 from mercer.native.smo import Box
+from mercer.solvers.contract import Solver
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
 from mercer.solvers.solution import Solution
 
@@ -38,6 +37,8 @@ class MarginProblem:
         Half the width of the tube without loss; zero in classification.
     fit_intercept : bool
         Whether there is an offset.
+    start : array of shape (n,), optional
+        Coefficients to start from, feasible or not.
     """
 
     z: Array
@@ -45,6 +46,7 @@ class MarginProblem:
     upper: Array
     epsilon: float
     fit_intercept: bool
+    start: Array | None = None
 
     def __post_init__(self) -> None:
         if self.largest > LARGEST:
@@ -74,7 +76,12 @@ class MarginProblem:
     def on(self, index: NDArray[np.intp]) -> MarginProblem:
         """Return the problem of some of the rows."""
         return MarginProblem(
-            self.z[index], self.lower[index], self.upper[index], self.epsilon, self.fit_intercept
+            self.z[index],
+            self.lower[index],
+            self.upper[index],
+            self.epsilon,
+            self.fit_intercept,
+            None if self.start is None else self.start[index],
         )
 
     @property
@@ -230,18 +237,16 @@ class MarginProblem:
         """Return what every row adds to the gap: at least zero, so that nothing cancels."""
         return np.asarray(a * r + self.epsilon * np.abs(a) + loss)
 
-    def solved_by(
-        self, solver: Any, gram: Gram, *watched: Any, start: Array | None = None, **more: Any
-    ) -> Solution:
-        """Return what a solver makes of the problem, in units in which squares are numbers.
+    def in_units(self) -> tuple[MarginProblem, Array]:
+        """Return the problem in a unit in which squares are numbers, and the unit, of shape (1,).
 
         In a unit u of targets, tube and coefficients the bounds are counted in it as well, and the
-        objective in u^2. It is a power of two, which changes no digit, and half way between targets
-        and bounds, so that neither leaves the range of numbers.
+        objective in u^2. It is half way between targets and bounds, so that neither leaves the
+        range of numbers.
         """
         size = float(np.abs(self.z).max(initial=0.0))
         if usual_unit(size) == 1.0:
-            return cast(Solution, solver.solve(gram, self, *watched, start=start, **more))
+            return self, np.ones(1)
         half_way = 0.5 * (np.log2(size) + np.log2(self.largest or size))
         unit = float(2.0 ** np.ceil(max(half_way, np.log2(self.largest / LARGEST or size))))
         problem = MarginProblem(
@@ -250,10 +255,33 @@ class MarginProblem:
             self.upper / unit,
             self.epsilon / unit,
             self.fit_intercept,
+            None if self.start is None else self.start / unit,
         )
-        start = None if start is None else start / unit
-        found: Solution = solver.solve(gram, problem, *watched, start=start, **more)
-        return found.in_units(np.array([unit]))
+        return problem, np.array([unit])
+
+    def at_rest(self, tol: float) -> Solution:
+        """Return a = 0 and the best offset, whose duality gap takes no entry of K."""
+        a = np.zeros(len(self.z))
+        return self.solution(a, self.gap(a, a), tol, 0, "offset alone", "")
+
+    def solution(
+        self, a: Array, gap: Gap, tol: float, iterations: int, solver: str, advice: str
+    ) -> Solution:
+        """Return coefficients of shape (n, 1), offset and gap of shape (1,)."""
+        return Solution(
+            a[:, None],
+            np.array([gap.offset]),
+            np.array([gap.relative]),
+            np.array([np.sqrt(2.0 * gap.gap)]),
+            tol,
+            solver,
+            iterations=iterations,
+            advice=advice,
+        )
+
+
+class MarginSolver(Solver[MarginProblem]):
+    """What solves margin problems; the residual of its solution is the relative duality gap."""
 
 
 @dataclass(frozen=True)
@@ -264,6 +292,11 @@ class Gap:
     gap: float
     primal: float
 
+    @classmethod
+    def unknown(cls, offset: float) -> Gap:
+        """Return what is known of coefficients that there was no time to measure."""
+        return cls(offset, np.inf, np.inf)
+
     @property
     def scale(self) -> float:
         """The larger objective, primal or dual, without its sign."""
@@ -272,4 +305,6 @@ class Gap:
     @property
     def relative(self) -> float:
         """The gap beside the larger objective."""
+        if self.gap == np.inf:
+            return np.inf
         return self.gap / self.scale if self.scale != 0.0 else 0.0

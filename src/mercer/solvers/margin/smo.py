@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +18,12 @@ from mercer.solvers.margin.active_set import Leap
 from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.low_rank_start import seed
 from mercer.solvers.margin.polish import polished
-from mercer.solvers.margin.problem import Gap, MarginProblem
-from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
+from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
+from mercer.solvers.run import Progress, Run
+from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Progress = Callable[[int, float], bool | None]
 
 # The share of the tolerance that pairs are solved to: the last digits take few per cent of the
 # time, and the predictions of two solvers agree by them. The share at which screening ends.
@@ -57,7 +56,7 @@ STAGES, PATIENCE = 30, 3
 
 
 @dataclass(frozen=True)
-class SMO:
+class SMO(MarginSolver):
     """Solve a margin problem in its dual by pairs of coefficients, to a relative duality gap.
 
     Rows of K are taken in float32 while the gradient is kept in float64; the gap is measured with
@@ -71,8 +70,6 @@ class SMO:
         Relative duality gap to reach.
     max_iter : int, optional
         Working sets allowed; no limit by default.
-    time_limit : float, optional
-        Seconds to be done in.
     working_set : int, optional
         Coefficients that are solved for together; by default more for more rows.
     """
@@ -81,103 +78,54 @@ class SMO:
 
     tol: float = 1e-3
     max_iter: int | None = None
-    time_limit: float | None = None
     working_set: int | None = None
 
-    def solve(
-        self,
-        gram: Gram,
-        problem: MarginProblem,
-        progress: Progress | None = None,
-        start: Array | None = None,
-        stop: NDArray[np.uint8] | None = None,
-        is_main: bool = True,
-    ) -> Solution:
-        """Return the coefficients of shape (n, 1), offset and gap of shape (1,).
-
-        Parameters
-        ----------
-        gram : Gram
-            K.
-        problem : MarginProblem
-            The losses.
-        progress : callable, optional
-            progress(round, gap); True ends the run.
-        start : array of shape (n,), optional
-            Coefficients to start from.
-        stop : array of shape (1,), optional
-            Another thread sets it to end the run.
-        is_main : bool
-            Whether this is the thread that receives Ctrl-C, and so may use all others.
-        """
-        began = perf_counter()
-        run = _Run(
-            gram,
-            problem,
-            self,
-            np.zeros(1, np.uint8) if stop is None else stop,
-            progress,
-            is_main,
-            np.inf if self.time_limit is None else began + self.time_limit,
-        )
+    def _solved(self, gram: Gram, problem: MarginProblem, run: Run) -> Solution:
+        """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
+        state = _State(gram, problem, self, run)
         # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
         few_are_free = len(gram) > MANY and problem.epsilon == 0.0
         with one_blas_thread() if few_are_free else nullcontext():
-            run.finish(start)
-            a = run.values.a
-            # Few rows take many steps, the rounding of which adds up in f = K a.
-            f = gram @ a if len(gram) <= FEW else run.values.f
-            gap = problem.proved(a, f, gram.diagonal())
-        if run.reason == "interrupt":
-            # Ctrl-C means the other problems as well.
-            run.stop[0] = 1
-        residual, radius = np.array([gap.relative]), np.array([np.sqrt(2.0 * gap.gap)])
-        return Solution(
-            a[:, None],
-            np.array([gap.offset]),
-            residual,
-            radius,
-            self.tol,
-            run.rounds,
-            perf_counter() - began,
-            "smo",
-            self._advice(run),
-            is_interrupted=bool(run.stop[0]),
-        )
+            with run.guarded(lambda: state.rounds > 0):
+                state.finish()
+            # Without the time to measure it f has the digits that steps need.
+            gap = run.measured(state.proved) or state.values.unproved()
+        advice = run.advice(f"{state.rounds} working sets", self._advice(state))
+        return problem.solution(state.values.a, gap, self.tol, state.rounds, "smo", advice)
 
-    def _advice(self, run: _Run) -> str:
-        said = f"after {run.rounds} working sets "
-        if run.reason == "time":
-            return said + f"the time limit of {self.time_limit:g} s was up; raise time_limit"
-        if run.stop[0]:
-            return said + INTERRUPTED
-        if run.reason == "progress":
-            return said + CALLED_OFF
-        if run.reason == "rounds":
-            return said + f"max_iter was reached; raise max_iter (now {self.max_iter})"
-        return said + "the gap is lost in rounding; lower C, scale the columns or raise tol"
+    def _advice(self, state: _State) -> str:
+        if state.reason == "rounds":
+            return f"max_iter was reached; raise max_iter (now {self.max_iter})"
+        return "the gap is lost in rounding; lower C, scale the columns or raise tol"
 
 
 @dataclass(eq=False)
-class _Run:
+class _State:
     """One solve: the coefficients and their values, and what was spent on them."""
 
     gram: Gram
     problem: MarginProblem
     settings: SMO
-    stop: NDArray[np.uint8]
-    progress: Progress | None
-    is_main: bool
-    deadline: float
+    run: Run
     values: Values = field(init=False)
     _damping: float | None = None
     _gap: float = np.inf
     rounds: int = 0
     reason: str = "converged"
 
-    def finish(self, start: Array | None) -> Gap:
-        n, tol = len(self.gram), self.settings.tol
+    def __post_init__(self) -> None:
         self.values = Values(self.gram, self.gram.single(), self.problem)
+
+    def proved(self) -> Gap:
+        """Return the largest gap there may be, for all that rounding hides."""
+        a, gram = self.values.a, self.gram
+        # Few rows take many steps, the rounding of which adds up in f = K a.
+        f = gram @ a if len(gram) <= FEW else self.values.settled()
+        return self.problem.proved(a, f, gram.diagonal())
+
+    def finish(self) -> None:
+        """Solve to the tolerance, or as far as the run allows."""
+        n, tol, start = len(self.gram), self.settings.tol, self.problem.start
         goal = aim = MARGIN * tol
         active, floor = None, 0.0
         if start is not None and start.any():
@@ -206,7 +154,8 @@ class _Run:
             aim = goal if active is None else max(goal, LEFT * gap.relative)
         else:
             gap = self.values.certified()
-        return self._polished(gap) if n <= FEW and not self._is_over() else gap
+        if n <= FEW and not self._is_over():
+            self._polish(gap)
 
     def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
         """Return the gap, and whether it is that of float64.
@@ -222,8 +171,8 @@ class _Run:
                 return gap, False
         return self.values.certified(), True
 
-    def _polished(self, gap: Gap) -> Gap:
-        """Return the gap after the last digits, which few rows give for little."""
+    def _polish(self, gap: Gap) -> None:
+        """Find the last digits, which few rows give for little."""
         self.values.exact()
         for goal in FINE:
             better = polished(self.gram, self.problem, self.values.a)
@@ -234,25 +183,21 @@ class _Run:
                     gap = finer
                 # More than rounding is left over where the free rows are others.
                 if gap.relative <= ROUNDING:
-                    return gap
+                    return
             self._improve(None, goal, 0.0, True, self.rounds + ROUNDS)
             gap = self.values.gap
             if self.reason != "converged":
                 # Which rows are free is not found out for little.
                 self.reason = "converged" if self.reason in ("rounds", "stalled") else self.reason
                 break
-        return gap
 
     @property
     def _many(self) -> int:
         """Rows from which on screening pays: a tube leaves few rows that are clearly at a bound."""
         return MANY if self.problem.epsilon == 0.0 else MANY_IN_TUBE
 
-    def _is_called_off(self) -> bool:
-        return bool(self.stop[0]) or perf_counter() > self.deadline
-
     def _is_over(self) -> bool:
-        return self.reason in ("rounds", "time", "interrupt", "progress")
+        return self.reason == "rounds" or bool(self.run.ended_by)
 
     def _improve(
         self,
@@ -266,11 +211,13 @@ class _Run:
         values, z = self.values, self.problem.z
         if active is None:
             a, g = values.a.copy(), values.f - z
-            self._minimise(None, self.problem, a, g, goal, floor, is_double, most)
+            with self.run.guarded():
+                self._minimise(None, self.problem, a, g, goal, floor, is_double, most)
             values.replace(a, g + z, is_double)
             return
         a, g = values.a[active], (values.f - z)[active]
-        self._minimise(active, self.problem.on(active), a, g, goal, floor, is_double, most)
+        with self.run.guarded():
+            self._minimise(active, self.problem.on(active), a, g, goal, floor, is_double, most)
         values.add(active, a - values.a[active])
 
     def _minimise(
@@ -293,9 +240,9 @@ class _Run:
             goal,
             floor,
             limit - self.rounds,
-            self.deadline - perf_counter(),
-            None if self.is_main else 1,
-            self.is_main,
+            self.run.seconds_left,
+            None if self.run.is_main else 1,
+            self.run.is_main,
         )
         K: Any
         index = None
@@ -308,7 +255,7 @@ class _Run:
         q = self.settings.working_set or (128 if index is not None else 256 if n <= MANY else 512)
         room = min(STORE, gram.memory) // (n * itemsize)
         leap = Leap(
-            partial(self._entries, active), gram, problem, a, g, self._damping, self._is_called_off
+            partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
         )
         ending = minimise(
             K,
@@ -316,7 +263,7 @@ class _Run:
             a,
             g,
             effort,
-            self.stop,
+            self.run.stop,
             self._report(),
             itemsize == 4,
             int(room),
@@ -327,6 +274,10 @@ class _Run:
         )
         self.rounds += ending.rounds
         self.reason = ending.reason
+        if ending.reason == "interrupt":
+            self.run.interrupt()
+        elif ending.reason in ("time", "progress"):
+            self.run.ended_by = ending.reason
         self._damping = leap.damping
 
     def _entries(self, active: Rows | None, rows: Rows) -> Array:
@@ -334,7 +285,7 @@ class _Run:
         return self.gram.part(rows if active is None else active[rows]).fresh()
 
     def _report(self) -> Progress | None:
-        before, progress = self.rounds, self.progress
+        before, progress = self.rounds, self.run.progress
         if progress is None:
             return None
         return lambda rounds, gap: progress(before + rounds, gap)
@@ -345,17 +296,17 @@ class _Run:
         At these alone f is computed. None stands for all rows.
         """
         n = len(self.gram)
-        try:
-            start = seed(self.gram, self.values.single, self.problem, self._is_called_off)
+        with self.run.guarded(lambda: False):
+            start = seed(self.gram, self.values.single, self.problem, self.run.is_over)
             if start is None:
                 return None
             self.values.start(start.a, start.doubtful)
             if 0 < len(start.doubtful) < MOST_ACTIVE * n:
                 return start.doubtful
             self.values.add(np.arange(n), np.zeros(n))
-        except KeyboardInterrupt:
-            self.values = Values(self.gram, self.values.single, self.problem)
-            self.stop[0] = 1
+            return None
+        # The start is given up.
+        self.values = Values(self.gram, self.values.single, self.problem)
         return None
 
     def _doubtful(self, gap: Gap) -> Rows | None:

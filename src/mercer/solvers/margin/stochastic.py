@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
-from mercer.solvers.margin.problem import Gap, MarginProblem
-from mercer.solvers.solution import CALLED_OFF, INTERRUPTED, Solution
+from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
+from mercer.solvers.run import Run
+from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
-Progress = Callable[[int, float], bool | None]
 
 EPOCHS = 64
 # Steps of a batch, whose rows are computed once for all of them.
@@ -23,7 +21,7 @@ STEPS = 4
 
 
 @dataclass(frozen=True)
-class Pegasos:
+class Pegasos(MarginSolver):
     """Minimise 1/2 ||f||^2 + sum_i loss_i by subgradients of small batches of rows.
 
     A batch moves the coefficients of its rows towards s_i, minus the subgradient of loss_i at
@@ -39,8 +37,6 @@ class Pegasos:
         Relative duality gap to reach.
     max_iter : int, optional
         Epochs allowed, 64 by default.
-    time_limit : float, optional
-        Seconds to be done in.
     batch : int
         m.
     random_state : None or int
@@ -51,69 +47,32 @@ class Pegasos:
 
     tol: float = 1e-3
     max_iter: int | None = None
-    time_limit: float | None = None
     batch: int = 32
     random_state: Any = None
 
-    def solve(
-        self,
-        gram: Gram,
-        problem: MarginProblem,
-        progress: Progress | None = None,
-        start: Array | None = None,
-        stop: NDArray[np.uint8] | None = None,
-        is_main: bool = True,
-    ) -> Solution:
-        """Return the coefficients of shape (n, 1), offset and gap of shape (1,).
-
-        The parameters are those of `SMO.solve`; `start` is where the coefficients begin.
-        """
-        began = perf_counter()
-        deadline = np.inf if self.time_limit is None else began + self.time_limit
+    def _solved(self, gram: Gram, problem: MarginProblem, run: Run) -> Solution:
+        """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
         epochs = EPOCHS if self.max_iter is None else self.max_iter
         state = _State(gram, problem, self.batch, np.random.default_rng(self.random_state))
-        if start is not None and start.any():
-            state.a = problem.feasible(start)
-        best = state.gap(state.a)
-        answer, reason, epoch = state.a.copy(), "", 0
-        try:
-            while epoch < epochs and not reason:
-                state.epoch(deadline, stop)
+        best, answer, epoch = state.gap(state.a), state.a.copy(), 0
+        with run.guarded(lambda: epoch > 0):
+            while epoch < epochs and not run.ended_by:
+                state.epoch(run)
                 epoch += 1
                 # A look costs as much as an epoch, so that there are few: at powers of two.
-                is_out = perf_counter() > deadline or (stop is not None and bool(stop[0]))
-                if epoch & (epoch - 1) and epoch < epochs and not is_out:
+                if epoch & (epoch - 1) and epoch < epochs and not run.is_over():
                     continue
                 a = problem.feasible(state.a)
                 gap = state.gap(a)
                 if gap.relative <= best.relative:
                     best, answer = gap, a
-                if best.relative <= self.tol:
+                if best.relative <= self.tol or run.report(epoch, best.relative):
                     break
-                if progress is not None and progress(epoch, best.relative):
-                    reason = CALLED_OFF
-                elif stop is not None and stop[0]:
-                    reason = INTERRUPTED
-                elif is_out:
-                    reason = "the time limit was up; raise time_limit"
-        except KeyboardInterrupt:
-            if epoch == 0:
-                raise
-            reason = INTERRUPTED
-        best = problem.proved(answer, gram @ answer, gram.diagonal())
-        said = f"after {epoch} epochs {reason or 'the gap is still open'}; use solver='smo', "
-        return Solution(
-            answer[:, None],
-            np.array([best.offset]),
-            np.array([best.relative]),
-            np.array([np.sqrt(2.0 * best.gap)]),
-            self.tol,
-            epoch,
-            perf_counter() - began,
-            "sgd",
-            said + f"raise max_iter (now {epochs}) or raise tol",
-            is_interrupted=reason == INTERRUPTED,
-        )
+        proved = run.measured(lambda: problem.proved(answer, gram @ answer, gram.diagonal()))
+        gap = Gap.unknown(best.offset) if proved is None else proved
+        said = run.advice(f"{epoch} epochs", "the gap is still open")
+        said += f"; use solver='smo', raise max_iter (now {epochs}) or raise tol"
+        return problem.solution(answer, gap, self.tol, epoch, "sgd", said)
 
 
 class _State:
@@ -124,18 +83,19 @@ class _State:
     ) -> None:
         self.gram, self.problem, self.rng = gram, problem, rng
         self.batch = min(batch, len(gram))
-        self.a = np.zeros(len(gram))
+        self.a = np.zeros(len(gram)) if problem.start is None else problem.feasible(problem.start)
 
     def gap(self, a: Array) -> Gap:
-        return self.problem.gap(a, np.asarray(self.gram @ a, np.float64))
+        f = self.gram @ a if a.any() else a
+        return self.problem.gap(a, np.asarray(f, np.float64))
 
-    def epoch(self, deadline: float, stop: NDArray[np.uint8] | None) -> None:
+    def epoch(self, run: Run) -> None:
         """Go through all rows once, in another order every time."""
         n = len(self.a)
         order = self.rng.permutation(n)
         for first in range(0, n, self.batch):
             self._visit(order[first : first + self.batch])
-            if perf_counter() > deadline or (stop is not None and stop[0]):
+            if run.is_over():
                 break
 
     def _visit(self, rows: NDArray[np.intp]) -> None:

@@ -1,16 +1,13 @@
-"""The perceptron: mistakes counted row by row until there are none."""
+"""Perceptrons: mistakes counted row by row, with K in memory or computed beside mistakes alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
 from mercer.gram import Gram
 from mercer.native.perceptron import sweep
 from mercer.native.threads import in_threads
@@ -18,7 +15,6 @@ from mercer.native.threads import in_threads
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Rows = NDArray[np.intp]
-Progress = Callable[[int, float], bool | None]
 
 # Entries of a held matrix that are read between two looks at the clock, at most: about 50 ms.
 ENTRIES_AT_A_TIME = 1 << 26
@@ -41,81 +37,6 @@ class Learner(Protocol):
 
     def settle(self, is_right: NDArray[np.bool_]) -> None:
         """Hear which problems had no mistake in a whole epoch."""
-
-
-@dataclass(frozen=True)
-class Epochs:
-    """Passes over the rows, until one of them has no mistake.
-
-    Parameters
-    ----------
-    max_epochs : int
-        The most passes.
-    shuffle : bool
-        Whether every pass has an order of its own; else it is that of the rows.
-    random_state : int, optional
-        Seed of the orders.
-    time_limit : float, optional
-        Seconds after which no further rows are visited.
-    """
-
-    iterates: ClassVar[bool] = True
-
-    max_epochs: int = 100
-    shuffle: bool = False
-    random_state: int | None = None
-    time_limit: float | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.max_epochs, int | np.integer) or self.max_epochs < 1:
-            raise ValueError(
-                f"max_epochs must be a whole number of at least 1, got {self.max_epochs!r}"
-            )
-        if self.time_limit is not None and not 0.0 < self.time_limit < np.inf:
-            raise ValueError(
-                f"time_limit must be a positive number of seconds or None, got {self.time_limit!r}"
-            )
-
-    def run(self, learner: Learner, n: int, progress: Progress | None = None) -> Course:
-        """Let a learner visit `n` rows again and again, and return how it went.
-
-        ``progress(epoch, mistakes per row)`` is called after every epoch; True ends the run.
-        """
-        deadline = perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
-        random = np.random.default_rng(self.random_state)
-        done = np.zeros(len(learner.mistakes()), np.bool_)
-        epochs = 0
-        try:
-            while epochs < self.max_epochs and not done.all():
-                order = random.permutation(n) if self.shuffle else np.arange(n)
-                before = learner.mistakes()
-                epochs += 1
-                for part in row_blocks((n, 1), learner.rows_at_a_time):
-                    learner.visit(order[part])
-                    if perf_counter() > deadline and part.stop < n:
-                        return Course(epochs, done, "time")
-                made = learner.mistakes() - before
-                done = made == 0
-                learner.settle(done)
-                if progress is not None and progress(epochs, float(made.sum()) / n):
-                    return Course(epochs, done, "progress")
-                if perf_counter() > deadline and not done.all():
-                    return Course(epochs, done, "time")
-        except KeyboardInterrupt:
-            # What has been learned is a model; before the first mistake there is none.
-            if not learner.mistakes().any():
-                raise
-            return Course(epochs, done, "interrupt")
-        return Course(epochs, done, "")
-
-
-@dataclass(frozen=True, eq=False)
-class Course:
-    """How the passes went: their number, the problems solved, and what ended them early."""
-
-    epochs: int
-    is_separated: NDArray[np.bool_]
-    stopped: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,13 +182,14 @@ class StreamedPerceptron:
             t.steps[self._active] += len(order)
             return
         K = np.ascontiguousarray(self.gram.between(rows, rows))
-        local = np.arange(len(rows))
+        local, steps = np.arange(len(rows)), t.steps.copy()
         for p in self._active:
-            sweep(K, local, signs[p], f[p], counts[p], late[p], t.steps[p : p + 1])
+            sweep(K, local, signs[p], f[p], counts[p], late[p], steps[p : p + 1])
         change = signs * (counts - t.counts[:, rows])
         new = np.flatnonzero(change.any(axis=0))
         self.values += self.gram.partial_product(self.visited, rows[new], change[:, new].T).T
-        t.counts[:, rows], t.late[:, rows] = counts, late
+        # Together, so that a block that is broken off leaves no trace.
+        t.counts[:, rows], t.late[:, rows], t.steps[:] = counts, late, steps
 
     def mistakes(self) -> Whole:
         """Return the number of mistakes so far in every problem."""

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
-from mercer.gram import Gram
+from mercer.solvers.contract import Solver
 from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_unit
 from mercer.solvers.solution import Solution
 
@@ -61,18 +61,19 @@ class RidgeProblem:
         """Return the problem of some of the targets."""
         return replace(self, y=self.y[:, targets], alpha=self.alpha[targets])
 
-    def solved_by(self, solver: Any, gram: Gram, **watched: Any) -> Solution:
-        """Return what a solver makes of the problem, in units in which squares are numbers.
-
-        Targets of another size are counted in powers of two of their own, which change no digit,
-        and coefficients, offset and radius are given back in the unit of the targets.
-        """
+    def in_units(self) -> tuple[RidgeProblem, Array]:
+        """Return the problem in units in which squares are numbers, and the unit of each target."""
         sizes = np.abs(self.y).max(axis=0, initial=0.0)
         unit = np.array([usual_unit(float(size)) for size in sizes])
-        if (unit == 1.0).all():
-            return cast(Solution, solver.solve(gram, self, **watched))
-        found: Solution = solver.solve(gram, replace(self, y=self.y / unit), **watched)
-        return found.in_units(unit)
+        return (self if (unit == 1.0).all() else replace(self, y=self.y / unit)), unit
+
+    def at_rest(self, tol: float) -> Solution:
+        """Return a = 0 and the weighted mean of the targets, whose residual takes no entry of K."""
+        a = np.zeros_like(self.y)
+        b, r = with_best_offset(self, a, a)
+        weighted = np.sqrt(self.weights)[:, None] * r
+        residual, radius = measured(self, a, weighted, np.zeros(len(a)))
+        return Solution(a, b, residual, radius, tol, "offset alone")
 
     @property
     def unpenalised(self) -> Array:
@@ -83,6 +84,10 @@ class RidgeProblem:
         """Yield every distinct ridge with the targets that have it."""
         for alpha in np.unique(self.alpha):
             yield float(alpha), np.flatnonzero(self.alpha == alpha)
+
+
+class RidgeSolver(Solver[RidgeProblem]):
+    """What solves ridge problems; all weights must be positive."""
 
 
 class Factor(Protocol):
@@ -132,7 +137,7 @@ class Bordered:
         """Return the solution, of all right-hand sides and N in one pass over the factor."""
         # An offset that y has anyway is taken out first: what remains is small beside y, and so
         # are the rounding errors of a = A^-1 y - U b.
-        b = np.asarray(np.linalg.solve(N.T @ N, N.T @ y), np.float64)
+        b = best_offset(N, y)
         Z = A.solve(np.hstack([y - N @ b, N]))
         targets = y.shape[1]
         start = cls(A, N, y, Z[:, targets:], np.zeros_like(y), b)
@@ -161,6 +166,11 @@ class Bordered:
         # N'a = 0 is restored together with the equations: both are linear in the step.
         b = np.linalg.solve(self.S, self.N.T @ (self.a + Z))
         return replace(self, a=self.a + Z - self.U @ b, b=self.b + b)
+
+
+def best_offset(N: Array, y: Array) -> Array:
+    """Return the b of least ||y - N b|| for every column of y, of shape (p, targets)."""
+    return np.asarray(np.linalg.solve(N.T @ N, N.T @ y), np.float64)
 
 
 def relative_norm(r: Array, y: Array) -> Array:
@@ -352,8 +362,8 @@ class Answer:
         self.a[:, targets], self.b[targets] = found.a, found.b
         self.residual[targets], self.radius[targets] = found.residual, found.radius
 
-    def solution(self, tol: float, iterations: int, seconds: float, solver: str) -> Solution:
+    def solution(self, tol: float, iterations: int, solver: str) -> Solution:
         """Return the whole."""
         return Solution(
-            self.a, self.b, self.residual, self.radius, tol, iterations, seconds, solver
+            self.a, self.b, self.residual, self.radius, tol, solver, iterations=iterations
         )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.deadline import TimeIsUpError
 from mercer.gram import Gram
 from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.ridge.block_cg import BlockCG
+from mercer.solvers.ridge.bordered import Bordered, best_offset
+from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
-Progress = Callable[[int, float], bool | None]
 
 # Steps between two looks at the rate of convergence.
 LOOK = 10
@@ -54,10 +55,8 @@ class IteratedFactor:
         A rank to keep to.
     max_iter : int
         Steps allowed for every alpha.
-    deadline : float
-        Reading of ``time.perf_counter`` to be done by.
-    progress : callable, optional
-        progress(iteration, relative residual), called after every step; True stops.
+    run : Run
+        When to end, and who is told of the relative residual after every step.
 
     Attributes
     ----------
@@ -65,8 +64,6 @@ class IteratedFactor:
         The relative residual at which `solve` is done.
     iterations : int
         Steps of all solves.
-    stopped : str
-        What ended the iteration for good: "time", "interrupt", "progress" or nothing.
     ran_out : bool
         Whether some alpha took all steps it was allowed.
     work, remaining : float
@@ -79,23 +76,20 @@ class IteratedFactor:
         pivots: Pivots,
         rank: int | None,
         max_iter: int,
-        deadline: float,
-        progress: Progress | None,
+        run: Run,
     ) -> None:
         self._gram = gram
         self._pivots = pivots
         self._rank = rank
         self._max_iter = max_iter
-        self._deadline = deadline
-        self._progress = progress
+        self._run = run
         self._inverse = LowRankInverse(pivots.F)
-        self._basis = self._products = np.empty((len(gram), 0))
+        self._basis = self._products = self._residual = np.empty((len(gram), 0))
         self._steps = 0
         self._is_prepared = False
         self.alpha = 0.0
         self.goal = 1e-6
         self.iterations = 0
-        self.stopped = ""
         self.ran_out = False
         self.work = 0.0
         self.remaining = 0.0
@@ -108,7 +102,7 @@ class IteratedFactor:
     @property
     def is_over(self) -> bool:
         """Whether no further step is allowed at this alpha."""
-        return bool(self.stopped) or self._steps >= self._max_iter
+        return bool(self._run.ended_by) or self._steps >= self._max_iter
 
     def shift(self, alpha: float) -> None:
         """Take another alpha; from large to small ones the solutions are close to each other."""
@@ -124,17 +118,22 @@ class IteratedFactor:
         """Return A^-1 V as far as the goal asks for, of shape (n, p)."""
         X, R = self._start(V)
         state = BlockCG(self.product, V, X, R)
-        try:
+        with self._run.guarded(lambda: self.iterations > 0):
             self._prepare()
             while not (self.is_over or state.error <= self.goal or state.is_exhausted):
                 self._iterate(state)
-        except KeyboardInterrupt:
-            if self.iterations == 0:
-                raise
-            self.stopped = "interrupt"
+        if self.iterations == 0 and self._run.ended_by and state.error > self.goal:
+            # Nothing was learned, and zero would solve no system with an offset.
+            raise TimeIsUpError
         self.ran_out |= state.error > self.goal and self._steps >= self._max_iter
         self._remember(V, state)
         return state.X
+
+    def recurred(self, system: Bordered) -> Array:
+        """Return the residual of the last system that was solved, as the iteration knows it."""
+        targets = system.y.shape[1]
+        moved = system.b - best_offset(system.N, system.y)
+        return self._residual[:, :targets] - self._residual[:, targets:] @ moved
 
     def _prepare(self) -> None:
         """Build the preconditioner for this alpha."""
@@ -152,7 +151,7 @@ class IteratedFactor:
         return B @ c, V - AB @ c
 
     def _remember(self, V: Array, state: BlockCG) -> None:
-        X = state.X
+        X, self._residual = state.X, state.R
         size = np.linalg.norm(X, axis=0)
         known = size > 0.0
         KX = V - state.R - self.alpha * X
@@ -165,13 +164,10 @@ class IteratedFactor:
         self.iterations += 1
         self._steps += 1
         self.work += self._step_work(self.rank)
-        now = perf_counter()
-        if self._progress is not None and self._progress(self.iterations, state.error):
-            self.stopped = "progress"
         # The residual at the end takes about as long as a step.
-        elif now + 2.0 * (now - began) > self._deadline:
-            self.stopped = "time"
-        elif len(state.errors) > LOOK:
+        needed = 2.0 * (perf_counter() - began)
+        is_over = self._run.report(self.iterations, state.error) or not self._run.has(needed)
+        if not is_over and len(state.errors) > LOOK:
             self._look(state)
 
     def _look(self, state: BlockCG) -> None:
@@ -195,8 +191,9 @@ class IteratedFactor:
     def _grow(self, rank: int) -> bool:
         """Extend the preconditioner to a rank, or as far as it helps at this alpha."""
         before = self.rank
-        now = perf_counter()
-        self._pivots.grow(rank, ENOUGH * self.alpha, now + (self._deadline - now) / 2.0)
+        # The squares of its rows take about as long as they did, and then there are steps to make.
+        until = perf_counter() + self._run.seconds_left / 3.0
+        self._pivots.grow(rank, ENOUGH * self.alpha, until)
         has_grown = len(self._pivots.F) > before
         if has_grown:
             self._inverse = LowRankInverse(self._pivots.F, self._inverse)

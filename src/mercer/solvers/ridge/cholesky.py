@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from mercer.solvers.ridge.bordered import (
     Bordered,
     Measured,
     RidgeProblem,
+    RidgeSolver,
     measured,
     relative_norm,
 )
@@ -32,13 +32,14 @@ from mercer.solvers.ridge.centred import triangles_of
 from mercer.solvers.ridge.single import SingleFactor
 from mercer.solvers.ridge.triangles import TwoTriangles
 from mercer.solvers.rounding import column_norms
+from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Cholesky:
+class Cholesky(RidgeSolver):
     """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 by the factor of K + alpha W^-1.
 
     It takes n^3 / 3 multiplications for every distinct alpha and one n x n array; in float64 the
@@ -64,16 +65,15 @@ class Cholesky:
         if self.precision not in ("single", "double"):
             raise ValueError(f"precision must be 'single' or 'double', got {self.precision!r}")
 
-    def solve(self, gram: Gram, problem: RidgeProblem) -> Solution:
+    def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
-        start = perf_counter()
         if self.precision == "single" and not gram.is_conditional:
-            solution = self._in_single(gram, problem, start)
+            solution = self._in_single(gram, problem)
             if solution is not None:
                 return solution
-        return self._in_double(gram, problem, start)
+        return self._in_double(gram, problem)
 
-    def _in_single(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution | None:
+    def _in_single(self, gram: Gram, problem: RidgeProblem) -> Solution | None:
         """Return the solution from factors in float32, or None where they do not serve."""
         answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
         steps = 0
@@ -94,9 +94,9 @@ class Cholesky:
             if not answer.residual[targets].max() <= self.tol:
                 return None
         name = f"cholesky in float32, refined in {steps} steps"
-        return answer.solution(self.tol, steps, perf_counter() - start, name)
+        return answer.solution(self.tol, steps, name)
 
-    def _in_double(self, gram: Gram, problem: RidgeProblem, start: float) -> Solution:
+    def _in_double(self, gram: Gram, problem: RidgeProblem) -> Solution:
         matrix = triangles_of(gram)
         answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
         steps = 0
@@ -119,7 +119,7 @@ class Cholesky:
                 )
                 found = found._replace(residual=residual, radius=radius)
             answer.keep(found, targets)
-        return answer.solution(self.tol, steps, perf_counter() - start, matrix.name)
+        return answer.solution(self.tol, steps, matrix.name)
 
 
 def is_large(r: Array, a: Array, y: Array, size: Array | float, tol: float) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,10 +20,12 @@ from mercer.solvers.ridge.bordered import (
     Bordered,
     Measured,
     RidgeProblem,
+    RidgeSolver,
     relative_norm,
 )
-from mercer.solvers.ridge.cg_factor import IteratedFactor, Progress
-from mercer.solvers.solution import CALLED_OFF, ILL_CONDITIONED, INTERRUPTED, Solution
+from mercer.solvers.ridge.cg_factor import IteratedFactor
+from mercer.solvers.run import Run
+from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 Array = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ MARGIN = 0.25
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(RidgeSolver):
     """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 by products with K alone.
 
     It iterates on W^(1/2) K W^(1/2) + alpha I, for all targets and the offset in one block, with
@@ -48,8 +49,6 @@ class ConjugateGradient:
         Relative residual to reach.
     max_iter : int, optional
         Steps allowed for every distinct alpha, 1000 by default.
-    time_limit : float, optional
-        Seconds to be done in.
     rank : int, optional
         Rank of the preconditioner; by default it grows where that is cheaper than more steps.
     random_state : None, int or numpy.random.Generator
@@ -63,51 +62,32 @@ class ConjugateGradient:
 
     tol: float = 1e-6
     max_iter: int | None = None
-    time_limit: float | None = None
     rank: int | None = None
     random_state: Any = None
     goal: float | None = None
 
-    def solve(
-        self, gram: Gram, problem: RidgeProblem, progress: Progress | None = None
-    ) -> Solution:
-        """Return the solution for every target; all weights must be positive.
-
-        ``progress(iteration, residual)`` is called after every step and stops it by True.
-        """
-        start = perf_counter()
+    def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
+        """Return the solution for every target; all weights must be positive."""
         roots = np.sqrt(problem.weights)
         scaled = gram if (roots == 1.0).all() else ScaledGram(gram, roots)
-        A = IteratedFactor(
-            scaled,
-            Pivots(scaled, self.random_state),
-            self.rank,
-            self._steps,
-            np.inf if self.time_limit is None else start + self.time_limit,
-            progress,
-        )
+        A = IteratedFactor(scaled, Pivots(scaled, self.random_state), self.rank, self._steps, run)
         # Threads of the BLAS spin for a while after every call, on cores that the products want.
         limit = one_blas_thread() if gram.has_own_threads else nullcontext()
         with limit:
-            answer = self._answers(A, gram, problem, roots)
-        seconds = perf_counter() - start
-        solution = answer.solution(self.tol, A.iterations, seconds, "cg")
+            answer = self._answers(A, gram, problem, roots, run)
+        solution = answer.solution(self.tol, A.iterations, "cg")
         is_met = bool((solution.residual <= self.tol).all())
-        return replace(
-            solution,
-            advice=self._advice(A, gram, is_met),
-            is_interrupted=A.stopped == "interrupt",
-        )
+        return replace(solution, advice=self._advice(A, gram, is_met, run))
 
     def _answers(
-        self, A: IteratedFactor, gram: Gram, problem: RidgeProblem, roots: Array
+        self, A: IteratedFactor, gram: Gram, problem: RidgeProblem, roots: Array, run: Run
     ) -> Answer:
         """Return the answer for all targets."""
         answer, diagonal = Answer.like(problem), gram.diagonal()
         for alpha, targets in sorted(problem.by_alpha(), key=lambda group: -group[0]):
             y = roots[:, None] * problem.y[:, targets]
             try:
-                system, r = self._solved(A, alpha, roots, y, problem.fit_intercept)
+                system, r = self._scaled(A, alpha, roots, y, problem.fit_intercept, run)
             except CurvatureError as error:
                 raise _refusal(gram, roots * error.direction, alpha) from None
             except FloatingPointError:
@@ -119,41 +99,40 @@ class ConjugateGradient:
             answer.keep(Measured.of(part, solution, diagonal, gram.__matmul__, tol), targets)
         return answer
 
-    def _solved(
-        self, A: IteratedFactor, alpha: float, roots: Array, y: Array, fit_intercept: bool
+    def _scaled(
+        self, A: IteratedFactor, alpha: float, roots: Array, y: Array, fit_intercept: bool, run: Run
     ) -> tuple[Bordered, Array]:
         """Return the solution of the system scaled by W^(1/2), and its residual."""
         A.shift(alpha)
         A.goal = MARGIN * min(self.tol, self.goal or self.tol)
         system = Bordered.solve(A, roots[:, None][:, : int(fit_intercept)], y)
-        r, error = _measured(A, system)
+        r = _residual(A, system, run)
+        error = float(relative_norm(r, y).max())
         # The offset is combined of two solutions, whose errors may add up to more than each.
         while error > self.tol and not A.is_over:
             A.goal = min(MARGIN * self.tol / error, 0.1)
-            refined = system.refined()
-            r_refined, error_refined = _measured(A, refined)
-            if error_refined < error:
-                system, r = refined, r_refined
-            if error_refined > 0.5 * error:
+            refined, r_refined = system.refined(), r
+            if not run.ended_by:
+                with run.guarded():
+                    r_refined = refined.residual()
+            if run.ended_by:
+                # The system before it is measured.
                 break
-            error = error_refined
+            before, error = error, float(relative_norm(r_refined, y).max())
+            if error < before:
+                system, r = refined, r_refined
+            if error > 0.5 * before:
+                break
         return system, r
 
-    def _advice(self, A: IteratedFactor, gram: Gram, is_met: bool) -> str:
+    def _advice(self, A: IteratedFactor, gram: Gram, is_met: bool, run: Run) -> str:
         """Return what to do if the residual is too large, and what would have been cheaper."""
         n = len(gram)
         said = []
-        if A.stopped or not is_met:
-            said.append(f"after {A.iterations} steps with a preconditioner of rank {A.rank}")
-        if A.stopped == "time":
-            said.append(f"the time limit of {self.time_limit:g} s was up; raise time_limit")
-        elif A.stopped == "interrupt":
-            said.append(INTERRUPTED)
-        elif A.stopped == "progress":
-            said.append(CALLED_OFF)
-        elif not is_met:
+        if run.ended_by or not is_met:
             more = f"raise max_iter (now {self._steps}) or alpha"
-            said.append(more if A.ran_out else ILL_CONDITIONED)
+            done = f"{A.iterations} steps with a preconditioner of rank {A.rank}"
+            said.append(run.advice(done, more if A.ran_out else ILL_CONDITIONED))
         # The rate of the last steps tells what is left to be done.
         expected = A.work + (0.0 if is_met else A.remaining)
         if n**3 / 3.0 < expected and 8 * n * n <= gram.memory:
@@ -168,19 +147,13 @@ class ConjugateGradient:
         return STEPS if self.max_iter is None else self.max_iter
 
 
-def _measured(A: IteratedFactor, system: Bordered) -> tuple[Array, float]:
-    """Return the residual, and its norm beside that of y."""
-    try:
-        r = system.residual()
-    except KeyboardInterrupt:
-        # There is an iterate to return; a second Ctrl-C, while it is measured, raises.
-        if A.stopped:
-            raise
-        A.stopped = "interrupt"
-        r = system.residual()
+def _residual(A: IteratedFactor, system: Bordered, run: Run) -> Array:
+    """Return the residual: where there is no time for a product, what the iteration has kept."""
+    r = run.measured(system.residual)
+    r = A.recurred(system) if r is None else r
     if not np.isfinite(r).all():
         raise FloatingPointError("the residual is not finite")
-    return r, float(relative_norm(r, system.y).max())
+    return r
 
 
 def _refusal(gram: Gram, c: Array, alpha: float) -> ValueError:

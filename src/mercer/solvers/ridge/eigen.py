@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
@@ -21,15 +20,16 @@ from mercer.solvers.refusals import (
     overflow,
     singular,
 )
-from mercer.solvers.ridge.bordered import Measured, RidgeProblem, with_best_offset
+from mercer.solvers.ridge.bordered import Measured, RidgeProblem, RidgeSolver, with_best_offset
 from mercer.solvers.ridge.cholesky import is_large
+from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Eigen:
+class Eigen(RidgeSolver):
     """Solve (K + alpha W^-1) a + b 1 = y, 1'a = 0 by the eigenvalues of W^(1/2) K W^(1/2).
 
     It takes about 9 n^3 multiplications and three n x n arrays, and then n^2 for every target,
@@ -47,9 +47,8 @@ class Eigen:
 
     tol: float = 1e-6
 
-    def solve(self, gram: Gram, problem: RidgeProblem) -> Solution:
+    def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
-        start = perf_counter()
         alpha, weights, y = problem.alpha, problem.weights, problem.y
         spectrum = Spectrum.of(gram, weights, problem.fit_intercept)
         _check_positive(spectrum, alpha, gram)
@@ -64,10 +63,8 @@ class Eigen:
             steps = 1
         solution = (a, b, np.sqrt(weights)[:, None] * r)
         found = Measured.of(problem, solution, diagonal, gram.__matmul__, self.tol)
-        seconds = perf_counter() - start
-        return Solution(
-            found.a, found.b, found.residual, found.radius, self.tol, steps, seconds, "eigen"
-        )
+        parts = (found.a, found.b, found.residual, found.radius)
+        return Solution(*parts, self.tol, "eigen", iterations=steps)
 
 
 @dataclass(frozen=True, eq=False)

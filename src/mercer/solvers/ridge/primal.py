@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -15,9 +14,10 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.solvers.refusals import overflow
-from mercer.solvers.ridge.bordered import RidgeProblem, relative_norm
+from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative_norm
 from mercer.solvers.ridge.design import Design, design_of
 from mercer.solvers.rounding import EPS, UNITS, column_norms
+from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ MOST_STEPS = 3
 
 
 @dataclass(frozen=True)
-class Primal:
+class Primal(RidgeSolver):
     """Minimise sum_i w_i (y_i - theta'phi_i - b)^2 + alpha ||theta||^2 over theta and b.
 
     It takes n p^2 multiplications and two p x p arrays: the Cholesky factor of the normal
@@ -54,9 +54,8 @@ class Primal:
 
     tol: float = 1e-6
 
-    def solve(self, gram: Gram, problem: RidgeProblem) -> Solution:
+    def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
-        start = perf_counter()
         F = gram.features()
         if F is None:
             raise ValueError(
@@ -87,9 +86,8 @@ class Primal:
             residual,
             radius,
             self.tol,
-            steps,
-            perf_counter() - start,
             "primal",
+            iterations=steps,
             theta=theta,
             measure="relative residual of the normal equations",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -12,8 +12,11 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.gram import Gram, RootedGram
 from mercer.gram.operator import check_fits
+from mercer.solvers.contract import Limited
 from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.refusals import EPS, indefinite_along, not_finite
+from mercer.solvers.run import Run
+from mercer.solvers.solution import Outcome
 
 Array = NDArray[np.float64]
 
@@ -27,7 +30,7 @@ TIE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Components:
+class Components(Outcome):
     """K = V diag(s) V', or CKC with C = I - 11'/n, as far as the largest s; and how to go on.
 
     The score of a row x is c_j(x) = sum_i k(x, x_i) A_ij - b_j, which on the training rows is
@@ -45,8 +48,8 @@ class Components:
         b; zero without centring.
     index : array of shape (r,), optional
         The rows x_i of the sum, if they are not all.
-    iterations : int
-        Products with K, 1 for a solver that does not iterate.
+
+    The iterations are products with K, 1 for a solver that does not iterate.
     """
 
     values: Array
@@ -54,7 +57,6 @@ class Components:
     coefficients: Array
     offset: Array
     index: NDArray[np.intp] | None = None
-    iterations: int = 1
 
     @property
     def scores(self) -> Array:
@@ -82,30 +84,49 @@ class Components:
         return full
 
 
-class ComponentSolver(Protocol):
+@dataclass(frozen=True)
+class ComponentProblem:
+    """The eigenvectors of K, or of CKC with C = I - 11'/n, of the largest eigenvalues.
+
+    Parameters
+    ----------
+    rows : int
+        n.
+    most : int, optional
+        How many of them; None is all that are not zero.
+    centred : bool
+        Whether they are those of CKC.
+    """
+
+    rows: int
+    most: int | None
+    centred: bool
+
+    def at_rest(self, tol: float) -> Components:
+        """Return no components, or as many of zero as are asked for."""
+        none = Components(
+            np.empty(0), np.empty((self.rows, 0)), np.empty((self.rows, 0)), np.empty(0)
+        )
+        return none if self.most is None else none.padded(self.most)
+
+
+class ComponentSolver(Limited[ComponentProblem, Components]):
     """What finds the components of a Gram matrix."""
 
-    @property
-    def iterates(self) -> bool:
-        """Whether it multiplies by the Gram matrix again and again, which had better be held."""
-
-    @property
-    def reads_all(self) -> bool:
-        """Whether every entry of the Gram matrix is read."""
-
-    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
-        """Return at most so many components of K, or of CKC; None is all that are not zero."""
+    # Whether every entry of the Gram matrix is read.
+    reads_all: ClassVar[bool]
 
 
 @dataclass(frozen=True)
-class DenseComponents:
+class DenseComponents(ComponentSolver):
     """All of K in memory, centred in place, and one eigendecomposition by LAPACK."""
 
     iterates: ClassVar[bool] = False
     reads_all: ClassVar[bool] = True
 
-    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
+    def _solved(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components; a negative eigenvalue among those computed is refused."""
+        most, centred = problem.most, problem.centred
         n, least = len(gram), _least(gram)
         # Beside the matrix LAPACK works in two more of its size.
         check_fits(gram.shape, np.float64, gram.memory // 3)
@@ -124,7 +145,7 @@ class DenseComponents:
 
 
 @dataclass(frozen=True)
-class IterativeComponents:
+class IterativeComponents(ComponentSolver):
     """A few components by the implicitly restarted Lanczos method, from products with K alone.
 
     Parameters
@@ -144,9 +165,9 @@ class IterativeComponents:
     max_iter: int | None = None
     random_state: int | None = None
 
-    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
+    def _solved(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components; there must be fewer than rows."""
-        n = len(gram)
+        n, most, centred = len(gram), problem.most, problem.centred
         if most is None or most >= n:
             asked = "all" if most is None else str(most)
             raise ValueError(
@@ -187,7 +208,7 @@ class IterativeComponents:
 
 
 @dataclass(frozen=True)
-class PivotedComponents:
+class PivotedComponents(ComponentSolver):
     """The components of F'F, where F comes from some rows of K by randomly pivoted Cholesky.
 
     It takes r n entries of K and O(r^2 n) multiplications, and new rows meet r rows only, and one
@@ -207,8 +228,9 @@ class PivotedComponents:
     n_landmarks: int
     random_state: int | None = None
 
-    def solve(self, gram: Gram, most: int | None, centred: bool) -> Components:
+    def _solved(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components of the approximation."""
+        most, centred = problem.most, problem.centred
         check_fits((3 * self.n_landmarks, len(gram)), np.float64, gram.memory)
         # Centred, K need be positive semi-definite on coefficients of sum zero only.
         rooted = RootedGram(gram, ROOT) if centred and not gram.is_proved else None
@@ -229,7 +251,8 @@ class PivotedComponents:
             offset += (rooted.m[index] - rooted.m[ROOT]) @ A
             A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, ROOT)
         used = _used(s, most)
-        found = Components(s[used], (V * signs)[:, used], A[:, used], offset[used], index)
+        parts = (s[used], (V * signs)[:, used], A[:, used], offset[used], index)
+        found = Components(*parts, iterations=1)
         return found if most is None else found.padded(most)
 
 
@@ -280,7 +303,7 @@ def _finished(
     if means.any():
         # Exactly of sum zero, so that a constant in the kernel cannot shine through.
         A -= A.mean(axis=0)
-    return Components(s, V, A, means @ A)
+    return Components(s, V, A, means @ A, iterations=1)
 
 
 def _least(gram: Gram) -> float:

@@ -1,0 +1,167 @@
+"""One run of a solver: when it has to end, who watches it, and what ended it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from math import inf
+from time import perf_counter
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.deadline import TimeIsUpError, until
+
+# progress(iteration, what the certificate measures); True ends the run.
+Progress = Callable[[int, float], bool | None]
+
+Measured = TypeVar("Measured")
+
+# A fit ends within the limit, a tenth of it and a second. Half of what is beyond the limit is for
+# measuring the answer and the other half for keeping it.
+SHARE_TO_MEASURE, SECONDS_TO_MEASURE = 0.05, 0.5
+
+
+@dataclass(eq=False)
+class Run:
+    """The deadline of a solve, Ctrl-C, progress and what to advise whoever ended it early.
+
+    Iterations stop at the time limit. Work that is still going on a little later, such as a product
+    with K, is broken off by `TimeIsUpError`, which `guarded` turns into the end of the run.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds from `began` on.
+    progress : callable, optional
+        progress(iteration, value), called after every step; True ends the run.
+    is_main : bool
+        Whether this is the thread that receives Ctrl-C, and so may use all others.
+    stop : array of shape (1,)
+        Set to one by Ctrl-C, or by another thread, to end the runs that share it.
+    began : float
+        The reading of ``time.perf_counter`` at which the limit begins to count.
+
+    Attributes
+    ----------
+    ended_by : str
+        What ended it early: "time", "interrupt", "progress", or nothing.
+    """
+
+    time_limit: float | None = None
+    progress: Progress | None = None
+    is_main: bool = True
+    stop: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1, np.uint8))
+    began: float = field(default_factory=perf_counter)
+    ended_by: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        limit: Any = self.time_limit
+        is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and 0.0 < limit < inf):
+            raise ValueError(
+                f"time_limit must be a positive number of seconds or None, got {limit!r}"
+            )
+
+    @property
+    def deadline(self) -> float:
+        """The reading of ``time.perf_counter`` from which on no step is begun."""
+        return inf if self.time_limit is None else self.began + self.time_limit
+
+    @property
+    def seconds_left(self) -> float:
+        """The time until then."""
+        return self.deadline - perf_counter()
+
+    def limited(self) -> AbstractContextManager[None]:
+        """Return a context in which blocks and native code look at the clock as well."""
+        if self.time_limit is None:
+            return until(inf)
+        return until(self.deadline + SHARE_TO_MEASURE * self.time_limit + SECONDS_TO_MEASURE)
+
+    def part(self) -> Run:
+        """Return the run of one of several problems that end together."""
+        return replace(self)
+
+    def share(self, share: float) -> Run:
+        """Return a run that has this share of the time left."""
+        if self.time_limit is None:
+            return self.part()
+        now = perf_counter()
+        # A limit that is over leaves a moment, so that there is an answer.
+        left = max(share * (self.deadline - now), 1e-3)
+        return replace(self, time_limit=left, began=now)
+
+    def is_over(self) -> bool:
+        """Whether to end; what for is noted."""
+        if not self.ended_by:
+            if self.stop[0]:
+                self.ended_by = "interrupt"
+            elif perf_counter() > self.deadline:
+                self.ended_by = "time"
+        return bool(self.ended_by)
+
+    def has(self, seconds: float) -> bool:
+        """Whether there are so many left; if not, that is what ended the run."""
+        if self.seconds_left < seconds:
+            self.ended_by = self.ended_by or "time"
+        return not self.ended_by
+
+    def report(self, iteration: int, value: float) -> bool:
+        """Tell whoever watches about a step, and return whether to end."""
+        if self.progress is not None and self.progress(iteration, value):
+            self.ended_by = self.ended_by or "progress"
+        return self.is_over()
+
+    def interrupt(self) -> None:
+        """Note Ctrl-C, which means the other problems as well."""
+        self.stop[0] = 1
+        self.ended_by = "interrupt"
+
+    @contextmanager
+    def guarded(self, has_model: Callable[[], bool] = lambda: True) -> Iterator[None]:
+        """Let the clock or the first Ctrl-C end what is done in this context, and go on after it.
+
+        A second Ctrl-C raises, and so does one before there is a model to return.
+        """
+        try:
+            yield
+        except TimeIsUpError:
+            self.ended_by = self.ended_by or "time"
+        except KeyboardInterrupt:
+            if self.ended_by == "interrupt" or not has_model():
+                raise
+            self.interrupt()
+
+    def measured(self, measure: Callable[[], Measured]) -> Measured | None:
+        """Return what there is to be measured of an answer, or None where there is no time for it.
+
+        The first Ctrl-C ends the iteration, not this; a second one raises.
+        """
+        with self.guarded():
+            return measure()
+        if self.is_interrupted:
+            with self.guarded():
+                return measure()
+        return None
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.ended_by == "interrupt"
+
+    @property
+    def reason(self) -> str:
+        """Why it ended early and what to do, or nothing."""
+        if self.ended_by == "time":
+            limit = "" if self.time_limit is None else f" of {self.time_limit:g} s"
+            return f"the time limit{limit} was up; raise time_limit"
+        if self.ended_by == "interrupt":
+            return "Ctrl-C ended the iteration; fit again without it"
+        return "a callback ended the iteration" if self.ended_by else ""
+
+    def advice(self, done: str, otherwise: str) -> str:
+        """Return what to do after so much was done: by what ended the run, or something else."""
+        return f"after {done} {self.reason or otherwise}"
