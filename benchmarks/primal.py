@@ -30,7 +30,7 @@ Array = NDArray[Any]
 def objective(model: Any, C: float, rows: Any, signs: Array) -> float:
     """Return 1/2 ||w||^2 + C sum_i max(0, 1 - y_i f(x_i)) of a fitted model."""
     last = model[-1] if isinstance(model, Pipeline) else model
-    w = last.theta_ if isinstance(last, KernelSVC) else last.coef_
+    w = last.coef_
     square = w.multiply(w).sum() if hasattr(w, "multiply") else (w * w).sum()
     loss = np.maximum(0.0, 1.0 - signs * model.decision_function(rows)).sum()
     return float(0.5 * square + C * loss)

@@ -64,7 +64,7 @@ def test_the_bound_of_a_ridge_certificate_holds(rows, kernel, solver, size, alph
     if model is None or not model.certificate_.satisfied:
         return
     exact, b = oracle.ridge_fit(kernel, X, y, alpha, weights, offset)
-    if model.theta_ is None and solver != "banded":
+    if model.coef_ is None and solver != "banded":
         found = oracle.expansion(kernel, X, model.dual_coef_)
     else:
         found = [mpf(float(v)) - mpf(model.intercept_) for v in model.predict(X)]
@@ -250,7 +250,7 @@ def test_the_gap_of_probabilities_bounds_what_is_above_the_minimum(rows, kernel,
     )
     model.fit(X, signs, weights)
     if model.certificate_.satisfied:
-        reported = (model.dual_coef_, model.intercept_)
+        reported = (model.dual_coef_[0], model.intercept_[0])
         K = oracle.gram(kernel, X)
         excess = oracle.logistic_excess(K, signs, C, weights, offset, *reported)
         # The gap is counted in the objective, the excess in its minimum, which is smaller.

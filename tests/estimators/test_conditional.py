@@ -11,7 +11,7 @@ from sklearn import kernel_ridge
 
 from mercer import AdditiveChi2, Gaussian, KernelRidge, Linear, Precomputed, Sigmoid
 from mercer.errors import ConditionalKernelWarning, IndefiniteKernelError, MemoryLimitError
-from mercer.estimators.certified import gap_certificate
+from mercer.estimators.fitted import gap_certificate
 from mercer.kernels import from_sklearn
 from mercer.solvers import Solution
 from witnesses import recheck

@@ -44,7 +44,7 @@ def objective(model, X, y, weights):
     """C sum w loss + 1/2 ||f||^2, from the definition."""
     codes = np.searchsorted(model.classes_, y)
     chances = model.predict_log_proba(X)[np.arange(len(y)), codes]
-    a = model.dual_coef_.reshape(len(y), -1)
+    a = model.dual_coef_.T
     return -model.C * weights @ chances + 0.5 * np.sum(a * (model.kernel_(X) @ a))
 
 
@@ -152,7 +152,7 @@ def test_whole_weights_are_repetitions_and_zero_is_absence(X, rng, solver, m):
     weighted = model_of(Gaussian(1.0), **settings).fit(X, y, w)
     repeated = model_of(Gaussian(1.0), **settings).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
-    assert not weighted.dual_coef_[w == 0].any()
+    assert not weighted.dual_coef_[:, w == 0].any()
 
 
 def test_class_weights_multiply_the_weights(X, rng, weights):
@@ -176,7 +176,7 @@ def test_a_class_without_weight_is_absent(X, rng):
 
 def test_scores_and_offsets_of_several_classes_sum_to_zero(X, rng):
     model = model_of(C=10.0).fit(X, classes(X, rng, 4))
-    assert_allclose(model.dual_coef_.sum(axis=1), 0.0, atol=1e-10)
+    assert_allclose(model.dual_coef_.sum(axis=0), 0.0, atol=1e-10)
     assert_allclose(model.intercept_.sum(), 0.0, atol=1e-10)
 
 
@@ -346,7 +346,7 @@ def test_left_out_scores_are_close_to_those_of_repeated_fits(X, rng, weights, fi
     y = classes(X, rng, m)
     settings = dict(C=2.0, fit_intercept=fit_intercept, tol=1e-12)
     model = model_of(Gaussian(1.5), **settings).fit(X, y, weights)
-    exact = np.empty((N, *np.shape(model.intercept_)))
+    exact = np.empty(model.decision_function(X).shape)
     for i in range(N):
         rest = np.arange(N) != i
         again = model_of(Gaussian(1.5), **settings).fit(X[rest], y[rest], weights[rest])

@@ -40,18 +40,18 @@ def test_its_coefficients_are_those_of_the_blackboard(rng):
     model = KernelPerceptron(Linear() + Constant(1.0), eta=0.5, max_epochs=50).fit(X, y)
     support = np.flatnonzero(counts)
     assert_array_equal(model.support_, support)
-    assert_array_equal(model.counts_, counts[support])
-    assert_allclose(model.dual_coef_, 0.5 * mean[support], rtol=1e-12)
+    assert_array_equal(model.counts_, counts[None, support])
+    assert_allclose(model.dual_coef_, 0.5 * mean[None, support], rtol=1e-12)
     assert model.mistakes_ == counts.sum()
     assert_array_equal(model.support_vectors_, X[support])
     last = KernelPerceptron(Linear(1.0), averaged=False, max_epochs=50).fit(X, y)
-    assert_array_equal(last.dual_coef_, (2 * y - 1)[support] * counts[support])
+    assert_array_equal(last.dual_coef_[0], (2 * y - 1)[support] * counts[support])
 
 
 def test_the_decision_is_the_sum_over_the_support(rings):
     X, y = rings
     model = KernelPerceptron(Gaussian(0.7)).fit(X, y)
-    scores = Gaussian(0.7)(X, model.support_vectors_) @ model.dual_coef_
+    scores = Gaussian(0.7)(X, model.support_vectors_) @ model.dual_coef_[0]
     assert_allclose(model.decision_function(X), scores, atol=1e-9)
     assert_array_equal(model.predict(X), np.where(scores > 0, "outside", "inside"))
     assert model.score(X, y) > 0.97
@@ -81,7 +81,7 @@ def test_each_of_three_classes_is_told_from_the_rest(three):
 def test_rows_that_separate_have_a_margin_and_novikoffs_bound(rng):
     X, y = whole(rng)
     model = KernelPerceptron(Linear(1.0), averaged=False).fit(X, y)
-    w, b = model.dual_coef_ @ model.support_vectors_, model.dual_coef_.sum()
+    w, b = model.dual_coef_[0] @ model.support_vectors_, model.dual_coef_.sum()
     scores = (2 * y - 1) * (X @ w + b)
     margin = scores.min() / np.sqrt(w @ w + b * b)
     assert_allclose(model.margin_, margin, rtol=1e-9)

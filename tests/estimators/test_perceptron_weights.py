@@ -39,7 +39,7 @@ def test_a_row_of_some_weight_takes_steps_of_that_size(rng):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y, weights)
     assert_array_equal(model.support_, np.flatnonzero(a))
-    assert_allclose(model.dual_coef_, a[model.support_], rtol=1e-10)
+    assert_allclose(model.dual_coef_, a[None, model.support_], rtol=1e-10)
 
 
 @pytest.mark.parametrize("settings", [{}, dict(averaged=False), dict(budget=8)], ids=str)

@@ -1,6 +1,7 @@
 """KernelRidge by explicit features, and by a spectrum: the same model as by the factor."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -67,25 +68,26 @@ def test_whole_weights_are_repeated_rows(X, y, rng, solver):
 
 def test_features_are_mapped_in_prediction_and_no_training_row_is_needed(X, y):
     model = KernelRidge(Polynomial(2), 0.1, solver="primal").fit(X, y[:, 0])
-    assert model.theta_.shape == (10,)
+    assert model.coef_.shape == (10,)
     assert isinstance(model.solver_, Primal)
-    expected = Polynomial(2).features(X) @ model.theta_ + model.intercept_
-    model.X_fit_ = None
+    expected = Polynomial(2).features(X) @ model.coef_ + model.intercept_
+    model.function_ = replace(model.function_, dual=None)
     assert_allclose(model.predict(X), expected, rtol=1e-13)
 
 
 def test_coefficients_of_features_are_forgotten_when_another_solver_runs(X, y):
     model = KernelRidge(Linear(), solver="primal").fit(X, y)
-    assert model.theta_.shape == (3, 2)
+    assert model.coef_.shape == (2, 3)
     model.set_params(solver="eigen").fit(X, y)
-    assert model.theta_ is None
+    with pytest.raises(AttributeError, match="not evaluated by explicit features; use dual_coef_"):
+        model.coef_  # noqa: B018
     assert isinstance(model.solver_, Eigen)
 
 
 def test_linear_ridge_regression_of_scikit_learn_is_the_primal(X, y):
     model = KernelRidge(Linear(), 0.3, solver="primal").fit(X, y)
     peer = Ridge(0.3).fit(X, y)
-    assert_allclose(model.theta_, peer.coef_.T, rtol=1e-11)
+    assert_allclose(model.coef_, peer.coef_, rtol=1e-11)
     assert_allclose(model.intercept_, peer.intercept_, rtol=1e-12)
 
 
@@ -122,7 +124,7 @@ def test_many_rows_take_few_unknowns(rng):
     X = rng.normal(size=(50_000, 4))
     y = X[:, 0] * X[:, 1] + rng.normal(size=50_000)
     model = KernelRidge(Polynomial(2), solver="primal", memory="40MB").fit(X, y)
-    assert model.theta_.shape == (15,)
+    assert model.coef_.shape == (15,)
     assert model.certificate_.value < 1e-13
     with pytest.raises(MemoryLimitError):
         KernelRidge(Polynomial(2), solver="cholesky", memory="40MB").fit(X, y)

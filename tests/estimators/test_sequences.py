@@ -1,6 +1,7 @@
 """Estimators on rows of text: any form, any solver, weights of k-grams."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,6 @@ from mercer import (
     explain,
 )
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.gram import cross_gram
 from mercer.kernels.families.sequence import Grams
 from refusals import refuses
 
@@ -79,14 +79,14 @@ def test_few_k_grams_are_solved_in_the_primal(data):
     model = KernelRidge("spectrum(k=2)").fit(X, y)
     assert model.plan(X).solver == "primal"
     assert model.solution_.solver == "primal"
-    assert model.theta_.shape == model.theta_columns_.shape == (16,)
+    assert model.coef_.shape == model.function_.columns.shape == (16,)
 
 
 def test_a_model_of_k_grams_predicts_without_its_rows(data):
     X, y = data
     model = KernelRidge("spectrum(k=3)", solver="cholesky").fit(X, y)
     expected = model.predict(X)
-    model.X_fit_ = None
+    model.function_ = replace(model.function_, dual=None)
     assert_allclose(model.predict(X), expected, atol=1e-12)
 
 
@@ -97,8 +97,8 @@ def test_a_machine_of_k_grams_predicts_by_their_weights(multiclass, n_classes, d
     y = [x.count("A") % n_classes for x in X]
     model = KernelSVC("spectrum(k=2)", multiclass=multiclass, decision_function_shape=multiclass)
     by_weights = model.fit(X, y).decision_function(X)
-    assert model.theta_.shape == (16, max(1, 3 * n_classes - 6))
-    model.theta_ = None
+    assert model.coef_.shape == (max(1, 3 * n_classes - 6), 16)
+    model.function_ = model.function_.dual
     assert_allclose(by_weights, model.decision_function(X), atol=1e-10)
 
 
@@ -106,7 +106,7 @@ def test_a_regression_of_k_grams_predicts_by_their_weights(data):
     X, y = data
     model = KernelSVR("spectrum(k=2)").fit(X, y)
     expected = model.kernel_(X, model.support_vectors_) @ model.dual_coef_[0] + model.intercept_
-    assert model.theta_.shape == (16, 1)
+    assert model.coef_.shape == (1, 16)
     assert_allclose(model.predict(X), expected, atol=1e-10)
 
 
@@ -299,7 +299,7 @@ def test_wide_windows_are_fitted_without_features(wide, solver, monkeypatch):
     model = KernelRidge(kernel, alpha=0.1, solver=solver, fit_intercept=False, tol=1e-10)
     values = model.fit(X[:50], y[:50]).predict(X[50:])
     assert_allclose(values, B @ np.linalg.solve(K + 0.1 * np.eye(50), y[:50]), atol=1e-6)
-    assert model.theta_ is None
+    assert not hasattr(model, "coef_")
     # A few rows tell that there are too many features.
     assert max(whole, default=0) < 10
 
@@ -331,7 +331,7 @@ def test_probabilities_of_many_texts_come_from_the_weights_of_their_grams(rng):
     texts = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(700)]
     y = [text.count("AC") > 0 for text in texts]
     model = KernelLogisticRegression(Spectrum(2), random_state=0).fit(texts, y)
-    dual = cross_gram(model.kernel_, texts[:5], model.X_fit_) @ model.dual_coef_
+    dual = model.kernel_(texts[:5], model.X_fit_) @ model.dual_coef_[0]
     assert_allclose(model.decision_function(texts[:5]), dual + model.intercept_, rtol=1e-6)
     assert model.predict(["NNNN"]).shape == (1,)
 
@@ -342,7 +342,7 @@ def test_grams_that_no_training_row_has_keep_their_prior_deviation(rng):
     new = [*texts[:3], "NNNNNN", "ACNN"]
     primal = KernelRidge(Spectrum(2), solver="primal").fit(texts, y)
     dual = KernelRidge(Spectrum(2), solver="cholesky").fit(texts, y)
-    dual.theta_ = None
+    dual.function_ = dual.function_.dual
     expected = dual.predict(new, return_std=True)[1]
     assert_allclose(primal.predict(new, return_std=True)[1], expected, rtol=1e-6)
 

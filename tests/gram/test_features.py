@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from mercer.errors import MemoryLimitError
-from mercer.gram import FeatureGram, feature_product, features_of
+from mercer.gram import FeatureGram, features_of
 from mercer.kernels import Cosine, Gaussian, Linear, Polynomial
 
 KERNELS = [Linear(1.0), Polynomial(3), Polynomial(2, scale="columns"), Cosine() + 1.0]
@@ -30,17 +30,6 @@ def test_a_kernel_without_finite_features_has_none(points):
     assert features_of(Gaussian(), points(5)) is None
     with pytest.raises(ValueError, match=r"gaussian.* has no finite features; use gram_of"):
         FeatureGram(Gaussian(), points(5))
-
-
-def test_new_rows_are_mapped_by_the_same_features(points, rng):
-    X, Z = points(20), points(9)
-    kernel = Polynomial(3)
-    a = rng.normal(size=(20, 2))
-    theta = features_of(kernel, X).F.T @ a
-    assert_allclose(feature_product(kernel, Z, theta), kernel(Z, X) @ a, rtol=1e-11)
-    assert feature_product(kernel, Z, theta[:, 0]).shape == (9,)
-    with pytest.raises(ValueError, match="no finite features"):
-        feature_product(Gaussian(), Z, theta)
 
 
 def test_features_beyond_the_limit_are_refused_before_they_are_computed():

@@ -88,7 +88,8 @@ class Machine(Adapter):
     def coef_(self):
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        return self.contained(self.ours_._functions.T @ self.ours_.support_vectors_)
+        dual = self.ours_.function_.dual
+        return self.contained(dual.by_target.T @ dual.rows)
 
 
 class SVC(ClassifierMixin, Machine):
@@ -273,7 +274,6 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Adapter):
     @property
     def coef_(self):
         model = self.ours_.estimator_
-        if model.theta_ is not None:
-            return np.asarray(model.theta_.T)
-        rows = model.X_fit_
-        return np.asarray((rows.T @ model.dual_coef_).T)
+        if hasattr(model, "coef_"):
+            return model.coef_
+        return np.asarray((model.X_fit_.T @ model.dual_coef_).T)

@@ -86,7 +86,7 @@ def test_a_linear_kernel_chooses_as_the_ridge_of_scikit_learn(rng):
     model = KernelRidgeCV(Linear(), alphas).fit(X, y)
     assert model.alpha_ == other.alpha_
     assert_allclose(model.best_score_, other.best_score_, rtol=1e-9)
-    assert_allclose(model.theta_, other.coef_, rtol=1e-8)
+    assert_allclose(model.coef_, other.coef_, rtol=1e-8)
 
 
 def test_least_squares_may_be_a_candidate(rng):

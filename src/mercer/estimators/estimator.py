@@ -1,16 +1,21 @@
-"""The base of every estimator: its kernel's parameters by name, and its tags."""
+"""The base of every estimator: its kernel's parameters by name, its tags, its function."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from mercer.estimators.arguments import Arguments, beside
 from mercer.estimators.columns import has_place_for_missing, takes_text
 from mercer.estimators.validation import kernel_for
+from mercer.functions import Function, PrimalFunction
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
+
+Array = NDArray[np.float64]
 
 
 class KernelEstimator(Arguments):
@@ -61,3 +66,36 @@ class KernelEstimator(Arguments):
             # What means nothing is refused by fit, not when an estimator is printed; what the
             # rows decide is no finished matrix.
             return False
+
+
+class KernelMachine(KernelEstimator):
+    """An estimator that predicts by its function, of which it shows the parts by their names.
+
+    A function of several targets has a row of `dual_coef_` and `coef_` for each.
+    """
+
+    function_: Function
+
+    @property
+    def dual_coef_(self) -> Array:
+        """The a_i of f(x) = sum_i a_i k(x_i, x), of shape (functions, n)."""
+        return np.asarray(self.function_.dual.coefficients.T)
+
+    @property
+    def coef_(self) -> Array:
+        """The weights c of explicit features, f(x) = c'phi(x), of shape (functions, p).
+
+        There are some where ``"primal"`` found them, where the kernel has few features, and where
+        it counts k-grams; ``function_.columns`` says which features these are, if not all.
+        """
+        if not isinstance(self.function_, PrimalFunction):
+            raise AttributeError(
+                f"{type(self).__name__} has no coef_: {self.function_.kernel!r:.100} is not "
+                "evaluated by explicit features; use dual_coef_"
+            )
+        return np.asarray(self.function_.coefficients.T)
+
+    @property
+    def intercept_(self) -> Any:
+        """b, of shape (functions,)."""
+        return self.function_.intercept

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import as_vector
-from mercer.data.columns import n_rows
 from mercer.data.listing import as_frame, as_html, as_text
-from mercer.estimators.svm.supports import SupportVectorMachine
+from mercer.functions import PairFunction
 from mercer.gram import gram_of
 from mercer.kernels import (
     Columns,
@@ -188,8 +187,9 @@ def explain(model: Any, target: int | None = None) -> Explanation:
     check_is_fitted(model)
     classes = _classes(model)
     model = _chosen(model)
-    rows, a = _expansion(model)
-    targets = _targets(classes, a.shape[1], getattr(model, "_is_by_pairs", False))
+    dual = model.function_.dual
+    rows, a = dual.rows, dual.by_target
+    targets = _targets(classes, a.shape[1], isinstance(dual, PairFunction))
     if target is not None:
         if target not in range(a.shape[1]):
             raise ValueError(f"target must be one of 0 to {a.shape[1] - 1}, got {target!r}")
@@ -352,13 +352,6 @@ def _chosen(model: Any) -> Any:
             f"{type(model).__name__} has no weights of k-grams; explain a kernel machine of mercer"
         )
     return model
-
-
-def _expansion(model: Any) -> tuple[Any, Array]:
-    """Return the rows x_i and the a_i, of shape (n, functions), of f(x) = sum_i a_i k(x_i, x)."""
-    rows = model.support_vectors_ if hasattr(model, "support_vectors_") else model.X_fit_
-    a = model._functions if isinstance(model, SupportVectorMachine) else model.dual_coef_
-    return rows, np.asarray(a, np.float64).reshape(n_rows(rows), -1)
 
 
 def _targets(classes: Any, functions: int, is_by_pairs: bool) -> tuple[Any, ...]:

@@ -17,9 +17,9 @@ from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows, take_rows
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.estimator import KernelMachine
+from mercer.estimators.fitted import function_of, gap_certificate
 from mercer.estimators.refusals import with_points
 from mercer.estimators.routes import carried, definite, settings_of, uncentred
 from mercer.estimators.validation import (
@@ -32,8 +32,6 @@ from mercer.estimators.validation import (
 from mercer.gram import (
     Repair,
     centred,
-    cross_gram,
-    feature_product,
     repair_of,
     unheld_gram_of,
 )
@@ -84,7 +82,7 @@ class Training:
         return uncentred(carried(solution, self.repair), self.repair.gram)
 
 
-class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
+class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     """Probabilities of classes: f minimises C sum_i w_i loss_i + 1/2 ||f||^2.
 
     Two classes have one function f and the loss log(1 + exp(-y_i (f(x_i) + b))), y_i = -1 or 1;
@@ -141,17 +139,18 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         The classes of the rows of positive weight, in order.
     kernel_ : Kernel
         k with numbers for parameters.
+    function_ : Function
+        f + b as a value, of which `X_fit_`, `dual_coef_`, `coef_` and `intercept_` are parts.
     X_fit_ : rows
         The training rows, or the training Gram matrix of ``kernel="precomputed"``.
-    dual_coef_ : array of shape (n,) or (n, m)
+    dual_coef_ : array of shape (1, n) or (m, n)
         a in f(x) = sum_i a_i k(x_i, x), for two classes or for each of more, which then sum to
         zero; zero for rows of zero weight.
-    intercept_ : float or array of shape (m,)
+    intercept_ : array of shape (1,) or (m,)
         b; several sum to zero, since a number added to all changes no probability.
-    theta_ : array of shape (p,) or (p, m), or None
-        The coefficients of explicit features where the kernel has few, f(x) = theta'phi(x).
-    theta_columns_ : array of shape (p,) or None
-        Which features these are, where the kernel has no end of them, as k-grams.
+    coef_ : array of shape (1, p) or (m, p)
+        The weights c of explicit features, f(x) = c'phi(x), where the kernel has few or counts
+        k-grams.
     certificate_ : Certificate
         The relative duality gap in float64, and the bound sqrt(2 gap k(x, x)) on |f - f*|(x).
     solution_ : Solution
@@ -282,18 +281,15 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
 
         The score of two classes is the log-odds of the second one.
         """
-        check_is_fitted(self)
-        return self._in_shape(self._scores(checked_rows(self, self.kernel_, X)))
+        return _in_shape(self.function_(checked_rows(self, X)))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, m)."""
-        check_is_fitted(self)
-        return probabilities(self._scores(checked_rows(self, self.kernel_, X)))
+        return probabilities(self.function_(checked_rows(self, X)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, accurate however small those are."""
-        check_is_fitted(self)
-        return log_probabilities(self._scores(checked_rows(self, self.kernel_, X)))
+        return log_probabilities(self.function_(checked_rows(self, X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`, the first of equals."""
@@ -308,7 +304,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         no fit is repeated. A row of zero weight was not used, so its scores are the plain ones.
         """
         check_is_fitted(self)
-        return self._in_shape(self._left_out())
+        return _in_shape(self._left_out())
 
     @property
     def leave_one_out_proba_(self) -> Array:
@@ -342,30 +338,23 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         """Store a solution, and its coefficients in terms of the kernel as it is."""
         self.__dict__.pop("_left_out_cache", None)
         self.classes_ = training.classes
-        self.kernel_, self.X_fit_ = training.kernel, training.X
-        self.solver_, self.solution_ = training.solver, solution
+        self.kernel_, self.solver_, self.solution_ = training.kernel, training.solver, solution
+        self.function_ = function_of(
+            training.kernel,
+            training.X,
+            training.used,
+            training.repair.gram,
+            expanded,
+            self.memory,
+        )
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_, self._used_ = training.problem.at(self.C), training.used
         self._is_repaired_ = training.repair.is_changed
-        coefficients = np.zeros((len(training.used), training.problem.columns))
-        coefficients[training.used] = expanded.coefficients
-        self.dual_coef_ = self._in_shape(coefficients)
-        theta = solution.theta
-        self.theta_ = None if theta is None else self._in_shape(theta)
-        self.theta_columns_ = training.repair.gram.feature_columns
-        single = training.problem.columns == 1
-        self.intercept_ = float(expanded.intercept[0]) if single else expanded.intercept
 
-    def _in_shape(self, columns: Array) -> Array:
-        return columns[:, 0] if columns.shape[1] == 1 else columns
-
-    def _scores(self, X: Any) -> Array:
-        """Return f(x) + b at checked rows, of shape (n, columns)."""
-        if self.theta_ is not None:
-            values = feature_product(self.kernel_, X, self.theta_, self.theta_columns_)
-        else:
-            values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_
-        return np.asarray(values.reshape(len(values), -1) + self.intercept_, np.float64)
+    @property
+    def X_fit_(self) -> Any:
+        """The training rows, or the training Gram matrix of a precomputed kernel."""
+        return self.function_.dual.rows
 
     def _left_out(self) -> Array:
         if not hasattr(self, "_left_out_cache"):
@@ -389,9 +378,14 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelEsti
         )
         if len(used) < len(scores):
             unused = np.flatnonzero(~self._used_)
-            scores[unused] = self._scores(take_rows(self.X_fit_, unused))
+            scores[unused] = self.function_(take_rows(self.X_fit_, unused))
         return scores
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_left_out_cache"}
+
+
+def _in_shape(scores: Array) -> Array:
+    """Return the only column as a vector, or several as they are."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores

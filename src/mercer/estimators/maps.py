@@ -63,6 +63,8 @@ class MercerMap(EigenFeatures):
         V, each column with its largest entry positive.
     kernel_ : Kernel
         k with numbers for parameters.
+    function_ : Function
+        The features as functions of a row; `X_fit_` is a part of it.
     X_fit_ : rows
         The training rows that new rows are compared with.
     solver_ : solver

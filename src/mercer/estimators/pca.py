@@ -18,7 +18,8 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
-from mercer.gram import cross_gram, gram_of, is_precomputed, unheld_gram_of
+from mercer.functions import DualFunction
+from mercer.gram import gram_of, is_precomputed, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import After, Columns
 from mercer.solvers import ComponentProblem, Components, component_solver
@@ -31,6 +32,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     """Features of rows from the eigenvectors of their Gram matrix, extended to new rows."""
 
     is_centred: ClassVar[bool]
+
+    function_: DualFunction
 
     def __init__(
         self,
@@ -69,6 +72,11 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         y : None
             Ignored.
         """
+        self._found(X)
+        return self
+
+    def _found(self, X: Any) -> Components:
+        """Fit, and return the components of the training rows."""
         _refuse_number(self.kernel)
         kernel = self._kernel_for(X)
         X = checked_unlabelled(self, kernel, X)
@@ -97,34 +105,35 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             raise with_points(error, kernel, X) from None
         self.kernel_, self.solver_ = kernel, solver
         self._keep(found, X)
-        return self
+        return found
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Return the features of the rows `X` that they are fitted to; targets are ignored."""
-        self.fit(X)
-        return self._components_.scores
+        return self._found(X).scores
 
     def transform(self, X: Any) -> Array:
         """Return the features of the rows `X`, of shape (n, components)."""
-        check_is_fitted(self)
-        X = checked_rows(self, self.kernel_, X)
-        found = self._components_
-        A = found.dense_coefficients if is_precomputed(self.kernel_) else found.coefficients
-        scores = cross_gram(self.kernel_, X, self.X_fit_, self.memory) @ A - found.offset
-        return np.asarray(scores, dtype=np.float64)
+        return self.function_(checked_rows(self, X))
 
     def _keep(self, found: Components, X: Any) -> None:
-        self.X_fit_ = X
-        # Of a precomputed matrix every column belongs to a training row, used or not.
-        if found.index is not None and not is_precomputed(self.kernel_):
-            self.X_fit_ = take_rows(X, found.index)
-        self._components_ = found
+        rows, A = X, found.coefficients
+        if is_precomputed(self.kernel_):
+            # Every column of the matrix belongs to a training row, used or not.
+            A = found.dense_coefficients
+        elif found.index is not None:
+            rows = take_rows(X, found.index)
+        self.function_ = DualFunction(self.kernel_, rows, A, -found.offset)
         self.eigenvectors_ = found.vectors
         self.n_iter_ = found.iterations
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._components_.values.size)
+        return self.function_.n_targets
+
+    @property
+    def X_fit_(self) -> Any:
+        """The training rows that new rows are compared with."""
+        return self.function_.rows
 
 
 class KernelPCA(EigenFeatures):
@@ -172,6 +181,8 @@ class KernelPCA(EigenFeatures):
         V.
     kernel_ : Kernel
         k with numbers for parameters.
+    function_ : Function
+        The components as functions of a row; `X_fit_` is a part of it.
     X_fit_ : rows
         The training rows that new rows are compared with.
     solver_ : solver

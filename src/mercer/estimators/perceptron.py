@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import stack_rows, take_rows
@@ -25,7 +24,7 @@ from mercer.estimators.classes import (
     refuse_balanced,
     same_classes,
 )
-from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.validation import (
     checked_classification,
     checked_codes,
@@ -33,10 +32,10 @@ from mercer.estimators.validation import (
     checked_seed,
     checked_unlabelled,
     checked_weights,
-    support_columns,
     training_subset,
 )
-from mercer.gram import Gram, cross_gram, gram_of, is_precomputed
+from mercer.functions import DualFunction
+from mercer.gram import Gram, gram_of, is_precomputed
 from mercer.kernels import Kernel
 from mercer.solvers import Perceptron, PerceptronProblem, Run
 from mercer.solvers.online.budget import Basis
@@ -46,7 +45,7 @@ from mercer.solvers.online.solver import Course
 Array = NDArray[np.float64]
 
 
-class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
+class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     """The perceptron with a kernel: rows it is wrong about are added until there are none.
 
     It starts at f = 0 and visits the rows in order. Where y_i f(x_i) <= 0 it has made a mistake,
@@ -88,13 +87,15 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         The classes in order.
     kernel_ : Kernel
         k with numbers for parameters.
+    function_ : Function
+        f as a value, of which `support_vectors_` and `dual_coef_` are parts.
     support_ : array of shape (s,)
         The rows in the sum, by their number in `X`, or since the first `partial_fit`.
     support_vectors_ : rows
         The rows themselves.
-    dual_coef_ : array of shape (s,) or (s, classes)
+    dual_coef_ : array of shape (1, s) or (classes, s)
         a in f(x) = sum_i a_i k(x_i, x); it carries the signs y_i.
-    counts_ : array of shape (s,) or (s, classes), or None
+    counts_ : array of shape (1, s) or (classes, s), or None
         alpha, the mistakes made at these rows; None with a budget, which blends them.
     mistakes_ : int
         The number of all mistakes, in all problems of one class against the rest.
@@ -131,6 +132,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
     margin_: float | None
     novikoff_bound_: float | None
+    function_: DualFunction
     _state_: Tally | Basis
 
     def __init__(
@@ -201,10 +203,12 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         course = run_as_task(self, partial(solver.solve, gram, problem), run, X, y, solver.iterates)
 
         self.classes_, self.kernel_, self.mistakes_ = classes, kernel, 0
-        support = self._keep(course)
+        support, a = self._learnt(course)
         self._measure(course, gram, steps[used])
-        self.support_vectors_ = training_subset(kernel, rows, support)
         self.support_ = used[support]
+        columns = self.support_ if is_precomputed(kernel) else None
+        rows = training_subset(kernel, rows, support)
+        self.function_ = DualFunction(kernel, rows, a, np.zeros(a.shape[1]), columns)
         self.n_seen_, self.n_iter_ = len(codes), course.iterations
         self._warn(course)
         return self
@@ -239,7 +243,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             seen, mistakes, before = 0, 0, np.empty(0, np.intp)
             state = self._fresh(1 if len(named) == 2 else len(named))
         else:
-            X, named = checked_rows(self, kernel, X), same_classes(classes, self.classes_)
+            X, named = checked_rows(self, X), same_classes(classes, self.classes_)
             codes = checked_codes(self, X, y, named)
             seen, mistakes, before = self.n_seen_, self.mistakes_, self.support_
             state = self._state_
@@ -261,9 +265,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
         course = Perceptron(max_epochs=1, budget=self.budget).solve(gram, problem)
 
         self.classes_, self.kernel_, self.mistakes_ = named, kernel, mistakes
-        support = self._keep(course)
+        support, a = self._learnt(course)
         self.margin_ = self.novikoff_bound_ = None
-        self.support_vectors_ = take_rows(rows, support)
+        self.function_ = DualFunction(kernel, take_rows(rows, support), a, np.zeros(a.shape[1]))
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
         self.n_seen_, self.n_iter_ = seen + len(codes), 1
         if course.is_interrupted:
@@ -276,9 +280,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) at the rows `X`: shape (n,), or (n, classes) if there are more than two."""
-        check_is_fitted(self)
-        X = support_columns(self.kernel_, checked_rows(self, self.kernel_, X), self.support_)
-        return np.asarray(cross_gram(self.kernel_, X, self.support_vectors_) @ self.dual_coef_)
+        scores = self.function_(checked_rows(self, X))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f, else of the largest f."""
@@ -309,8 +312,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
                 f"budget was {before} in the first call and is {self.budget!r}; use fit, or a copy"
             )
 
-    def _keep(self, course: Course) -> NDArray[np.intp]:
-        """Store what was learned, and return the rows of the Gram matrix that it needs."""
+    def _learnt(self, course: Course) -> tuple[NDArray[np.intp], Array]:
+        """Store the mistakes, and return which rows of the Gram matrix f needs, and its a."""
         if isinstance(course.state, Basis):
             basis = course.state
             support, coefficients = basis.rows, basis.mean() if self.averaged else basis.last
@@ -322,9 +325,13 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             self._state_ = tally = course.state.on(support)
             coefficients = (tally.mean() if self.averaged else tally.last()).T
             self.mistakes_ = int(tally.counts.sum())
-            self.counts_ = _squeezed(tally.counts.T)
-        self.dual_coef_ = _squeezed(self.eta * coefficients)
-        return support
+            self.counts_ = tally.counts
+        return support, self.eta * coefficients
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows in the sum."""
+        return self.function_.rows
 
     def _measure(self, course: Course, gram: Gram, steps: Array) -> None:
         """Store the margin and the bound on mistakes that follows from it, if there is one."""
@@ -350,8 +357,3 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelEstimator):
             ConvergenceWarning,
             stacklevel=3,
         )
-
-
-def _squeezed(columns: NDArray[Any]) -> NDArray[Any]:
-    """Return the only column as a vector, or several as they are."""
-    return columns[:, 0] if columns.shape[1] == 1 else columns

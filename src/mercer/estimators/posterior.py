@@ -10,16 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
-from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.validation import checked_rows, used_rows
+from mercer.functions import PrimalFunction
 from mercer.gram import (
+    FeatureGram,
     Gram,
-    Interpolant,
     centred,
     cross_gram,
-    feature_product,
     features_at,
-    features_of,
     unheld_gram_of,
 )
 from mercer.solvers import RidgeProblem
@@ -36,7 +35,7 @@ ENTRIES_AT_A_TIME = 1 << 22
 CACHES = ("_residual_cache", "_smoother_cache")
 
 
-class RidgePosterior(KernelEstimator):
+class RidgePosterior(KernelMachine):
     """Held-out predictions, intervals and standard deviations of a fitted kernel ridge.
 
     They come in closed form from one more factorisation of the training Gram matrix, of the
@@ -47,15 +46,10 @@ class RidgePosterior(KernelEstimator):
     memory: Any
     repair: Any
     kernel_: Any
-    X_fit_: Any
-    dual_coef_: Any
-    theta_: Any
-    theta_columns_: Any
-    intercept_: Any
+    _target_shape_: tuple[int, ...]
     _problem_: RidgeProblem
     _used_: NDArray[np.bool_]
     _centre_: Array | None
-    _interpolant_: Interpolant | None
     _is_repaired_: bool
     _residual_cache: Array
     _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother]
@@ -77,8 +71,8 @@ class RidgePosterior(KernelEstimator):
         held_out[self._used_] = problem.y - self._loo_residuals()
         if not self._used_.all():
             unused = np.flatnonzero(~self._used_)
-            held_out[unused] = self._expansion(take_rows(self.X_fit_, unused))
-        return held_out.reshape(self.dual_coef_.shape)
+            held_out[unused] = self.function_(take_rows(self.X_fit_, unused))
+        return self._shaped(held_out)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the lower and upper ends of jackknife+ prediction intervals at the rows `X`.
@@ -93,11 +87,10 @@ class RidgePosterior(KernelEstimator):
         coverage : float
             The share of new targets to cover, between 0 and 1.
         """
-        check_is_fitted(self)
+        X = checked_rows(self, X)
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
-        X = checked_rows(self, self.kernel_, X)
-        predicted = self._expansion(X)
+        predicted = self.function_(X)
         lower, upper = np.empty_like(predicted), np.empty_like(predicted)
         residuals = self._loo_residuals()
         for smoother in self._smoothers():
@@ -106,8 +99,7 @@ class RidgePosterior(KernelEstimator):
                 for t in smoother.targets:
                     ends = jackknife_plus(predicted[rows, t], h, residuals[:, t], coverage)
                     lower[rows, t], upper[rows, t] = ends
-        shape = (len(predicted), *self.dual_coef_.shape[1:])
-        return lower.reshape(shape), upper.reshape(shape)
+        return self._shaped(lower), self._shaped(upper)
 
     def _deviation(self, X: Any) -> Array:
         """Return the posterior standard deviation of f(x) + b at checked rows, (n, targets)."""
@@ -122,15 +114,9 @@ class RidgePosterior(KernelEstimator):
                 deviation[rows, smoother.targets] = np.sqrt(variance)[:, None]
         return deviation
 
-    def _expansion(self, X: Any) -> Array:
-        """Return f(x) + b at checked rows, of shape (n, targets)."""
-        if self._interpolant_ is not None:
-            values = self._interpolant_(X)
-        elif self.theta_ is not None:
-            values = feature_product(self.kernel_, X, self.theta_, self.theta_columns_)
-        else:
-            values = cross_gram(self.kernel_, X, self.X_fit_) @ self.dual_coef_
-        return np.asarray(values.reshape(len(values), -1) + self.intercept_)
+    def _shaped(self, values: Array) -> Array:
+        """Return a column for every target in the shape of the targets, (n,) or (n, targets)."""
+        return values.reshape(len(values), *self._target_shape_)
 
     def _gram(self) -> Gram:
         if self._is_repaired_:
@@ -146,9 +132,8 @@ class RidgePosterior(KernelEstimator):
                 "closed form; use fit_intercept=True"
             )
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
-        features = None if self.theta_ is None else features_of(self.kernel_, rows, self.memory)
-        if features is not None:
-            return features
+        if isinstance(self.function_, PrimalFunction):
+            return FeatureGram(self.kernel_, rows, self.memory)
         return centred(unheld_gram_of(self.kernel_, rows, self.memory))
 
     def _loo_residuals(self) -> Array:
@@ -173,7 +158,8 @@ class RidgePosterior(KernelEstimator):
             if isinstance(smoother, ChainSmoother):
                 yield rows, some
             elif isinstance(smoother, FeatureSmoother):
-                yield rows, features_at(self.kernel_, some, self.theta_columns_)
+                f: Any = self.function_
+                yield rows, features_at(self.kernel_, some, f.columns)
             else:
                 K = cross_gram(self.kernel_, some, self.X_fit_).dense()
                 k = np.asarray(K[:, self._used_].T, np.float64)

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows
 from mercer.errors import (
@@ -18,12 +17,11 @@ from mercer.errors import (
     IndefiniteKernelError,
 )
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.certified import proved_radius
+from mercer.estimators.fitted import function_of, proved_radius
 from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.refusals import refuse_indefinite_kernel
 from mercer.estimators.routes import (
     carried,
-    interpolant_of,
     refusal_of,
     settings_of,
     uncentred,
@@ -38,8 +36,6 @@ from mercer.estimators.validation import (
 from mercer.gram import (
     CentredGram,
     centred,
-    feature_weights,
-    paying_weights,
     repair_of,
 )
 from mercer.planning import Plan, planned_ridge, ridge_plan
@@ -99,21 +95,20 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     ----------
     kernel_ : Kernel
         k with numbers for parameters.
+    function_ : Function
+        f + b as a value, of which `X_fit_`, `dual_coef_`, `coef_` and `intercept_` are parts.
     X_fit_ : rows
         The training rows, or the training Gram matrix of ``kernel="precomputed"``.
     dual_coef_ : array of shape (n,) or (n, targets)
         a; zero for rows of zero weight.
-    theta_ : array of shape (p,) or (p, targets), or None
-        The coefficients of explicit features, f(x) = theta'phi(x), if ``"primal"`` ran or the
-        kernel is one of k-grams.
-    theta_columns_ : array of shape (p,) or None
-        Which columns of the features of a kernel of k-grams `theta_` belongs to; the others do
-        not occur in the training rows.
+    coef_ : array of shape (p,) or (targets, p)
+        The weights c of explicit features, f(x) = c'phi(x), if ``"primal"`` ran or the kernel is
+        one of k-grams.
     intercept_ : float or array of shape (targets,)
         b; zero without an offset.
     certificate_ : Certificate
         The relative residual of (K + alpha W^-1) a + b 1 = y and 1'a = 0, and a bound on the
-        distance from the exact f; by ``"primal"`` those of `theta_`, from its normal equations.
+        distance from the exact f; by ``"primal"`` those of `coef_`, from its normal equations.
     solution_ : Solution
         What the solver returned, with its time.
     solver_ : solver
@@ -191,14 +186,13 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         except IndefiniteKernelError as error:
             raise refusal_of(error, kernel, rows, gram, problem) from None
 
-        self.kernel_, self.X_fit_ = kernel, X
-        self.solver_, self.solution_ = solver, solution
-        self._problem_, self._used_ = problem, used
-        self._interpolant_ = interpolant_of(gram, solution)
+        self.kernel_, self.solver_, self.solution_ = kernel, solver, solution
+        self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
+        self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
         self._centre_ = gram.m if isinstance(gram, CentredGram) else None
         self.n_iter_ = max(solution.iterations, 1)
-        self._keep(solution, used, y.shape)
+        self._keep(solution)
         return self
 
     def plan(self, X: Any, n_targets: int | None = None) -> Plan:
@@ -230,13 +224,31 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             Whether to return the standard deviation of f(x) + b as well, under the Gaussian
             process with covariance k, noise of variance alpha / w and free offset.
         """
-        check_is_fitted(self)
-        X = checked_rows(self, self.kernel_, X)
-        values = self._expansion(X)
-        shape = (len(values), *self.dual_coef_.shape[1:])
-        if not return_std:
-            return values.reshape(shape)
-        return values.reshape(shape), self._deviation(X).reshape(shape)
+        X = checked_rows(self, X)
+        values = self._shaped(self.function_(X))
+        return (values, self._shaped(self._deviation(X))) if return_std else values
+
+    @property
+    def X_fit_(self) -> Any:
+        """The training rows, or the training Gram matrix of a precomputed kernel."""
+        return self.function_.dual.rows
+
+    @property
+    def dual_coef_(self) -> Array:
+        """a, of shape (n,) or (n, targets)."""
+        return self._shaped(self.function_.dual.coefficients)
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of explicit features, of shape (p,) or (targets, p)."""
+        weights = super().coef_
+        return weights if self._target_shape_ else weights[0]
+
+    @property
+    def intercept_(self) -> float | Array:
+        """b, a number or of shape (targets,)."""
+        b = self.function_.intercept
+        return b if self._target_shape_ else float(b[0])
 
     def _problem(self, y: Array, sample_weight: Any) -> RidgeProblem:
         targets = y.reshape(len(y), -1)
@@ -250,33 +262,16 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             )
         return problem
 
-    def _keep(self, solution: Solution, used: NDArray[np.bool_], shape: tuple[int, ...]) -> None:
-        """Store coefficients and certificate in the shape of `y`."""
+    def _keep(self, solution: Solution) -> None:
+        """Store the certificate, forget what was worked out for the last fit, and warn."""
         for cache in CACHES:
             self.__dict__.pop(cache, None)
-        coefficients = solution.coefficients
-        if not used.all():
-            coefficients = np.zeros((shape[0], solution.coefficients.shape[1]))
-            coefficients[used] = solution.coefficients
-        single = len(shape) == 1
         radius = proved_radius(self.kernel_, solution)
-        self.dual_coef_ = coefficients.reshape(shape)
-        theta = solution.theta
-        self.theta_ = None if theta is None else theta.reshape(len(theta), *shape[1:])
-        self.theta_columns_ = None
-        rows = used_rows(self.kernel_, self.X_fit_, used)
-        # Those of a solver in features are of the columns in use, which are to be kept with them.
-        found = paying_weights if theta is None else feature_weights
-        a = solution.coefficients.reshape(-1, *shape[1:])
-        weights = found(self.kernel_, rows, a, self.memory)
-        if weights is not None:
-            self.theta_columns_, self.theta_ = weights
-        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.certificate_ = Certificate(
             solution.measure,
             float(solution.residual.max()),
             solution.tolerance,
-            float(radius[0]) if single else radius,
+            radius if self._target_shape_ else float(radius[0]),
             self.kernel_.diagonal,
             solution.solver,
             self.kernel_.proof() is not None,

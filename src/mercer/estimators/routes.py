@@ -10,10 +10,10 @@ import numpy as np
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import checked_seed
-from mercer.gram import CentredGram, Gram, Interpolant, Repair, centred
+from mercer.gram import CentredGram, Gram, Repair, centred
 from mercer.kernels import Kernel
 from mercer.planning import Settings
-from mercer.solvers import ChainSolution, RidgeProblem, Solution
+from mercer.solvers import RidgeProblem, Solution
 from mercer.solvers.refusals import indefinite_along, singular
 
 
@@ -41,14 +41,6 @@ def definite(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
         return centred(gram)
     refuse_indefinite_kernel(kernel, rows, gram)
     return gram
-
-
-def interpolant_of(gram: Gram, solution: Solution) -> Interpolant | None:
-    """Return f by its values at the knots of a line, which is quicker than the sum over rows."""
-    chain = gram.chain()
-    if chain is None or not isinstance(solution, ChainSolution):
-        return None
-    return chain.interpolant(solution.values, solution.level)
 
 
 def refusal_of(

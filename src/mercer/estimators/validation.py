@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.data.checks import (
     as_vector,
@@ -95,11 +95,14 @@ def _meant(
     return as_kernel(kernel, beside, is_machine)
 
 
-def checked_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
-    """Return rows to predict at, as they were in `checked_training`.
+def checked_rows(estimator: Any, X: Any) -> Any:
+    """Return rows to predict at by a fitted estimator, as they were in `checked_training`.
 
     Of a table the columns of the training table are taken, whatever stands beside them.
     """
+    if not hasattr(estimator, "kernel_"):
+        check_is_fitted(estimator)
+    kernel = estimator.kernel_
     X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
         return _noted(estimator, kernel, X, reset=False)
@@ -171,11 +174,6 @@ def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> N
             "of the first call; name all classes there"
         )
     return np.searchsorted(classes, labels)
-
-
-def support_columns(kernel: Kernel, X: Any, support: NDArray[np.intp]) -> Any:
-    """Return rows to compare with the support alone; those of a finished matrix are shortened."""
-    return X[:, support] if is_precomputed(kernel) else X
 
 
 def _labels(estimator: BaseEstimator, X: Any, y: Any) -> Array:

@@ -6,7 +6,6 @@ from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import CopiedGram, DenseGram, with_copy
 from mercer.gram.features import (
     FeatureGram,
-    feature_product,
     feature_weights,
     features_at,
     features_of,
@@ -15,7 +14,7 @@ from mercer.gram.features import (
     sparse_entries,
 )
 from mercer.gram.gram import Gram, PartOfGram, ShiftedGram, SingleGram
-from mercer.gram.line.chain import ChainGram, Interpolant, chain_of
+from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram, is_precomputed
@@ -33,7 +32,6 @@ __all__ = [
     "FeatureGram",
     "FormulaOfPrecomputed",
     "Gram",
-    "Interpolant",
     "LowRankGram",
     "Operator",
     "PartOfGram",
@@ -50,7 +48,6 @@ __all__ = [
     "chain_of",
     "cross_gram",
     "dense_rows",
-    "feature_product",
     "feature_weights",
     "features_at",
     "features_of",

@@ -132,19 +132,6 @@ def sparse_entries(kernel: Kernel, X: Any, memory: Any = None) -> int | None:
     return int(phi(take_rows(X, some)).nnz * (n_rows(X) / len(some)))
 
 
-def feature_product(
-    kernel: Kernel, X: Any, theta: Array, columns: NDArray[np.int64] | None = None
-) -> Array:
-    """Return phi(X) theta, the values at the rows `X` of the function theta'phi(x).
-
-    `theta` belongs to all features, or to the columns given in ascending order.
-    """
-    phi = kernel.feature_map
-    if phi is not None and columns is None:
-        return phi.product(X, theta)
-    return np.asarray(features_at(kernel, X, columns) @ theta)
-
-
 def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None) -> Matrix:
     """Return phi(X): all features, or those of the columns given in ascending order."""
     phi = kernel.feature_map

@@ -12,9 +12,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators import KernelEstimator, KernelRidge
+from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
+from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
@@ -29,7 +30,7 @@ from mercer.selection.ridge import KernelRidgeCV
 Array = NDArray[np.float64]
 
 
-class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
+class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
     """Least squares on targets of 1 for a class and -1 for the rest, with a kernel.
 
     For every class f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, and the class of the
@@ -66,9 +67,11 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         k with numbers for parameters.
     alpha_ : float
         The ridge.
-    dual_coef_ : array of shape (n,) or (n, classes)
+    function_ : Function
+        f + b as a value, of which `dual_coef_`, `coef_` and `intercept_` are parts.
+    dual_coef_ : array of shape (1, n) or (classes, n)
         a in f(x) = sum_i a_i k(x_i, x).
-    intercept_ : float or array of shape (classes,)
+    intercept_ : array of shape (1,) or (classes,)
         b.
     certificate_ : Certificate
         The relative residual, and a bound on the distance from the exact f.
@@ -166,16 +169,16 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
         model.fit(rows, targets, weights)
 
         self.classes_, self.estimator_, self.selection_ = classes, model, selection
+        self.function_ = model.function_
         self.kernel_, self.alpha_ = model.kernel_, float(alpha)
-        self.dual_coef_, self.intercept_ = model.dual_coef_, model.intercept_
         self.certificate_, self.n_iter_ = model.certificate_, model.n_iter_
         self._calibration_ = Calibration(model, targets, codes, weights, copies)
         return self
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(checked_rows(self, self.kernel_, X)))
+        scores = self.function_(checked_rows(self, X))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f + b, else of the largest."""
@@ -189,7 +192,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelEstimator):
 
     @property
     def leave_one_out_scores_(self) -> Array:
-        """F + b at every training row by the fit without it; the shape of `dual_coef_`."""
+        """F + b at every training row by the fit without it; shape of `decision_function`."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.leave_one_out_predictions_)
 

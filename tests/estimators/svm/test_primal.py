@@ -57,7 +57,7 @@ def test_several_classes_have_the_weights_of_every_problem(texts, multiclass):
         KernelSVC("spectrum(k=3)", 0.1, multiclass=multiclass, solver=s, tol=1e-6).fit(X, y)
         for s in ("primal", "smo")
     ]
-    assert models[0].theta_.shape[1] == 3
+    assert len(models[0].coef_) == 3
     scores = [m.set_params(decision_function_shape=multiclass).decision_function(X) for m in models]
     assert_allclose(*scores, atol=5e-3)
 
@@ -67,7 +67,7 @@ def test_weights_are_those_of_the_support_vectors(texts):
     model = KernelSVC("spectrum(k=3)", 0.1, solver="primal").fit(X, y)
     f = model.kernel_(X, model.support_vectors_) @ model.dual_coef_.T
     assert_allclose(model.decision_function(X), f[:, 0] + model.intercept_, atol=1e-9)
-    assert len(model.theta_) == len(model.theta_columns_)
+    assert model.coef_.shape == (1, len(model.function_.columns))
 
 
 def test_new_letters_and_empty_rows_are_predicted(texts):
@@ -118,7 +118,7 @@ def test_a_linear_machine_is_that_of_libsvm(C):
     ours = KernelSVC("linear", C, solver="primal", tol=1e-7).fit(X, y)
     peer = SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
     assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=5e-3)
-    assert_allclose(ours.theta_[:, 0], peer.coef_[0], atol=5e-3)
+    assert_allclose(ours.coef_, peer.coef_, atol=5e-3)
     assert_array_equal(ours.predict(X), peer.predict(X))
 
 
@@ -147,7 +147,7 @@ def test_the_tube_is_solved_in_the_primal():
     for kernel in (Linear(), Polynomial(2)):
         primal = KernelSVR(kernel, 1.0, solver="primal", tol=1e-6).fit(X, y)
         dual = KernelSVR(kernel, 1.0, solver="smo", tol=1e-6).fit(X, y)
-        assert primal.theta_.shape[1] == 1
+        assert len(primal.coef_) == 1
         assert_allclose(primal.predict(X), dual.predict(X), atol=0.01)
 
 
@@ -174,10 +174,10 @@ def test_weights_are_kept_for_columns_in_use_alone(rng):
     texts = [" ".join(rng.choice(list("abcdefghij"), 6)) for _ in range(150)]
     y = rng.integers(0, 3, 150)
     model = KernelSVC("words", solver="primal").fit(texts, y)
-    assert len(model.theta_) == len(model.theta_columns_) <= 10
+    assert model.coef_.shape[1] == len(model.function_.columns) <= 10
     X = sp.csr_array((np.ones(60), (np.arange(60), np.arange(60) % 7)), shape=(60, 10**6))
     linear = KernelSVC("linear", solver="primal").fit(X, np.arange(60) % 2)
-    assert len(linear.theta_) <= 7
+    assert linear.coef_.shape[1] <= 7
     dual = KernelSVC("linear", solver="smo").fit(X, np.arange(60) % 2)
     assert_allclose(linear.decision_function(X), dual.decision_function(X), atol=0.01)
 

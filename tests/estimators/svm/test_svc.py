@@ -307,17 +307,6 @@ def test_weights_that_leave_one_class_are_refused(X, y):
         ours().fit(X, y, (y == "yes").astype(float))
 
 
-def test_a_part_without_support_vectors_adds_nothing(X, three):
-    model = ours().fit(X, three)
-    parts = [slice(0, 0), slice(0, 3)]
-    ((rows, (none, some)),) = model._supports_.expand_parts(X[:40], model.dual_coef_.T, parts)
-    assert rows == slice(0, 40)
-    assert_array_equal(none, np.zeros((40, 2)))
-    assert_allclose(
-        some, model.kernel_(X[:40], model.support_vectors_[:3]) @ model.dual_coef_.T[:3]
-    )
-
-
 def test_a_start_of_other_rows_is_not_taken(X, three):
     model = ours(warm_start=True).fit(X, three)
     kept = [rows for rows, _ in model._last_[1]]
@@ -329,7 +318,7 @@ def test_a_start_of_other_rows_is_not_taken(X, three):
 def test_rows_are_predicted_alike_whether_at_once_or_in_parts(X, three, monkeypatch):
     model = ours().fit(X, three)
     at_once = model.decision_function(X)
-    monkeypatch.setattr("mercer.estimators.svm.supports.ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr("mercer.functions.pairs.ROWS_AT_A_TIME", 7)
     assert_allclose(model.decision_function(X), at_once, rtol=1e-12)
 
 

@@ -102,27 +102,6 @@ def test_equal_rows_share_a_knot():
     assert_array_equal(knots.as_given(knots.ascending(values)), values)
 
 
-@pytest.mark.parametrize("kernel", CHAINS, ids=str)
-def test_the_interpolant_is_the_sum_over_the_rows(X, rng, kernel):
-    a = rng.normal(size=(30, 2))
-    gram = chain_of(kernel, X)
-    first = gram.knots.firsts(gram.knots.ascending(gram @ a))
-    level = gram.constant * a.sum(axis=0)
-    new = rng.uniform(0.0, 9.0, size=(200, 1))
-    f = gram.interpolant(first - level, level)
-    assert_allclose(f(new), kernel(new, X) @ a, rtol=1e-10, atol=1e-10)
-    assert_allclose(f(X), gram @ a, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("length_scale", [1e-8, 1e-3, 1e8])
-def test_interpolation_survives_every_length_scale(rng, length_scale):
-    X = np.sort(rng.uniform(0.0, 1.0, size=(20, 1)), axis=0)
-    kernel, a = Exponential(length_scale), rng.normal(size=(20, 1))
-    gram = chain_of(kernel, X)
-    new = rng.uniform(-1.0, 2.0, size=(50, 1))
-    assert_allclose(gram.interpolant(gram @ a)(new), kernel(new, X) @ a, atol=1e-10)
-
-
 def test_a_view_is_read_from_matrices_tables_and_csr(X, rng):
     table = pd.DataFrame({"name": ["x"] * 30, "time": X[:, 0]})
     wide = np.hstack([rng.normal(size=(30, 2)), X])
@@ -137,9 +116,6 @@ def test_a_view_is_read_from_matrices_tables_and_csr(X, rng):
     ):
         gram = chain_of(kernel, rows)
         assert_allclose(gram @ v, K @ v, rtol=1e-11, atol=1e-12)
-        assert_allclose(
-            gram.interpolant((gram @ v)[:, None][gram.knots.order])(rows).shape, (30, 1)
-        )
 
 
 def test_the_median_is_resolved_on_the_rows(X):

@@ -1,65 +1,13 @@
-"""Two classes at a time: which problems there are, where their coefficients stand, who wins."""
+"""Two classes at a time: who wins most pairs, and by how much."""
 
 from __future__ import annotations
-
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.functions.pairs import pairs_of
+
 Array = NDArray[np.float64]
-
-
-def pairs_of(n_classes: int) -> list[tuple[int, int]]:
-    """Return all pairs of classes in the order of scikit-learn."""
-    return list(combinations(range(n_classes), 2))
-
-
-def slot(own: int, other: int) -> int:
-    """Return the row of `dual_coef_` that a vector of one class has against another one."""
-    return other - 1 if other > own else other
-
-
-def pair_coefficients(dual_coef: Array, n_support: NDArray[Any]) -> Array:
-    """Return the coefficients of every pair's f, of shape (m, pairs), with zeros for the others.
-
-    Parameters
-    ----------
-    dual_coef : array of shape (n_classes - 1, m)
-        Those of every vector against the other classes, in their order.
-    n_support : array of shape (n_classes,)
-        How many vectors are of each class; those of the first come first.
-    """
-    n_classes = len(n_support)
-    codes = np.repeat(np.arange(n_classes), n_support)
-    coefficients = np.zeros((len(codes), len(pairs_of(n_classes))))
-    for k, (i, j) in enumerate(pairs_of(n_classes)):
-        for own, other in ((i, j), (j, i)):
-            mine = codes == own
-            coefficients[mine, k] = dual_coef[slot(own, other), mine]
-    return coefficients
-
-
-def pair_scores(by_class: list[Array], intercept: Array) -> Array:
-    """Return f + b of every pair, of shape (n, pairs); positive votes for the first class.
-
-    Parameters
-    ----------
-    by_class : list of arrays of shape (n, n_classes - 1)
-        What the vectors of every class add, one column for every other class.
-    intercept : array of shape (pairs,)
-        b.
-    """
-    pairs = pairs_of(len(by_class))
-    stacked = np.concatenate(by_class, axis=1)
-    width = len(by_class) - 1
-    first = [i * width + slot(i, j) for i, j in pairs]
-    second = [j * width + slot(j, i) for i, j in pairs]
-    scores = stacked.take(first, axis=1)
-    scores += stacked.take(second, axis=1)
-    scores += intercept
-    return scores
 
 
 def clear_winners(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
@@ -112,8 +111,7 @@ class CrossFittedProbabilities(ABC):
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, accurate however small those are."""
-        check_is_fitted(self)
-        X = checked_rows(self, self.kernel_, X)
+        X = checked_rows(self, X)
         if self._cross_fits_ is None:
             raise ValueError(
                 "probabilities need rows to hold out, and partial_fit keeps none; use fit, or "

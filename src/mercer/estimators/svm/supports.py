@@ -1,38 +1,27 @@
-"""What support vector machines share: their solves, the vectors and weights that they keep."""
+"""What support vector machines share: their solves, and the function that comes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.checks import fits_single
-from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
-from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.routes import settings_of, uncentred
-from mercer.estimators.validation import (
-    checked_unlabelled,
-    support_columns,
-    training_subset,
-)
+from mercer.estimators.validation import checked_unlabelled, training_subset
+from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.gram import (
-    CrossGram,
     Gram,
-    cross_gram,
     dense_rows,
-    feature_product,
     is_precomputed,
-    paying_weights,
     repair_of,
     with_copy,
 )
@@ -44,11 +33,6 @@ from mercer.solvers import SMO, MarginProblem, MarginSolver, Run, Solution
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Rows that parts of the support vectors are met with at a time: what is found for them stays in
-# memory that is used again.
-ROWS_AT_A_TIME = 2048
-# Entries that are stored at a time.
-ENTRIES_AT_A_TIME = 1 << 24
 # Seconds after which a waiting thread looks for Ctrl-C.
 LOOK = 0.1
 
@@ -122,7 +106,7 @@ def _await(futures: Sequence[Future[Solution]]) -> None:
         pass
 
 
-class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
+class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     """What is kept of the training rows by a model that needs only some of them."""
 
     is_machine: ClassVar[bool] = True
@@ -130,17 +114,13 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
     memory: Any
     warm_start: bool
     kernel_: Kernel
-    dual_coef_: Array
     support_: Rows
-    theta_: Array | None
-    theta_columns_: NDArray[np.int64] | None
-    _supports_: Supports
 
     @property
     def support_vectors_(self) -> Any:
         """The support vectors; empty for a precomputed kernel."""
-        check_is_fitted(self)
-        return np.empty((0, 0)) if is_precomputed(self.kernel_) else self._supports_.rows
+        dual = self.function_.dual
+        return np.empty((0, 0)) if is_precomputed(self.kernel_) else dual.rows
 
     def plan(self, X: Any) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
@@ -157,39 +137,18 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
         X = checked_unlabelled(clone(self), kernel, X)
         return margin_plan(settings_of(self), kernel.resolved(X), X)
 
-    def _keep_rows(self, X: Any, support: Rows, gram: Gram, solutions: Sequence[Solution]) -> None:
-        """Store the rows of `X` that are support vectors, and the weights of features."""
-        self.support_ = support
-        supports = Supports.of(self.kernel_, X, support)
+    def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
+        """Return f + b by the weights of features that solvers found, or that pay."""
         weights = [s.theta for s in solutions if s.theta is not None]
         # Many problems of many features have more weights than support vectors have entries.
         is_large = 8 * sum(map(len, weights)) > gram.memory
         if is_large or not np.any(weights):
-            self._keep_supports(supports)
-            return
-        theta, columns = np.hstack(weights), gram.feature_columns
+            return in_features(dual, self.memory)
+        c, columns = np.hstack(weights), gram.feature_columns
         if columns is not None:
-            used = theta.any(axis=1)
-            theta, columns = theta[used], columns[used]
-        self._supports_, self.theta_, self.theta_columns_ = supports, theta, columns
-
-    def _keep_supports(self, supports: Supports) -> None:
-        """Store support vectors, and the weights of their k-grams where these are counted."""
-        self._supports_, weights = supports, None
-        if n_rows(supports.rows):
-            weights = paying_weights(self.kernel_, supports.rows, self._functions, self.memory)
-        self.theta_columns_, self.theta_ = weights or (None, None)
-
-    @property
-    def _functions(self) -> Array:
-        """The coefficients of every f, of shape (n_SV, problems)."""
-        return self.dual_coef_.T
-
-    def _values(self, X: Any) -> Array:
-        """Return every f at checked rows, of shape (n, problems)."""
-        if self.theta_ is not None:
-            return feature_product(self.kernel_, X, self.theta_, self.theta_columns_)
-        return self._supports_.expand(X, self._functions)
+            used = c.any(axis=1)
+            c, columns = c[used], columns[used]
+        return PrimalFunction(self.kernel_, columns, c, dual.intercept, dual)
 
     def _keep_start(
         self, C: float, tasks: Sequence[Task], used: Rows, solutions: Sequence[Solution]
@@ -200,90 +159,15 @@ class SupportVectorMachine(CallbackSupportMixin, KernelEstimator):
             self._last_ = (C, [(used[t.index], s.coefficients[:, 0]) for t, s in pairs])
 
 
-@dataclass(frozen=True, eq=False)
-class Supports:
-    """The rows that a model needs, of all rows it was fitted to.
+def support_rows(kernel: Kernel, X: Any, index: Rows) -> tuple[Any, Rows | None]:
+    """Return the rows and the columns of a `DualFunction` of some training rows.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        k.
-    rows : rows
-        The support vectors; of a finished Gram matrix its rows and columns at them.
-    index : array of shape (m,)
-        Where they stand among the training rows.
+    Sparse rows become dense where these are compared faster.
     """
-
-    kernel: Kernel
-    rows: Any
-    index: Rows
-    _measured: list[Array] = field(default_factory=list, init=False)
-
-    @classmethod
-    def of(cls, kernel: Kernel, X: Any, index: Rows) -> Supports:
-        """Return the rows of `X` at `index`, dense where that is faster."""
-        rows = training_subset(kernel, X, index)
-        return cls(
-            kernel, rows if is_precomputed(kernel) else dense_rows(rows, memory_limit()), index
-        )
-
-    def measured(self, measure: Callable[[], Array]) -> Array:
-        """Return what is found out about these rows once and for all."""
-        if not self._measured:
-            self._measured.append(measure())
-        return self._measured[0]
-
-    def in_single(self, X: Any) -> Supports | None:
-        """Return the same rows in float32, if the engine compares them and `X` there."""
-        are_arrays = isinstance(X, np.ndarray) and isinstance(self.rows, np.ndarray)
-        if (
-            not are_arrays
-            or X.dtype != np.float64
-            or is_precomputed(self.kernel)
-            or not self.kernel.program.is_arithmetic
-            or not (fits_single(X) and fits_single(self.rows))
-        ):
-            return None
-        return Supports(self.kernel, self.rows.astype(np.float32), self.index)
-
-    def expand(self, X: Any, coefficients: Array) -> Array:
-        """Return K(X, rows) @ coefficients."""
-        if n_rows(self.rows) == 0:
-            return np.zeros((n_rows(X), coefficients.shape[1]))
-        return np.asarray(self._cross(X) @ coefficients, np.float64)
-
-    def expand_parts(
-        self, X: Any, coefficients: Array, parts: Sequence[slice]
-    ) -> Iterator[tuple[slice, list[Array]]]:
-        """Yield for some rows of `X` at a time K(X, rows[p]) @ coefficients[p] for parts p."""
-        cross = self._cross(X)
-        # Entries of float32 are stored and multiplied faster than tiles of them, part by part.
-        is_single = isinstance(self.rows, np.ndarray) and self.rows.dtype == np.float32
-        are_stored = is_precomputed(self.kernel) or is_single
-        height = ROWS_AT_A_TIME
-        if are_stored:
-            height = max(1, min(height, ENTRIES_AT_A_TIME // max(1, n_rows(self.rows))))
-            kind = np.float64 if is_precomputed(self.kernel) else np.float32
-            coefficients = coefficients.astype(kind)
-        for start in range(0, len(cross), height):
-            rows = slice(start, min(start + height, len(cross)))
-            if are_stored:
-                K = cross.rows(rows)
-                yield rows, [K[:, p] @ coefficients[p] for p in parts]
-            else:
-                yield rows, [self._part(cross, rows, p, coefficients[p]) for p in parts]
-
-    def _part(self, cross: CrossGram, rows: slice, part: slice, coefficients: Array) -> Array:
-        if len(coefficients) == 0:
-            return np.zeros((rows.stop - rows.start, coefficients.shape[1]))
-        return np.asarray(cross.part(rows, part) @ coefficients, np.float64)
-
-    def _cross(self, X: Any) -> CrossGram:
-        X = support_columns(self.kernel, X, self.index)
-        is_dense = isinstance(self.rows, np.ndarray) and not is_precomputed(self.kernel)
-        if is_dense and sp.issparse(X):
-            X = dense_rows(X, memory_limit())
-        return cross_gram(self.kernel, X, self.rows)
+    rows = training_subset(kernel, X, index)
+    if is_precomputed(kernel):
+        return rows, index
+    return dense_rows(rows, memory_limit()), None
 
 
 def warm_starts(

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
-from mercer.estimators.certified import gap_certificate
 from mercer.estimators.classes import class_weighted, decided, present_classes
+from mercer.estimators.fitted import gap_certificate
 from mercer.estimators.routes import definite, settings_of
-from mercer.estimators.svm.one_vs_one import (
-    clear_winners,
-    hardest,
-    pair_coefficients,
-    pair_scores,
-    pairs_of,
-    slot,
-    tally,
-    votes_of,
-)
+from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
 from mercer.estimators.svm.single_labels import settled_classes
 from mercer.estimators.svm.supports import (
-    Supports,
     SupportVectorMachine,
     Task,
     solve_all,
+    support_rows,
     warm_starts,
 )
 from mercer.estimators.validation import (
@@ -43,6 +32,8 @@ from mercer.estimators.validation import (
     checked_weights,
     training_subset,
 )
+from mercer.functions import DualFunction, PairFunction
+from mercer.functions.pairs import pairs_of, slot
 from mercer.gram import is_precomputed
 from mercer.planning import planned_margin
 from mercer.solvers import MarginProblem, Run
@@ -107,6 +98,9 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
     ----------
     classes_ : array of shape (n_classes,)
         The labels of rows with positive weight.
+    function_ : Function
+        The scores f + b of all problems as a value, of which `support_vectors_`, `dual_coef_`,
+        `coef_` and `intercept_` are parts.
     support_ : array of shape (n_SV,)
         The rows of the support vectors, those of the first class first.
     support_vectors_ : rows
@@ -118,12 +112,9 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         ``multiclass="ovr"`` one for each of n_classes problems.
     intercept_ : array of shape (problems,)
         b.
-    theta_ : array of shape (p, problems) or None
-        The weights of features, f(x) = theta'phi(x), if ``"primal"`` found them or the kernel
+    coef_ : array of shape (problems, p)
+        The weights c of features, f(x) = c'phi(x), if ``"primal"`` found them or the kernel
         counts k-grams: a new row then takes the time that reading it takes.
-    theta_columns_ : array of shape (p,) or None
-        Which columns of sparse features such as k-grams `theta_` belongs to; the others do not
-        count.
     certificate_ : Certificate
         The duality gap in float64 of the worst problem.
     n_iter_ : array of shape (problems,)
@@ -224,12 +215,14 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
         self._seen_ = len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
-        self.intercept_ = np.array([s.intercept[0] for s in solutions])
         self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
         A, support = self._by_class(codes, tasks, [s.coefficients[:, 0] for s in solutions])
-        self.dual_coef_ = A[:, support]
         self.n_support_ = np.bincount(codes[support], minlength=len(classes)).astype(np.int32)
-        self._keep_rows(X, used[support], gram, solutions)
+        self.support_ = used[support]
+        rows_kept, columns = support_rows(kernel, X, self.support_)
+        b = np.array([s.intercept[0] for s in solutions])
+        dual = self._dual(rows_kept, A[:, support].T, b, columns)
+        self.function_ = self._function(dual, gram, solutions)
         self._keep_start(C, tasks, used, solutions)
         self._keep_calibration(kernel, rows, codes, weights[used])
         self.certificate_ = gap_certificate(kernel, solutions)
@@ -262,11 +255,10 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         With a column for every class and pairs of classes below, it holds votes, ties broken by
         sums of scores; `predict` is its largest column, unless ``break_ties=False``.
         """
-        check_is_fitted(self)
-        X = checked_rows(self, self.kernel_, X)
+        X = checked_rows(self, X)
         if self._is_by_pairs and self.decision_function_shape == "ovr":
             return self._votes(X)
-        scores = self._scores(X)
+        scores = self.function_(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -275,11 +267,11 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         Of many rows of numbers float64 computes only those that float32 does not settle: whose
         scores could change sides within some times the largest rounding error of a sample.
         """
-        check_is_fitted(self)
-        X = checked_rows(self, self.kernel_, X)
-        if self.theta_ is not None:
-            return np.asarray(self.classes_[self._decided(X)])
-        codes = settled_classes(self._supports_, X, self._score_blocks, self._clear, self._decided)
+        X, f = checked_rows(self, X), self.function_
+        if isinstance(f, DualFunction):
+            codes = settled_classes(f, X, self._clear, self._decided)
+        else:
+            codes = self._decided(X)
         return np.asarray(self.classes_[codes])
 
     def _checked_settings(self) -> float:
@@ -331,31 +323,32 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         support = np.flatnonzero(A.any(axis=0))
         return A, support[np.argsort(codes[support], kind="stable")]
 
-    def _scores(self, X: Any) -> Array:
-        """Return f + b of every problem at checked rows."""
-        scores = np.empty((n_rows(X), len(self.intercept_)))
-        for rows, some in self._score_blocks(self._supports_, X):
-            scores[rows] = some
-        return scores
+    def _dual(
+        self, rows: Any, a: Array, b: Array, columns: NDArray[np.intp] | None = None
+    ) -> DualFunction:
+        """Return the scores by support vectors, those of the first class first."""
+        if not self._is_by_pairs:
+            return DualFunction(self.kernel_, rows, a, b, columns)
+        return PairFunction(self.kernel_, rows, a, b, columns, counts=self.n_support_)
 
     def _votes(self, X: Any) -> Array:
         """Return what the pairs of classes say for every class at checked rows."""
         votes = np.empty((n_rows(X), len(self.classes_)))
-        for rows, some in self._score_blocks(self._supports_, X):
+        for rows, some in self.function_.blocks(X):
             votes[rows] = tally(some, len(self.classes_))
         return votes
 
     def _decided(self, X: Any) -> NDArray[np.intp]:
         """Return which class every checked row is of."""
         codes = np.empty(n_rows(X), np.intp)
-        for rows, some in self._score_blocks(self._supports_, X):
+        for rows, some in self.function_.blocks(X):
             codes[rows] = self._winners(some)
         return codes
 
     def _class_scores(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
         classes = len(self.classes_)
         scores, codes = np.empty((n_rows(X), classes)), np.empty(n_rows(X), np.intp)
-        for rows, some in self._score_blocks(self._supports_, X):
+        for rows, some in self.function_.blocks(X):
             own = some[:, 0] if classes == 2 else some
             scores[rows] = hardest(some, classes) if self._is_by_pairs else score_columns(own)
             codes[rows] = self._winners(some)
@@ -375,28 +368,6 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             return decided(scores[:, 0]), np.abs(scores[:, 0]) > doubt[0]
         two = np.partition(scores, -2, axis=1)[:, -2:]
         return decided(scores), two[:, 1] - two[:, 0] > 2.0 * doubt.max()
-
-    def _score_blocks(self, supports: Supports, X: Any) -> Iterator[tuple[slice, Array]]:
-        """Yield f + b of every problem for some checked rows at a time.
-
-        By weights of features, where there are any, it needs no support vectors.
-        """
-        if self.theta_ is not None:
-            yield slice(None), self._values(X) + self.intercept_
-            return
-        if not self._is_by_pairs:
-            yield slice(None), supports.expand(X, self._functions) + self.intercept_
-            return
-        ends = np.cumsum(self.n_support_)
-        parts = [slice(int(e - m), int(e)) for e, m in zip(ends, self.n_support_, strict=True)]
-        for rows, by_class in supports.expand_parts(X, self.dual_coef_.T, parts):
-            yield rows, pair_scores(by_class, self.intercept_)
-
-    @property
-    def _functions(self) -> Array:
-        if not self._is_by_pairs:
-            return super()._functions
-        return pair_coefficients(self.dual_coef_, self.n_support_)
 
     @property
     def _is_by_pairs(self) -> bool:

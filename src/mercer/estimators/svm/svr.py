@@ -9,20 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.estimators.callbacks import run_as_task
-from mercer.estimators.certified import gap_certificate
+from mercer.estimators.fitted import gap_certificate
 from mercer.estimators.routes import definite, settings_of
 from mercer.estimators.svm.partial_fit import learn_targets
-from mercer.estimators.svm.supports import SupportVectorMachine, Task, solve_all, warm_starts
+from mercer.estimators.svm.supports import (
+    SupportVectorMachine,
+    Task,
+    solve_all,
+    support_rows,
+    warm_starts,
+)
 from mercer.estimators.validation import (
     checked_rows,
     checked_training,
     checked_weights,
     training_subset,
 )
+from mercer.functions import DualFunction
 from mercer.planning import planned_margin
 from mercer.solvers import MarginProblem, Run
 
@@ -75,6 +81,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
 
     Attributes
     ----------
+    function_ : Function
+        f + b as a value, of which `support_vectors_`, `dual_coef_`, `coef_` and `intercept_` are
+        parts.
     support_ : array of shape (n_SV,)
         The rows of the support vectors.
     support_vectors_ : rows
@@ -85,12 +94,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         a.
     intercept_ : array of shape (1,)
         b.
-    theta_ : array of shape (p, 1) or None
-        The weights of features, f(x) = theta'phi(x), if ``"primal"`` found them or the kernel
+    coef_ : array of shape (1, p)
+        The weights c of features, f(x) = c'phi(x), if ``"primal"`` found them or the kernel
         counts k-grams: a new row then takes the time that reading it takes.
-    theta_columns_ : array of shape (p,) or None
-        Which columns of sparse features such as k-grams `theta_` belongs to; the others do not
-        count.
     certificate_ : Certificate
         The duality gap in float64.
     n_iter_ : int
@@ -168,13 +174,14 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         solve = partial(solve_all, solver, gram, self.repair, tasks)
         (solution,) = run_as_task(self, solve, run, X, y, True)
 
-        a = solution.coefficients[:, 0]
-        support = np.flatnonzero(a)
+        a = solution.coefficients
+        support = np.flatnonzero(a[:, 0])
         self.kernel_, self.solver_ = kernel, solver
-        self.dual_coef_, self.intercept_ = a[None, support], solution.intercept
-        self.n_support_ = np.array([len(support)], np.int32)
+        self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
         self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
-        self._keep_rows(X, used[support], gram, [solution])
+        rows, columns = support_rows(kernel, X, self.support_)
+        dual = DualFunction(kernel, rows, a[support], solution.intercept, columns)
+        self.function_ = self._function(dual, gram, [solution])
         self._keep_start(C, tasks, used, [solution])
         self.certificate_ = gap_certificate(kernel, [solution])
         return self
@@ -198,8 +205,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
 
     def predict(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`."""
-        check_is_fitted(self)
-        return self._values(checked_rows(self, self.kernel_, X))[:, 0] + self.intercept_
+        return self.function_(checked_rows(self, X))[:, 0]
 
     def _checked_settings(self) -> tuple[float, float]:
         return checked_positive("C", self.C), checked_not_negative("epsilon", self.epsilon)

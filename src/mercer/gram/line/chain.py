@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -135,7 +134,7 @@ class ChainGram(StreamedGram):
         return KV if rows is None else KV[positions(rows, len(self))]
 
     def at(self, rows: Index) -> Any:
-        """Return some of the rows, as an `Interpolant` takes them."""
+        """Return some of the rows."""
         return self.taken(rows)
 
     def part(self, index: Index) -> ChainGram:
@@ -151,19 +150,6 @@ class ChainGram(StreamedGram):
     @property
     def is_structured(self) -> bool:
         return True
-
-    def interpolant(self, f: Vector, level: Any = 0.0) -> Interpolant:
-        """Return the function of the kernel's space that is f + level at the knots.
-
-        Parameters
-        ----------
-        f : array of shape (m, targets)
-            Its values at the knots, those of K0.
-        level : array of shape (targets,)
-            The share of the constant, the same everywhere.
-        """
-        knots, root = self.knots.positions, self._root_or_none
-        return Interpolant(self.line, knots, np.ascontiguousarray(f), np.asarray(level), root)
 
     def shares(self, X: Any, is_adrift: bool) -> Shares:
         """Return how f at the rows `X` follows from f at the knots.
@@ -208,43 +194,6 @@ def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
             h *= 0.5
     row_sums[-1] = 0.5 * (1.0 + beyond)
     return decays, links, row_sums
-
-
-@dataclass(frozen=True, eq=False)
-class Interpolant:
-    """The function of a `Line`'s space with given values at knots and the least norm.
-
-    Between two knots it is straight for min(x, z), and for the exponential kernel at the distances
-    u and v from them (f_i sinh(v / l) + f_i+1 sinh(u / l)) / sinh((u + v) / l). Beyond the last
-    knot it is constant, or fades as exp(-u / l). A value takes O(log m) steps.
-
-    Parameters
-    ----------
-    line : Line
-        The kernel.
-    knots : array of shape (m,)
-        Ascending.
-    values : array of shape (m, targets)
-        f at the knots.
-    level : array of shape (targets,)
-        What is added to it everywhere.
-    root : float
-        How far before the first knot min(x, z) plus its constant is zero.
-    """
-
-    line: Line
-    knots: Vector
-    values: Vector
-    level: Vector
-    root: float
-
-    def __call__(self, X: Any) -> Vector:
-        """Return the values at the rows `X`, of shape (rows, targets)."""
-        x = self.line.positions(X)
-        f = chain.interpolate(self.knots, self.values, self.line.length_scale, self.root, x)
-        if self.level.any():
-            f += self.level
-        return f
 
 
 def chain_of(kernel: Any, X: Any, memory: Any = None) -> ChainGram | None:

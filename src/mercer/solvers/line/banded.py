@@ -34,12 +34,15 @@ class ChainSolution(Solution):
 
     Parameters
     ----------
+    knots : array of shape (knots,)
+        The distinct points, ascending.
     values : array of shape (knots, targets)
         f at the knots, without the share of a constant in the kernel.
     level : array of shape (targets,)
         That share.
     """
 
+    knots: Array = field(kw_only=True)
     values: Array = field(kw_only=True)
     level: Array = field(kw_only=True)
 
@@ -71,7 +74,10 @@ class Banded(RidgeSolver):
         system = ChainSystem(as_chain(gram), problem)
         a, values, b, level = system.solve()
         residual, radius = system.proved(a, b)
-        return ChainSolution(a, b, residual, radius, self.tol, "banded", values=values, level=level)
+        knots = system.gram.knots.positions
+        return ChainSolution(
+            a, b, residual, radius, self.tol, "banded", knots=knots, values=values, level=level
+        )
 
     def leave_one_out_errors(self, gram: Gram, problem: RidgeProblem, alphas: Any) -> Array:
         """Return the weighted mean squared leave-one-out error, of shape (alphas, targets).

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.functions import LineFunction
 from mercer.gram import ChainGram
 from mercer.native.spread import Spread
 from mercer.native.threads import in_threads
@@ -104,8 +105,9 @@ class ChainFits:
             ridges = self.alphas[start : start + TOGETHER]
             jobs = [(k, float(alpha)) for alpha in ridges for k in range(targets)]
             _, f, b, level = zip(*in_threads(lambda job: system.solved(*job), jobs), strict=True)
-            function = self.gram.interpolant(np.column_stack(f), level)
-            values = function(X) + np.array(b)
+            knots, values = self.gram.knots.positions, np.column_stack(f)
+            function = LineFunction(self.gram.kernel, knots, values, np.array(level), np.array(b))
+            values = function(X)
             parts.append(values.reshape(-1, len(ridges), targets).transpose(1, 0, 2))
         return np.concatenate(parts)
 

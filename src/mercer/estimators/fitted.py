@@ -1,21 +1,61 @@
-"""What a solution proves of a fitted model."""
+"""What a solution is to a fitted model: its function, and what is proved of it."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.errors import ConvergenceWarning
+from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
+from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.solvers import Certificate, Solution
+from mercer.solvers import Certificate, ChainSolution, Solution
 
 Array = NDArray[np.float64]
 
 # The least relative gap that is told from zero, where what rounding may hide counts as well.
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+
+
+def function_of(
+    kernel: Kernel,
+    X: Any,
+    used: NDArray[np.bool_],
+    gram: Gram,
+    solution: Solution,
+    memory: Any = None,
+) -> Function:
+    """Return the function that a solution means, in the form in which it is soonest evaluated.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    X : rows
+        All training rows.
+    used : array of bool
+        The rows that were solved for; the others get the coefficient zero.
+    gram : Gram
+        The matrix that was solved with.
+    solution : Solution
+        The coefficients, in terms of the kernel.
+    memory : int or str, optional
+        The limit for features.
+    """
+    a, b = solution.coefficients, solution.intercept
+    if not used.all():
+        a = np.zeros((len(used), a.shape[1]))
+        a[used] = solution.coefficients
+    dual = DualFunction(kernel, X, a, b)
+    if isinstance(solution, ChainSolution):
+        return LineFunction(kernel, solution.knots, solution.values, solution.level, b, dual)
+    if solution.theta is not None:
+        return PrimalFunction(kernel, gram.feature_columns, solution.theta, b, dual)
+    return in_features(dual, memory)
 
 
 def proved_radius(kernel: Kernel, solution: Solution) -> Array:

@@ -1,0 +1,153 @@
+"""Rows that a model keeps: its own, compared by what they hold, and as arrays and plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.columns import column_names, column_values, is_table
+
+# Plain values and arrays by name.
+State = dict[str, Any]
+
+
+def owned(X: Any) -> Any:
+    """Return rows, targets or weights that nobody else can change: copies of what can be changed.
+
+    A read-only memory map is not copied, and neither is another array that is not writeable, nor
+    a view of one that is: large data on a disk stay there, and whoever promises not to change an
+    array, by ``X.flags.writeable = False``, shares it with the model.
+    """
+    if isinstance(X, np.ndarray):
+        return X if _is_constant(X) else np.array(X)
+    if sp.issparse(X):
+        if X.format != "csr":
+            return X.copy()
+        parts = (owned(X.data), owned(X.indices), owned(X.indptr))
+        is_same = all(a is b for a, b in zip(parts, (X.data, X.indices, X.indptr), strict=True))
+        return X if is_same else type(X)(parts, shape=X.shape)
+    if isinstance(X, Mapping):
+        return {name: owned(column) for name, column in X.items()}
+    if isinstance(X, list | tuple):
+        return type(X)(row if isinstance(row, str) else owned(row) for row in X)
+    if is_table(X):
+        import narwhals as nw
+
+        return nw.from_native(X, eager_only=True).clone().to_native()
+    # A column of pandas; those of polars and pyarrow have no such method, and do not change.
+    return X.copy() if hasattr(X, "iloc") else X
+
+
+def _is_constant(X: Any) -> bool:
+    """Whether neither an array nor what it is a view of can be written to."""
+    while isinstance(X, np.ndarray):
+        if X.flags.writeable or X.dtype == object:
+            return False
+        X = X.base
+    # An array owns its memory, or some buffer does, such as a memory map.
+    return X is None or memoryview(X).readonly
+
+
+def same_rows(X: Any, Z: Any) -> bool:
+    """Whether two sets of rows hold the same, in the same form; missing numbers are equal."""
+    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+        return _same_arrays(X, Z)
+    if sp.issparse(X) and sp.issparse(Z):
+        pairs = ((X.data, Z.data), (X.indices, Z.indices), (X.indptr, Z.indptr))
+        return X.shape == Z.shape and all(_same_arrays(a, b) for a, b in pairs)
+    if is_table(X) and is_table(Z):
+        ours, theirs = column_values(X), column_values(Z)
+        return [name for name, _ in ours] == [name for name, _ in theirs] and all(
+            _same_arrays(np.asarray(a), np.asarray(b))
+            for (_, a), (_, b) in zip(ours, theirs, strict=True)
+        )
+    if isinstance(X, list | tuple) and isinstance(Z, list | tuple):
+        return len(X) == len(Z) and all(same_rows(a, b) for a, b in zip(X, Z, strict=True))
+    return type(X) is type(Z) and bool(X == Z)
+
+
+def _same_arrays(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    if a.shape != b.shape or a.dtype.kind != b.dtype.kind:
+        return False
+    if a.dtype != object:
+        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fcmM")
+    # What is missing differs from itself.
+    return all(p is q or p == q or (p != p and q != q) for p, q in zip(a.flat, b.flat, strict=True))
+
+
+def rows_state(X: Any) -> State:
+    """Return rows as arrays and plain values by name, from which `rows_from_state` makes them.
+
+    Arrays and the vectors of CSR matrices stay as they are. Sequences are a list of texts or of
+    lists of tokens. Of a table every column is an array of numbers or times, or a list of texts.
+    """
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return {"kind": "array", "values": X}
+    if sp.issparse(X):
+        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+        return {"kind": "csr", **parts, "shape": list(map(int, X.shape))}
+    if is_table(X):
+        return _table_state(X)
+    if isinstance(X, list | tuple | np.ndarray):
+        values = [row.tolist() if isinstance(row, np.ndarray) else row for row in X]
+        return {"kind": "list", "values": values}
+    raise ValueError(
+        f"rows of the type {type(X).__name__} have no state of arrays and plain values; fit the "
+        "model to an array, a CSR matrix, a table or a list"
+    )
+
+
+def _table_state(X: Any) -> State:
+    state: State = {"kind": "table", "library": _library(X), "names": column_names(X)}
+    for i, (name, column) in enumerate(column_values(X)):
+        values = np.asarray(column)
+        if values.dtype == object:
+            state[f"column{i}"] = values.tolist()
+            if _is_categorical(X, name):
+                state[f"column{i}.is_categorical"] = True
+        else:
+            state[f"column{i}"] = values if values.dtype.kind != "U" else values.tolist()
+    return state
+
+
+def _library(X: Any) -> str:
+    if isinstance(X, Mapping):
+        return "mapping"
+    return type(X).__module__.partition(".")[0]
+
+
+def _is_categorical(X: Any, name: str) -> bool:
+    if isinstance(X, Mapping):
+        return False
+    import narwhals as nw
+
+    dtype = nw.from_native(X, eager_only=True).get_column(name).dtype
+    return dtype in (nw.Categorical, nw.Enum)
+
+
+def rows_from_state(state: State) -> Any:
+    """Return the rows that `rows_state` described; those of a table need its library."""
+    kind = state["kind"]
+    if kind in ("array", "list"):
+        return state["values"]
+    if kind == "csr":
+        parts = (state["data"], state["indices"], state["indptr"])
+        return sp.csr_array(parts, shape=tuple(state["shape"]))
+    if kind != "table":
+        raise ValueError(f"rows are an array, csr, list or table, got {kind!r} in the state")
+    columns = {name: state[f"column{i}"] for i, name in enumerate(state["names"])}
+    if state["library"] == "mapping":
+        return columns
+    import narwhals as nw
+
+    frame = nw.from_dict(columns, backend=state["library"])
+    categorical = [
+        name for i, name in enumerate(state["names"]) if state.get(f"column{i}.is_categorical")
+    ]
+    if categorical:
+        frame = frame.with_columns(nw.col(*categorical).cast(nw.Categorical))
+    return frame.to_native()

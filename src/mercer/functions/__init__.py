@@ -1,0 +1,18 @@
+"""Fitted functions as values: by training rows, by explicit features, by points on a line."""
+
+from mercer.functions.dual import DualFunction
+from mercer.functions.function import Function
+from mercer.functions.line import LineFunction
+from mercer.functions.pairs import PairFunction
+from mercer.functions.primal import PrimalFunction, in_features
+from mercer.functions.state import function_from_state
+
+__all__ = [
+    "DualFunction",
+    "Function",
+    "LineFunction",
+    "PairFunction",
+    "PrimalFunction",
+    "function_from_state",
+    "in_features",
+]

@@ -1,0 +1,109 @@
+"""A fitted function as a sum over training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.blocks import row_blocks
+from mercer.data.checks import fits_single
+from mercer.data.columns import n_rows, take_rows
+from mercer.data.memory import memory_limit
+from mercer.functions.function import Array, Function
+from mercer.gram import dense_rows, is_precomputed
+from mercer.kernels import Kernel
+from mercer.tiles import apply
+
+# New rows that are read into numbers at a time. What is compared with them is read every time, so
+# that they are many.
+ROWS_AT_A_TIME = 1 << 16
+# Training rows at which both precisions are compared, half of them those of the largest entries.
+SAMPLE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class DualFunction(Function):
+    """f(x) = sum_i a_i k(x_i, x) + b, of rows x_i and coefficients a_i.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, with numbers for parameters.
+    rows : rows
+        The x_i: an array, CSR matrix, table or list; of a finished Gram matrix its rows and
+        columns at the training rows that count.
+    coefficients : array of shape (m, targets)
+        a.
+    intercept : array of shape (targets,)
+        b.
+    columns : array of shape (m,), optional
+        Where the x_i stand among all training rows, if new rows are those of a finished matrix,
+        which has a column for each of these.
+    """
+
+    form: ClassVar[str] = "dual"
+
+    kernel: Kernel
+    rows: Any
+    coefficients: Array
+    intercept: Array
+    columns: NDArray[np.intp] | None = None
+
+    @property
+    def dual(self) -> Self:
+        return self
+
+    @property
+    def by_target(self) -> Array:
+        """The coefficients of every target, of shape (m, targets)."""
+        return self.coefficients
+
+    def blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        n = n_rows(X)
+        for rows in row_blocks((n, 1), ROWS_AT_A_TIME):
+            some = X if rows == slice(0, n) else take_rows(X, rows)
+            yield rows, self._sums(some) + self.intercept
+
+    def _sums(self, X: Any) -> Array:
+        """Return K(X, rows) a."""
+        if len(self.coefficients) == 0:
+            return np.zeros((n_rows(X), self.n_targets))
+        values = apply(self.kernel.program, self.compared(X), self.rows, self.coefficients)
+        return np.asarray(values, np.float64)
+
+    def compared(self, X: Any) -> Any:
+        """Return new rows in the form in which they are compared with the x_i."""
+        if self.columns is not None:
+            return X[:, self.columns]
+        is_dense = isinstance(self.rows, np.ndarray)
+        return dense_rows(X, memory_limit()) if is_dense and sp.issparse(X) else X
+
+    def in_single(self, X: Any) -> Self | None:
+        """Return the same function with rows in float32, if the engine compares them and `X` so."""
+        are_arrays = isinstance(X, np.ndarray) and isinstance(self.rows, np.ndarray)
+        if (
+            not are_arrays
+            or X.dtype != np.float64
+            or is_precomputed(self.kernel)
+            or not self.kernel.program.is_arithmetic
+            or not (fits_single(X) and fits_single(self.rows))
+        ):
+            return None
+        return replace(self, rows=self.rows.astype(np.float32))
+
+    @cached_property
+    def single_error(self) -> Array:
+        """How far `in_single` is off at a sample of the rows, the most for every target."""
+        single, half = self.in_single(self.rows), min(SAMPLE // 2, len(self.rows))
+        if single is None:
+            raise ValueError(f"{self.kernel!r:.100} is not compared in float32 on these rows")
+        largest = np.argpartition(np.abs(self.rows).max(axis=1), -half)[-half:]
+        sample = np.union1d(largest, np.linspace(0, len(self.rows) - 1, half).astype(np.intp))
+        error = self(self.rows[sample]) - single(single.rows[sample])
+        return np.asarray(np.abs(error).max(axis=0))

@@ -1,0 +1,50 @@
+"""A fitted function back from its state."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from mercer.data.kept import State, rows_from_state
+from mercer.functions.dual import DualFunction
+from mercer.functions.function import Function
+from mercer.functions.line import LineFunction
+from mercer.functions.pairs import PairFunction
+from mercer.functions.primal import PrimalFunction
+from mercer.kernels.language.expression import kernel
+
+FORMS: dict[str, type[Any]] = {
+    form.form: form for form in (DualFunction, PairFunction, PrimalFunction, LineFunction)
+}
+
+
+def function_from_state(state: State) -> Function:
+    """Return the function that `Function.state` described.
+
+    Parameters
+    ----------
+    state : dict
+        Arrays and plain values by name.
+    """
+    form = state.get("form")
+    if form not in FORMS:
+        raise ValueError(f"the form of a function is one of {', '.join(FORMS)}, got {form!r}")
+    found: dict[str, Any] = {}
+    for field in fields(FORMS[form]):
+        if field.name == "kernel":
+            found["kernel"] = kernel(state["kernel"])
+        elif field.name == "rows":
+            found["rows"] = rows_from_state(_below("rows", state))
+        elif field.name == "dual":
+            dual = _below("dual", state)
+            found["dual"] = function_from_state(dual) if dual else None
+        else:
+            found[field.name] = state.get(field.name)
+    function: Function = FORMS[form](**found)
+    return function
+
+
+def _below(name: str, state: State) -> State:
+    """Return the entries under a name, without it."""
+    start = f"{name}."
+    return {key.removeprefix(start): v for key, v in state.items() if key.startswith(start)}
