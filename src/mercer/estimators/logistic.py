@@ -281,15 +281,18 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
 
         The score of two classes is the log-odds of the second one.
         """
-        return _in_shape(self.function_(checked_rows(self, X)))
+        X = checked_rows(self, X)
+        return _in_shape(self.function_(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, m)."""
-        return probabilities(self.function_(checked_rows(self, X)))
+        X = checked_rows(self, X)
+        return probabilities(self.function_(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, accurate however small those are."""
-        return log_probabilities(self.function_(checked_rows(self, X)))
+        X = checked_rows(self, X)
+        return log_probabilities(self.function_(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`, the first of equals."""

@@ -113,7 +113,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
 
     def transform(self, X: Any) -> Array:
         """Return the features of the rows `X`, of shape (n, components)."""
-        return self.function_(checked_rows(self, X))
+        X = checked_rows(self, X)
+        return self.function_(X)
 
     def _keep(self, found: Components, X: Any) -> None:
         rows, A = X, found.coefficients

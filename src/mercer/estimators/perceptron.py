@@ -280,7 +280,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) at the rows `X`: shape (n,), or (n, classes) if there are more than two."""
-        scores = self.function_(checked_rows(self, X))
+        X = checked_rows(self, X)
+        scores = self.function_(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

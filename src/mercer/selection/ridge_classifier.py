@@ -177,7 +177,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
-        scores = self.function_(checked_rows(self, X))
+        X = checked_rows(self, X)
+        scores = self.function_(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -205,7 +205,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
 
     def predict(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`."""
-        return self.function_(checked_rows(self, X))[:, 0]
+        X = checked_rows(self, X)
+        return self.function_(X)[:, 0]
 
     def _checked_settings(self) -> tuple[float, float]:
         return checked_positive("C", self.C), checked_not_negative("epsilon", self.epsilon)
