@@ -64,7 +64,7 @@ def test_the_bound_of_a_ridge_certificate_holds(rows, kernel, solver, size, alph
     if model is None or not model.certificate_.satisfied:
         return
     exact, b = oracle.ridge_fit(kernel, X, y, alpha, weights, offset)
-    if model.coef_ is None and solver != "banded":
+    if model.function_.form == "dual":
         found = oracle.expansion(kernel, X, model.dual_coef_)
     else:
         found = [mpf(float(v)) - mpf(model.intercept_) for v in model.predict(X)]
