@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.gram import (
-    CentredGram,
     CopiedGram,
     DenseGram,
     FeatureGram,
@@ -14,8 +13,8 @@ from mercer.gram import (
     LowRankGram,
     PartOfGram,
     PrecomputedGram,
+    RecentredGram,
     RepairedGram,
-    RootedGram,
     ScaledGram,
     ShiftedGram,
     SingleGram,
@@ -106,8 +105,10 @@ GRAMS = {
         K * np.outer(np.arange(1.0, N + 1.0), np.arange(1.0, N + 1.0)),
     ),
     "repaired": (lambda: repair_of(indefinite(), "clip").gram, None),
-    "centred": (lambda: CentredGram(StreamedGram(KERNEL, X)), None),
-    "rooted": (lambda: RootedGram(StreamedGram(KERNEL, X), 3), None),
+    "recentred": (
+        lambda: RecentredGram(StreamedGram(KERNEL, X), 3),
+        K - K[:, [3]] - K[[3]] + K[3, 3],
+    ),
     "a user's": (lambda: UsersGram(K), K),
     "a user's, float32": (lambda: UsersGram(K.astype(np.float32)), K),
 }

@@ -20,24 +20,29 @@ ENTRIES_AT_A_TIME = 1 << 15
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def distinct_sample(X: Matrix, most: int) -> Matrix:
-    """Return at most this many distinct rows of a matrix, those of the smallest hash value.
+def distinct_sample(X: Any, most: int) -> NDArray[np.intp]:
+    """Return where at most this many distinct rows are, those of the smallest keys.
 
-    A row with a whole weight and the same row written that many times give the same sample.
+    A row with a whole weight and the same row written that many times give the same sample, and so
+    do the same rows in another order.
     """
-    _, first = np.unique(_row_hashes(X), return_index=True)
-    return X[first[:most]]
+    return np.unique(_keys(X), return_index=True)[1][:most]
 
 
 def row_numbers(X: Any) -> NDArray[np.intp]:
     """Return which of the distinct rows every row is; the order follows from what they hold."""
+    return np.unique(_keys(X), return_inverse=True)[1]
+
+
+def _keys(X: Any) -> NDArray[Any]:
+    """Return one key per row, the same for equal rows: a hash of numbers, the text of all else."""
     if isinstance(X, list):
-        return np.unique([repr(row) for row in X], return_inverse=True)[1]
+        return np.array([repr(row) for row in X])
     if is_table(X):
         columns = [np.asarray(values).astype(str) for _, values in column_values(X)]
         codes = [np.unique(values, return_inverse=True)[1] for values in columns]
         X = np.column_stack(codes).astype(np.float64)
-    return np.unique(_row_hashes(X), return_inverse=True)[1]
+    return _row_hashes(X)
 
 
 def _row_hashes(X: Matrix) -> Hashes:

@@ -58,15 +58,6 @@ def function_of(
     return in_features(dual, memory)
 
 
-def proved_radius(kernel: Kernel, solution: Solution) -> Array:
-    """Return the bound on ||f - f*|| of every target, infinite where it bounds f at no point.
-
-    That is so for a kernel which is valid on coefficients of sum zero only: its norm may be zero
-    for functions that are not.
-    """
-    return np.full_like(solution.radius, np.inf) if kernel.is_conditional else solution.radius
-
-
 def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
     """Return the certificate of the worst solution, and warn if it is not satisfied, or of Ctrl-C.
 
@@ -78,7 +69,7 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
         "relative duality gap",
         float(worst.residual.max()),
         max(worst.tolerance, ROUNDING),
-        max(float(proved_radius(kernel, s).max()) for s in solutions),
+        max(float(s.radius.max()) for s in solutions),
         kernel.diagonal,
         worst.solver,
         kernel.proof() is not None,

@@ -21,7 +21,7 @@ from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import function_of, gap_certificate
 from mercer.estimators.refusals import with_points
-from mercer.estimators.routes import carried, definite, settings_of, uncentred
+from mercer.estimators.routes import carried, refuse_unless_repaired, resolved, settings_of
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
@@ -31,7 +31,6 @@ from mercer.estimators.validation import (
 )
 from mercer.gram import (
     Repair,
-    centred,
     repair_of,
     unheld_gram_of,
 )
@@ -79,7 +78,7 @@ class Training:
 
     def expanded(self, solution: Solution) -> Solution:
         """Return a solution in terms of the kernel as it is."""
-        return uncentred(carried(solution, self.repair), self.repair.gram)
+        return carried(solution, self.repair)
 
 
 class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMachine):
@@ -241,7 +240,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         X = checked_unlabelled(clone(self), kernel, X)
         codes = np.arange(n_rows(X)) % n_classes
         problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
-        return logistic_plan(settings_of(self), kernel.resolved(X), X, problem)
+        return logistic_plan(settings_of(self), resolved(self, kernel, X), X, problem)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.
@@ -322,10 +321,11 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         weights = class_weighted(copies, self.class_weight, codes, classes)
         used, numbers, classes = present_classes(self, weights, codes, classes)
         rows = used_rows(kernel, X, used)
-        kernel = kernel.resolved(rows, copies[used])
+        kernel = resolved(self, kernel, rows, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
         solver, gram = planned_logistic(settings_of(self), kernel, rows, problem)
-        repair = repair_of(definite(self, kernel, rows, gram), self.repair)
+        refuse_unless_repaired(self, kernel, rows, gram)
+        repair = repair_of(gram, self.repair)
         return Training(X, used, classes, kernel, rows, problem, solver, repair)
 
     def _start(self, training: Training) -> tuple[Array, Array] | None:
@@ -373,7 +373,6 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         used = np.flatnonzero(self._used_)
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         gram = unheld_gram_of(self.kernel_, rows, self.memory)
-        gram = centred(gram) if self.fit_intercept else gram
         scores = np.empty((len(self._used_), self._problem_.columns))
         solution = self.solution_
         scores[used] = leave_one_out_scores(

@@ -20,7 +20,7 @@ from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
 from mercer.functions import DualFunction
 from mercer.gram import gram_of, is_precomputed, unheld_gram_of
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, recentred
 from mercer.kernels.kernel import After, Columns
 from mercer.solvers import ComponentProblem, Components, component_solver
 from mercer.solvers.definite import PRODUCTS
@@ -81,6 +81,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         kernel = self._kernel_for(X)
         X = checked_unlabelled(self, kernel, X)
         kernel = kernel.resolved(X)
+        kernel = recentred(kernel, X) if self.is_centred else kernel
         most = _whole("n_components", self.n_components)
         most = None if most is None else min(most, n_rows(X))
         gram = unheld_gram_of(kernel, X, self.memory)
@@ -96,9 +97,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         is_again = solver.reads_all and not (gram.is_proved or kernel.is_quick)
         if solver.iterates or is_again:
             gram = gram_of(kernel, X, gram.memory)
-        if not (self.is_centred and gram.is_conditional):
-            products = PRODUCTS if solver.reads_all else 0
-            refuse_indefinite_kernel(kernel, X, gram, self.is_centred, products)
+        products = PRODUCTS if solver.reads_all else 0
+        refuse_indefinite_kernel(kernel, X, gram, self.is_centred, products)
         try:
             found = solver.solve(gram, ComponentProblem(len(gram), most, self.is_centred))
         except IndefiniteKernelError as error:

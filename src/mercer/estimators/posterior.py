@@ -16,7 +16,6 @@ from mercer.functions import PrimalFunction
 from mercer.gram import (
     FeatureGram,
     Gram,
-    centred,
     cross_gram,
     features_at,
     unheld_gram_of,
@@ -49,7 +48,6 @@ class RidgePosterior(KernelMachine):
     _target_shape_: tuple[int, ...]
     _problem_: RidgeProblem
     _used_: NDArray[np.bool_]
-    _centre_: Array | None
     _is_repaired_: bool
     _residual_cache: Array
     _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother]
@@ -134,7 +132,7 @@ class RidgePosterior(KernelMachine):
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         if isinstance(self.function_, PrimalFunction):
             return FeatureGram(self.kernel_, rows, self.memory)
-        return centred(unheld_gram_of(self.kernel_, rows, self.memory))
+        return unheld_gram_of(self.kernel_, rows, self.memory)
 
     def _loo_residuals(self) -> Array:
         if not hasattr(self, "_residual_cache"):
@@ -162,5 +160,4 @@ class RidgePosterior(KernelMachine):
                 yield rows, features_at(self.kernel_, some, f.columns)
             else:
                 K = cross_gram(self.kernel_, some, self.X_fit_).dense()
-                k = np.asarray(K[:, self._used_].T, np.float64)
-                yield rows, k if self._centre_ is None else k - self._centre_[:, None]
+                yield rows, np.asarray(K[:, self._used_].T, np.float64)

@@ -17,15 +17,10 @@ from mercer.errors import (
     IndefiniteKernelError,
 )
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.fitted import function_of, proved_radius
+from mercer.estimators.fitted import function_of
 from mercer.estimators.posterior import CACHES, RidgePosterior
-from mercer.estimators.refusals import refuse_indefinite_kernel
-from mercer.estimators.routes import (
-    carried,
-    refusal_of,
-    settings_of,
-    uncentred,
-)
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.routes import carried, resolved, settings_of
 from mercer.estimators.validation import (
     checked_ridges,
     checked_rows,
@@ -33,11 +28,7 @@ from mercer.estimators.validation import (
     checked_weights,
     used_rows,
 )
-from mercer.gram import (
-    CentredGram,
-    centred,
-    repair_of,
-)
+from mercer.gram import repair_of
 from mercer.planning import Plan, planned_ridge, ridge_plan
 from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Run, Solution
 
@@ -171,26 +162,23 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         if not used.all():
             problem = problem.on(np.flatnonzero(used))
 
-        kernel = kernel.resolved(rows, problem.weights)
+        kernel = resolved(self, kernel, rows, problem.weights)
         solver, gram = planned_ridge(settings_of(self), kernel, rows, problem)
-        # Without an offset, too, a conditional kernel is solved with, and there is a warning.
-        if self.repair is None and not gram.is_conditional:
-            refuse_indefinite_kernel(kernel, rows, gram)
+        if self.repair is None:
+            # Without an offset, too, a conditional kernel is solved with, and there is a warning.
+            refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero=kernel.is_conditional)
         repair = repair_of(gram, self.repair)
-        gram = centred(repair.gram) if self.fit_intercept else repair.gram
 
         try:
-            solve = partial(solver.solve, gram, problem)
+            solve = partial(solver.solve, repair.gram, problem)
             solution = carried(run_as_task(self, solve, run, X, y, solver.iterates), repair)
-            solution = uncentred(solution, gram)
         except IndefiniteKernelError as error:
-            raise refusal_of(error, kernel, rows, gram, problem) from None
+            raise with_points(error, kernel, rows) from None
 
         self.kernel_, self.solver_, self.solution_ = kernel, solver, solution
         self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
         self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
-        self._centre_ = gram.m if isinstance(gram, CentredGram) else None
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution)
         return self
@@ -211,7 +199,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         y = np.zeros((n_rows(X), n_targets or np.size(self.alpha)))
         X, y = checked_training(clone(self), kernel, X, y)
         problem = self._problem(y, None)
-        return ridge_plan(settings_of(self), kernel.resolved(X), X, problem)
+        return ridge_plan(settings_of(self), resolved(self, kernel, X), X, problem)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).
@@ -266,7 +254,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         """Store the certificate, forget what was worked out for the last fit, and warn."""
         for cache in CACHES:
             self.__dict__.pop(cache, None)
-        radius = proved_radius(self.kernel_, solution)
+        radius = solution.radius
         self.certificate_ = Certificate(
             solution.measure,
             float(solution.residual.max()),

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.errors import IndefiniteKernelError
-from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.refusals import refuse_indefinite_kernel
 from mercer.estimators.validation import checked_seed
-from mercer.gram import CentredGram, Gram, Repair, centred
-from mercer.kernels import Kernel
+from mercer.gram import Gram, Repair
+from mercer.kernels import Kernel, recentred
 from mercer.planning import Settings
-from mercer.solvers import RidgeProblem, Solution
-from mercer.solvers.refusals import indefinite_along, singular
+from mercer.solvers import Solution
 
 
 def settings_of(estimator: Any) -> Settings:
@@ -29,41 +27,21 @@ def settings_of(estimator: Any) -> Settings:
     )
 
 
-def definite(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> Gram:
-    """Return a positive semi-definite Gram matrix to solve with, or refuse an indefinite one.
+def resolved(estimator: Any, kernel: Kernel, rows: Any, weights: Any = None) -> Kernel:
+    """Return the kernel with numbers for parameters that an estimator fits to weighted rows.
 
-    One that is known to be so on coefficients of sum zero is centred where there is an offset. A
-    repair is still to come.
+    An offset keeps the sum of the coefficients at zero: a kernel that is valid on these alone is
+    replaced by one that is valid on all and gives the same function.
     """
-    if estimator.repair is not None:
-        return gram
-    if estimator.fit_intercept and gram.is_conditional:
-        return centred(gram)
-    refuse_indefinite_kernel(kernel, rows, gram)
-    return gram
+    kernel = kernel.resolved(rows, weights)
+    is_free = estimator.fit_intercept and estimator.repair is None
+    return recentred(kernel, rows) if is_free else kernel
 
 
-def refusal_of(
-    error: IndefiniteKernelError, kernel: Kernel, rows: Any, gram: Gram, problem: RidgeProblem
-) -> ValueError:
-    """Return a solver's refusal of a Gram matrix, centred or not, in terms of the kernel."""
-    if not isinstance(gram, CentredGram):
-        return with_points(error, kernel, rows)
-    c = error.witness.coefficients
-    found = indefinite_along(gram.gram, c - c.mean())
-    if found is not None:
-        return with_points(found, kernel, rows)
-    return singular(float(problem.alpha.min()), len(gram), float(gram.diagonal().max()))
-
-
-def uncentred(solution: Solution, gram: Gram, index: Any = slice(None)) -> Solution:
-    """Return a solution with a Gram matrix, centred or not, in terms of the kernel as it is.
-
-    `index` says which of its rows the solution is for.
-    """
-    if not isinstance(gram, CentredGram):
-        return solution
-    return replace(solution, intercept=solution.intercept - gram.m[index] @ solution.coefficients)
+def refuse_unless_repaired(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> None:
+    """Refuse an indefinite Gram matrix, unless a repair is still to come."""
+    if estimator.repair is None:
+        refuse_indefinite_kernel(kernel, rows, gram)
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

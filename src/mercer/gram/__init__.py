@@ -1,6 +1,5 @@
 """A kernel met with data, as an operator."""
 
-from mercer.gram.centred import CentredGram, RootedGram, centre, centred
 from mercer.gram.choose import dense_rows, gram_of, kept_gram_of, unheld_gram_of
 from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import CopiedGram, DenseGram, with_copy
@@ -18,13 +17,13 @@ from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram, is_precomputed
+from mercer.gram.recentred import RecentredGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.scaled import ScaledGram
 from mercer.gram.shared import shared_grams
 from mercer.gram.streamed import StreamedGram
 
 __all__ = [
-    "CentredGram",
     "ChainGram",
     "CopiedGram",
     "CrossGram",
@@ -36,15 +35,13 @@ __all__ = [
     "Operator",
     "PartOfGram",
     "PrecomputedGram",
+    "RecentredGram",
     "Repair",
     "RepairedGram",
-    "RootedGram",
     "ScaledGram",
     "ShiftedGram",
     "SingleGram",
     "StreamedGram",
-    "centre",
-    "centred",
     "chain_of",
     "cross_gram",
     "dense_rows",

@@ -54,10 +54,6 @@ class DenseGram(Gram):
         return self.dense_bytes
 
     @property
-    def is_conditional(self) -> bool:
-        return self.source is not None and self.source.is_conditional
-
-    @property
     def is_proved(self) -> bool:
         return self.source is not None and self.source.is_proved
 

@@ -64,11 +64,6 @@ class Gram(Operator):
         return False
 
     @property
-    def is_conditional(self) -> bool:
-        """Whether c'Kc >= 0 is known of coefficients c of sum zero, though not of all."""
-        return False
-
-    @property
     def is_proved(self) -> bool:
         """Whether c'Kc >= 0 is known of all coefficients c without a look at the entries."""
         return False
@@ -205,10 +200,6 @@ class PartOfGram(Gram):
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.gram.dtype
-
-    @property
-    def is_conditional(self) -> bool:
-        return self.gram.is_conditional
 
     @property
     def is_proved(self) -> bool:

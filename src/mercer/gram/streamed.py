@@ -81,10 +81,6 @@ class StreamedGram(Gram):
         return self.kernel.program.is_arithmetic and describe()["engine"] == "native"
 
     @property
-    def is_conditional(self) -> bool:
-        return self.kernel.is_conditional
-
-    @property
     def is_proved(self) -> bool:
         return self.kernel.proof() is not None
 

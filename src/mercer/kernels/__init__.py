@@ -33,6 +33,7 @@ from mercer.kernels.kernel import (
 )
 from mercer.kernels.language.names import PeerParameters, as_kernel, from_sklearn
 from mercer.kernels.maps import FillMissing, Standardize
+from mercer.kernels.recentred import Recentred, recentred
 from mercer.kernels.tables.calendar import Calendar
 from mercer.kernels.validity.proof import Asymmetry, Proof, Status, Validity, Witness
 
@@ -77,6 +78,7 @@ __all__ = [
     "Product",
     "Proof",
     "RationalQuadratic",
+    "Recentred",
     "Scaled",
     "ScaledBy",
     "Sigmoid",
@@ -94,4 +96,5 @@ __all__ = [
     "describe_columns",
     "from_sklearn",
     "kernel",
+    "recentred",
 ]

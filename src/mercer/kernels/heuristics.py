@@ -55,7 +55,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     Rows that occur several times count once, so that a weight of 2 and a row written twice mean
     the same. It is 1 where no two rows are apart.
     """
-    X = distinct_sample(X, SAMPLE)
+    X = X[distinct_sample(X, SAMPLE)]
     t = Tile()
     formula = t.manhattan() if metric == "manhattan" else t.sqrt(t.squared_distance())
     distances = evaluate(compile_expression(formula), X)

@@ -123,6 +123,13 @@ class Kernel(NoDifferences, Formula):
         """Return k(x, z) / sqrt(k(x, x) k(z, z)), which is 0 where a diagonal is 0."""
         return Normalized(self)
 
+    def seen_from(self, origin: Any, level: float = 0.0) -> Kernel:
+        """Return k(x, z) - k(x, x0) - k(x0, z) + k(x0, x0) + level for a row x0, the origin."""
+        # Imported here because it is made of kernels.
+        from mercer.kernels.recentred import Recentred
+
+        return Recentred(self, origin, level)
+
     def scaled_by(self, f: Callable[[Any], Any]) -> Kernel:
         """Return f(x) k(x, z) f(z) for a function f(X) -> (n,), given rows as in `FromFeatures`."""
         return ScaledBy(self, f)

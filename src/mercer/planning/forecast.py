@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.gram import Gram, centred
+from mercer.gram import Gram
 from mercer.planning.costs import product_work
 from mercer.planning.rates import Work
 from mercer.solvers.lowrank.pivots import Pivots
@@ -57,7 +57,7 @@ def forecast(gram: Gram, entry: Work, alpha: float, tol: float) -> Forecast:
     """
     n, rank = len(gram), preconditioner_rank(len(gram), gram.memory)
     some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
-    trace = n / len(some) * _trace_at(rank, centred(gram.part(some)))
+    trace = n / len(some) * _trace_at(rank, gram.part(some))
     with np.errstate(divide="ignore"):
         root = np.sqrt(np.divide(trace, alpha)) if trace > 0.0 else 0.0
     steps = float(np.log(8.0 / tol) * (BASE + SLOPE * root))

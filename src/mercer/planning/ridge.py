@@ -26,6 +26,7 @@ from mercer.solvers import (
 )
 from mercer.solvers.choose import name_of
 from mercer.solvers.ridge.single import predicted_steps
+from mercer.solvers.ridge.symmetric import Symmetric
 
 # Bytes for every row and feature: the features, and their singular values where need be.
 FEATURE_BYTES = 24
@@ -64,6 +65,8 @@ def planned_ridge(
         )
     if not isinstance(solver, Primal):
         check_room(name, costs.bytes(name, solver), costs.gram.memory)
+    if costs.needs_factor(settings):
+        solver = Symmetric() if settings.tol is None else Symmetric(settings.tol)
     return solver, costs.form(solver)
 
 
@@ -138,7 +141,7 @@ class _RidgeCosts:
         An offset keeps that sum, and a repair makes K valid on all.
         """
         is_bound = self.problem.fit_intercept or settings.repair is not None
-        return self.gram.is_conditional and not is_bound
+        return self.kernel.is_conditional and not is_bound
 
     def form(self, solver: RidgeSolver) -> Gram:
         """Return the Gram matrix in the form that a solver takes."""
@@ -166,8 +169,7 @@ class _RidgeCosts:
 
     def prefers_single(self) -> bool:
         """Whether the factor is better taken in float32, and refined."""
-        # The diagonal, which tells how many steps refine it, takes all entries to be centred.
-        if self.gram.is_conditional:
+        if self.kernel.is_conditional:
             return False
         double = self.factor_work(False).cost
         return double > WORTH and self.factor_work(True).cost + WORTH < double

@@ -15,8 +15,8 @@ from mercer.data.memory import gigabytes
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import training_subset
-from mercer.gram import DenseGram, Gram, centred, shared_grams
-from mercer.kernels import Kernel
+from mercer.gram import DenseGram, Gram, shared_grams
+from mercer.kernels import Kernel, recentred
 from mercer.native.threads import one_blas_thread
 from mercer.planning import wants_factor
 from mercer.selection.classes import ClassScores
@@ -227,7 +227,9 @@ class LogisticSearch:
     ) -> Round:
         """Return the scores of kernels with their Cs over a share of the weights."""
         spare = self.memory - self._check_room()
-        grams = shared_grams(kernels, self.X, self.memory, spare)
+        is_free = self.problem.fit_intercept
+        solved = [recentred(k, self.X) if is_free else k for k in kernels]
+        grams = shared_grams(solved, self.X, self.memory, spare)
         tried: list[tuple[Kernel, Array, Array]] = []
         is_cut = False
         # Threads of the BLAS wait for each other longer than small products take.
@@ -258,11 +260,8 @@ class LogisticSearch:
         self, gram: Gram, kernel: Kernel, Cs: Array, stops_early: bool
     ) -> tuple[Array, bool]:
         """Return the scores of ascending Cs, (Cs, 1, folds), and whether time ended them."""
-        K: Gram = DenseGram(gram.dense(), self.memory, gram)
-        if self.problem.fit_intercept and K.is_conditional:
-            K = centred(K)
-        else:
-            refuse_indefinite_kernel(kernel, self.X, K)
+        K = DenseGram(gram.dense(), self.memory, gram)
+        refuse_indefinite_kernel(kernel, self.X, K)
         try:
             if self.splits.pairs is None:
                 scores, is_cut = self._left_out(K, Cs, stops_early)

@@ -15,7 +15,7 @@ from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
 from mercer.gram import shared_grams
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, recentred
 from mercer.native import NotPositiveError
 from mercer.native.jobs import in_pool
 from mercer.native.threads import one_blas_thread, thread_count
@@ -125,14 +125,19 @@ class Search:
     def _sources(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Source]:
         """Return where the fits of every kernel come from, entries shared where they are needed."""
         structured = [self._structured(k, a) for k, a in zip(kernels, alphas, strict=True)]
-        others = [k for k, source in zip(kernels, structured, strict=True) if source is None]
+        others = [
+            recentred(k, self.X) if self.fit_intercept else k
+            for k, source in zip(kernels, structured, strict=True)
+            if source is None
+        ]
         needed = entry_bytes(len(self), self.splits)
         spare = self.memory - min(thread_count(), len(others)) * needed
-        grams = iter(shared_grams(others, self.X, self.memory, spare) if others else ())
-        return [
-            EntrySource(kernel, self.X, next(grams), needed) if source is None else source
-            for kernel, source in zip(kernels, structured, strict=True)
-        ]
+        grams = shared_grams(others, self.X, self.memory, spare) if others else []
+        entries = iter(
+            EntrySource(kernel, self.X, gram, needed)
+            for kernel, gram in zip(others, grams, strict=True)
+        )
+        return [next(entries) if source is None else source for source in structured]
 
     def _scored(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
         try:

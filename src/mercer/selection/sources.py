@@ -109,7 +109,7 @@ class EntrySource:
 
     def held(self) -> Held:
         K = self.gram.fresh()
-        if not self.gram.is_conditional:
+        if not self.kernel.is_conditional:
             gram = DenseGram(K, self.gram.memory, self.gram)
             refuse_indefinite_kernel(self.kernel, self.X, gram)
         return Entries(K)

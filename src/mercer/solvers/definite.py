@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dpotrf
 
 from mercer.data.blocks import row_blocks
 from mercer.errors import IndefiniteKernelError
-from mercer.gram import CentredGram, Gram, centre
+from mercer.gram import Gram
 from mercer.solvers.refusals import EPS, indefinite_along, not_finite
 
 Array = NDArray[np.float64]
@@ -94,9 +94,8 @@ def _lowest(K: Array, entry: float, on_sum_zero: bool) -> Array | None:
     K /= largest
     shift = _rounding(len(K), entry)
     if on_sum_zero:
-        m = centre(K.mean(axis=0), K.diagonal())
-        K -= m
-        K -= m[:, None]
+        K -= K.mean(axis=0)
+        K -= K.mean(axis=1)[:, None]
     shifted = K.copy()
     shifted[np.diag_indices(len(K))] += shift
     # LAPACK counts along columns, and a symmetric matrix is its transpose.
@@ -108,12 +107,15 @@ def _lowest(K: Array, entry: float, on_sum_zero: bool) -> Array | None:
 
 def _lanczos(gram: Gram, q: Array, products: int, on_sum_zero: bool) -> Array | None:
     """Return the vector of the least Ritz value of the Krylov space of `q`, if it is negative."""
-    gram = CentredGram(gram) if on_sum_zero else gram
     basis, diagonal, beside = [], [], []
+    if on_sum_zero:
+        q = q - q.mean()
     norm = float(np.linalg.norm(q))
     for _ in range(min(products, len(gram))):
         basis.append(q / norm)
-        v = np.asarray(gram @ basis[-1], np.float64)
+        v = np.array(gram @ basis[-1], np.float64)
+        if on_sum_zero:
+            v -= v.mean()
         if not np.isfinite(v).all():
             raise not_finite()
         diagonal.append(float(basis[-1] @ v))

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.routes import settings_of, uncentred
+from mercer.estimators.routes import carried, resolved, settings_of
 from mercer.estimators.validation import checked_unlabelled, training_subset
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.gram import (
@@ -61,7 +61,6 @@ def solve_all(
     Each has an equal share of the time that is left when its turn comes. The first Ctrl-C ends all
     of them with what they have; a second one raises.
     """
-    given = gram
     if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
         with run.limited():
             gram = with_copy(gram)
@@ -74,13 +73,7 @@ def solve_all(
         whole = len(task.index) == len(gram)
         with part.limited():
             fixed = repair_of(gram if whole else gram.part(task.index), repair)
-        solution = solver.solve(fixed.gram, task.problem, part)
-        if not fixed.is_changed:
-            return uncentred(solution, given, task.index)
-        # The norm that f is bounded in belongs to the repaired kernel, unknown at new rows.
-        radius = np.full_like(solution.radius, np.inf)
-        coefficients = fixed.coefficients(solution.coefficients)
-        return replace(solution, coefficients=coefficients, radius=radius)
+        return carried(solver.solve(fixed.gram, task.problem, part), fixed)
 
     # Of several problems none may find more threads of the BLAS than when all run side by side:
     # its sums would have other last bits.
@@ -135,7 +128,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """
         kernel = self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
-        return margin_plan(settings_of(self), kernel.resolved(X), X)
+        return margin_plan(settings_of(self), resolved(self, kernel, X), X)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
         """Return f + b by the weights of features that solvers found, or that pay."""

@@ -39,8 +39,10 @@ class AdditiveChi2(Kernel):
     """Negative chi-squared distance: -sum_j (x_j - z_j)^2 / (x_j + z_j).
 
     It is only conditionally positive definite: valid on coefficients that sum to zero, which is
-    what an unpenalised intercept enforces. `KernelRidge` takes it, also in sums with valid kernels,
-    multiples, on columns and after maps, and warns where ``fit_intercept=False`` leaves it without.
+    what an unpenalised intercept enforces. Estimators with one take it, also in sums with valid
+    kernels, multiples, on columns and after maps; their ``kernel_`` is then the same seen from one
+    of the training rows, ``k.seen_from(x0)``, which gives the same function and is valid on all.
+    `KernelRidge` warns where ``fit_intercept=False`` leaves it without.
     """
 
     def lower(self, t: Tile) -> Expression:

@@ -12,9 +12,9 @@
     items      = expression { "," expression } [ "," ]
 
 A name is a kernel class in snake case or an alias of one, or ``sum`` or ``product`` (of kernels). A
-method is ``exp``, ``normalized``, ``polynomial``, ``after``, whose argument is a map,
-``standardize``, ``calendar`` or ``fill_missing``, or ``on``, whose arguments are columns: bare or
-quoted names, or whole numbers. Operators mean what they mean between kernels in Python; a minus
+method is ``exp``, ``normalized``, ``polynomial``, ``seen_from``, ``after``, whose argument is a
+map, ``standardize``, ``calendar`` or ``fill_missing``, or ``on``, whose arguments are columns: bare
+or quoted names, or whole numbers. Operators mean what they mean between kernels in Python; a minus
 sign belongs to numbers only. A text has at most 10,000 characters, and nests at most 50 deep; no
 number is beyond 1.8e308.
 """

@@ -43,6 +43,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "normalized": (),
     "on": (),
     "polynomial": ("coefficients",),
+    "seen_from": ("origin", "level"),
 }
 
 # What prints, but holds a Python function and cannot be read back.

@@ -28,7 +28,6 @@ from mercer.solvers.ridge.bordered import (
     measured,
     relative_norm,
 )
-from mercer.solvers.ridge.centred import triangles_of
 from mercer.solvers.ridge.single import SingleFactor
 from mercer.solvers.ridge.triangles import TwoTriangles
 from mercer.solvers.rounding import column_norms
@@ -52,8 +51,8 @@ class Cholesky(RidgeSolver):
     precision : {"double", "single"}
         ``"single"`` factors in float32, in half the time and memory, and refines the answer in
         float64 by conjugate gradients with the Gram operator; where that does not reach the
-        tolerance, or K is positive semi-definite on vectors of sum zero only, the factor is taken
-        in float64 after all. An estimator that is told ``"cholesky"`` by name takes the faster.
+        tolerance, the factor is taken in float64 after all. An estimator that is told
+        ``"cholesky"`` by name takes the faster.
     """
 
     iterates: ClassVar[bool] = False
@@ -67,7 +66,7 @@ class Cholesky(RidgeSolver):
 
     def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
-        if self.precision == "single" and not gram.is_conditional:
+        if self.precision == "single":
             solution = self._in_single(gram, problem)
             if solution is not None:
                 return solution
@@ -97,7 +96,7 @@ class Cholesky(RidgeSolver):
         return answer.solution(self.tol, steps, name)
 
     def _in_double(self, gram: Gram, problem: RidgeProblem) -> Solution:
-        matrix = triangles_of(gram)
+        matrix = TwoTriangles(gram.fresh())
         answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
         steps = 0
         for alpha, targets in problem.by_alpha():

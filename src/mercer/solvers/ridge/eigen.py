@@ -123,20 +123,6 @@ class Spectrum:
         """Return the vector c that makes c'Kc as negative as the lowest eigenvalue says."""
         return self._restored(self.vectors[:, :1])[:, 0]
 
-    def is_conditional(self, alpha: Array) -> bool:
-        """Whether A = K + alpha W^-1 is positive on vectors of sum zero, and invertible.
-
-        So it is with one negative eigenvalue at most, for which 1'A^-1 1 < 0. This is for a
-        spectrum without an offset, and for all ridges.
-        """
-        shifted = self.s[:, None] + alpha
-        least = EPS * np.abs(shifted).max(axis=0)
-        is_told = (np.abs(shifted[0]) >= least) & (shifted[1:] >= least).all(axis=0)
-        if not is_told.all():
-            return False
-        sums = ((self.vectors.T @ self.roots)[:, None] ** 2 / shifted).sum(axis=0)
-        return bool(((shifted[0] > 0.0) | (sums < 0.0)).all())
-
     @property
     def _skipped(self) -> int:
         return 0 if self.mirror is None else 1
@@ -173,8 +159,6 @@ def _check_positive(spectrum: Spectrum, ridges: Array, gram: Gram) -> None:
     alpha = float(ridges.min())
     low, high = spectrum.s[0] + alpha, np.abs(spectrum.s).max() + alpha
     if low >= EPS * high and low > 0.0:
-        return
-    if gram.is_conditional and spectrum.mirror is None and spectrum.is_conditional(ridges):
         return
     if (refusal := indefinite_along(gram, spectrum.lowest())) is not None:
         raise refusal

@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mercer.gram import Gram, RootedGram
+from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
 from mercer.solvers.contract import Limited
 from mercer.solvers.lowrank.pivots import Pivots
@@ -233,7 +233,7 @@ class PivotedComponents(ComponentSolver):
         most, centred = problem.most, problem.centred
         check_fits((3 * self.n_landmarks, len(gram)), np.float64, gram.memory)
         # Centred, K need be positive semi-definite on coefficients of sum zero only.
-        rooted = RootedGram(gram, ROOT) if centred and not gram.is_proved else None
+        rooted = RecentredGram(gram, ROOT) if centred and not gram.is_proved else None
         pivots = Pivots(gram if rooted is None else rooted, self.random_state)
         pivots.grow(self.n_landmarks)
         F = pivots.F
@@ -248,7 +248,7 @@ class PivotedComponents(ComponentSolver):
         offset, index = means @ U, pivots.index
         if rooted is not None:
             # The root takes part in every entry: in sums with coefficients that then sum to zero.
-            offset += (rooted.m[index] - rooted.m[ROOT]) @ A
+            offset += (rooted.u[index] - rooted.u[ROOT]) @ A
             A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, ROOT)
         used = _used(s, most)
         parts = (s[used], (V * signs)[:, used], A[:, used], offset[used], index)
