@@ -146,11 +146,14 @@ def cases() -> Iterator[Case]:
     for C in (1.0, 100.0):
         for name, n in (("phoneme", 5404), ("spambase", 4601), ("letter", 8000), ("usps", 4000)):
             read = first(n, classification, name)
-            yield Case(f"svc, {name}-{n}, C={C:g}", KernelSVC("gaussian", C), read)
+            classes = {"letter": 26, "usps": 10}.get(name, 2)
+            model = KernelSVC("gaussian", C)
+            yield Case(f"svc, {name}-{n}, C={C:g}", model, read, (("n_classes", classes),))
         yield Case(
             f"svc, covtype-20000, C={C:g}",
             KernelSVC("gaussian", C),
             first(20_000, classification, "covtype_93k"),
+            (("n_classes", 7),),
         )
         yield Case(f"svr, kin8nm, C={C:g}", KernelSVR("gaussian", C), kin)
     yield Case("svc, a9a", KernelSVC("gaussian"), lambda: classification_task("a9a")[:2])
@@ -167,6 +170,7 @@ def cases() -> Iterator[Case]:
         "svc, splice, spectrum",
         KernelSVC(Spectrum(3)),
         lambda: (splice_junctions(), splice_classes()),
+        (("n_classes", 3),),
     )
     yield Case(
         "svc, tf_CTCF, subsequence",

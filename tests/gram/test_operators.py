@@ -244,7 +244,7 @@ def test_a_streamed_matrix_maps_its_rows_once(points):
     for _ in range(3):
         gram @ np.ones(50)
     gram.rows(slice(0, 5))
-    assert calls == [50, 5]
+    assert calls == [50]
 
 
 @pytest.mark.parametrize(

@@ -241,3 +241,13 @@ def test_no_file_in_the_home_of_the_user_is_read_or_written(tmp_path, rng):
 def test_a_plan_is_the_same_twice_in_a_row(kind, rng):
     X = rng.normal(size=(3000, 4))
     assert kind(Gaussian(1.0)).plan(X) == kind(Gaussian(1.0)).plan(X)
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_more_classes_are_promised_more_time(multiclass, rng):
+    X = rng.normal(size=(3000, 4))
+    model = KernelSVC(Gaussian(1.0), multiclass=multiclass)
+    if multiclass == "ovr":
+        model.decision_function_shape = "ovr"
+    seconds = [model.plan(X, n_classes).seconds for n_classes in (2, 5, 20)]
+    assert seconds == sorted(seconds)

@@ -129,19 +129,22 @@ class StreamedGram(Gram):
         return apply(self.kernel.program, self.seen, None, V)
 
     def partial_product(self, rows: Index | None, columns: Index, V: Array) -> Array:
-        down = self.seen if rows is None else self.taken(rows)
-        return apply(self.kernel.program, down, None if rows is columns else self.taken(columns), V)
+        down = self.seen if rows is None else self._seen_at(rows)
+        across = None if rows is columns else self._seen_at(columns)
+        return apply(self.kernel.program, down, across, V)
 
     def diagonal(self) -> Array:
         return self.kernel.diagonal(self.X).astype(self.dtype, copy=False)
 
     def rows(self, index: Index) -> Array:
-        chosen = positions(index, len(self))
-        return evaluate(self.kernel.program, take_rows(self.X, chosen), self.seen)
+        return evaluate(self.kernel.program, self._seen_at(index), self.seen)
+
+    def _seen_at(self, index: Index) -> Rows:
+        return self.seen.part(index if isinstance(index, slice) else positions(index, len(self)))
 
     def between(self, rows: Index, columns: Index) -> Array:
-        down = self.taken(rows)
-        return evaluate(self.kernel.program, down, None if rows is columns else self.taken(columns))
+        across = None if rows is columns else self._seen_at(columns)
+        return evaluate(self.kernel.program, self._seen_at(rows), across)
 
     def taken(self, index: Index) -> Any:
         """Return some of the rows `X`."""
@@ -156,7 +159,7 @@ class StreamedGram(Gram):
         for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
             shape = (rows.stop - rows.start, rows.stop)
             block = room[: shape[0] * shape[1]].reshape(shape)
-            some, before = take_rows(self.X, rows), take_rows(self.X, slice(0, rows.stop))
+            some, before = self._seen_at(rows), self._seen_at(slice(0, rows.stop))
             out[rows, : rows.stop] = evaluate(self.kernel.program, some, before, block)
         return out
 

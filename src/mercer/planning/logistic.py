@@ -21,8 +21,6 @@ from mercer.solvers.logistic.curvature import FIRST_RANK
 # preconditioner, which treats classes one by one, is poor.
 FEW_SCORES, MANY_SCORES = 500, 10_000
 STIFF = 1e4
-# Newton steps of a problem of ordinary difficulty, and products with K in each for a column.
-NEWTON_STEPS, PRODUCTS = 5, 6
 
 
 def planned_logistic(
@@ -89,7 +87,7 @@ def _read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
 
 def _by_factors(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
     n, m = len(gram), problem.columns
-    work = newton_work(n, m, NEWTON_STEPS, entry)
+    work = newton_work(n, m, entry)
     reason = f"a factor of {n} rows solves every Newton step exactly"
     return Plan("newton", "a dense matrix", newton_bytes(n, m), work.seconds, reason)
 
@@ -98,18 +96,17 @@ def _by_products(
     kernel: Kernel, rows: Any, gram: Gram, problem: LogisticProblem, entry: Work
 ) -> Plan:
     n, m = len(gram), problem.columns
-    products = NEWTON_STEPS * PRODUCTS
+    rank = int(FIRST_RANK * n**0.5) + 1
     p = few_features(kernel, rows, n, gram.memory)
     if p is not None:
-        work = Work(byte=products * m * 16.0 * n * p)
+        work = newton_product_work(n, m, min(rank, p), Work(byte=48.0 * n * p))
         reason = f"the kernel has {p} explicit features for {n} rows"
         return Plan("cg", "explicit features", FEATURE_BYTES * n * p, work.seconds, reason)
-    rank = int(FIRST_RANK * n**0.5) + 1
     beside = _product_bytes(n, rank)
     if 6 * n**2 + beside <= gram.memory:
-        read = Work(byte=4.0)
-        work = n**2 * entry + newton_product_work(n, m, rank, NEWTON_STEPS, products, read)
+        read = n**2 * Work(byte=4.0)
+        work = n**2 * (0.5 * entry) + newton_product_work(n, m, rank, read)
         reason = "steps read the matrix in float32, and the gap is measured in float64"
         return Plan("cg", "a matrix in float32", 6 * n**2 + beside, work.seconds, reason)
-    work = newton_product_work(n, m, rank, NEWTON_STEPS, products, 0.5 * entry)
+    work = newton_product_work(n, m, rank, n**2 * (0.5 * entry))
     return Plan("cg", "a streamed matrix", beside, work.seconds, "products store nothing of n^2")

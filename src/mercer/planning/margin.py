@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mercer.data.columns import n_rows
@@ -10,9 +10,9 @@ from mercer.data.memory import memory_limit
 from mercer.gram import Gram, features_of, kept_gram_of, sparse_entries
 from mercer.gram.features import ENTRY_BYTES
 from mercer.kernels import Kernel
+from mercer.planning.costs import batch_work, coordinate_work, working_set_work
 from mercer.planning.entries import entry_work
 from mercer.planning.plan import Plan, Settings, among
-from mercer.planning.rates import Work
 from mercer.solvers import CoordinateDescent, MarginSolver, as_margin_solver
 from mercer.solvers.choose import margin_name
 from mercer.solvers.margin.smo import STORE
@@ -25,10 +25,6 @@ FEW = 1024
 NARROW = 2
 # Bytes of dense features and of their centred copy.
 FEATURE_BYTES = 16
-# How often working sets solve for a coefficient, and single ones and batches go through all rows.
-VISITS, EPOCHS, BATCH_EPOCHS = 8, 32, 32
-# Bytes that an epoch reads and writes for every feature of a row.
-PASSED_BYTES = 32
 
 
 def planned_margin(settings: Settings, kernel: Kernel, rows: Any) -> tuple[MarginSolver, Gram]:
@@ -49,11 +45,15 @@ def planned_margin(settings: Settings, kernel: Kernel, rows: Any) -> tuple[Margi
     return solver, features.in_use()
 
 
-def margin_plan(settings: Settings, kernel: Kernel, rows: Any) -> Plan:
-    """Return what `planned_margin` would return, in words, with the others that fit."""
+def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Plan:
+    """Return what `planned_margin` would return, in words, with the others that fit.
+
+    `problems` says how many rows each of them has; the other parameters are those of
+    `planned_ridge`.
+    """
     limit = memory_limit(settings.memory)
     name = margin_name(_solver(settings, kernel, rows))
-    return among(_plans(kernel, rows, limit), name, limit, kernel)
+    return among(_plans(kernel, rows, limit, problems), name, limit, kernel)
 
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
@@ -79,7 +79,7 @@ def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
     return kernel.n_features(rows, int(most)) is not None
 
 
-def _plans(kernel: Kernel, rows: Any, limit: int) -> Iterator[Plan]:
+def _plans(kernel: Kernel, rows: Any, limit: int, problems: Sequence[int]) -> Iterator[Plan]:
     """Yield what every solver that serves would take."""
     n, entry = n_rows(rows), entry_work(kernel, rows)
     entries, each = sparse_entries(kernel, rows, limit), ENTRY_BYTES
@@ -87,13 +87,12 @@ def _plans(kernel: Kernel, rows: Any, limit: int) -> Iterator[Plan]:
         p, each = kernel.n_features(rows), FEATURE_BYTES
         entries = None if p is None else n * p
     if entries is not None:
-        work = Work(byte=float(EPOCHS * PASSED_BYTES * entries))
+        work = coordinate_work(entries * sum(problems) / n)
         reason = f"a step reads one row of features, about {entries / n:.0f} entries"
         yield Plan("primal", "explicit features", each * entries, work.seconds, reason)
-    # Every coefficient is solved for a few times, and told to all rows.
-    work = n**2 * entry + Work(single=float(VISITS * n**2))
+    work = working_set_work(n, problems, entry)
     reason = "working sets are exact to the tolerance, and rows that are asked for are kept"
     kept = min(8 * n**2, STORE, limit)
     yield Plan("smo", "rows in float32 or float64", kept, work.seconds, reason)
-    work, reason = BATCH_EPOCHS * n**2 * entry, "small random batches store nothing of n^2"
+    work, reason = batch_work(n, entry), "small random batches store nothing of n^2"
     yield Plan("sgd", "a streamed matrix", 8 * 64 * n, work.seconds, reason)

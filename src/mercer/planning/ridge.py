@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram, features_of, gram_of, open_features_of, unheld_gram_of
+from mercer.gram import Gram, features_of, gram_of, open_features_of, sparse_entries, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.planning.costs import chain_work, eigen_work, factor_work, feature_work
 from mercer.planning.entries import entry_work
@@ -214,9 +214,9 @@ class _RidgeCosts:
         p = self.kernel.n_features(self.rows, gram.memory // (FEATURE_BYTES * n))
         if p is not None:
             reason = f"the kernel has {p} explicit features for {n} rows"
-            yield _plan(
-                "primal", "explicit features", FEATURE_BYTES * n * p, feature_work(n, p), reason
-            )
+            entries = sparse_entries(self.kernel, self.rows, gram.memory)
+            needed, work = FEATURE_BYTES * n * p, feature_work(n, p, entries)
+            yield _plan("primal", "explicit features", needed, work, reason)
         if gram.chain() is not None:
             reason = "in one dimension its inverse Gram matrix is tridiagonal: exact in O(n log n)"
             work = chain_work(n, targets)

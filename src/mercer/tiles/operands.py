@@ -103,7 +103,7 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     if is_table(Z) and is_table(left.X):
         Z = _in_order(program, left.X, Z)
     right = left if Z is None else Z if isinstance(Z, Rows) else Rows(Z, "Z")
-    kept = left if isinstance(X, Rows) else right if isinstance(Z, Rows) else None
+    kept = next((side.whole for side in (X, Z) if isinstance(side, Rows)), None)
     operands = tuple(
         _compared(source, left, right, kept) or _operand(source, left, right, sensitivity)
         for source, sensitivity in zip(program.inputs, program.sensitivity, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -97,6 +98,15 @@ class Rows:
         self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
         self._compared: dict[View, Any] = {}
+
+    @property
+    def whole(self) -> Rows:
+        """All rows that these are some of."""
+        return self
+
+    def part(self, index: Any) -> Rows:
+        """Return some of the rows, whose views are those of all, worked out once for them."""
+        return PartOfRows(self, index)
 
     def raw(self, view: View) -> Any:
         """Return the rows behind a view, unchecked, for a leaf that fills its own tile."""
@@ -200,6 +210,48 @@ class Rows:
             raise ValueError(
                 f"a map in the kernel turned {self.n} rows into {n}; it must keep the rows"
             )
+
+
+class PartOfRows(Rows):
+    """Some of the rows of one side: of a table nothing is read again.
+
+    Parameters
+    ----------
+    rows : Rows
+        The side.
+    index : array of shape (m,) or slice
+        Which.
+    """
+
+    def __init__(self, rows: Rows, index: Any) -> None:
+        self._rows = rows
+        self._index = index
+        self.name = rows.name
+        self.n = len(np.arange(rows.n)[index])
+
+    @property
+    def whole(self) -> Rows:
+        return self._rows
+
+    @cached_property
+    def X(self) -> Any:
+        return take_rows(self._rows.X, self._index)
+
+    def raw(self, view: View) -> Any:
+        return take_rows(self._rows.raw(view), self._index)
+
+    def matrix(self, view: View, kind: str) -> Matrix:
+        return self._rows.matrix(view, kind)[self._index]
+
+    def compared(self, view: View) -> Any:
+        return self._rows.compared(view)[self._index]
+
+    def categories(self, view: View) -> Categories:
+        whole = self._rows.categories(view)
+        return Categories(whole.codes[self._index], whole.levels)
+
+    def factor(self, f: Factor) -> NDArray[Any]:
+        return self._rows.factor(f)[self._index]
 
 
 def comparable(view: View) -> Comparable | None:

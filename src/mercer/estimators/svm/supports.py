@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
@@ -118,17 +119,21 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def plan(self, X: Any) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
 
-        Memory and time are those of one problem on all rows. How long working sets take depends
-        on the targets as well; the time is that of a problem of ordinary difficulty.
+        How long working sets take depends on the targets as well; the time is that of problems of
+        ordinary difficulty.
 
         Parameters
         ----------
         X : rows
             The training rows.
         """
+        return self._planned(X, [n_rows(X)])
+
+    def _planned(self, X: Any, problems: Sequence[int]) -> Plan:
+        """Return the plan for problems of so many rows each."""
         kernel = self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
-        return margin_plan(settings_of(self), resolved(self, kernel, X), X)
+        return margin_plan(settings_of(self), resolved(self, kernel, X), X, problems)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
         """Return f + b by the weights of features that solvers found, or that pay."""

@@ -35,7 +35,7 @@ from mercer.estimators.validation import (
 from mercer.functions import DualFunction, PairFunction
 from mercer.functions.pairs import pairs_of, slot
 from mercer.gram import is_precomputed
-from mercer.planning import planned_margin
+from mercer.planning import Plan, planned_margin
 from mercer.solvers import MarginProblem, Run
 
 Array = NDArray[np.float64]
@@ -227,6 +227,26 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self._keep_calibration(kernel, rows, codes, weights[used])
         self.certificate_ = gap_certificate(kernel, solutions)
         return self
+
+    def plan(self, X: Any, n_classes: int = 2) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        How long working sets take depends on the labels as well; the time is that of problems of
+        ordinary difficulty.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        n_classes : int
+            The number of classes that they will have, of about as many rows each.
+        """
+        n = n_rows(X)
+        if n_classes <= 2:
+            return self._planned(X, [n])
+        if self.multiclass == "ovr":
+            return self._planned(X, [n] * n_classes)
+        return self._planned(X, [2 * n // n_classes] * len(pairs_of(n_classes)))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.

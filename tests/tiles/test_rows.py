@@ -1,0 +1,46 @@
+"""Some of the rows of a side: their entries are those of all, and nothing is read again."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer import GappedKmer, Gaussian, Linear, Match, Spectrum
+from mercer.tiles import Rows, evaluate, rows as rows_module
+
+TABLE = pd.DataFrame(
+    {
+        "a": np.linspace(0.0, 1.0, 12) ** 2,
+        "b": np.arange(12.0),
+        "site": ["n", "s", "w"] * 4,
+        "text": [f"abcab{'cab' * (i % 4)}xy" for i in range(12)],
+    }
+)
+KERNELS = [
+    Gaussian(0.5).on("a", "b"),
+    Linear().on("b") + Match().on("site"),
+    Spectrum(2).on("text"),
+    GappedKmer(4, 2).on("text"),
+    Spectrum((1, 2), normalize=True).on("text") * Gaussian(2.0).on("a"),
+    Gaussian(1.0).on("a").scaled_by(lambda X: np.asarray(X["b"])),
+]
+
+
+@pytest.mark.parametrize("index", [slice(2, 9), np.array([7, 1, 1, 10])], ids=["slice", "some"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_entries_of_some_rows_are_those_of_all(kernel, index):
+    side = Rows(TABLE, "X")
+    found = evaluate(kernel.program, side.part(index), side)
+    np.testing.assert_allclose(found, kernel(TABLE)[index], rtol=1e-14)
+    among = evaluate(kernel.program, side.part(index))
+    np.testing.assert_allclose(among, kernel(TABLE)[index][:, index], rtol=1e-14)
+
+
+def test_a_table_is_read_once_for_all_of_its_parts(monkeypatch):
+    read, side, kernel = [], Rows(TABLE, "X"), KERNELS[0] + KERNELS[1]
+    see = rows_module.see
+    monkeypatch.setattr(rows_module, "see", lambda *a: read.append(a) or see(*a))
+    evaluate(kernel.program, side.part([0, 1]), side)
+    first = len(read)
+    for i in range(2, 12):
+        evaluate(kernel.program, side.part([i]), side)
+    assert len(read) == first
