@@ -16,14 +16,14 @@ State = dict[str, Any]
 
 
 def owned(X: Any) -> Any:
-    """Return rows, targets or weights that nobody else can change: copies of what can be changed.
+    """Return rows that nobody else can change: copies of what can be changed.
 
     A read-only memory map is not copied, and neither is another array that is not writeable, nor
     a view of one that is: large data on a disk stay there, and whoever promises not to change an
     array, by ``X.flags.writeable = False``, shares it with the model.
     """
     if isinstance(X, np.ndarray):
-        return X if _is_constant(X) else np.array(X)
+        return X if is_constant(X) else np.array(X)
     if sp.issparse(X):
         if X.format != "csr":
             return X.copy()
@@ -42,8 +42,10 @@ def owned(X: Any) -> Any:
     return X.copy() if hasattr(X, "iloc") else X
 
 
-def _is_constant(X: Any) -> bool:
-    """Whether neither an array nor what it is a view of can be written to."""
+def is_constant(X: Any) -> bool:
+    """Whether `X` is an array, and neither it nor what it is a view of can be written to."""
+    if not isinstance(X, np.ndarray):
+        return False
     while isinstance(X, np.ndarray):
         if X.flags.writeable or X.dtype == object:
             return False

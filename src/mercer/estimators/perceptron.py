@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import stack_rows, take_rows
+from mercer.data.kept import owned
 from mercer.errors import ConvergenceWarning
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import (
@@ -243,7 +244,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             seen, mistakes, before = 0, 0, np.empty(0, np.intp)
             state = self._fresh(1 if len(named) == 2 else len(named))
         else:
-            X, named = checked_rows(self, X), same_classes(classes, self.classes_)
+            X, named = owned(checked_rows(self, X)), same_classes(classes, self.classes_)
             codes = checked_codes(self, X, y, named)
             seen, mistakes, before = self.n_seen_, self.mistakes_, self.support_
             state = self._state_

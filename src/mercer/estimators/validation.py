@@ -30,6 +30,7 @@ from mercer.data.columns import (
     table_matrix,
     take_rows,
 )
+from mercer.data.kept import is_constant, owned
 from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
@@ -129,7 +130,7 @@ def checked_training(
     if not _is_kept(kernel, X):
         refuse_masked(y, "y")
         X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
-        return X, y.astype(np.float64, copy=False)
+        return X, np.array(y, np.float64)
     X = _noted(estimator, kernel, X, y=y)
     return X, checked_targets(estimator, X, y)
 
@@ -140,7 +141,7 @@ def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.floa
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     if n_rows(X) != len(y):
         raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
-    return np.asarray(y)
+    return np.array(y)
 
 
 def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
@@ -221,7 +222,7 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
         return np.ones(n)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
-    weights = as_vector(sample_weight, n, "sample_weight").astype(np.float64, copy=False)
+    weights = np.array(as_vector(sample_weight, n, "sample_weight"), np.float64)
     if weights.min() < 0:
         row = int(weights.argmin())
         raise ValueError(f"sample_weight must not be negative, got {weights[row]:g} at row {row}")
@@ -286,9 +287,8 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     is_finished = is_precomputed(kernel)
     dtype = [np.float64, np.float32] if is_finished else np.float64
-    # A model owns its rows: what becomes of the caller's later changes no answer. A finished matrix
-    # is not compared with again, and rows on a disk stay there.
-    is_owned = checks.get("reset", True) and not (is_finished or isinstance(X, np.memmap))
+    # A model owns its rows: what becomes of the caller's later changes no answer.
+    is_owned = checks.get("reset", True) and not is_constant(X)
     # What is not finite is refused below, by its row and the name of its column.
     found = validate_data(
         estimator,
@@ -299,8 +299,12 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
         ensure_all_finite=False,
         **checks,
     )
+    matrix = found[0] if "y" in checks else found
     check = check_not_infinite if takes_missing(kernel) else check_finite
-    check(found[0] if "y" in checks else found, "X", titles)
+    check(matrix, "X", titles)
+    if is_owned and isinstance(matrix, np.ndarray):
+        # A model that is fitted to the rows of another one shares them.
+        matrix.flags.writeable = False
     return found
 
 
@@ -314,7 +318,7 @@ def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True,
         if reset:
             vars(estimator).pop("n_features_in_", None)
     validate_data(estimator, seen, reset=reset, skip_check_array=True, **y)
-    return rows
+    return owned(rows) if reset else rows
 
 
 def _narrowed(kernel: Kernel, X: Any) -> Any:

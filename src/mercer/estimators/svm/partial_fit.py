@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
+from mercer.data.kept import owned
 from mercer.estimators.classes import class_weighted, known_classes, one_against_rest, same_classes
 from mercer.estimators.routes import refuse_unless_repaired, resolved
 from mercer.estimators.validation import (
@@ -40,7 +41,7 @@ def learn_classes(
     if is_first:
         X, named = checked_unlabelled(estimator, kernel, X), known_classes(classes)
     else:
-        X, named = checked_rows(estimator, X), same_classes(classes, estimator.classes_)
+        X, named = owned(checked_rows(estimator, X)), same_classes(classes, estimator.classes_)
     codes = checked_codes(estimator, X, y, named)
     weights = checked_weights(sample_weight, len(codes))
     before = 0.0 if is_first else estimator._totals_
@@ -62,7 +63,7 @@ def learn_targets(
 ) -> None:
     """Let a regression learn from more rows, and keep those that became support vectors."""
     is_first, kernel = _known_kernel(estimator, X)
-    X = checked_unlabelled(estimator, kernel, X) if is_first else checked_rows(estimator, X)
+    X = checked_unlabelled(estimator, kernel, X) if is_first else owned(checked_rows(estimator, X))
     y = column_or_1d(checked_targets(estimator, X, y), warn=True)
     costs = C * checked_weights(sample_weight, len(y))
     kernel = resolved(estimator, kernel, X) if is_first else kernel
