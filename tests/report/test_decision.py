@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 import mercer
 from mercer.estimators import KernelPerceptron, KernelSVC
 from mercer.kernels import Gaussian
-from mercer.report import DecisionDisplay, GammaSweepDisplay
+from mercer.report import DecisionDisplay, GammaSweepDisplay, decision
 from mercer.report.sweep import GAMMAS
 from mercer.selection import KernelRidgeClassifier
 from refusals import refuses
@@ -245,3 +245,69 @@ def test_matplotlib_is_not_loaded_before_a_picture_is_drawn():
     code = "import sys, mercer; mercer.GammaSweepDisplay; print('matplotlib' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
+
+
+class Scored:
+    """A classifier of three classes that answers with given scores."""
+
+    classes_ = np.array([0, 1, 2])
+
+    def __init__(self, f, predicted=None):
+        self.f, self.predicted = np.array(f), predicted
+
+    def decision_function(self, X):
+        return self.f
+
+    def predict(self, X):
+        return self.f.argmax(axis=1) if self.predicted is None else np.array(self.predicted)
+
+
+def test_scores_are_one_for_each_class_or_those_of_the_prediction():
+    two = Scored([0.5, -2.0])
+    two.classes_ = np.array([0, 1])
+    scores, margin = decision._scores(two, None)
+    assert_allclose(scores, [[-0.25, 0.25], [1.0, -1.0]])
+    assert margin == 1.0
+    f = [[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]]
+    scores, margin = decision._scores(Scored(f), None)
+    assert_allclose(scores, f)
+    assert margin is None
+    # What votes say is not what is predicted.
+    scores, margin = decision._scores(Scored(f, [2, 1]), None)
+    assert_allclose(scores, [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    assert margin is None
+
+
+def test_the_grid_has_a_little_room_around_the_rows_and_leads_are_over_the_next_best(rng):
+    points = np.array([[0.0, 5.0], [10.0, 5.0]])
+    f = rng.normal(size=(12, 3))
+    surface = decision._surface(Scored(np.repeat(f, 3, axis=0)[:36]), points, points, 6)
+    assert_allclose(surface.x, np.linspace(-0.8, 10.8, 6))
+    # A column that is constant has a room of one.
+    assert_allclose(surface.z, np.linspace(4.0, 6.0, 6))
+    scores = np.repeat(f, 3, axis=0)
+    for c in range(3):
+        lead = scores[:, c] - np.delete(scores, c, axis=1).max(axis=1)
+        assert_allclose(surface.leads[c].ravel(), lead)
+
+
+def test_support_vectors_are_looked_up_among_the_rows(rng):
+    points = rng.normal(size=(5, 2))
+
+    class Supported:
+        pass
+
+    model = Supported()
+    assert decision._support(model, points).shape == (0, 2)
+    for support, count in (([], 0), ([4, 1], 2), ([5], 0)):
+        model.support_ = np.array(support)
+        assert len(decision._support(model, points)) == count
+    model.support_ = np.array([4, 1])
+    assert_array_equal(decision._support(model, points), points[[4, 1]])
+
+
+def test_colours_are_mixed_with_white_and_come_again():
+    assert_allclose(decision._whitened("#ff0080", 0.5), (1.0, 0.5, 0.5 + 0.25 * 256 / 255))
+    assert_allclose(decision._whitened("#000000", 0.0), (0.0, 0.0, 0.0))
+    count = len(decision.COLOURS)
+    assert decision._colour(count + 1) == decision._colour(1) == decision.COLOURS[1]

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from mercer.kernels import Gaussian, Linear
-from mercer.report import SelectionDisplay
+from mercer.report import SelectionDisplay, selection as room_of_pictures
 from mercer.selection import KernelRidgeCV, ridge as room
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -117,3 +117,66 @@ def test_matplotlib_is_not_loaded_before_a_picture_is_drawn():
     code = "import sys, mercer; mercer.SelectionDisplay; print('matplotlib' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
+
+
+def test_another_curve_begins_with_another_kernel_or_round():
+    kernels = np.array([Linear(), Linear(), Gaussian(1.0), Gaussian(1.0)], object)
+    changes = room_of_pictures._changes(kernels, np.array([0, 0, 0, 1]))
+    assert changes.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "names", "title"),
+    [
+        ([Gaussian(1.0), Gaussian(2.5)], ["1", "2.5"], "Gaussian, length_scale"),
+        ([Gaussian(1.0), Linear()], ["gaussian(length_scale=1)", "linear(offset=0)"], "kernel"),
+        ([Linear() + Gaussian(1.0), Linear() + Gaussian(2.0)], None, "kernel"),
+        ([Gaussian(1.0)], ["gaussian(length_scale=1)"], "kernel"),
+    ],
+)
+def test_curves_are_called_by_the_one_parameter_that_varies(kernels, names, title):
+    found = room_of_pictures._names(kernels)
+    assert found[1] == title
+    if names is not None:
+        assert [name.replace(" ", "") for name in found[0]] == names
+
+
+def test_numbers_of_an_expression_are_rounded_to_three_digits():
+    shortened = room_of_pictures.shortened
+    assert shortened("gaussian(0.123456) + 12345.678 * x2") == "gaussian(0.123) + 1.23e+04 * x2"
+    assert shortened("gaussian(1.23456e-07)") == "gaussian(1.23e-07)"
+
+
+@pytest.mark.parametrize(
+    ("settings", "sign", "name"),
+    [
+        ({}, -1.0, "leave-one-out mean squared error"),
+        ({"cv": "gcv"}, -1.0, "generalised cross-validation mean squared error"),
+        ({"cv": 3}, -1.0, "held-out mean squared error"),
+        ({"scoring": "neg_mean_absolute_error"}, -1.0, "mean absolute error"),
+        ({"scoring": "r2"}, 1.0, "r2"),
+        ({"scoring": max}, 1.0, "held-out score"),
+    ],
+)
+def test_a_criterion_is_drawn_as_an_error_where_it_is_one(settings, sign, name):
+    assert room_of_pictures._criterion(KernelRidgeCV(**settings)) == (sign, name)
+
+
+def display_of(values, is_error, alphas=(0.1, 1.0, 10.0)):
+    curve = room_of_pictures.Curve(Linear(), np.array(alphas), np.array(values), False)
+    chosen = np.array([[alphas[0], values[0]]])
+    return SelectionDisplay([curve], chosen, Linear(), "score", is_error).plot()
+
+
+def test_errors_are_on_a_logarithmic_scale_and_scores_show_their_top():
+    assert display_of([1.0, 2.0, 3.0], True).ax_.get_yscale() == "log"
+    assert display_of([0.0, 2.0, 3.0], True).ax_.get_yscale() == "linear"
+    scores = display_of([-100.0, 0.5, 0.9], False).ax_
+    assert scores.get_yscale() == "linear"
+    # Down to four times the distance from the best to the middle one, with a little room.
+    low = 0.9 - 4.0 * 0.4
+    assert_allclose(scores.get_ylim(), [low - 0.05 * 1.6, 0.9 + 0.08 * 1.6])
+    near = display_of([0.4, 0.5, 0.9], False).ax_
+    assert_allclose(near.get_ylim(), [0.4 - 0.05 * 0.5, 0.9 + 0.08 * 0.5])
+    assert display_of([1.0, 2.0, 3.0], True, (0.0, 1.0, 2.0)).ax_.get_xscale() == "linear"
+    assert display_of([1.0, 2.0, 3.0], True).ax_.get_xscale() == "log"

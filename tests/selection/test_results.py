@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear
-from mercer.selection.results import Round
+from mercer.selection.results import Round, table
 
 
 def round_of(Cs, scores, is_cut=False):
@@ -32,3 +32,61 @@ def test_the_best_of_the_best_kernel_is_to_be_reached():
     Cs = [np.array([1.0, 100.0]), np.array([5.0, 50.0])]
     before = Round([Linear(), Gaussian(1.0)], Cs, scores, 10, None)
     assert round_of([5.0], [0.0], True).reaches(before)
+
+
+def two_rounds(folds=(None, None)):
+    first = Round(
+        [Gaussian(1.0), Linear()],
+        [np.array([1.0, 2.0]), np.array([3.0])],
+        [np.array([[[1.0, 3.0]], [[5.0, 7.0]]]), np.array([[[np.nan, 1.0]]])],
+        10,
+        folds[0],
+    )
+    second = Round(
+        [Linear()], [np.array([3.0, 4.0])], [np.array([[[0.0, 1.0]], [[2.0, 4.0]]])], 30, folds[1]
+    )
+    return [first, second]
+
+
+def test_a_table_has_all_candidates_and_ranks_those_of_the_last_round_first():
+    columns = table(two_rounds(), "C")
+    assert columns["C"].tolist() == columns["param_C"].tolist() == [1.0, 2.0, 3.0, 3.0, 4.0]
+    kernels = [Gaussian(1.0), Gaussian(1.0), Linear(), Linear(), Linear()]
+    assert columns["kernel"].tolist() == columns["param_kernel"].tolist() == kernels
+    assert columns["params"][1] == {"kernel": Gaussian(1.0), "C": 2.0}
+    assert columns["iter"].tolist() == [0, 0, 0, 1, 1]
+    assert columns["n_resources"].tolist() == [10, 10, 10, 30, 30]
+    np.testing.assert_allclose(columns["mean_test_score"], [2.0, 6.0, np.nan, 0.5, 3.0])
+    assert columns["rank_test_score"].tolist() == [4, 3, 5, 2, 1]
+    assert "std_test_score" not in columns
+
+
+def test_folds_have_columns_of_their_own_and_those_not_reached_none():
+    columns = table(two_rounds(folds=([0, 2], [1, 2])))
+    nan = np.nan
+    np.testing.assert_allclose(columns["split0_test_score"], [1.0, 5.0, nan, nan, nan])
+    np.testing.assert_allclose(columns["split1_test_score"], [nan, nan, nan, 0.0, 2.0])
+    np.testing.assert_allclose(columns["split2_test_score"], [3.0, 7.0, 1.0, 1.0, 4.0])
+    np.testing.assert_allclose(columns["std_test_score"], [1.0, 1.0, nan, 0.5, 1.0])
+    assert "split3_test_score" not in columns
+
+
+def test_targets_have_columns_of_their_own_where_there_are_several():
+    scores = [np.array([[[1.0], [5.0]], [[2.0], [4.0]]])]
+    several = Round([Linear()], [np.array([1.0, 2.0])], scores, 10, None)
+    columns = table([several])
+    assert columns["target0_test_score"].tolist() == [1.0, 2.0]
+    assert columns["target1_test_score"].tolist() == [5.0, 4.0]
+    assert columns["mean_test_score"].tolist() == [3.0, 3.0]
+    assert columns["rank_test_score"].tolist() == [1, 1]
+    assert several.best.tolist() == [1, 0]
+    assert "target0_test_score" not in table(two_rounds())
+
+
+def test_the_best_kernel_has_the_best_mean_over_the_best_of_every_column():
+    one = np.array([[[3.0], [0.0]], [[0.0], [3.0]]])
+    other = np.array([[[2.5], [2.5]], [[np.nan], [np.inf]]])
+    Cs = [np.array([1.0, 2.0])] * 2
+    assert Round([Linear(), Gaussian(1.0)], Cs, [one, other[:1]], 10, None).best_kernel == 0
+    assert Round([Linear(), Gaussian(1.0)], Cs, [one, other], 10, None).best_kernel == 1
+    assert len(Round([Linear(), Gaussian(1.0)], Cs, [one, other], 10, None)) == 4

@@ -9,6 +9,7 @@ from mercer.errors import IndefiniteKernelError
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import AdditiveChi2, FromFunction, Gaussian, Linear, Sigmoid
 from mercer.solvers import definite, refuse_indefinite
+from mercer.solvers.definite import _lanczos, _lowest, _rounding, _smallest
 
 INDEFINITE = Sigmoid(1.0, -1.0)
 
@@ -163,3 +164,94 @@ def test_of_many_rows_a_conditional_kernel_passes_where_it_is_valid(points):
 
 def test_little_memory_is_kept_to(points):
     refused(StreamedGram(INDEFINITE, points(300), memory=100_000))
+
+
+@pytest.mark.parametrize(("share", "is_found"), [(0.9, False), (1.1, True)])
+@pytest.mark.parametrize("size", [1.0, 1e200])
+def test_the_lowest_vector_is_told_beyond_rounding_of_the_largest_entry(share, is_found, size):
+    # t = e + 4 n eps of the largest entry, which is 2 here.
+    e, n = 1e-3, 3
+    t = e + 4 * n * np.finfo(float).eps
+    K = size * np.diag([2.0, -share * 2.0 * t, 1.0])
+    found = _lowest(K.copy(), e, False)
+    assert (found is not None) is is_found
+    if is_found:
+        np.testing.assert_allclose(np.abs(found), [0.0, 1.0, 0.0], atol=1e-9)
+
+
+def test_on_sums_of_zero_one_row_and_the_zero_matrix_have_no_lowest_vector():
+    assert _lowest(-np.ones((1, 1)), 0.0, True) is None
+    assert _lowest(-np.ones((1, 1)), 0.0, False) is not None
+    assert _lowest(np.zeros((3, 3)), 0.0, False) is None
+    # Negative along the ones only, which have no sum of zero.
+    K = np.eye(3) - 0.6
+    assert _lowest(K.copy(), 0.0, False) is not None
+    assert _lowest(K.copy(), 0.0, True) is None
+    c = _lowest(-np.eye(3), 0.0, True)
+    assert c is not None
+
+
+@pytest.mark.parametrize("n", [5, 40])
+def test_the_least_ritz_value_of_all_products_is_the_least_eigenvalue(rng, n):
+    A = rng.normal(size=(n, n))
+    K = A + A.T
+    q = rng.normal(size=n)
+    c = _lanczos(PrecomputedGram(K), q, n, False)
+    value, vectors = np.linalg.eigh(K)
+    np.testing.assert_allclose(c @ K @ c / (c @ c), value[0], rtol=1e-6)
+    np.testing.assert_allclose(np.abs(c @ vectors[:, 0]), 1.0, rtol=1e-4)
+    assert _lanczos(PrecomputedGram(A @ A.T + np.eye(n)), q, n, False) is None
+
+
+def test_ritz_values_are_those_of_the_krylov_space(rng):
+    A = rng.normal(size=(30, 30))
+    K, q = A + A.T, rng.normal(size=30)
+    basis = np.linalg.qr(np.column_stack([q, K @ q, K @ (K @ q)]))[0]
+    values, vectors = np.linalg.eigh(basis.T @ K @ basis)
+    c = _lanczos(PrecomputedGram(K), q, 3, False)
+    np.testing.assert_allclose(c @ K @ c, values[0], rtol=1e-8)
+    np.testing.assert_allclose(np.abs(c @ (basis @ vectors[:, 0])), 1.0, rtol=1e-8)
+
+
+def test_a_krylov_space_that_is_exhausted_ends(rng):
+    K = np.diag([3.0, -1.0, -1.0, 3.0])
+    c = _lanczos(PrecomputedGram(K), np.ones(4), 4, False)
+    np.testing.assert_allclose(c @ K @ c, -1.0)
+    centred = _lanczos(PrecomputedGram(-np.eye(4)), np.array([1.0, 2.0, 3.0, 5.0]), 4, True)
+    np.testing.assert_allclose(centred.sum(), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("on_sum_zero", [True, False])
+def test_the_witness_is_on_the_fewest_rows_of_a_doubling_that_show_it(on_sum_zero):
+    K = np.eye(10)
+    K[3, 7] = K[7, 3] = 1.0 + 1e-3 if not on_sum_zero else 1.5
+    gram = PrecomputedGram(K)
+    c = np.full(10, 0.01)
+    c[3], c[7] = 0.7, -0.7
+    refusal = _smallest(gram, np.arange(10), c, on_sum_zero)
+    used = np.flatnonzero(refusal.witness.coefficients)
+    assert used.tolist() == [3, 7]
+
+
+def test_rounding_is_the_error_of_an_entry_and_four_units_for_every_row():
+    assert _rounding(10, 1e-9) == 1e-9 + 40.0 * np.finfo(float).eps
+
+
+def test_as_many_rows_are_looked_at_as_the_memory_holds_of_three_matrices(monkeypatch):
+    seen = []
+
+    def entries(gram, rows):
+        seen.append(rows)
+        return np.eye(len(rows))
+
+    monkeypatch.setattr(definite, "_entries", entries)
+    gram = PrecomputedGram(np.eye(50))
+    for memory, m in ((24 * 400, 20), (24 * 400 - 1, 19), (1 << 30, 50), (1, 2)):
+        gram.memory = memory
+        seen.clear()
+        found = list(definite._suspects(gram, False, 0))
+        assert len(seen[0]) == m
+        assert (np.diff(seen[0]) > 0).all()
+        assert len(found) == 1
+        # Products are taken where not all entries were looked at.
+        assert len(list(definite._suspects(gram, False, 3))) == (1 if m == 50 else 2)

@@ -11,7 +11,9 @@ from mercer.kernels import (
     Gaussian,
     Linear,
     Polynomial,
+    Precomputed,
     Sigmoid,
+    Spectrum,
 )
 from mercer.kernels.validity.negative import direction
 from mercer.kernels.validity.rounding import _doubt, _map, entry_errors, form_error
@@ -102,3 +104,29 @@ def test_the_bar_of_a_product_is_the_largest_that_the_bars_of_its_factors_allow(
     kernel = FromFunction(entries(a + a.T)) * FromFunction(entries(b + b.T))
     errors = entry_errors(kernel.program, X)
     assert_allclose(errors, np.abs(kernel(X)) * ((1.0 + 1e-6) ** 2 - 1.0), rtol=1e-5)
+
+
+def test_counts_of_k_grams_are_granted_a_step_of_their_value():
+    # One step for the count, and one for the kernel's own program.
+    texts = ["abab", "abc", "xyz"]
+    kernel = Spectrum(2)
+    K = kernel(texts)
+    assert_allclose(entry_errors(kernel.program, texts), 2e-12 * K, rtol=1e-9, atol=0.0)
+
+
+def test_a_finished_matrix_is_granted_what_its_precision_may_have_lost(rng):
+    K = rng.normal(size=(3, 3))
+    for dtype, share in ((np.float64, 1e-6), (np.float32, 1e-5)):
+        given = K.astype(dtype)
+        errors = entry_errors(Precomputed().program, given)
+        assert_allclose(errors, (share + 1e-12) * np.abs(given), rtol=1e-5)
+
+
+def test_steps_add_up_along_a_sum_with_factors(points):
+    X = points(4)
+    K = np.abs(X @ X.T)
+    sizes = np.abs(X) @ np.abs(X).T
+    errors = entry_errors((3.0 * Linear()).program, X)
+    # The dot product is granted a step of the sizes of its terms, and every later step one more.
+    assert (errors >= 3.0 * 1e-12 * sizes).all()
+    assert (errors <= 3.0 * 1e-12 * (sizes + 3.0 * K) * 1.001).all()

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.gram import LowRankGram, PrecomputedGram, gram_of
+from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky
+from mercer.solvers.logistic import solver as module
 from mercer.solvers.logistic.curvature import (
     FactoredCurvature,
     LowRankCurvature,
@@ -207,3 +208,42 @@ def test_a_step_too_long_for_its_offset_is_shortened():
     solution = NewtonCG(1e-5, random_state=0).solve(gram_of(Gaussian(1.0), X), problem)
     assert solution.residual.max() <= 1e-5
     assert not solution.advice
+
+
+def test_a_hundred_steps_are_allowed_unless_others_are(problem, gram):
+    assert NewtonCholesky(1e-2)._descent(gram, problem)._most == 100
+    fewer = NewtonCholesky(1e-2, 7)._descent(gram, problem)
+    assert (fewer._tol, fewer._most, fewer._name) == (1e-2, 7, "newton")
+
+
+@pytest.mark.parametrize(
+    ("C", "entries", "is_held", "has_copy"),
+    [
+        # Bytes for every entry: K in float64 with room to work in, and a copy in float32.
+        (1.0, 14, True, True),
+        (1.0, 13, False, True),
+        (1.0, 6, False, True),
+        (1.0, 5, False, False),
+        # Where float32 does not serve, float64 is held alone.
+        (1e9, 10, True, False),
+        (1e9, 9, False, False),
+    ],
+)
+def test_what_fits_is_held_in_float64_and_copied_in_float32(rng, C, entries, is_held, has_copy):
+    X = rng.normal(size=(N, 2))
+    gram = StreamedGram(Gaussian(1.0), X, entries * N * N)
+    problem = LogisticProblem(np.arange(N) % 2, 2, C, np.ones(N), True)
+    curvature = NewtonCG(random_state=0)._curvature(gram, problem)
+    assert (curvature._gram is not gram) is is_held
+    assert (curvature._copy is not None) is has_copy
+
+
+@pytest.mark.parametrize(("few", "is_held"), [(N, True), (N - 1, False)])
+def test_only_few_rows_are_held_beside_their_copy(rng, monkeypatch, few, is_held):
+    monkeypatch.setattr(module, "FEW_ROWS", few)
+    gram = StreamedGram(Gaussian(1.0), rng.normal(size=(N, 2)))
+    problem = LogisticProblem(np.arange(N) % 2, 2, 1.0, np.ones(N), True)
+    curvature = NewtonCG(random_state=0)._curvature(gram, problem)
+    assert (curvature._gram is not gram) is is_held
+    held = DenseGram.of(StreamedGram(Gaussian(1.0), rng.normal(size=(N, 2))))
+    assert NewtonCG(random_state=0)._curvature(held, problem)._gram is held

@@ -77,3 +77,20 @@ def test_rows_that_say_nothing_do_not_count(rng):
     T = temperature(more, np.vstack([targets, targets[:1]]), np.append(weights, 1.0))
     assert temperature(scores, targets, weights) == T
     assert temperature(np.zeros((4, 2)), np.full((4, 2), 0.5), np.ones(4)) == 1.0
+
+
+def test_scores_that_tell_the_opposite_are_worth_a_thousandth_and_certain_ones_a_million():
+    scores = np.array([[4.0, -4.0], [-4.0, 4.0]])
+    right, wrong = np.eye(2), np.eye(2)[::-1]
+    weights = np.ones(2)
+    # In units of the largest score.
+    assert_allclose(temperature(scores, wrong, weights), 1e-3 / 4.0)
+    assert_allclose(temperature(scores, right, weights), 1e6 / 4.0)
+    level = np.full((2, 2), 0.5)
+    assert_allclose(temperature(scores, level, weights), 1e-3 / 4.0)
+
+
+def test_targets_of_several_classes_share_what_is_left():
+    targets = smoothed_targets(np.array([0, 1, 1]), np.array([1.0, 2.0, 1.0]), 3)
+    assert_allclose(targets[0], [2 / 3, 1 / 6, 1 / 6])
+    assert_allclose(targets[1], [0.1, 4 / 5, 0.1])

@@ -1,5 +1,6 @@
 """Margin problems in features, by single coefficients: the optimum of the dual without its K."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from mercer.gram import FeatureGram, LowRankGram, StreamedGram
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.solvers import SMO, CoordinateDescent, MarginProblem, Run
 from mercer.solvers.margin import coordinates, interior
+from mercer.solvers.margin.coordinates import _centred, _epochs, _State
 
 
 @pytest.fixture
@@ -205,3 +207,133 @@ def test_counts_of_k_grams_take_no_product_of_rows(rng, monkeypatch):
     assert found.solver == "primal"
     f = gram.F @ found.theta + found.intercept
     assert (np.sign(f[:, 0]) == signs).mean() > 0.95
+
+
+def run_of(F, problem, run=None):
+    return _State(F, problem, Run() if run is None else run, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_narrow", "epochs"),
+    [
+        # READ n / p, and STEPS (p + MORE)^2 / (MULTIPLIED p) where an interior point may take over.
+        ((100, 8), False, 64 * 100 * 100 / 800),
+        ((100, 8), True, 15 * 100 * 38**2 // 25 / 800),
+        ((2, 50), True, 64 * 2 * 2 / 100),
+        ((1000, 2), False, 1000),
+    ],
+)
+def test_epochs_take_no_longer_than_what_would_take_over(shape, is_narrow, epochs):
+    assert _epochs(np.zeros(shape), is_narrow) == math.ceil(epochs)
+    assert _epochs(np.zeros((0, 3)), is_narrow) == 0
+
+
+def test_looks_are_ever_further_apart(F, signs):
+    seen = []
+    problem = MarginProblem.classification(signs, np.full(len(F), 100.0), True)
+    run = run_of(F, problem, Run(progress=lambda epoch, gap: seen.append(epoch)))
+    run.descend(0.0, 40)
+    expected = [1]
+    while expected[-1] < 40:
+        expected.append(min(math.ceil(1.3 * expected[-1]) + 1, 40))
+    assert seen == expected
+    assert run.epoch == 40
+
+
+def test_rows_are_left_out_that_are_further_on_the_safe_side_than_any_on_the_wrong(F, signs):
+    problem = MarginProblem.classification(signs, np.full(len(F), 1.0), True)
+    run = run_of(F, problem)
+    run.descend(0.0, 3)
+    run._look()
+    descent = run.descent
+    r = F @ descent.w + descent.offset - problem.z
+    up = np.where(descent.a < problem.upper, -r, -np.inf)
+    down = np.where(descent.a > problem.lower, r, -np.inf)
+    slopes = np.maximum(up, down)
+    assert slopes.max() > 0.0
+    assert_array_equal(run.active, np.flatnonzero(slopes > -slopes.max()))
+    assert 0 < len(run.active) < len(F)
+
+
+def test_where_no_row_is_on_the_wrong_side_all_with_room_are_active():
+    problem = MarginProblem.regression(np.zeros(3), np.array([1.0, 1.0, 0.0]), 0.5, False)
+    run = run_of(np.eye(3), problem)
+    run._look()
+    # The last row has no room to move either way.
+    assert run.active.tolist() == [0, 1]
+
+
+def test_the_best_coefficients_are_kept(F, signs):
+    problem = MarginProblem.classification(signs, np.full(len(F), 1.0), True)
+    run = run_of(F, problem)
+    assert not run.a.any()
+    first = run.gap.gap
+    run.descend(0.0, 5)
+    better = run.gap.gap
+    assert better < first
+    a = run.a
+    run._keep(np.zeros(len(F)))
+    assert run.a is a
+    assert_allclose(run.w, F.T @ a)
+    assert run.gap.gap == better
+
+
+def test_a_start_is_made_feasible(F, signs):
+    problem = MarginProblem.classification(signs, np.full(len(F), 1.0), True)
+    start = 3.0 * signs
+    run = run_of(F, replace(problem, start=start))
+    assert_array_equal(run.a, problem.feasible(start))
+    assert_array_equal(run.descent.a, run.a)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_price_of_a_sum_is_a_tenth_of_the_mean_diagonal(
+    F, signs, form, fit_intercept, monkeypatch
+):
+    given = {}
+
+    class Seen(coordinates.Descent):
+        def __init__(self, F, box, squares, rho, a, b):
+            given.update(squares=squares, rho=rho)
+            super().__init__(F, box, squares, rho, a, b)
+
+    monkeypatch.setattr(coordinates, "Descent", Seen)
+    problem = MarginProblem.classification(signs, np.full(len(F), 1.0), fit_intercept)
+    run_of(form(F), problem)
+    squares = (F**2).sum(axis=1)
+    assert_allclose(given["squares"], squares)
+    assert_allclose(given["rho"], 0.1 * squares.mean() if fit_intercept else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "memory", "jumps"), [(6, 32 * 36, True), (6, 32 * 36 - 1, False)]
+)
+def test_an_interior_point_takes_over_where_its_matrices_fit(
+    F, signs, monkeypatch, columns, memory, jumps
+):
+    problem = MarginProblem.classification(signs, np.full(len(F), 1.0), True)
+    run = run_of(F[:, :columns], problem)
+    jumped = []
+    monkeypatch.setattr(run, "descend", lambda goal, most: jumped.append((goal, most)))
+    monkeypatch.setattr(run, "jump", jumped.append)
+    CoordinateDescent(1e-2)._descend(run, memory)
+    assert jumped[0][0] == pytest.approx(1e-3)
+    assert jumped[0][1] == _epochs(F[:, :columns], jumps)
+    assert jumped[1:] == ([pytest.approx(1e-3)] if jumps else [])
+    jumped.clear()
+    CoordinateDescent(1e-2, max_iter=5)._descend(run, memory)
+    assert jumped == [(pytest.approx(1e-3), 5)]
+
+
+def test_dense_features_are_centred_where_an_offset_makes_up_for_it(F, signs):
+    for form, fit_intercept, is_centred in (
+        (np.asarray, True, True),
+        (np.asarray, False, False),
+        (sp.csr_array, True, False),
+    ):
+        problem = MarginProblem.classification(signs, np.ones(len(F)), fit_intercept)
+        centred, mean = _centred(form(F), problem)
+        assert_allclose(mean, F.mean(axis=0) if is_centred else 0.0, atol=1e-15)
+        dense = centred.toarray() if sp.issparse(centred) else centred
+        assert_allclose(dense, F - mean)

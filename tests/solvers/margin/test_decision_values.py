@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.gram import StreamedGram
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear
 from mercer.solvers import MarginProblem
 from mercer.solvers.margin.decision_values import Values
 
@@ -43,3 +43,67 @@ def test_changes_are_exact_once_the_gap_is_certified(values, rng):
     rows = np.flatnonzero(a)[:4]
     values.add(rows, np.array([0.5, -0.5, 0.25, -0.25]))
     np.testing.assert_allclose(values.f, values.gram.dense() @ values.a, rtol=1e-12, atol=1e-12)
+
+
+def test_values_at_some_rows_are_completed_by_the_next_change(values, rng):
+    a = coefficients(values, rng)
+    rows = np.arange(10, 30)
+    values.start(a.copy(), rows)
+    K = values.gram.dense()
+    np.testing.assert_allclose(values.f[rows], (K @ a)[rows], atol=1e-3)
+    assert not values.f[30:].any()
+    values.add(np.array([3, 4]), np.array([0.5, -0.5]))
+    moved = a.copy()
+    moved[[3, 4]] += [0.5, -0.5]
+    np.testing.assert_array_equal(values.a, moved)
+    np.testing.assert_allclose(values.f, K @ moved, atol=1e-3)
+    values.add(np.array([3, 4, 5]), np.array([-0.5, 0.5, 0.0]))
+    np.testing.assert_allclose(values.f, K @ a, atol=1e-3)
+
+
+def test_no_change_moves_no_value(values, rng):
+    a = coefficients(values, rng)
+    values.replace(a, values.gram.dense() @ a, True)
+    before = values.f.copy()
+    values.add(np.arange(5), np.zeros(5))
+    np.testing.assert_array_equal(values.f, before)
+    assert values._is_exact.all()
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_replaced_values_are_recomputed_only_where_they_are_not_exact(values, rng, is_exact):
+    a = coefficients(values, rng)
+    wrong = values.gram.dense() @ a + 1.0
+    values.replace(a, wrong.copy(), is_exact)
+    values.exact()
+    exact = wrong if is_exact else values.gram.dense() @ a
+    np.testing.assert_allclose(values.f, exact, rtol=1e-12, atol=1e-12)
+
+
+def test_doubt_is_four_times_the_largest_error_that_was_seen_or_what_float32_allows(values, rng):
+    a = coefficients(values, rng)
+    values.replace(a, values.gram.dense() @ a, False)
+    np.testing.assert_allclose(values._doubts(), 2.0 * values.gram.single_error * np.abs(a).sum())
+    values.f[7] += 1e-3
+    values._recompute(np.ones(len(a), bool))
+    if len(a) >= 1024:
+        np.testing.assert_allclose(values._doubts(), 4.0 * 1e-3, rtol=1e-6)
+    else:
+        np.testing.assert_allclose(
+            values._doubts(), 2.0 * values.gram.single_error * np.abs(a).sum()
+        )
+
+
+def test_sizes_of_rows_scale_the_error_that_is_seen(rng):
+    X = rng.normal(size=(1100, 2))
+    X[0] = 0.0
+    problem = MarginProblem.classification(np.sign(X[:, 0] + 1e-9), np.ones(1100), True)
+    gram = StreamedGram(Linear(), X)
+    values = Values(gram, gram.single(), problem)
+    a = problem.feasible(0.1 * problem.z)
+    values.replace(a, gram.dense() @ a, False)
+    size = np.linalg.norm(X, axis=1)
+    values.f[5] += 1e-3 * size[5]
+    values._recompute(np.ones(1100, bool))
+    np.testing.assert_allclose(values._error, 1e-3, rtol=1e-6)
+    np.testing.assert_allclose(values._doubts(), 4e-3 * size, rtol=1e-6)

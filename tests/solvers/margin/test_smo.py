@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, SVR
 
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian
-from mercer.solvers import SMO, MarginProblem, Pegasos
+from mercer.solvers import SMO, MarginProblem, Pegasos, Run
 from mercer.solvers.margin import low_rank_start as seeding, smo
+from mercer.solvers.margin.problem import Gap
 
 KERNEL = Gaussian(1.0)
 
@@ -223,3 +224,157 @@ def test_parts_of_a_gram_are_parts_of_the_matrix(X, rng, make):
     assert_allclose(gram.partial_product(None, some, v), K[:, some] @ v, atol=1e-12)
     assert gram.single().dtype == np.float32
     assert_allclose(gram.single().rows(index), K[index], atol=1e-5)
+
+
+class Recorded:
+    """The minimiser of the engine, with what it was asked for."""
+
+    def __init__(self, monkeypatch):
+        self.calls, self.minimise = [], smo.minimise
+        monkeypatch.setattr(smo, "minimise", self)
+
+    def __call__(self, *given):
+        names = ("K", "box", "a", "g", "effort", "stop", "progress", "is_single", "capacity")
+        call = dict(zip((*names, "working_set", "leap", "is_eager", "index"), given, strict=True))
+        self.calls.append(call)
+        return self.minimise(*given)
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    return Recorded(monkeypatch)
+
+
+def test_pairs_are_solved_to_a_tenth_of_the_tolerance_with_what_is_allowed(X, signs, recorded):
+    problem = classification(signs)
+    SMO(tol=1e-2, max_iter=500).solve(StreamedGram(KERNEL, X), problem, Run(time_limit=60.0))
+    first = recorded.calls[0]
+    effort = first["effort"]
+    assert_allclose(effort.tolerance, 1e-3)
+    assert (effort.floor, effort.rounds, effort.threads, effort.is_main) == (0.0, 500, None, True)
+    assert 0.0 < effort.seconds <= 60.0
+    assert first["is_single"]
+    assert first["working_set"] == 256
+    assert not first["is_eager"]
+    assert first["index"] is None
+    # Few enough rows for the whole matrix.
+    assert first["K"].shape == (400, 400)
+    other = SMO(tol=1e-2, working_set=64)
+    other.solve(StreamedGram(KERNEL, X), problem, Run(is_main=False))
+    assert recorded.calls[-1]["working_set"] == 64
+    assert recorded.calls[-1]["effort"].threads == 1
+    assert recorded.calls[-1]["effort"].rounds == 2**62
+    assert recorded.calls[-1]["effort"].seconds == np.inf
+
+
+@pytest.mark.parametrize(("whole", "is_whole"), [(401, True), (400, False)])
+def test_many_rows_are_written_as_they_are_asked_for(
+    X, signs, recorded, monkeypatch, whole, is_whole
+):
+    monkeypatch.setattr(smo, "WHOLE", whole)
+    monkeypatch.setattr(smo, "STORE", 4 * 400 * 300)
+    SMO(tol=1e-2).solve(StreamedGram(KERNEL, X), classification(signs))
+    call = recorded.calls[0]
+    assert isinstance(call["K"], np.ndarray) is is_whole
+    assert call["capacity"] == 300
+    if not is_whole:
+        out = np.empty((2, 400), np.float32)
+        call["K"](np.array([3, 5]), out)
+        assert_allclose(out, KERNEL(X)[[3, 5]], atol=1e-6)
+
+
+def test_a_matrix_that_does_not_fit_is_read_by_rows(X, signs, recorded):
+    enough = 4 * 400 * 400
+    SMO(tol=1e-2).solve(StreamedGram(KERNEL, X, enough), classification(signs))
+    assert isinstance(recorded.calls[0]["K"], np.ndarray)
+    SMO(tol=1e-2).solve(StreamedGram(KERNEL, X, enough - 1), classification(signs))
+    assert not isinstance(recorded.calls[-1]["K"], np.ndarray)
+    assert recorded.calls[-1]["capacity"] == (enough - 1) // 1600
+
+
+@pytest.mark.parametrize(("many", "working_set"), [(400, 256), (399, 512)])
+def test_a_working_set_is_larger_for_more_rows(X, signs, recorded, monkeypatch, many, working_set):
+    monkeypatch.setattr(smo, "MANY", many)
+    monkeypatch.setattr(smo, "seed", lambda *given: None)
+    SMO(tol=1e-2).solve(StreamedGram(KERNEL, X), classification(signs))
+    assert recorded.calls[0]["working_set"] == working_set
+
+
+def run_of(X, problem, tol=1e-3):
+    return smo._State(StreamedGram(KERNEL, X), problem, SMO(tol), Run())
+
+
+def test_rows_in_doubt_are_not_clearly_at_a_bound(X, signs, monkeypatch):
+    problem = classification(signs)
+    monkeypatch.setattr(smo, "MANY", 399)
+    run = run_of(X, problem)
+    a = SMO(tol=1e-5).solve(run.gram, problem).coefficients[:, 0]
+    f = KERNEL(X) @ a
+    run.values.replace(a, f, True)
+    gap = problem.gap(a, f)
+    worst = np.maximum(*problem.slopes(a, f + gap.offset - problem.z))
+    clear = worst < 0.0
+    # Of those that are where they should be, one in twenty, next to a kink, may still move.
+    clear &= worst < np.quantile(worst[clear], 0.95)
+    assert 0 < (~clear).sum() < 0.8 * 400
+    assert_array_equal(run._doubtful(gap), np.flatnonzero(~clear))
+    monkeypatch.setattr(smo, "MOST_ACTIVE", float((~clear).mean()))
+    assert run._doubtful(gap) is None
+    monkeypatch.setattr(smo, "MANY", 400)
+    assert run._doubtful(gap) is None
+
+
+def test_a_tube_is_screened_from_more_rows_on(X, signs, rng):
+    assert run_of(X, classification(signs))._many == 8192
+    tube = MarginProblem.regression(rng.normal(size=400), np.ones(400), 0.1, True)
+    assert run_of(X, tube)._many == 20_000
+
+
+def test_what_ended_it_is_said(X, signs):
+    state = run_of(X, classification(signs))
+    assert (
+        SMO()._advice(state).startswith("the gap is lost in rounding; lower C, scale the columns")
+    )
+    state.reason = "rounds"
+    assert SMO(max_iter=9)._advice(state) == "max_iter was reached; raise max_iter (now 9)"
+
+
+def test_callbacks_count_the_rounds_of_all_stages(X, signs):
+    seen = []
+    run = run_of(X, classification(signs))
+    assert run._report() is None
+    run.run.progress, run.rounds = lambda i, gap: seen.append((i, gap)), 7
+    run._report()(2, 0.5)
+    assert seen == [(9, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("relative", "before", "active", "is_certified"),
+    [
+        # Small enough, or not falling any more where float32 may be what keeps it from falling.
+        (0.2e-3, np.inf, None, True),
+        (0.4e-3, np.inf, None, False),
+        (0.4e-3, 0.5e-3, None, True),
+        (5e-3, 6e-3, np.arange(5), False),
+        (0.9e-3, 1e-3, np.arange(5), True),
+    ],
+)
+def test_float64_measures_once_float32_has_told_all_it_can(
+    X, signs, monkeypatch, relative, before, active, is_certified
+):
+    monkeypatch.setattr(smo, "MANY", 10)
+    run = run_of(X, classification(signs))
+    run._gap = before
+
+    class Known:
+        gap = Gap(0.0, relative, 1.0)
+
+        def certified(self):
+            return "certified"
+
+    run.values = Known()
+    found, certified = run._measured(active)
+    assert certified is is_certified
+    assert (found == "certified") is is_certified
+    monkeypatch.setattr(smo, "MANY", 400)
+    assert run._measured(active) == ("certified", True)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import StreamedGram, gram_of
+from mercer.gram import DenseGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers import Perceptron, Run
+from mercer.solvers.online import budget as module
 from mercer.solvers.online.budget import Basis, BudgetedPerceptron
 from mercer.solvers.online.perceptron import Tally, perceptron
 
@@ -108,3 +109,73 @@ def test_a_budget_that_means_nothing_is_refused(budget):
     gram, message = gram_of(Linear(), np.eye(2)), "budget must be a whole number of at least 1"
     with pytest.raises(ValueError, match=f"{message} or None, got {budget!r}"):
         BudgetedPerceptron(gram, np.ones((2, 1)), Basis.empty(1), budget, 0)
+
+
+def test_a_row_at_which_every_function_is_zero_adds_no_point():
+    basis = basis_of(np.eye(2), np.ones((2, 1)))
+    after = basis.after(5, np.zeros(2), 0.0, np.array([3.0]), 4)
+    assert_array_equal(after.rows, [0, 1])
+    assert_array_equal(after.last, basis.last)
+
+
+def test_a_point_outside_the_span_borders_the_inverse(rng):
+    X = rng.normal(size=(4, 2))
+    K = Gaussian(1.0)(X)
+    basis = basis_of(K[:3, :3], rng.normal(size=(3, 2)))
+    change = np.array([0.5, -2.0])
+    after = basis.after(9, K[:3, 3], K[3, 3], change, 7)
+    assert_array_equal(after.rows, [0, 1, 2, 9])
+    assert_allclose(after.inverse, np.linalg.inv(K), rtol=1e-8)
+    assert_allclose(after.last, np.vstack([basis.last, change]))
+    assert_allclose(after.late, np.vstack([basis.late, 7 * change]))
+    assert after.steps == basis.steps
+
+
+def test_a_point_of_the_basis_is_changed_where_it_is(rng):
+    X = rng.normal(size=(3, 2))
+    K = Gaussian(1.0)(X)
+    basis = basis_of(K, np.zeros((3, 1)))
+    after = basis.after(1, K[:, 1], K[1, 1], np.array([2.0]), 3)
+    assert_array_equal(after.last[:, 0], [0.0, 2.0, 0.0])
+    assert_array_equal(after.late[:, 0], [0.0, 6.0, 0.0])
+
+
+@pytest.mark.parametrize(("share", "is_in"), [(0.5e-7, True), (2e-7, False)])
+def test_a_point_next_to_the_span_is_in_it(share, is_in):
+    basis = basis_of(np.eye(1), np.zeros((1, 1)))
+    # k(x, x) = 4, of which all but this share is explained by the point of the basis.
+    k = np.sqrt(4.0 * (1.0 - share))
+    after = basis.after(5, np.array([k]), 4.0, np.array([1.0]), 1)
+    assert (len(after.rows) == 1) is is_in
+
+
+def test_the_mean_is_the_last_less_what_came_late():
+    basis = Basis(np.arange(1), np.eye(1), np.array([[4.0]]), np.array([[6.0]]), 3)
+    assert_array_equal(basis.mean(), [[2.0]])
+    assert_array_equal(
+        Basis(np.arange(1), np.eye(1), np.ones((1, 1)), np.ones((1, 1)), 0).mean(), [[0.0]]
+    )
+
+
+@pytest.mark.parametrize(("budget", "block"), [(20, 10), (5, 10)])
+def test_the_inverse_is_renewed_after_as_many_points_as_the_budget_or_a_block(
+    rng, monkeypatch, budget, block
+):
+    X, signs = rows_and_signs(rng, 200, 1)
+    renewed = []
+    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(BudgetedPerceptron, "_renew", lambda self: renewed.append(self._updates))
+    learner = BudgetedPerceptron(
+        DenseGram.of(StreamedGram(Gaussian(0.05), X)), signs, Basis.empty(1), budget, 0
+    )
+    for row in range(200):
+        learner.visit(np.array([row]))
+    assert renewed[0] == max(budget, block)
+
+
+def test_a_smaller_budget_than_before_takes_points_out_at_once(rng):
+    X = rng.normal(size=(6, 2))
+    basis = basis_of(Gaussian(1.0)(X), rng.normal(size=(6, 1)))
+    gram = DenseGram.of(StreamedGram(Gaussian(1.0), X))
+    assert len(BudgetedPerceptron(gram, np.ones((6, 1)), basis, 4, 0).basis.rows) == 4
+    assert len(BudgetedPerceptron(gram, np.ones((6, 1)), basis, 6, 0).basis.rows) == 6

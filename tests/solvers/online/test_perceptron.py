@@ -193,3 +193,47 @@ def test_progress_hears_of_every_epoch_and_may_end_it():
 def test_settings_that_mean_nothing_are_refused(epochs):
     with pytest.raises(ValueError, match=f"max_epochs must be a .*, got {epochs}"):
         Perceptron(epochs)
+
+
+def test_margins_are_those_of_the_function_written_out(rng):
+    K = rng.normal(size=(6, 4))
+    K = K @ K.T
+    signs = np.where(rng.random((3, 6)) < 0.5, 1.0, -2.0)
+    tally = Tally(signs, rng.integers(0, 3, size=(3, 6)), np.zeros((3, 6), int), np.ones(3, int))
+    tally.counts[2] = 0
+    values = tally.last() @ K
+    found = margins(tally, values)
+    for p in range(2):
+        a = signs[p] * tally.counts[p]
+        least = min(np.sign(signs[p, i]) * (K @ a)[i] for i in range(6))
+        assert_allclose(found[p], least / np.sqrt(a @ K @ a))
+    assert found[2] == 0.0
+
+
+def test_the_bound_is_radius_over_margin_squared_for_every_problem():
+    assert_allclose(novikoff_bound(np.array([0.5, 2.0]), 9.0, np.ones(4)), 36.0 + 2.25)
+    assert_allclose(novikoff_bound(np.array([0.5]), 9.0, np.array([1.0, 3.0, 2.0])), 36.0 * 9.0)
+    assert novikoff_bound(np.array([1e-200]), 1.0, np.ones(2)) == np.inf
+
+
+def test_the_mean_counts_a_mistake_for_the_steps_after_it():
+    # Mistakes at the steps 1 and 3 of four.
+    tally = Tally(np.array([[2.0]]), np.array([[2]]), np.array([[4]]), np.array([4]))
+    assert_allclose(tally.mean(), [[2.0 * (2 - 4 / 4)]])
+    assert_allclose(tally.last(), [[4.0]])
+    fresh = Tally.fresh(np.array([[1.0, -1.0]]))
+    assert not fresh.mean().any()
+    assert fresh.support.tolist() == []
+
+
+def test_further_rows_come_without_mistakes_and_some_rows_keep_theirs():
+    tally = Tally(np.array([[1.0, -1.0]]), np.array([[3, 0]]), np.array([[5, 0]]), np.array([7]))
+    longer = tally.followed_by(np.array([[2.0]]))
+    assert longer.signs.tolist() == [[1.0, -1.0, 2.0]]
+    assert longer.counts.tolist() == [[3, 0, 0]]
+    assert longer.late.tolist() == [[5, 0, 0]]
+    assert longer.steps.tolist() == [7]
+    part = longer.on(np.array([2, 0]))
+    assert (part.signs.tolist(), part.counts.tolist()) == ([[2.0, 1.0]], [[0, 3]])
+    assert (part.late.tolist(), part.steps.tolist()) == ([[0, 5]], [7])
+    assert tally.support.tolist() == [0]

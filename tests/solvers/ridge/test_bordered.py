@@ -4,10 +4,20 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.solvers import Bordered, RidgeProblem
-from mercer.solvers.ridge.bordered import measured, restored
+from mercer.solvers.ridge import bordered as module
+from mercer.solvers.ridge.bordered import (
+    Answer,
+    Measured,
+    measured,
+    relative,
+    relative_norm,
+    restored,
+    with_best_offset,
+)
+from mercer.solvers.rounding import EPS, UNITS
 from ridges import problem_of
 
 N = 30
@@ -215,3 +225,171 @@ def test_rounding_may_hide_a_sum_of_large_coefficients_that_looks_like_zero():
     hidden = 3e8 * np.finfo(float).eps / 2.0
     assert with_offset[1] - without[1] >= hidden * np.sqrt(2.0)
     assert with_offset[0] - without[0] >= hidden * 2.0 / np.sqrt(2.0)
+
+
+@pytest.fixture(params=[1 << 14, 14], ids=["one block", "blocks"])
+def blocks(request, monkeypatch):
+    monkeypatch.setattr(module, "ENTRIES_AT_A_TIME", request.param)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("is_absolute", [True, False])
+@pytest.mark.usefixtures("blocks")
+def test_the_measure_is_its_formula_term_by_term(rng, fit_intercept, is_absolute):
+    # Large enough beside the residual for every unit of rounding to count.
+    alpha, weights = np.array([0.5, 3.0]), rng.uniform(0.1, 3.0, size=N)
+    y, a, weighted = (rng.normal(size=(N, 2)) for _ in range(3))
+    a *= 1e13
+    weighted *= 1e-2
+    diagonal = rng.uniform(0.5, 4.0, size=N) * np.where(np.arange(N) % 5, 1.0, -1.0)
+    k = np.abs(diagonal)
+    absolute = np.array([1.0, 1e-3]) * 1e13 * np.ones((N, 2)) if is_absolute else None
+    problem = RidgeProblem(y, alpha, weights, fit_intercept)
+    residual, radius = measured(problem, a, weighted, diagonal, absolute)
+    for t in range(2):
+        norm = np.linalg.norm
+        rounded = norm(np.sqrt(weights * k)) * norm(np.sqrt(k) * a[:, t])
+        if is_absolute:
+            rounded = min(rounded, norm(np.sqrt(weights) * absolute[:, t]))
+        ridge = norm(alpha[t] * a[:, t] / np.sqrt(weights))
+        missed = norm(weighted[:, t]) + UNITS * EPS * (rounded + ridge)
+        bound = missed / (2.0 * np.sqrt(alpha[t]))
+        if fit_intercept:
+            q = abs(a[:, t].sum()) + UNITS * EPS * norm(a[:, t])
+            A = k + alpha[t] / weights
+            missed += q * (np.sqrt(weights) * A).min()
+            bound += q * np.sqrt(A.min())
+        assert_allclose(residual[t], missed / norm(np.sqrt(weights) * y[:, t]), rtol=1e-10)
+        assert_allclose(radius[t], bound, rtol=1e-10)
+
+
+def test_relative_sizes_are_zero_where_nothing_is_missed():
+    assert relative(np.array([2.0, 0.0, 1.0, 0.0]), np.array([4.0, 0.0, 0.0, 3.0])).tolist() == [
+        0.5,
+        0.0,
+        np.inf,
+        0.0,
+    ]
+    r, y = np.array([[3.0, 0.0], [4.0, 0.0]]), np.array([[0.0, 0.0], [10.0, 0.0]])
+    assert_allclose(relative_norm(r, y), [0.5, 0.0])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_best_offset_is_the_weighted_mean_of_what_is_left(K, rng, fit_intercept):
+    weights, alpha = rng.uniform(0.1, 3.0, size=N), np.array([0.5, 3.0])
+    y, a = rng.normal(size=(2, N, 2))
+    problem = RidgeProblem(y, alpha, weights, fit_intercept)
+    b, r = with_best_offset(problem, a, K @ a)
+    rest = y - K @ a - alpha * a / weights[:, None]
+    expected = np.average(rest, axis=0, weights=weights) if fit_intercept else np.zeros(2)
+    assert_allclose(b, expected)
+    assert_allclose(r, rest - expected)
+
+
+def test_what_is_missing_of_a_sum_is_shared_as_the_weights_are():
+    a = restored(np.array([[4.0], [1.0], [1.0]]), np.array([1.0, 1.0, 2.0]))
+    assert_allclose(a[:, 0], [2.5, -0.5, -2.0])
+
+
+class Watched:
+    """A product with K that counts how often it is asked for."""
+
+    def __init__(self, K):
+        self.K, self.count = K, 0
+
+    def __call__(self, V):
+        self.count += 1
+        return self.K @ V
+
+
+@pytest.mark.parametrize(
+    ("tol", "fit_intercept", "is_restored"),
+    [(1e-3, True, True), (1e9, True, False), (1e-3, False, False)],
+)
+def test_a_sum_is_restored_where_that_is_needed_and_helps(K, rng, tol, fit_intercept, is_restored):
+    weights, alpha = rng.uniform(0.1, 3.0, size=N), np.array([0.5, 3.0])
+    y = rng.normal(size=(N, 2))
+    problem = RidgeProblem(y, alpha, weights, fit_intercept)
+    a = np.column_stack(
+        [
+            Bordered.solve(Plain(K + np.diag(v / weights)), problem.unpenalised, y[:, [t]]).a[:, 0]
+            for t, v in enumerate(alpha)
+        ]
+    )
+    # Of the first target the sum is off; the second is as good as it gets.
+    a[0, 0] += 1e-3
+    b, r = with_best_offset(problem, a, K @ a)
+    solution = (a, b, np.sqrt(weights)[:, None] * r)
+    product = Watched(K)
+    found = Measured.of(problem, solution, K.diagonal(), product, tol)
+    assert product.count == is_restored
+    plain = measured(problem, a, solution[2], K.diagonal())
+    if is_restored:
+        assert abs(found.a[:, 0].sum()) < 1e-12
+        assert found.residual[0] < plain[0][0]
+        moved = restored(a, weights)[:, 0]
+        assert_allclose(found.a[:, 0], moved)
+        offset, rest = with_best_offset(problem, found.a, K @ found.a)
+        assert_allclose(found.b[0], offset[0])
+        assert_allclose(found.weighted[:, 0], (np.sqrt(weights)[:, None] * rest)[:, 0], atol=1e-12)
+        again = measured(problem, found.a, found.weighted, K.diagonal())
+        assert_allclose(found.residual, again[0], rtol=1e-9)
+        assert_allclose(found.radius, again[1], rtol=1e-9)
+    else:
+        assert found.a is a
+        assert_allclose(found.residual, plain[0])
+
+
+def test_targets_of_any_size_are_solved_in_a_unit_of_their_own():
+    y = np.array([[3e-200, 1.0, 0.0, 7e180], [1e-200, -2.0, 0.0, 1e180]])
+    problem = RidgeProblem(y, np.ones(4), np.ones(2), True)
+    scaled, unit = problem.in_units()
+    assert_array_equal(scaled.y * unit, y)
+    assert unit[1] == unit[2] == 1.0
+    assert_array_equal(np.frexp(unit)[0], 0.5)
+    assert (np.abs(scaled.y).max(axis=0)[[0, 3]] < 2.0).all()
+    assert (np.abs(scaled.y).max(axis=0)[[0, 3]] > 0.5).all()
+    usual = RidgeProblem(y[:, 1:3], np.ones(2), np.ones(2), True)
+    same, unit = usual.in_units()
+    assert same is usual
+    assert unit.tolist() == [1.0, 1.0]
+
+
+def test_an_answer_is_gathered_target_by_target(rng):
+    problem = RidgeProblem(rng.normal(size=(3, 4)), np.ones(4), np.ones(3), True)
+    answer = Answer.like(problem)
+    for targets in (np.array([2, 0]), np.array([1, 3])):
+        a = rng.normal(size=(3, 2))
+        b, residual, radius = rng.normal(size=(3, 2))
+        answer.keep(Measured(a, b, a, residual, radius), targets)
+        assert_array_equal(answer.a[:, targets], a)
+        assert_array_equal(answer.b[targets], b)
+        assert_array_equal(answer.residual[targets], residual)
+        assert_array_equal(answer.radius[targets], radius)
+    whole = answer.solution(1e-3, 7, "name")
+    assert (whole.tolerance, whole.iterations, whole.solver) == (1e-3, 7, "name")
+    assert whole.coefficients is answer.a
+
+
+def test_some_targets_keep_their_ridges():
+    problem = RidgeProblem(
+        np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 3.0]), np.ones(2), True
+    )
+    part = problem.of_targets(np.array([2, 0]))
+    assert part.y.tolist() == [[2.0, 0.0], [5.0, 3.0]]
+    assert part.alpha.tolist() == [3.0, 1.0]
+
+
+def test_a_weight_whose_quotient_is_just_a_number_is_used():
+    weights = np.array([1.0, 1e-307])
+    for alpha, is_used in ((1.0, True), (1e3, False)):
+        problem = RidgeProblem(np.ones((2, 2)), np.array([1e-9, alpha]), weights, True)
+        assert problem.used.tolist() == [True, is_used]
+
+
+def test_the_offset_diagonal_is_what_the_inverse_falls_short_by(K, rng):
+    A, ones = K + np.eye(N), np.ones((N, 1))
+    system = Bordered.solve(Plain(A), ones, rng.normal(size=(N, 1)))
+    inverse = np.linalg.inv(A)
+    whole = np.linalg.inv(np.block([[A, ones], [ones.T, np.zeros((1, 1))]]))[:N, :N]
+    assert_allclose(system.offset_diagonal(), (inverse - whole).diagonal(), atol=1e-12)

@@ -10,6 +10,7 @@ from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, Sigmoid
 from mercer.solvers import Cholesky, as_solver
+from mercer.solvers.ridge.cholesky import is_large
 from ridges import EPS, SHAPES, lapack_ratio, problem_of, rows_and_targets
 
 KERNELS = [Gaussian(1.0), Gaussian(1e8), Gaussian(1e-8), Exponential(2.0), Linear(1.0)]
@@ -164,3 +165,19 @@ def test_an_unknown_solver_is_refused_with_those_that_exist(solver):
 def test_a_tolerance_that_means_nothing_is_refused(tol):
     with pytest.raises(ValueError, match="tol must be a positive number or None, got"):
         as_solver("cholesky", tol=tol)
+
+
+@pytest.mark.parametrize(
+    ("share", "tol", "is_above"),
+    # Of what rounding explains, and of a tolerance that is far above or far below it.
+    [(0.9, 1e-3, False), (1.1, 1e-3, True), (0.9, 1e-30, True)],
+)
+def test_a_residual_is_large_beyond_rounding_or_the_tolerance(share, tol, is_above):
+    a, y = np.array([[3.0], [4.0]]), np.array([[0.0], [2.0]])
+    explained = 2 * np.finfo(float).eps * (7.0 * 5.0 + 2.0)
+    r = np.array([[0.0], [share * explained]])
+    assert is_large(r, a, y, 7.0, tol) is is_above
+    assert not is_large(np.zeros((2, 1)), a, y, 7.0, tol)
+    # One target that is above is enough.
+    both = np.hstack([np.zeros((2, 1)), r])
+    assert is_large(both, np.hstack([a, a]), np.hstack([y, y]), 7.0, tol) is is_above

@@ -10,7 +10,7 @@ from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, Sigmoid
 from mercer.solvers import Cholesky, Eigen
-from mercer.solvers.ridge.eigen import Spectrum
+from mercer.solvers.ridge.eigen import Spectrum, _check_positive
 from ridges import EPS, SHAPES, lapack_ratio, problem_of, rows_and_targets
 
 KERNELS = [Gaussian(1.0), Gaussian(1e8), Gaussian(1e-8), Exponential(2.0), Linear(1.0)]
@@ -143,3 +143,48 @@ def test_coefficients_that_overflow_are_refused():
     gram = StreamedGram(Linear(), np.full((3, 1), 1e-155))
     with pytest.raises(ValueError, match="overflow at alpha = 1e-310; raise alpha"):
         Eigen().solve(gram, problem_of(np.arange(3.0), 1e-310))
+
+
+def spectrum_of(s, vectors=None, roots=None):
+    n = len(s)
+    vectors = np.eye(n) if vectors is None else vectors
+    return Spectrum(np.array(s), vectors, np.ones(n) if roots is None else roots, None)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_lowest_vector_has_the_lowest_form_for_its_weighted_size(rng, fit_intercept):
+    A = rng.normal(size=(7, 7))
+    K, weights = A + A.T, rng.uniform(0.5, 2.0, size=7)
+    spectrum = Spectrum.of(PrecomputedGram(K), weights, fit_intercept)
+    c = spectrum.lowest()
+    assert_allclose(c @ K @ c, spectrum.s[0])
+    assert_allclose((c**2 / weights).sum(), 1.0)
+    if fit_intercept:
+        assert_allclose(c.sum(), 0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_spectrum_solves_the_bordered_system(rng, fit_intercept):
+    K = Gaussian(1.0)(rng.normal(size=(8, 2)))
+    weights, alpha = rng.uniform(0.5, 2.0, size=8), np.array([0.1, 3.0])
+    y = rng.normal(size=(8, 2))
+    a = Spectrum.of(PrecomputedGram(K), weights, fit_intercept).solve(alpha, y)
+    m = int(fit_intercept)
+    for t in range(2):
+        A = K + np.diag(alpha[t] / weights)
+        matrix = np.block([[A, np.ones((8, m))], [np.ones((m, 8)), np.zeros((m, m))]])
+        assert_allclose(a[:, t], np.linalg.solve(matrix, np.append(y[:, t], [0.0] * m))[:8])
+
+
+@pytest.mark.parametrize(("low", "is_taken"), [(2.0, True), (0.5, False)])
+def test_a_spectrum_is_positive_beyond_rounding_of_its_largest_value(low, is_taken):
+    gram = PrecomputedGram(np.eye(2))
+    spectrum = spectrum_of([low * EPS, 1.0])
+    if is_taken:
+        _check_positive(spectrum, np.zeros(1), gram)
+        _check_positive(spectrum, np.array([1e-3, 5.0]), gram)
+    else:
+        with pytest.raises(ValueError, match="reciprocal condition number 1e-16"):
+            _check_positive(spectrum, np.array([5.0, 0.0]), gram)
+    with pytest.raises(ValueError, match="reciprocal condition number 0"):
+        _check_positive(spectrum_of([0.0, 0.0]), np.zeros(1), gram)

@@ -7,7 +7,14 @@ from numpy.testing import assert_allclose
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers import Cholesky, RidgeProblem
-from mercer.solvers.ridge.single import SingleFactor, predicted_steps, substituted
+from mercer.solvers.ridge import single
+from mercer.solvers.ridge.single import (
+    SingleFactor,
+    _scale,
+    _scale_lower,
+    predicted_steps,
+    substituted,
+)
 
 
 def problem_of(y, alpha=0.1, weights=None, fit_intercept=True):
@@ -92,3 +99,68 @@ def test_substitution_inverts_the_product_of_the_triangles(columns, rng):
     V = rng.normal(size=(1100, columns)).astype(np.float32)
     X = substituted(L, V).astype(float)
     assert_allclose(L.astype(float) @ (L.T.astype(float) @ X), V, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "largest", "shift"), [(1000, 1.0, 0.1), (50, 4.0, 1e-6), (900, 2.0, 7.0)]
+)
+def test_the_steps_follow_from_the_condition_that_rounding_leaves(n, largest, shift):
+    eps = float(np.finfo(np.float32).eps)
+    root = np.sqrt(1.0 + 0.3 * eps * n * largest / shift)
+    expected = 2.0 + np.log(2.0 / 1e-10) / np.log((root + 1.0) / (root - 1.0))
+    assert predicted_steps(n, largest, shift) == pytest.approx(expected, rel=1e-6)
+
+
+def test_without_a_shift_there_is_no_end_and_with_a_large_one_next_to_nothing_to_do():
+    assert predicted_steps(10, 1.0, 0.0) == predicted_steps(10, 1.0, -1.0) == np.inf
+    assert predicted_steps(10, 1.0, 1e30) == pytest.approx(2.0 + np.log(2e10) / np.log(2e8))
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "is_scaled"),
+    [
+        (1.0, 2.0, False),
+        (1.1e-6, 2.0, False),
+        (1e-6, 2.0, True),
+        (1.0, 1e6, True),
+        (1.0, 9e5, False),
+    ],
+)
+def test_diagonals_that_float32_cannot_hold_are_brought_to_one(least, most, is_scaled):
+    A = np.array([least, 1.5, most])
+    assert_allclose(_scale(A), 1.0 / np.sqrt(A) if is_scaled else np.ones(3))
+
+
+@pytest.mark.parametrize("n", [5, 256, 600])
+def test_a_lower_triangle_is_scaled_on_both_sides(rng, n):
+    K = rng.normal(size=(n, n)).astype(np.float32)
+    scale = rng.uniform(0.5, 2.0, size=n)
+    lower = K.copy()
+    _scale_lower(lower, scale)
+    expected = np.tril(K * np.outer(scale, scale))
+    assert_allclose(np.tril(lower), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [1, 4, 5])
+@pytest.mark.parametrize("block", [512, 7])
+def test_substitution_is_the_same_in_blocks_of_any_size(rng, monkeypatch, columns, block):
+    monkeypatch.setattr(single, "BLOCK", block)
+    A = rng.normal(size=(30, 30))
+    L = np.linalg.cholesky(A @ A.T + 30.0 * np.eye(30)).astype(np.float32)
+    V = rng.normal(size=(30, columns)).astype(np.float32)
+    expected = np.linalg.solve(L.astype(float) @ L.T.astype(float), V)
+    assert_allclose(substituted(L, V), expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e20])
+def test_a_single_factor_solves_and_multiplies_in_double(rng, size):
+    X = rng.normal(size=(40, 2))
+    K = size * np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    d = size * rng.uniform(0.1, 1.0, size=40)
+    factor = SingleFactor(PrecomputedGram(K), d)
+    V = np.column_stack([rng.normal(size=(40, 2)), np.zeros(40)])
+    A = K + np.diag(d)
+    assert_allclose(factor.product(V), A @ V, atol=1e-12 * size)
+    assert_allclose(factor.solve(V), np.linalg.solve(A, V), rtol=1e-7, atol=1e-9 / size)
+    assert factor.order == 0
+    assert 0 < factor.steps < 15

@@ -5,13 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.gram import PrecomputedGram, gram_of
+from mercer.gram import DenseGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import AdditiveChi2, Gaussian, Linear, Sigmoid
 from mercer.solvers.spectral.components import (
     ComponentProblem,
     DenseComponents,
     IterativeComponents,
     PivotedComponents,
+    _cleaned,
+    _least,
+    _signs,
+    _used,
     component_solver,
 )
 
@@ -176,3 +180,93 @@ def test_unknown_solvers_are_refused():
         component_solver("svd", gram, None, None, 0.0, None, 0)
     with pytest.raises(ValueError, match="needs n_landmarks"):
         component_solver("pivots", gram, None, None, 0.0, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "most", "kind"),
+    [
+        (200, 3, DenseComponents),
+        (201, 3, IterativeComponents),
+        (201, 9, IterativeComponents),
+        (201, 10, DenseComponents),
+    ],
+)
+def test_few_components_of_many_rows_are_iterated_for(n, most, kind):
+    gram = PrecomputedGram(np.eye(n))
+    assert isinstance(component_solver("auto", gram, most, None, 0.0, None, 0), kind)
+
+
+def test_names_and_settings_reach_the_solver():
+    gram = PrecomputedGram(np.eye(5))
+    assert component_solver("dense", gram, 2, None, 0.0, None, 0) == DenseComponents()
+    iterative = component_solver("iterative", gram, 2, None, 1e-3, 7, 11)
+    assert iterative == IterativeComponents(1e-3, 7, 11)
+    assert component_solver("pivots", gram, 2, 4, 0.0, None, 11) == PivotedComponents(4, 11)
+    assert component_solver("pivots", gram, 2, 9, 0.0, None, 11) == PivotedComponents(5, 11)
+    assert component_solver(iterative, gram, 2, None, 0.0, None, 0) is iterative
+
+
+@pytest.mark.parametrize(("share", "is_kept"), [(0.99, False), (1.01, True)])
+def test_an_eigenvalue_is_rounding_up_to_a_share_of_the_largest_or_what_entries_explain(
+    share, is_kept
+):
+    eps = np.finfo(float).eps
+    s = np.array([2.0, share * 2.0 * 50 * eps])
+    assert bool(_cleaned(s, 50, 0.0)[1]) is is_kept
+    s = np.array([2.0, share * 1e-3])
+    assert bool(_cleaned(s, 50, 1e-3)[1]) is is_kept
+    assert _cleaned(s, 50, 1e-3)[0] == 2.0
+    assert len(_cleaned(np.empty(0), 50, 1e-3)) == 0
+
+
+def test_what_entries_explain_is_four_units_of_the_largest_for_every_row():
+    gram = PrecomputedGram(np.diag([1.0, -3.0, 2.0]))
+    assert _least(gram) == 4.0 * 3 * np.finfo(float).eps * 3.0
+
+
+def test_components_that_are_not_zero_are_kept_or_as_many_as_asked_for():
+    s = np.array([3.0, 1.0, 0.0, 0.0])
+    assert _used(s, None) == slice(0, 2)
+    assert _used(s, 3) == slice(0, 3)
+
+
+def test_the_first_of_the_largest_entries_is_positive():
+    V = np.array([[1.0, -1.0, 0.5, -0.5], [-2.0, 1.0, -0.5 - 4e-7, -0.5 + 1e-6]])
+    # The second of each pair is larger, equal, larger by what is a tie, smaller by more than that.
+    assert _signs(V).tolist() == [-1.0, -1.0, 1.0, -1.0]
+    assert _signs(-V).tolist() == [1.0, 1.0, -1.0, 1.0]
+
+
+def test_components_are_padded_with_zeros(points):
+    found = found_by(DenseComponents(), DenseGram.of(StreamedGram(Linear(), points(8))), 3, True)
+    wider = found.padded(5)
+    for name in ("values", "vectors", "coefficients", "offset"):
+        assert_allclose(getattr(wider, name)[..., :3], getattr(found, name))
+        assert not getattr(wider, name)[..., 3:].any()
+        assert getattr(wider, name).shape[-1] == 5
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_coefficients_of_centred_components_sum_to_zero(points, most):
+    found = found_by(
+        DenseComponents(), DenseGram.of(StreamedGram(Gaussian(1.0), points(9))), most, True
+    )
+    assert_allclose(found.coefficients.sum(axis=0), 0.0, atol=1e-13)
+    gram = DenseGram.of(StreamedGram(Gaussian(1.0), points(9)))
+    plain = found_by(DenseComponents(), gram, most, False)
+    assert not plain.offset.any()
+    assert np.abs(plain.coefficients.sum(axis=0)).max() > 0.1
+
+
+def test_products_with_the_matrix_are_counted(points):
+    class Counted(DenseGram):
+        count = 0
+
+        def __matmul__(self, V):
+            Counted.count += 1
+            return super().__matmul__(V)
+
+    gram = Counted(Gaussian(1.0)(points(60)), 1 << 30)
+    found = found_by(IterativeComponents(random_state=0), gram, 3, False)
+    assert found.iterations == Counted.count > 3
+    assert found_by(DenseComponents(), gram, 3, False).iterations == 1

@@ -172,8 +172,8 @@ class LogisticProblem:
         step = self._newton_step(self.curvature(G + at.b).total(), at.gradient)
         size = float(np.abs(step).max())
         if not 0.0 < size < np.inf:
-            # The curvature has underflown; the loss is linear there.
-            step, size = at.gradient, at.size
+            # The curvature has underflown; the loss is linear there, and no step is too long.
+            step, size = at.gradient * (LONGEST / at.size), LONGEST
         step = step * min(1.0, LONGEST / size)
         for _ in range(HALVINGS):
             b = at.b + step

@@ -225,8 +225,10 @@ class _Sides:
                 part = slice(start, min(start + height, share.stop))
                 block = self.F[part]
                 A = (block.toarray() if sp.issparse(block) else block) - self.mean
-                A *= roots[part, None]
-                H += A.T @ A
+                # Threads do not share what is ignored.
+                with np.errstate(invalid="ignore", over="ignore"):
+                    A *= roots[part, None]
+                    H += A.T @ A
             return H
 
         # As many shares for every number of threads: the same sums in the same order.

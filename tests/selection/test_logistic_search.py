@@ -1,0 +1,287 @@
+"""The search among kernels and Cs: its samples, its rounds, and what goes on to the next."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
+
+from mercer.errors import MemoryLimitError
+from mercer.kernels import Gaussian, Linear
+from mercer.selection import logistic_search as module
+from mercer.selection.classes import ClassScores
+from mercer.selection.logistic_search import LogisticSearch, is_past, survivors
+from mercer.selection.results import Round
+from mercer.selection.splits import Splits
+from mercer.solvers import LogisticProblem, Run
+
+CS = np.array([0.1, 1.0, 10.0])
+
+
+def search_of(X, codes, cv=None, weights=None, memory=1 << 30, run=None, scoring=None):
+    n, classes = len(codes), int(codes.max()) + 1
+    weights = np.ones(n) if weights is None else weights
+    problem = LogisticProblem(codes, classes, 1.0, weights, True)
+    splits = Splits(n) if cv is None else Splits.of(cv, X, codes, None, n)
+    scores = ClassScores.of(scoring, False, np.arange(classes))
+    return LogisticSearch(X, problem, np.ones(n), Linear(), splits, scores, memory, 0, run or Run())
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(size=(120, 2))
+    return X, np.digitize(X[:, 0], [-0.6, 0.9])
+
+
+def round_of(scores, Cs, kernels=None):
+    kernels = [Gaussian(s) for s in (1.0, 2.0, 3.0)][: len(scores)] if kernels is None else kernels
+    shaped = [np.reshape(s, (-1, 1, 1)) for s in scores]
+    return Round(kernels, Cs[: len(scores)], shaped, 10, None)
+
+
+def test_the_best_kernels_survive_with_the_cs_from_a_tenth_of_their_best():
+    Cs = [np.array([0.5, 1.0, 9.9, 10.0, 100.0])] * 3
+    last = round_of([[-3, -2, -4, -2.5, -9], [-1, -5, -5, -1.5, -9], [-8, -8, -8, -8, -2]], Cs)
+    kernels, kept = survivors(last, last.kernels, Cs, 2)
+    assert kernels == [Gaussian(2.0), Gaussian(1.0)]
+    # The best C is 0.5 of one and 1 of the other, and all are at least a tenth of those.
+    assert [k.tolist() for k in kept] == [Cs[0].tolist(), Cs[0].tolist()]
+    kernels, kept = survivors(round_of([[-9, -9, -9, -9, -1]], Cs), [Gaussian(1.0)], Cs, 1)
+    assert kept[0].tolist() == [10.0, 100.0]
+
+
+def test_a_score_that_is_no_number_does_not_survive():
+    Cs = [np.array([1.0, 100.0])] * 2
+    last = round_of([[np.nan, np.nan], [np.nan, -3.0]], Cs)
+    kernels, kept = survivors(last, last.kernels, Cs, 1)
+    assert kernels == [Gaussian(2.0)]
+    assert kept[0].tolist() == [100.0]
+
+
+def test_kernels_of_equal_scores_survive_in_their_order():
+    Cs = [np.array([1.0])] * 3
+    last = round_of([[-1.0], [-1.0], [-1.0]], Cs)
+    assert survivors(last, last.kernels, Cs, 2)[0] == list(last.kernels[:2])
+
+
+@pytest.mark.parametrize(
+    ("scores", "past"),
+    [
+        ([0.9, 0.8], True),
+        ([0.9, 0.86], False),
+        ([0.9, 0.86, 0.9], False),
+        ([0.9, 0.86, 0.89], True),
+        ([0.86, 0.9, 0.89], False),
+        ([-1.0, -1.04], False),
+        ([-1.0, -1.06], True),
+        ([np.nan], False),
+        ([np.nan, 0.5], False),
+        ([-np.inf, -np.inf], False),
+    ],
+)
+def test_scores_are_past_their_best_by_five_in_a_hundred_or_twice(scores, past):
+    assert is_past(scores) is past
+
+
+@pytest.mark.parametrize("size", [40, 70])
+def test_a_sample_is_trained_on_and_tests_the_others(rows, monkeypatch, size):
+    monkeypatch.setattr(module, "TESTED", 30)
+    X, codes = rows
+    weights = np.linspace(0.5, 1.5, 120)
+    sample, share = search_of(X, codes, weights=weights).sample(size)
+    ((train, test),) = sample.splits.pairs
+    assert len(train) == size == sample._n_trained
+    assert len(test) == 30
+    assert len(sample) == size + 30
+    assert sample.splits.is_pooled
+    chosen = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in sample.X]
+    assert chosen == sorted(set(chosen))
+    assert_array_equal(sample.problem.codes, codes[chosen])
+    assert_allclose(share, weights[chosen][train].sum() / weights.sum())
+
+
+def test_a_sample_of_all_rows_but_few_tests_the_few(rows):
+    X, codes = rows
+    sample, _ = search_of(X, codes).sample(115)
+    assert [len(part) for part in sample.splits.pairs[0]] == [115, 5]
+
+
+def test_no_class_is_too_rare_in_a_sample(rng):
+    X = rng.normal(size=(300, 2))
+    codes = np.zeros(300, int)
+    codes[:5], codes[5:45], codes[45:60] = 1, 2, 3
+    sample, _ = search_of(X, codes).sample(30)
+    train = sample.splits.pairs[0][0]
+    counts = np.bincount(sample.problem.codes[train])
+    # Half of five and of fifteen, rounded up, and eight of those with twice as many at least.
+    assert counts[1] >= 3
+    assert counts[2] >= 8
+    assert counts[3] >= 8
+    assert counts.sum() == 30
+    least, _ = search_of(X, codes).sample(0)
+    assert np.bincount(least.problem.codes[least.splits.pairs[0][0]]).tolist() == [8, 3, 8, 8]
+
+
+def test_a_class_of_one_row_leaves_the_rows_of_a_sample_to_be_left_out_singly(rng):
+    X = rng.normal(size=(60, 2))
+    codes = (X[:, 0] > 0.0).astype(int)
+    codes[7] = 2
+    sample, share = search_of(X, codes).sample(30)
+    assert sample.splits.pairs is None
+    assert len(sample) == 30
+    assert share == 0.5
+
+
+def test_folds_of_a_sample_are_those_of_its_rows(rows):
+    X, codes = rows
+    sample, share = search_of(X, codes, KFold(3)).sample(60)
+    assert len(sample) == 60
+    assert share == 0.5
+    assert len(sample.splits.pairs) == 3
+    for train, _ in sample.splits.pairs:
+        assert set(sample.problem.codes[train]) == {0, 1, 2}
+    assert sample._n_trained == 60
+
+
+def test_the_same_rows_are_taken_in_any_order(rows, rng):
+    X, codes = rows
+    mixed = rng.permutation(120)
+    one, _ = search_of(X, codes).sample(40)
+    other, _ = search_of(X[mixed], codes[mixed]).sample(40)
+    trained = (s.X[s.splits.pairs[0][0]] for s in (one, other))
+    first, second = (sorted(map(tuple, t)) for t in trained)
+    assert first == second
+
+
+def sizes(search, monkeypatch, scores=(150, 240), most=(60, 90), kernels=3):
+    """Which rows and how many kernels every round has."""
+    monkeypatch.setattr(module, "SCORES", scores)
+    monkeypatch.setattr(module, "MOST_ROWS", most)
+    given = [Gaussian(0.5), Gaussian(1.0), Gaussian(2.0)][:kernels]
+    rounds = search.rounds(given, [CS] * kernels)
+    return [(r.n_rows, len(r.kernels)) for r in rounds]
+
+
+def test_many_rows_have_a_small_round_a_larger_one_and_all(rows, monkeypatch):
+    # 150 and 240 scores of three classes are 50 and 80 rows.
+    search = search_of(*rows)
+    assert sizes(search, monkeypatch) == [(50, 3), (80, 2), (120, 1)]
+    assert sizes(search, monkeypatch, (150, 360)) == [(50, 3), (90, 2), (120, 1)]
+    assert sizes(search, monkeypatch, (150, 360), (60, 120)) == [(50, 3), (120, 1)]
+    assert sizes(search, monkeypatch, (360, 720), (120, 120)) == [(120, 3)]
+    assert sizes(search, monkeypatch, (357, 357), (120, 120)) == [(119, 3), (119, 2), (120, 1)]
+    # Eight rows for every class at least.
+    assert sizes(search, monkeypatch, (3, 3), (1, 1)) == [(24, 3), (24, 2), (120, 1)]
+
+
+def test_few_candidates_are_tried_on_all_rows(rows, monkeypatch):
+    search = search_of(*rows)
+    assert sizes(search, monkeypatch, kernels=1) == [(120, 1)]
+    monkeypatch.setattr(module, "FEW_CANDIDATES", 2)
+    assert sizes(search, monkeypatch, kernels=1) == [(50, 1), (80, 1), (120, 1)]
+
+
+def test_all_rows_are_left_out_singly_or_by_three_folds(rows, monkeypatch):
+    X, codes = rows
+    several = search_of(X, codes)._on_all_rows()
+    assert len(several.splits.pairs) == 3
+    assert several.splits.is_pooled
+    assert sorted(several.splits.tested) == list(range(120))
+    for c in range(3):
+        counts = [np.sum(codes[test] == c) for _, test in several.splits.pairs]
+        assert max(counts) - min(counts) <= 1
+    two = search_of(X, codes % 2)
+    assert two._on_all_rows() is two
+    monkeypatch.setattr(module, "LEFT_OUT", 120)
+    assert two._on_all_rows() is two
+    monkeypatch.setattr(module, "LEFT_OUT", 119)
+    assert two._on_all_rows() is not two
+    given = search_of(X, codes, KFold(4))
+    assert given._on_all_rows() is given
+
+
+@pytest.mark.parametrize(("rare", "has_folds"), [(2, False), (3, True)])
+def test_a_class_of_fewer_rows_than_folds_is_left_out_singly(rng, rare, has_folds):
+    X = rng.normal(size=(60, 2))
+    codes = (X[:, 0] > 0.0).astype(int)
+    codes[:rare] = 2
+    assert (search_of(X, codes)._on_all_rows().splits.pairs is not None) is has_folds
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("cv", [None, KFold(3)])
+def test_the_room_is_that_of_the_gram_matrix_and_what_is_beside_it(rows, classes, cv):
+    X, codes = rows
+    codes = codes % classes
+    arrays = 3 if classes == 2 or cv is not None else 2 * 3 + 5
+    needed = 8 * arrays * 120**2
+    assert search_of(X, codes, cv, memory=needed)._check_room() == needed
+    with pytest.raises(MemoryLimitError, match="choosing on 120 rows needs"):
+        search_of(X, codes, cv, memory=needed - 1)._check_room()
+
+
+def test_candidates_are_given_back_in_the_order_of_their_cs(rows):
+    X, codes = rows
+    search = search_of(X, codes % 2, KFold(3))
+    given = np.array([10.0, 0.1, 1.0])
+    found = search._round([Linear()], [given], stops_early=False)
+    assert_array_equal(found.alphas[0], given)
+    ascending = search._round([Linear()], [np.sort(given)], stops_early=False)
+    assert_allclose(found.scores[0], ascending.scores[0][[2, 0, 1]])
+    assert found.n_rows == 120
+    assert not found.is_cut
+
+
+def test_a_share_of_the_weights_asks_for_as_much_more_of_each_c(rows):
+    X, codes = rows
+    search = search_of(X, codes % 2, KFold(3))
+    half = search._round([Linear()], [CS], stops_early=False, share=0.5)
+    twice = search._round([Linear()], [2.0 * CS], stops_early=False)
+    assert_allclose(half.scores[0], twice.scores[0])
+    assert_array_equal(half.alphas[0], CS)
+
+
+def test_equal_rows_are_one_of_their_weight(rng):
+    X = rng.normal(size=(30, 2))
+    codes = (X[:, 0] > 0.0).astype(int)
+    counts = rng.integers(1, 4, size=30)
+    repeated = search_of(np.repeat(X, counts, 0), np.repeat(codes, counts)).merged()
+    assert len(repeated) == 30
+    places = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in repeated.X]
+    assert_array_equal(repeated.problem.weights, counts[places])
+    assert_array_equal(repeated.copies, counts[places])
+    assert repeated.scores.is_weighted
+    alone = search_of(X, codes).merged()
+    assert not alone.scores.is_weighted
+    folds = search_of(np.repeat(X, 2, 0), np.repeat(codes, 2), KFold(3))
+    assert folds.merged() is folds
+    counted = search_of(np.repeat(X, 2, 0), np.repeat(codes, 2), scoring=lambda m, X, y: 0.0)
+    assert counted.merged() is counted
+
+
+def test_rows_of_equal_columns_and_other_classes_or_weights_stay_apart():
+    X, codes = np.zeros((4, 1)), np.array([0, 0, 1, 1])
+    search = search_of(X, codes, weights=np.array([1.0, 2.0, 3.0, 3.0]))
+    merged = search.merged()
+    assert sorted(merged.problem.weights.tolist()) == [1.0, 2.0, 6.0]
+
+
+def test_time_that_is_up_ends_after_the_first_kernel(rows, monkeypatch):
+    X, codes = rows
+    late = search_of(X, codes % 2, run=Run(time_limit=1e-9))
+    found = late._round([Linear(), Gaussian(1.0)], [CS, CS], stops_early=False)
+    assert len(found.kernels) == 1
+    assert found.is_cut
+    assert late.is_over
+    assert not search_of(X, codes).is_over
+    monkeypatch.setattr(module, "SCORES", (50, 80))
+    monkeypatch.setattr(module, "MOST_ROWS", (50, 80))
+    rounds = late.rounds([Gaussian(0.5), Gaussian(1.0)], [CS, CS])
+    assert [(r.n_rows, r.is_cut) for r in rounds] == [(50, True)]
+
+
+def test_a_fold_without_a_class_to_train_on_is_refused(rows):
+    X, codes = rows
+    order = np.argsort(codes, kind="stable")
+    search = search_of(X[order], codes[order], KFold(3))
+    with pytest.raises(ValueError, match="training rows lack one of the 3 classes"):
+        search._round([Linear()], [CS], stops_early=False)

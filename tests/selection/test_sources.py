@@ -1,0 +1,98 @@
+"""Where fits come from: what structure takes in memory, and when it pays."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mercer.kernels import Gaussian, Laplacian, Linear, Precomputed
+from mercer.planning.held_out import chain_work, entry_work, feature_work
+from mercer.selection.sources import (
+    Chain,
+    Entries,
+    Features,
+    FeatureSource,
+    _chain_bytes,
+    entry_bytes,
+    structured_source,
+)
+from mercer.selection.splits import Splits
+from mercer.solvers.line.path import TOGETHER
+
+N = 40
+MEMORY = 1 << 30
+
+
+def halves(n):
+    first = np.arange(n) < n // 4
+    return Splits(
+        n, [(np.flatnonzero(first != side), np.flatnonzero(first == side)) for side in (0, 1)]
+    )
+
+
+def test_entries_take_eight_bytes_and_a_second_matrix_beside_them_where_rows_are_held_out():
+    assert entry_bytes(N, None) == 8 * N * N
+    assert entry_bytes(N, Splits(N)) == 16 * N * N
+
+
+def test_a_chain_takes_arrays_of_its_rows_and_functions_of_one_fold():
+    rows = 8 * N * (10 + 4 * 3)
+    assert _chain_bytes((N, 3), None, 5) == _chain_bytes((N, 3), Splits(N), 5) == rows
+    fold = 8 * 2 * 3 * (TOGETHER * N + 5 * 30)
+    assert _chain_bytes((N, 3), halves(N), 5) == rows + fold
+
+
+def test_the_identity_is_used_where_it_costs_no_more_than_a_path_for_each_fold(rng):
+    entries, features = Entries(np.eye(N)), Features(rng.normal(size=(N, 3)), MEMORY)
+    for alphas in (1, 100):
+        for held, work in (
+            (entries, entry_work(N, halves(N), alphas)),
+            (features, feature_work((N, 3), halves(N), alphas)),
+        ):
+            assert held.by_identity(halves(N), alphas) is (work[0] <= work[1])
+    # What decides differs with the number of ridges, so that one of the two was each.
+    assert entries.by_identity(Splits(N, [(np.arange(1, N), np.arange(1))]), 1)
+    assert not entries.by_identity(halves(N), 100)
+
+
+def test_parts_hold_what_belongs_to_their_rows(rng):
+    train, test = np.array([0, 2, 5]), np.array([1, 3])
+    K = rng.normal(size=(6, 6))
+    part, others = Entries(K).split(train, test)
+    assert_array_equal(part.K, K[train][:, train])
+    assert_array_equal(others, K[test][:, train])
+    part, others = Features(K, 123).split(train, test)
+    assert_array_equal(part.F, K[train])
+    assert_array_equal(others, K[test])
+    assert part.memory == 123
+
+
+def test_few_features_are_taken_with_the_work_of_the_cheaper_way(rng):
+    X, y = rng.normal(size=(N, 2)), rng.normal(size=(N, 1))
+    source = structured_source(Linear(), X, y, halves(N), 9, MEMORY)
+    assert isinstance(source, FeatureSource)
+    assert source.work == min(feature_work((N, 2), halves(N), 9))
+    assert source.bytes % (N * 2) == 0
+
+
+@pytest.mark.parametrize(("n", "is_chain"), [(40, False), (200, True)])
+def test_a_line_is_a_chain_where_that_costs_less_than_all_entries(rng, n, is_chain):
+    X, y = rng.normal(size=(n, 1)), rng.normal(size=(n, 1))
+    assert (chain_work((n, 1), None, 3) <= min(entry_work(n, None, 3))) is is_chain
+    source = structured_source(Laplacian(1.0), X, y, None, 3, MEMORY)
+    assert isinstance(source, Chain) is is_chain
+
+
+def test_a_line_is_a_chain_where_its_entries_do_not_fit_into_memory(rng):
+    X, y = rng.normal(size=(N, 1)), rng.normal(size=(N, 1))
+    enough = entry_bytes(N, None)
+    assert structured_source(Laplacian(1.0), X, y, None, 3, enough) is None
+    source = structured_source(Laplacian(1.0), X, y, None, 3, enough - 1)
+    assert isinstance(source, Chain)
+    assert source.work == chain_work((N, 1), None, 3)
+    assert source.bytes == _chain_bytes((N, 1), None, 3)
+
+
+def test_a_kernel_without_structure_has_no_structured_source(rng):
+    X, y = rng.normal(size=(N, 3)), rng.normal(size=(N, 1))
+    assert structured_source(Gaussian(1.0), X, y, None, 3, 0) is None
+    assert structured_source(Precomputed(), X @ X.T, y, None, 3, 0) is None
