@@ -24,7 +24,7 @@ def test_the_matrix_is_not_copied_and_stays_writeable_for_its_owner(K):
 def test_an_asymmetric_matrix_is_refused_with_the_pair_and_both_values(
     K, monkeypatch, memory_block
 ):
-    monkeypatch.setattr("mercer.gram.precomputed.ENTRIES_AT_A_TIME", memory_block)
+    monkeypatch.setattr("mercer.data.blocks.MEMORY", memory_block)
     K[3, 17], K[17, 3] = 1.25, 1.5
     with pytest.raises(
         ValueError, match=r"K\[3, 17\] = 1\.25 and K\[17, 3\] = 1\.5; use \(K \+ K\.T\) / 2"

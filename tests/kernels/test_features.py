@@ -231,7 +231,7 @@ def test_blocks_of_rows_give_the_same_features(points, monkeypatch):
     kernel = Polynomial(3).normalized() * Linear(1.0).on(1)
     whole = kernel.features(X)
     theta = np.arange(whole.shape[1] * 2.0).reshape(-1, 2)
-    monkeypatch.setattr("mercer.kernels.features.ENTRIES_AT_A_TIME", 200)
+    monkeypatch.setattr("mercer.data.blocks.MEMORY", 200)
     assert_array_equal(kernel.features(X), whole)
     assert_allclose(kernel.feature_map.product(X, theta), whole @ theta, rtol=1e-12)
 

@@ -193,7 +193,7 @@ def test_the_column_of_a_k_gram_does_not_depend_on_the_other_rows(rng):
 def test_k_grams_counted_in_parts_are_those_counted_at_once(rng, monkeypatch):
     S = as_sequences(strings.words(rng, 50))
     whole = grams.gram_counts(S, 2, [(0, 1)])
-    monkeypatch.setattr(grams, "AT_A_TIME", 16)
+    monkeypatch.setattr(grams, "LARGE", 16)
     parts = grams.gram_counts(S, 2, [(0, 1)])
     for name in ("indptr", "indices", "data"):
         assert_array_equal(getattr(parts, name), getattr(whole, name))

@@ -1,30 +1,66 @@
-"""Cutting a matrix into blocks of rows, or pairs of blocks, of bounded size."""
+"""Cutting rows into blocks: how large they are, and what goes through them one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from mercer.data.columns import n_rows, take_rows
 from mercer.data.deadline import check
 
+# How many numbers a block has, by where it is to stay.
+# 128 kB: several arrays of such a block stay in the cache of a core between elementwise steps.
+CACHE = 1 << 14
+# 2 MB: an operand of a matrix product, which is read many times while the other one goes by.
+PANEL = 1 << 18
+# 8 MB: what goes through memory once; Python between two blocks takes no time beside it.
+MEMORY = 1 << 20
+# 128 MB: what makes all else be read again for every block, so that these are to be few.
+LARGE = 1 << 24
 
-def row_blocks(shape: tuple[int, int], entries: int) -> Iterator[slice]:
+
+def row_blocks(shape: tuple[int, int], entries: int | None = None) -> Iterator[slice]:
     """Yield slices of rows that hold about this many entries each, at least one row.
 
     Before every block the clock is looked at, see `mercer.data.deadline`.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        The number of rows, and of entries in each.
+    entries : int, optional
+        One of the sizes above, `MEMORY` by default.
     """
     n, m = shape
-    step = max(1, entries // max(m, 1))
+    step = max(1, (entries or MEMORY) // max(m, 1))
     for start in range(0, n, step):
         check()
         yield slice(start, min(start + step, n))
 
 
-def half_blocks(n: int, entries: int) -> Iterator[tuple[slice, slice]]:
+def blocks_of(X: Any, width: int, entries: int | None = None) -> Iterator[tuple[slice, Any]]:
+    """Yield some rows of `X` at a time, with where they stand; all of them are not copied.
+
+    Parameters
+    ----------
+    X : rows
+        An array, CSR matrix, table or list.
+    width : int
+        How many numbers are made of each row.
+    entries : int, optional
+        As for `row_blocks`.
+    """
+    n = n_rows(X)
+    for rows in row_blocks((n, width), entries):
+        yield rows, X if rows == slice(0, n) else take_rows(X, rows)
+
+
+def half_blocks(n: int, entries: int | None = None) -> Iterator[tuple[slice, slice]]:
     """Yield the pairs of row blocks on and above the diagonal of an (n, n) matrix.
 
-    Before every pair the clock is looked at, see `mercer.data.deadline`.
+    Before every pair the clock is looked at. `entries` is that of `row_blocks`.
     """
-    step = max(1, int(entries**0.5))
+    step = max(1, int((entries or MEMORY) ** 0.5))
     cuts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     for i, rows in enumerate(cuts):
         for columns in cuts[i:]:

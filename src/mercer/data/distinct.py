@@ -8,14 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import CACHE, row_blocks
 from mercer.data.checks import Matrix
 from mercer.data.columns import column_values, is_table
 
 Hashes = NDArray[np.uint64]
 
-# Entries hashed at a time, few enough to stay in cache.
-ENTRIES_AT_A_TIME = 1 << 15
 # The step of SplitMix64, 2^64 over the golden ratio.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -50,7 +48,7 @@ def _row_hashes(X: Matrix) -> Hashes:
     if not sp.issparse(X):
         salts = _salts(np.arange(X.shape[1]))
         hashes = np.empty(X.shape[0], np.uint64)
-        for rows in row_blocks(X.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(X.shape, CACHE):
             hashes[rows] = _entry_hashes(X[rows], salts).sum(axis=1, dtype=np.uint64)
         return mixed(hashes)
     # Sums modulo 2^64 may be taken as differences of running sums.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import blocks_of
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.validation import checked_rows, used_rows
@@ -26,9 +26,6 @@ from mercer.solvers.ridge.feature_path import FeatureSmoother
 from mercer.solvers.ridge.held_out import Smoother, jackknife_plus, leave_one_out, smoothers
 
 Array = NDArray[np.float64]
-
-# Entries of the matrix between training and new rows held at a time: 32 MB.
-ENTRIES_AT_A_TIME = 1 << 22
 
 
 CACHES = ("_residual_cache", "_smoother_cache")
@@ -151,8 +148,7 @@ class RidgePosterior(KernelMachine):
 
     def _blocks(self, X: Any, smoother: Smoother | ChainSmoother | FeatureSmoother) -> Any:
         """Yield what a smoother takes for some of the rows `X`: these, features, or columns k_x."""
-        for rows in row_blocks((n_rows(X), len(self._problem_.y)), ENTRIES_AT_A_TIME):
-            some = take_rows(X, rows)
+        for rows, some in blocks_of(X, len(self._problem_.y)):
             if isinstance(smoother, ChainSmoother):
                 yield rows, some
             elif isinstance(smoother, FeatureSmoother):

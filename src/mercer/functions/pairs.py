@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows, take_rows
 from mercer.functions.dual import DualFunction
 from mercer.functions.function import Array
@@ -19,8 +20,6 @@ from mercer.tiles import apply, evaluate
 # Rows that the vectors of a class are met with at a time: what is found for them stays in memory
 # that is used again.
 ROWS_AT_A_TIME = 2048
-# Entries that are stored at a time.
-ENTRIES_AT_A_TIME = 1 << 24
 
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
@@ -74,7 +73,7 @@ class PairFunction(DualFunction):
         are_stored = is_precomputed(self.kernel) or is_single
         height, a = ROWS_AT_A_TIME, self.coefficients
         if are_stored:
-            height = max(1, min(height, ENTRIES_AT_A_TIME // max(1, m)))
+            height = max(1, min(height, LARGE // max(1, m)))
             a = a.astype(np.float64 if is_precomputed(self.kernel) else np.float32)
         for start in range(0, n, height):
             rows = slice(start, min(start + height, n))

@@ -12,8 +12,6 @@ from mercer.gram.operator import Array, Index, check_fits, positions
 
 # The largest copy that is made of entries: of more rows many are never looked at.
 LARGEST_COPY = 2 << 30
-# Entries converted at a time when a float32 matrix meets float64 vectors: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 
 
 class DenseGram(Gram):
@@ -82,7 +80,7 @@ class DenseGram(Gram):
             return self._matrix @ V.astype(dtype, copy=False)
         # Converted block by block: NumPy would make a second matrix of twice the size.
         out = np.empty(V.shape, dtype)
-        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(self.shape):
             out[rows] = self._matrix[rows].astype(dtype) @ V
         return out
 
@@ -101,7 +99,7 @@ class DenseGram(Gram):
     def lower(self, dtype: Any) -> Array:
         check_fits(self.shape, dtype, self.memory)
         out = np.empty(self.shape, dtype)
-        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(self.shape):
             out[rows, : rows.stop] = self._matrix[rows, : rows.stop]
         return out
 

@@ -18,9 +18,6 @@ from mercer.kernels.validity.rounding import SINGLE, STEP
 if TYPE_CHECKING:
     from mercer.gram.line.chain import ChainGram
 
-# Entries computed at a time before they are rounded: 32 MB in float64.
-ENTRIES_AT_A_TIME = 1 << 22
-
 
 class Gram(Operator):
     """The symmetric matrix K with K_ij = k(x_i, x_j), as an operator.
@@ -148,7 +145,7 @@ class Gram(Operator):
         across = positions(columns, len(self))
         n = len(positions(down, len(self)))
         out = np.zeros((n, *V.shape[1:]))
-        for block in row_blocks((len(across), n), ENTRIES_AT_A_TIME):
+        for block in row_blocks((len(across), n)):
             out += self.between(across[block], down).T @ V[block]
         return out
 
@@ -159,14 +156,14 @@ class Gram(Operator):
         """
         check_fits(self.shape, dtype, self.memory)
         out = np.empty(self.shape, dtype)
-        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(self.shape):
             out[rows, : rows.stop] = self.rows(rows)[:, : rows.stop]
         return out
 
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         out = np.empty(self.shape, self.dtype)
-        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(self.shape):
             out[rows] = self.rows(rows)
         return out
 

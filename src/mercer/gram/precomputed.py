@@ -16,9 +16,6 @@ from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.validity.rounding import FUNCTION
 
-# Entries compared at a time: 8 MB in float64.
-ENTRIES_AT_A_TIME = 1 << 20
-
 
 class PrecomputedGram(DenseGram):
     """A finished matrix: square, real, finite and symmetric within 8 eps max|K|.
@@ -88,7 +85,7 @@ def as_finished(K: Any) -> Array:
 
 def _check_symmetric(K: Array) -> None:
     tolerance = 8 * np.finfo(K.dtype).eps * max(K.max(), -K.min())
-    for rows, columns in half_blocks(len(K), ENTRIES_AT_A_TIME):
+    for rows, columns in half_blocks(len(K)):
         gap = np.abs(K[rows, columns] - K[columns, rows].T)
         if gap.max() > tolerance:
             i, j = np.unravel_index(gap.argmax(), gap.shape)

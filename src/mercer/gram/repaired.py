@@ -15,8 +15,6 @@ from mercer.gram.operator import Array, Index, check_fits, positions
 
 # How many times the negative part of K is taken away: once leaves zero, twice its opposite.
 FACTORS = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
-# Entries moved at a time: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 
 
 class RepairedGram(WrappedGram):
@@ -54,7 +52,7 @@ class RepairedGram(WrappedGram):
 
     def dense(self) -> Array:
         K = self.gram.fresh()
-        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(self.shape):
             K[rows] += self.added.rows(rows)
         return K
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import check_entries
@@ -25,8 +25,6 @@ from mercer.tiles.program import Input
 from mercer.tiles.rows import check_together
 from mercer.tiles.tile import Opaque
 
-# Entries computed at a time before they are rounded: 8 MB in float64.
-ENTRIES_AT_A_TIME = 1 << 20
 # Rows at which entries of float32 are tried.
 SAMPLE = 8
 
@@ -155,8 +153,8 @@ class StreamedGram(Gram):
         check_fits(self.shape, dtype, self.memory)
         out = np.empty(self.shape, dtype)
         # Memory that is used again needs not be cleared again, and stays in the caches.
-        room = np.empty(max(ENTRIES_AT_A_TIME, len(self)), self.dtype)
-        for rows in row_blocks(self.shape, ENTRIES_AT_A_TIME):
+        room = np.empty(max(MEMORY, len(self)), self.dtype)
+        for rows in row_blocks(self.shape):
             shape = (rows.stop - rows.start, rows.stop)
             block = room[: shape[0] * shape[1]].reshape(shape)
             some, before = self._seen_at(rows), self._seen_at(slice(0, rows.stop))

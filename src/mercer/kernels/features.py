@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import LARGE, row_blocks
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import used_columns
@@ -53,10 +53,6 @@ from mercer.tiles.tile import (
 
 Array = NDArray[Any]
 
-# Entries computed at a time: 8 MB in float64.
-ENTRIES_AT_A_TIME = 1 << 20
-# Entries of sparse features counted at a time, of some 50 bytes each.
-COUNTED_AT_A_TIME = 1 << 24
 # Blocks of k-grams, 2^60 columns each, that stand side by side below 2^63.
 MOST_WIDE = 7
 
@@ -157,7 +153,7 @@ class FeatureMap:
         """Return the number of columns in use, or None as soon as there are more than `most`."""
         n, start, columns = n_rows(X), 0, np.empty(0, np.int64)
         per_row = self.entries(Rows(X, "X")) / max(n, 1)
-        at_a_time = int(COUNTED_AT_A_TIME / max(per_row, 1.0)) + 1
+        at_a_time = int(LARGE / max(per_row, 1.0)) + 1
         while start < n:
             # Twice as many rows every time: a few that have too many features tell soon.
             stop = min(n, 2 * start + 1, start + at_a_time)
@@ -247,7 +243,7 @@ class FeatureMap:
     def _blocks(self, rows: Rows) -> Iterator[tuple[slice, Matrix]]:
         """Yield the features of a few rows at a time, of all at once where they are rows anyway."""
         everything = slice(0, rows.n)
-        parts = row_blocks((rows.n, self.width(rows)), ENTRIES_AT_A_TIME)
+        parts = row_blocks((rows.n, self.width(rows)))
         for part in [everything] if self.is_linear or rows.n == 0 else parts:
             yield part, self.block(rows, part)
 

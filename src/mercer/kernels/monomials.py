@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import CACHE, row_blocks
 
 Array = NDArray[Any]
 # Which inner product to which power, by the number of the inner product.
@@ -23,8 +23,6 @@ Terms = dict[Monomial, float]
 
 # More features than this are as good as infinitely many: no matrix of them fits anywhere.
 MOST = 1 << 24
-# Entries of dense monomials made at a time, few enough to stay in cache.
-ENTRIES_AT_A_TIME = 1 << 16
 # Monomials beyond which a formula is not expanded.
 MOST_TERMS = 512
 
@@ -194,7 +192,7 @@ class Expansion:
                 X.sum_duplicates()
             return sp.csr_array(sp.hstack(self._side_by_side(X, _sparse_products(X, degrees))))
         out = np.empty((len(X), self.count(X.shape[1])), X.dtype)
-        for rows in row_blocks(out.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(out.shape, CACHE):
             some = X[rows]
             np.concatenate(self._side_by_side(some, _products(some, degrees)), 1, out=out[rows])
         return out

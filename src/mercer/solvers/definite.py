@@ -24,8 +24,6 @@ ENTRY_BYTES = 24
 # Products with a larger K. The factor of the sample has seen what is spread over the rows, and
 # these show what few rows have.
 PRODUCTS = 10
-# Entries of K tested at a time for whether they are numbers: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 
 
 def refuse_indefinite(gram: Gram, on_sum_zero: bool = False, products: int = PRODUCTS) -> None:
@@ -76,7 +74,7 @@ def _suspects(gram: Gram, on_sum_zero: bool, products: int) -> Iterator[tuple[Ro
 def _entries(gram: Gram, rows: Rows) -> Array:
     """Return K at some rows and the same columns, to be overwritten."""
     K = gram.fresh() if len(rows) == len(gram) else gram.between(rows, rows).astype(np.float64)
-    for some in row_blocks(K.shape, ENTRIES_AT_A_TIME):
+    for some in row_blocks(K.shape):
         if not np.isfinite(K[some]).all():
             raise not_finite()
     return K

@@ -17,8 +17,6 @@ Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 # Rows up to which the error of every entry is bounded by itself.
 FEW = 2048
-# Entries of K computed at a time: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,7 @@ def indefinite_along(gram: Gram, c: Array) -> IndefiniteKernelError | None:
         K, some = gram.between(used, used).astype(np.float64, copy=False), c[used]
         return _refusal(c, float(some @ K @ some), form_error(K, gram.errors(used), some))
     value = magnitude = 0.0
-    for rows in row_blocks(gram.shape, ENTRIES_AT_A_TIME):
+    for rows in row_blocks(gram.shape):
         block = gram.rows(rows).astype(np.float64, copy=False)
         value += float(c[rows] @ (block @ c))
         magnitude += float(np.abs(c[rows]) @ (np.abs(block) @ np.abs(c)))

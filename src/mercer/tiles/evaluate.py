@@ -22,8 +22,6 @@ from mercer.tiles.tile import Leaf, Opaque
 
 Array = NDArray[Any]
 
-# Entries of a block whose leaves are computed in Python: 8 MB in float64.
-BLOCK = 1 << 20
 # Share of entries below which a product of sparse rows meets so few pairs of them that taking these
 # one by one is faster than a tile.
 RARE = 1 / 16
@@ -121,8 +119,8 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
     n, m = bound.shape
     whole = any(isinstance(o.source, Opaque) and o.source.whole for o in bound.operands)
     halved = bound.symmetric and not whole
-    rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape, BLOCK))
-    for rows, columns in half_blocks(n, BLOCK) if halved else rows_only:
+    rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape))
+    for rows, columns in half_blocks(n) if halved else rows_only:
         given = {
             i: _given(o, rows, columns)
             for i, o in enumerate(bound.operands)

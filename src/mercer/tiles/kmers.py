@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import LARGE, row_blocks
 from mercer.data.distinct import mixed
 from mercer.data.symbols import Sequences
 from mercer.native.strings import numbered, run_lengths
@@ -25,8 +25,6 @@ COLUMNS = 1 << 60
 # Characters that take seven bits, the bits there are for them, and where hashes begin.
 PLAIN, PLAIN_BITS = 1 << 7, 58
 HASHED = 1 << 59
-# k-grams numbered at a time: 128 MB.
-AT_A_TIME = 1 << 24
 
 
 def gram_counts(S: Sequences, width: int, masks: Sequence[tuple[int, ...]]) -> sp.csr_array:
@@ -45,7 +43,7 @@ def gram_counts(S: Sequences, width: int, masks: Sequence[tuple[int, ...]]) -> s
     per_row = int(windows.max(initial=1)) * len(masks)
     parts = [
         _counted(S[rows], windows[rows], width, masks)
-        for rows in row_blocks((len(S), per_row), AT_A_TIME)
+        for rows in row_blocks((len(S), per_row), LARGE)
     ]
     if len(parts) == 1:
         return parts[0]

@@ -9,8 +9,6 @@ from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
 from mercer.tiles.tile import Leaf
 from mercer.tiles.twin import LEAVES, Array, run
 
-ENTRIES_AT_A_TIME = 1 << 20
-
 
 def takes(o: Operand) -> bool:
     """Whether the loop can use an input as it is."""
@@ -24,7 +22,7 @@ def dense_share(width: int) -> float:
 
 def fill(bound: Bound, out: Array) -> None:
     """Write the Gram block of a bound program into `out`, some rows at a time."""
-    for rows in row_blocks(bound.shape, ENTRIES_AT_A_TIME):
+    for rows in row_blocks(bound.shape):
         out[rows] = _block(bound, rows)
         if bound.symmetric:
             # To the last bit, which depends on the side: the upper half counts.
@@ -35,7 +33,7 @@ def fill(bound: Bound, out: Array) -> None:
 
 def multiply(bound: Bound, V: Array, out: Array) -> None:
     """Write K @ V into `out`, some rows of K at a time."""
-    for rows in row_blocks(bound.shape, ENTRIES_AT_A_TIME):
+    for rows in row_blocks(bound.shape):
         out[rows] = _block(bound, rows) @ V
 
 

@@ -87,7 +87,7 @@ def test_one_class_alone_has_no_coefficients(F):
 def test_blocks_of_rows_make_no_difference(F, signs, monkeypatch):
     problem = MarginProblem.classification(signs, np.ones(200), True)
     whole = interior_point(F, problem, 1e-6, never)
-    monkeypatch.setattr(interior, "ENTRIES_AT_A_TIME", 50)
+    monkeypatch.setattr(interior, "PANEL", 50)
     assert_allclose(interior_point(F, problem, 1e-6, never), whole, atol=1e-8)
 
 

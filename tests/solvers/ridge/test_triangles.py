@@ -17,7 +17,7 @@ def K(rng):
 
 @pytest.fixture(params=[1 << 20, 500], ids=["one block", "many blocks"])
 def square(K, monkeypatch, request):
-    monkeypatch.setattr("mercer.solvers.ridge.triangles.ENTRIES_AT_A_TIME", request.param)
+    monkeypatch.setattr("mercer.data.blocks.MEMORY", request.param)
     return TwoTriangles(K.copy())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import CACHE, row_blocks
 from mercer.gram.gram import Gram
 from mercer.gram.line.kernels import Line, line_of
 from mercer.gram.line.knots import Knots
@@ -19,8 +19,6 @@ from mercer.native import chain
 from mercer.native.chain import Shares
 
 Vector = NDArray[np.float64]
-
-ROWS_AT_A_TIME = 1 << 14
 
 
 class ChainGram(StreamedGram):
@@ -176,7 +174,7 @@ def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
     beyond = 1.0
     with np.errstate(all="ignore"):
         # A block at a time, so that what is in between stays in cache.
-        for part in row_blocks((len(gaps), 1), ROWS_AT_A_TIME):
+        for part in row_blocks((len(gaps), 1), CACHE):
             d = gaps[part] / -length_scale
             r = np.exp(d, out=decays[part])
             d *= -0.5

@@ -14,7 +14,6 @@ from mercer.kernels.validity.rounding import STEP, form_error
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-ENTRIES_AT_A_TIME = 1 << 20
 # Rows up to which each is tried for whether it can be spared.
 FEW = 64
 # Entries up to which sums over a matrix do not overflow, and what makes larger ones so small.
@@ -64,7 +63,7 @@ def worst_pair(K: Array) -> Index:
     n = len(K)
     size = np.sqrt(np.abs(np.diagonal(K)))
     best, pair = 0.0, np.arange(min(n, 2))
-    for rows in row_blocks((n, n), ENTRIES_AT_A_TIME):
+    for rows in row_blocks((n, n)):
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.abs(K[rows]) / (size[rows, None] * size[None, :])
         ratio = np.nan_to_num(ratio, nan=0.0, posinf=np.inf)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import CACHE, row_blocks
 from mercer.gram import ChainGram, Gram
 from mercer.native.chain import Precision, Rows
 from mercer.native.threads import in_threads
@@ -21,7 +21,6 @@ from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 
-ENTRIES_AT_A_TIME = 1 << 14
 # Below this a sum of squares may have lost digits to underflow.
 TINY = 1e-280
 # Beyond this ridge nothing changes any more, and the weights must not vanish beside it.
@@ -235,7 +234,7 @@ class ChainSystem:
         """
         squares, largest = np.zeros((2, len(b))), self.problem.weights.max()
         # A block at a time, so that r is never stored.
-        for rows in row_blocks(a.shape, ENTRIES_AT_A_TIME):
+        for rows in row_blocks(a.shape, CACHE):
             w, y = self.problem.weights[rows], self.problem.y[rows] / unit
             r = a[rows] / w[:, None]
             r *= self.problem.alpha

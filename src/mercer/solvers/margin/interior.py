@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import PANEL, row_blocks
 from mercer.data.checks import Matrix
 from mercer.gram import Gram, LowRankGram
 from mercer.native.threads import in_threads
@@ -26,8 +26,6 @@ Array = NDArray[np.float64]
 STEPS, PATIENCE = 60, 20
 # The share of the way to the nearest bound that a step goes.
 NEARLY = 0.995
-# Entries of weighted features that are multiplied at a time.
-ENTRIES_AT_A_TIME = 1 << 19
 # Shares of the rows whose squares are summed by themselves: as many as these entries hold, within
 # these bounds.
 SUMMED, FEWEST, MOST = 1 << 22, 2, 16
@@ -232,7 +230,7 @@ class _Sides:
             return H
 
         # As many shares for every number of threads: the same sums in the same order.
-        height = max(1, ENTRIES_AT_A_TIME // p)
+        height = max(1, PANEL // p)
         count = int(np.clip(SUMMED // p**2, FEWEST, MOST))
         first, *others = in_threads(run, list(row_blocks((n, 1), -(-n // count))))
         for other in others:

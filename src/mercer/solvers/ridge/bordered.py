@@ -11,15 +11,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import CACHE, row_blocks
 from mercer.solvers.contract import Solver
 from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_unit
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
-
-# Entries that are measured at a time, which stay in cache.
-ENTRIES_AT_A_TIME = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +233,7 @@ def proved(
 ) -> tuple[Array, Array]:
     """Return what `measured` does, from the norms of W^(1/2) r, W^(1/2) y and W^(1/2) |K| |a|."""
     parts = [
-        _sizes(problem.on(rows), a[rows], diagonal[rows])
-        for rows in row_blocks(a.shape, ENTRIES_AT_A_TIME)
+        _sizes(problem.on(rows), a[rows], diagonal[rows]) for rows in row_blocks(a.shape, CACHE)
     ]
     scale, product, ridge, norm = row_norms(np.stack([part.norms for part in parts], axis=-1))
     rounded = scale * product if most is None else np.minimum(scale * product, most)

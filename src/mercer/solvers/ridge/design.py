@@ -10,13 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
-from mercer.data.blocks import half_blocks, row_blocks
+from mercer.data.blocks import PANEL, half_blocks, row_blocks
 from mercer.solvers.refusals import EPS
 
 Array = NDArray[np.float64]
 
-# Entries of a block: 2 MB, which stays in cache between centring and multiplying.
-ENTRIES_AT_A_TIME = 1 << 18
 # Rows of a block at least, since every block is added to all of Phi'Phi.
 ROWS_AT_A_TIME = 256
 
@@ -121,7 +119,7 @@ class Design:
         G = np.zeros((p, p), order="F")
         for _, block in self._blocks():
             dsyrk(1.0, block.T, 1.0, G, overwrite_c=True)
-        for rows, columns in half_blocks(p, ENTRIES_AT_A_TIME):
+        for rows, columns in half_blocks(p, PANEL):
             above = G[rows, columns]
             G[columns, rows] = above.T if rows != columns else np.triu(above) + np.triu(above, 1).T
         return self._kept(self._kept(G).T)
@@ -154,7 +152,7 @@ class Design:
 
     def _row_blocks(self) -> Iterator[slice]:
         n, p = self.shape
-        return row_blocks((n, p), max(ENTRIES_AT_A_TIME, ROWS_AT_A_TIME * p))
+        return row_blocks((n, p), max(PANEL, ROWS_AT_A_TIME * p))
 
     def _blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the rows of Phi, a few at a time, in memory that the next few overwrite."""

@@ -20,8 +20,6 @@ from mercer.solvers.ridge.primal import SingularValues, check_norms, deficient
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Entries of errors that are worked out at a time: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 # Where less than this is free to miss the targets, the difference 1 - h has lost digits.
 FREE = 1e-6
 
@@ -161,7 +159,7 @@ class FeatureFits:
         """Yield the leave-one-out errors of a few rows at a time."""
         path = self.path
         width = len(self.alphas) * (self.y.shape[1] + 1) + len(path.s)
-        for rows in row_blocks((len(self.y), width), ENTRIES_AT_A_TIME):
+        for rows in row_blocks((len(self.y), width)):
             U = path.U[rows]
             free = self._shrinkage @ (U**2).T + path.outside[rows]
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,8 +14,6 @@ from mercer.data.blocks import half_blocks, row_blocks
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
-# Entries moved at a time: 8 MB.
-ENTRIES_AT_A_TIME = 1 << 20
 
 
 class TwoTriangles:
@@ -99,7 +97,7 @@ class TwoTriangles:
     def absolute_product(self, v: Array) -> Array:
         """Return |K| v, of shape (n,), where |K| holds the absolute values of the entries."""
         out = np.abs(self.diagonal) * v
-        for columns in row_blocks(self._square.shape, ENTRIES_AT_A_TIME):
+        for columns in row_blocks(self._square.shape):
             start, stop = columns.start, columns.stop
             above = np.abs(np.triu(self._square[:stop, columns], 1 - start))
             out[:stop] += above @ v[columns]
@@ -144,7 +142,7 @@ class TwoTriangles:
         return bool(np.isfinite(self.absolute_product(np.ones(len(self)))).all())
 
     def _restore(self) -> None:
-        for rows, columns in half_blocks(len(self), ENTRIES_AT_A_TIME):
+        for rows, columns in half_blocks(len(self)):
             block = self._square[rows, columns]
             if rows == columns:
                 above = np.triu(block, 1)
