@@ -41,7 +41,7 @@ class Kernel(NoDifferences, Formula):
         premises = [part.proof() for part in self.parts]
         if rule is None or any(p is None for p in premises):
             return None
-        return Proof(str(self), rule, tuple(p for p in premises if p is not None))
+        return Proof(self, rule, tuple(p for p in premises if p is not None))
 
     @property
     def is_conditional(self) -> bool:
@@ -260,7 +260,7 @@ class Exp(Kernel):
 
     def proof(self) -> Proof | None:
         if self.kernel.is_conditional:
-            return Proof(str(self), "exp(k) of a conditionally positive definite k (Schoenberg)")
+            return Proof(self, "exp(k) of a conditionally positive definite k (Schoenberg)")
         return super().proof()
 
     def __str__(self) -> str:

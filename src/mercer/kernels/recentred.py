@@ -67,7 +67,7 @@ class Recentred(Kernel):
 
     def proof(self) -> Proof | None:
         if self.kernel.is_conditional:
-            return Proof(str(self), str(self.rule()))
+            return Proof(self, str(self.rule()))
         return super().proof()
 
     def __str__(self) -> str:

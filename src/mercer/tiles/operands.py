@@ -181,6 +181,17 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
         return Operand(source, rows, rows if right is left else right.raw(source.view))
     A, B = leaf_matrices(source, left, right)
     weights = None if source.weights is None else np.array(source.weights)
+    if sp.issparse(A) and sp.issparse(B):
+        A, B, weights = _sparse_sides(source, A, B, weights)
+    if source.kind == "sine":
+        weights = np.full(A.shape[1], source.period)
+    return Operand(source, A, B, weights, sensitivity)
+
+
+def _sparse_sides(
+    source: Leaf, A: Any, B: Any, weights: NDArray[Any] | None
+) -> tuple[Any, Any, NDArray[Any] | None]:
+    """Return sparse sides in the columns that they use, and small counts as dense rows."""
     if weights is None:
         A, B = brought_together(A, B)
     elif are_wide(A, B):
@@ -190,9 +201,7 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
         B = A if is_same else narrowed(B, columns)
     if source.kind == "dot":
         A, B = as_counts(A, B) or (A, B)
-    if source.kind == "sine":
-        weights = np.full(A.shape[1], source.period)
-    return Operand(source, A, B, weights, sensitivity)
+    return A, B, weights
 
 
 def _dtype_of(side: Any) -> Any:

@@ -22,11 +22,26 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Proof:
-    """A statement that a kernel is positive semi-definite, the rule used, and its premises."""
+    """That a kernel is positive semi-definite, the rule used, and its premises.
 
-    statement: str
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, which is printed where the proof is.
+    rule : str
+        The rule used.
+    premises : tuple of Proof
+        What it follows from.
+    """
+
+    kernel: Any
     rule: str
     premises: tuple[Proof, ...] = ()
+
+    @property
+    def statement(self) -> str:
+        """The kernel, as it prints."""
+        return str(self.kernel)
 
     def __str__(self) -> str:
         return "\n".join(self._lines("", ""))
