@@ -5,7 +5,9 @@ import pytest
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.kernels import AdditiveChi2, FromFunction, Linear
-from mercer.selection import KernelRidgeCV
+from mercer.selection import KernelLogisticRegressionCV, KernelRidgeCV
+from mercer.selection.logistic_search import LogisticSearch
+from mercer.selection.search import Search
 
 N = 50
 
@@ -97,3 +99,13 @@ def test_an_indefinite_matrix_is_refused_with_its_witness(cv):
 def test_more_memory_than_allowed_is_refused(X, y, cv, needed):
     with pytest.raises(MemoryLimitError, match=rf"needs {needed} but the limit is 0\.01 MB"):
         KernelRidgeCV(cv=cv, memory="10KB").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [KernelRidgeCV, KernelLogisticRegressionCV])
+def test_what_does_not_fit_on_all_rows_is_refused_before_a_sample_is_tried(kind, rng, monkeypatch):
+    X = rng.normal(size=(6000, 2))
+    model = kind(memory="100MB")
+    monkeypatch.setattr(Search, "on", lambda *_: pytest.fail("a sample was tried"))
+    monkeypatch.setattr(LogisticSearch, "sample", lambda *_: pytest.fail("a sample was tried"))
+    with pytest.raises(MemoryLimitError, match=r"choosing on 6000 rows needs 0\.\d+ GB"):
+        model.fit(X, (X[:, 0] > 0.0).astype(int))

@@ -193,6 +193,9 @@ class LogisticSearch:
         if n <= few or sum(map(len, Cs)) <= FEW_CANDIDATES:
             whole = self if n <= few else self._on_all_rows()
             return [whole._round(kernels, Cs, stops_early=False)]
+        if self.run.time_limit is None:
+            # Without a limit it ends on all rows, which is refused before a sample is tried.
+            self._on_all_rows()._check_room()
         sample, share = self.sample(few)
         tried = [sample._round(kernels, Cs, stops_early=True, share=share)]
         if n > more and not self.is_over:

@@ -261,6 +261,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
         if is_small or search.is_quick(kernels, alphas, work):
             return [search.round_of(kernels, alphas)]
+        # What ends on all rows is refused before the sample is tried.
+        search.check_room(kernels, alphas)
         random = check_random_state(SEED if self.random_state is None else self.random_state)
         rows = np.sort(random.choice(len(search), SAMPLE, replace=False))
         sample = search.on(rows)

@@ -179,13 +179,23 @@ class Search:
             "held out; raise the smallest of alphas"
         )
 
+    def check_room(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> None:
+        """Refuse kernels of which none has the memory that it takes on all rows."""
+        entries = entry_bytes(len(self), self.splits)
+        structured = map(self._structured, kernels, alphas)
+        self._check(min(entries if source is None else source.bytes for source in structured))
+
     def _room(self, sources: Sequence[Source]) -> int:
         """Return for how many kernels there is memory at the same time, at least one."""
         needed = max(source.bytes for source in sources)
+        self._check(needed)
+        return self.memory // needed
+
+    def _check(self, needed: int) -> None:
+        """Refuse what takes more bytes than the limit."""
         if needed > self.memory:
             hint = "" if self.splits is None else ", or use cv='gcv', which needs half as much"
             raise MemoryLimitError(
                 f"choosing on {len(self)} rows needs {gigabytes(needed)} but the limit is "
                 f"{gigabytes(self.memory)}; raise memory= or use fewer rows{hint}"
             )
-        return self.memory // needed
