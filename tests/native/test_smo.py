@@ -196,3 +196,26 @@ def test_a_flag_set_elsewhere_stops_it(rng, core):
     ending = minimise(K, box, a, g, Effort(1e-9), np.ones(1, np.uint8))
     assert ending.reason == "interrupt"
     assert not a.any()
+
+
+def hard(rng):
+    """Rows that an unbounded solution separates, with bounds that no coefficient comes near to."""
+    K, box = problem(rng, 30)
+    return K, Box(box.z, 1e20 * box.lower, 1e20 * box.upper, 0.0, True)
+
+
+def test_a_violation_that_is_but_rounding_ends_the_run(rng, core):
+    K, box = hard(rng)
+    a, g = np.zeros(30), -box.z
+    effort = Effort(1e-4, largest=1.0, rounds=20_000)
+    assert minimise(K, box, a, g, effort, np.zeros(1, np.uint8)).reason == "stalled"
+    up, down = g[a < box.upper].min(), g[a > box.lower].max()
+    assert down - up <= 8.0 * np.finfo(np.float64).eps * np.linalg.norm(a)
+
+
+def test_a_run_ends_after_the_steps_that_are_allowed(rng, core):
+    K, box = hard(rng)
+    a, g = np.zeros(30), -box.z
+    ending = minimise(K, box, a, g, Effort(1e-4, steps=20), np.zeros(1, np.uint8))
+    assert ending.reason == "steps"
+    assert ending.steps >= 20

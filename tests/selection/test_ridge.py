@@ -343,3 +343,39 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch, X, y, threads):
 def test_what_was_done_is_said(X, y):
     said = KernelRidgeCV(KERNELS, ALPHAS).fit(X, y).search_
     assert said == "3 kernels and 9 candidates by leave-one-out on 50 rows"
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 5])
+@pytest.mark.parametrize("c", [1e-300, 1e-170, 1e160, 1e290])
+def test_the_choice_does_not_depend_on_the_unit_of_the_targets(X, y, weights, cv, c):
+    plain = KernelRidgeCV(KERNELS, ALPHAS, cv=cv).fit(X, y, weights)
+    scaled = KernelRidgeCV(KERNELS, ALPHAS, cv=cv).fit(X, c * y, weights)
+    assert (scaled.kernel_, scaled.alpha_) == (plain.kernel_, plain.alpha_)
+    ranks = (model.cv_results_["rank_test_score"] for model in (plain, scaled))
+    assert_array_equal(*ranks)
+
+
+@pytest.mark.parametrize("cv", ["loo", 5])
+def test_scores_of_targets_whose_squares_are_numbers_are_in_their_unit(X, y, cv):
+    plain = KernelRidgeCV(KERNELS, ALPHAS, cv=cv).fit(X, y)
+    scaled = KernelRidgeCV(KERNELS, ALPHAS, cv=cv).fit(X, 1e100 * y)
+    assert_allclose(scaled.best_score_, 1e200 * plain.best_score_, rtol=1e-9)
+    for name, column in plain.cv_results_.items():
+        if name.endswith("_test_score") and not name.startswith("rank"):
+            assert_allclose(scaled.cv_results_[name], 1e200 * column, rtol=1e-9, err_msg=name)
+
+
+def test_every_target_has_a_unit_of_its_own_where_it_has_a_ridge_of_its_own(X, y):
+    y = y.reshape(len(y), -1)[:, :1]
+    small = np.hstack([y, 1e-200 * np.cos(X[:, :1])])
+    choice = KernelRidgeCV(KERNELS[0], ALPHAS, alpha_per_target=True).fit(X, small)
+    alone = [KernelRidgeCV(KERNELS[0], ALPHAS).fit(X, small[:, j]).alpha_ for j in range(2)]
+    assert_array_equal(choice.alpha_, alone)
+
+
+def test_a_scorer_judges_predictions_in_the_unit_of_the_targets(X, y):
+    plain, scaled = (
+        KernelRidgeCV(KERNELS, ALPHAS, scoring="neg_max_error", cv=4).fit(X, c * y)
+        for c in (1.0, 1e100)
+    )
+    assert_allclose(scaled.best_score_, 1e100 * plain.best_score_, rtol=1e-9)

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 # source(index, out) writes the rows of K at `index` into `out`.
 RowSource = Callable[[NDArray[np.int64], NDArray[Any]], None]
 
-ENDS = ("converged", "rounds", "time", "interrupt", "progress", "stalled")
+ENDS = ("converged", "rounds", "time", "interrupt", "progress", "stalled", "steps")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,13 @@ class Effort:
         The duality gap to reach, relative to the larger objective and at least `floor`.
     floor : float
         The least objective that the gap is compared with.
+    largest : float
+        The largest entry k of the diagonal of K: a violation of at most eight units of rounding of
+        k |a| may be that of K a, and ends the run.
     rounds : int
         Working sets allowed.
+    steps : int
+        Steps allowed, of all working sets.
     seconds : float
         Time allowed.
     threads : int
@@ -64,7 +69,9 @@ class Effort:
 
     tolerance: float
     floor: float = 0.0
+    largest: float = 0.0
     rounds: int = 2**62
+    steps: int = 2**62
     seconds: float = float("inf")
     threads: int | None = None
     is_main: bool = True

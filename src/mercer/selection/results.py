@@ -33,6 +33,9 @@ class Round:
         The numbers of the folds that are scored one by one; None is one score of all rows.
     is_cut : bool
         Whether the time was up before all that was to be tried here and afterwards.
+    units : array of shape (columns,), optional
+        What the scores of every column are counted in the squares of; one by default. Squares of
+        errors of 1e-170 are no numbers, and are compared all the same.
     """
 
     kernels: Sequence[Kernel]
@@ -41,22 +44,43 @@ class Round:
     n_rows: int
     folds: Sequence[int] | None
     is_cut: bool = False
+    units: Array | None = None
 
     @property
     def means(self) -> list[Array]:
-        """The means of the scores over the folds, of shape (alphas, columns)."""
+        """The means of the scores over the folds, of shape (alphas, columns), in their units."""
         return [scores.mean(axis=2) for scores in self.scores]
 
     @property
     def best_kernel(self) -> int:
         """The position of the kernel that is best when every column has the best of its alphas."""
-        best = [_comparable(means).max(axis=0).mean() for means in self.means]
+        best = [self.averaged(_comparable(means).max(axis=0)) for means in self.means]
         return int(np.argmax(best))
 
     @property
     def best(self) -> NDArray[np.intp]:
         """The positions of the best alpha of every column, for the best kernel."""
         return np.argmax(_comparable(self.means[self.best_kernel]), axis=0)
+
+    def averaged(self, scores: Array) -> Array:
+        """Return the mean of scores of shape (..., columns), in the largest of their units."""
+        if self.units is None:
+            return np.asarray(scores.mean(axis=-1))
+        shares = (self.units / self.units.max()) ** 2
+        # Beside a much larger target a column adds nothing, not even where it is infinite.
+        counts = shares > 0.0
+        return np.asarray((scores[..., counts] * shares[counts]).sum(axis=-1) / len(shares))
+
+    def as_numbers(self, scores: Array, column: int | None = None) -> Array:
+        """Return scores of a column, or of their mean, in the unit of the data.
+
+        They are zero or infinite where float64 has no such number.
+        """
+        if self.units is None:
+            return scores
+        unit = float(self.units.max() if column is None else self.units[column])
+        with np.errstate(over="ignore", under="ignore"):
+            return scores * unit * unit
 
     def reaches(self, before: Round) -> bool:
         """Whether time allowed to try here, upwards, as much as was best in the round before."""
@@ -79,7 +103,7 @@ def table(rounds: Sequence[Round], parameter: str = "alpha") -> dict[str, Any]:
     pairs = [pair for r in rounds for pair in zip(r.kernels, r.alphas, strict=True)]
     kernels = _objects([kernel for kernel, ridges in pairs for _ in ridges])
     alphas = np.concatenate([ridges for _, ridges in pairs])
-    scores = np.concatenate([means for r in rounds for means in r.means])
+    averages = [(r, r.averaged(means)) for r in rounds for means in r.means]
     order = np.concatenate([np.full(len(r), i) for i, r in enumerate(rounds)])
     columns = {
         "params": [
@@ -91,13 +115,15 @@ def table(rounds: Sequence[Round], parameter: str = "alpha") -> dict[str, Any]:
         parameter: alphas,
         "iter": order,
         "n_resources": np.concatenate([np.full(len(r), r.n_rows) for r in rounds]),
-        "mean_test_score": scores.mean(axis=1),
+        "mean_test_score": np.concatenate([r.as_numbers(scores) for r, scores in averages]),
     }
-    if scores.shape[1] > 1:
-        columns |= {f"target{j}_test_score": column for j, column in enumerate(scores.T)}
+    n_columns = rounds[-1].scores[0].shape[1]
+    for j in range(n_columns if n_columns > 1 else 0):
+        by_target = [r.as_numbers(means[:, j], j) for r in rounds for means in r.means]
+        columns[f"target{j}_test_score"] = np.concatenate(by_target)
     if rounds[-1].folds is not None:
         columns |= _by_fold(rounds)
-    columns["rank_test_score"] = _ranks(columns["mean_test_score"], order)
+    columns["rank_test_score"] = _ranks(np.concatenate([a for _, a in averages]), order)
     return columns
 
 
@@ -107,14 +133,15 @@ def _by_fold(rounds: Sequence[Round]) -> dict[str, Any]:
     A fold that a sample of the rows does not reach has no score there.
     """
     numbers = [list(r.folds or ()) for r in rounds]
-    parts = [s.mean(axis=1) for r in rounds for s in r.scores]
-    scores = np.full((sum(map(len, parts)), 1 + max(map(max, numbers))), np.nan)
-    end = 0
+    scores = np.full((sum(map(len, rounds)), 1 + max(map(max, numbers))), np.nan)
+    deviations, end = np.empty(len(scores)), 0
     for r, folds in zip(rounds, numbers, strict=True):
         start, end = end, end + len(r)
-        scores[start:end, folds] = np.concatenate([s.mean(axis=1) for s in r.scores])
+        part = np.concatenate([r.averaged(s.swapaxes(1, 2)) for s in r.scores])
+        scores[start:end, folds] = r.as_numbers(part)
+        deviations[start:end] = r.as_numbers(part.std(axis=1))
     columns: dict[str, Any] = {f"split{i}_test_score": s for i, s in enumerate(scores.T)}
-    return columns | {"std_test_score": np.concatenate([part.std(axis=1) for part in parts])}
+    return columns | {"std_test_score": deviations}
 
 
 def _ranks(scores: Array, order: NDArray[np.intp]) -> NDArray[np.int32]:

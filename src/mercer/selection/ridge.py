@@ -214,14 +214,17 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         scores = Scores.of(
             self.scoring, self.alpha_per_target, sample_weight is not None, is_single
         )
+        splits, targets = self._splits(rows, targets, groups), targets.reshape(n, -1)
+        units = scores.units_of(targets)
         search = Search(
             rows,
-            targets.reshape(n, -1),
+            targets / units,
+            units,
             weights,
             copies_of(weights) if copies is None else copies,
             reader,
             self.fit_intercept,
-            self._splits(rows, targets, groups),
+            splits,
             scores,
             memory_limit(self.memory),
         )
@@ -277,7 +280,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         position, best = last.best_kernel, last.best
         before = sum(len(r) for r in rounds[:-1]) + sum(len(a) for a in last.alphas[:position])
         choice = last.alphas[position][best]
-        score = last.means[position][best, np.arange(len(best))]
+        means = last.means[position]
+        score = np.array([last.as_numbers(means[i, j], j) for j, i in enumerate(best)])
         several = self.alpha_per_target and len(best) > 1
         self.cv_results_ = table(rounds)
         self.kernel_ = last.kernels[position]

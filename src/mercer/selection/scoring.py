@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 
+from mercer.solvers.rounding import usual_unit
+
 Array = NDArray[np.float64]
 
 
@@ -78,6 +80,16 @@ class Scores:
                 predicted, truth = predicted[:, 0], truth[:, 0]
             scores[i, j] = self.scorer(HeldOut(predicted), X, truth, **options)
         return scores
+
+    def units_of(self, y: Array) -> Array:
+        """Return what every target is counted in, so that squares of its errors are numbers.
+
+        A power of two, which changes no digit; the same for all where their losses are averaged.
+        """
+        sizes = np.abs(y).max(axis=0)
+        if not self.per_target:
+            sizes = np.full_like(sizes, sizes.max())
+        return np.array([usual_unit(float(size)) for size in sizes])
 
     def of_losses(self, losses: Array) -> Array:
         """Return the scores of losses of shape (alphas, targets, folds), smaller being better."""

@@ -48,7 +48,9 @@ class Search:
     X : rows
         An array, CSR matrix, table or finished Gram matrix.
     y : array of shape (n, targets)
-        The targets.
+        The targets, counted in their units.
+    units : array of shape (targets,)
+        The units, in which squares of errors are numbers.
     weights : array of shape (n,)
         Positive weights.
     copies : array of shape (n,)
@@ -67,6 +69,7 @@ class Search:
 
     X: Any
     y: Array
+    units: Array
     weights: Array
     copies: Array
     reader: Kernel
@@ -95,7 +98,14 @@ class Search:
         """Return all kernels with their alphas, tried here with that share of each alpha."""
         scores = self.scored(kernels, [share * a for a in alphas])
         folds = None if self.splits is None else self.splits.scored_folds
-        return Round(kernels, alphas, scores, len(self), folds)
+        return Round(kernels, alphas, scores, len(self), folds, units=self._units_of_scores)
+
+    @property
+    def _units_of_scores(self) -> Array | None:
+        if self.scores.scorer is not None:
+            # It judges errors in the unit of the data.
+            return None
+        return self.units if self.scores.per_target else self.units[:1]
 
     def scored(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Array]:
         """Return the scores of every kernel, of shape (alphas, columns, folds) each.
@@ -160,7 +170,7 @@ class Search:
     def _judged(self, errors: Array, rows: Rows) -> Array:
         """Return the scores of errors at some rows, of shape (alphas, columns)."""
         X = training_subset(self.reader, self.X, rows)
-        return self.scores(errors, X, self.y[rows], self.weights[rows])
+        return self.scores(errors * self.units, X, self.y[rows] * self.units, self.weights[rows])
 
     def _reason(self, kernel: Kernel, alpha: float) -> Exception:
         """Return why K + alpha W^-1 could not be inverted, as the exact solver words it."""

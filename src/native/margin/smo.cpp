@@ -47,6 +47,9 @@ constexpr double share = 0.1;
 constexpr Index largest_set = 2048;
 // Steps in a working set for each of its coefficients.
 constexpr Index steps_each = 40;
+// Units of rounding of k |a| that K a may hide: two for every term, of a sum that goes up to four
+// times beyond the root of its squares.
+constexpr double units_hidden = 8.0;
 // Multiplications that are worth a thread.
 constexpr Index thread_work = 1 << 20;
 
@@ -60,14 +63,14 @@ const SmoLevel& own_level(const std::string& name) {
 
 struct Limits {
     double tolerance;
-    Index rounds;
+    Index rounds, steps;
     Clock::time_point deadline;
     const volatile std::uint8_t* stop;
     nb::handle progress;
     bool asks_signals;
 };
 
-enum class End : int { converged, rounds, time, interrupt, progress, stalled };
+enum class End : int { converged, rounds, time, interrupt, progress, stalled, steps };
 
 struct Outcome {
     Index steps = 0, rounds = 0;
@@ -78,8 +81,8 @@ struct Outcome {
 template <class T> class Solver {
   public:
     Solver(const SmoLevel& level, const Problem& p, Rows& rows, Index q, double floor,
-           Leaps leaps, int threads)
-        : level(level), p(p), rows(rows), floor(floor), threads(threads), leaps(leaps),
+           double largest, Leaps leaps, int threads)
+        : level(level), p(p), rows(rows), floor(floor), largest(largest), threads(threads), leaps(leaps),
           up(aligned<double>(p.n)), down(aligned<double>(p.n)),
           member(static_cast<std::size_t>(p.n), 0) {
         resize(std::min(q, p.n));
@@ -92,7 +95,9 @@ template <class T> class Solver {
             sides = level.measure(p, up.get(), down.get());
             out.gap = relative_gap();
             if (out.gap <= limits.tolerance) return out;
+            if (violation() <= rounding()) return ended(out, End::stalled);
             if (out.rounds >= limits.rounds) return ended(out, End::rounds);
+            if (out.steps >= limits.steps) return ended(out, End::steps);
             const auto now = Clock::now();
             if (now > limits.deadline) return ended(out, End::time);
             if (*limits.stop) return ended(out, End::interrupt);
@@ -160,6 +165,13 @@ template <class T> class Solver {
 
     double violation() const { return p.offset ? sides.up + sides.down : std::max(sides.up, sides.down); }
 
+    // A violation that may be rounding alone: that of K a, by the largest entry of the diagonal.
+    double rounding() const {
+        double squares = 0.0;
+        for (Index i = 0; i < p.n; ++i) squares += p.a[i] * p.a[i];
+        return units_hidden * std::numeric_limits<double>::epsilon() * largest * std::sqrt(squares);
+    }
+
     // The offset at which the loss of all rows is least: where its slope changes sign.
     double best_offset() {
         double low = std::min(-sides.down, sides.up), high = std::max(-sides.down, sides.up);
@@ -205,11 +217,15 @@ template <class T> class Solver {
         set.push_back(i);
     }
 
-    void gather(double floor, const double* value, Index count) {
+    // Rows whose value is above the floor, of which `top` is the largest.
+    void gather(double floor, double top, const double* value, Index count) {
         candidates.clear();
+        // As floats they are told apart in any unit of the targets: in powers of two of their size.
+        const double worst = std::max(std::abs(floor), std::abs(top));
+        const double unit = std::ldexp(1.0, worst > 0.0 ? std::clamp(-std::ilogb(worst), -1000, 1000) : 0);
         for (Index i = 0; i < p.n; ++i)
             if (value[i] > floor && !member[static_cast<std::size_t>(i)])
-                candidates.push_back(candidate(value[i], i));
+                candidates.push_back(candidate(unit * value[i], i));
         const Index most = std::min(count, size(candidates));
         if (most < size(candidates))
             std::nth_element(candidates.begin(), candidates.begin() + most, candidates.end(),
@@ -226,8 +242,8 @@ template <class T> class Solver {
         const double floor_up = p.offset ? -sides.down : 0.0;
         const double floor_down = p.offset ? -sides.up : 0.0;
         const auto fill_up = [&](Index count) {
-            gather(floor_up, up.get(), (count + 1) / 2);
-            gather(floor_down, down.get(), count / 2);
+            gather(floor_up, sides.up, up.get(), (count + 1) / 2);
+            gather(floor_down, sides.down, down.get(), count / 2);
         };
         fill_up(last.empty() ? q : q / 2);
         for (Index i : last) {
@@ -287,6 +303,8 @@ template <class T> class Solver {
                 const T curvature = own + diagonal[static_cast<std::size_t>(j)] - 2 * k[j];
                 to[j] = 1 / (curvature > least ? curvature : least);
             }
+            // No step leads from a row to itself, whatever rounding leaves of its two slopes.
+            to[s] = 0;
         }
     }
 
@@ -313,7 +331,7 @@ template <class T> class Solver {
     const SmoLevel& level;
     const Problem p;
     Rows& rows;
-    const double floor;
+    const double floor, largest;
     const int threads;
     Leaps leaps;
     Index q = 0, stride = 0;
@@ -339,8 +357,8 @@ struct Request {
     Column z, lower, upper;
     double epsilon;
     bool offset;
-    double tolerance, floor, seconds;
-    Index allowed;
+    double tolerance, floor, largest, seconds;
+    Index allowed, steps;
     bool asks_signals;
     Flat<const std::uint8_t> stop;
     nb::object K, source, index, store, progress, leap;
@@ -358,7 +376,9 @@ struct Request {
         tolerance = field<double>(effort, "tolerance");
         floor = field<double>(effort, "floor");
         seconds = field<double>(effort, "seconds");
+        largest = field<double>(effort, "largest");
         allowed = field<Index>(effort, "rounds");
+        steps = field<Index>(effort, "steps");
         asks_signals = field<bool>(effort, "is_main");
         stop = nb::cast<Flat<const std::uint8_t>>(r.attr("stop"), false);
         K = r.attr("K");
@@ -384,7 +404,7 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
     const Problem problem{r.z.data(), r.lower.data(), r.upper.data(), a.data(), g.data(), n,
                           r.epsilon, r.offset};
     const auto wait = std::chrono::duration<double>(std::min(r.seconds, 1e9));
-    const Limits limits{r.tolerance, r.allowed,
+    const Limits limits{r.tolerance, r.allowed, r.steps,
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
                         r.stop.data(), r.progress, r.asks_signals};
     const Index itemsize = r.single ? sizeof(float) : sizeof(double);
@@ -392,7 +412,9 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
                         itemsize);
     const auto run = [&]<class T>(T) {
         const Leaps leaps(r.leap, r.eager);
-        return Solver<T>(level, problem, rows, r.together, r.floor, leaps, r.threads).run(limits);
+        return Solver<T>(level, problem, rows, r.together, r.floor, r.largest, leaps,
+                         r.threads)
+            .run(limits);
     };
     Outcome out;
     {

@@ -334,3 +334,14 @@ def test_threads_change_no_bit_of_problems_large_and_small(rng, monkeypatch):
     alone, together = fitted("1"), fitted("2")
     assert_array_equal(alone.dual_coef_, together.dual_coef_)
     assert_array_equal(alone.intercept_, together.intercept_)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear()])
+def test_the_largest_c_separates_and_ends_with_what_float64_can_tell(rng, kernel):
+    X = rng.normal(size=(40, 2))
+    X = X[np.abs(X[:, 0]) > 0.2]
+    # The limit is there for the test to fail and not to hang.
+    model = KernelSVC(kernel, 1e100, solver="smo", time_limit=5.0)
+    with pytest.warns(ConvergenceWarning, match="lost in rounding; lower C"):
+        model.fit(X, X[:, 0] > 0)
+    assert model.score(X, X[:, 0] > 0) == 1.0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVR
 
@@ -140,3 +141,24 @@ def test_an_indefinite_kernel_is_refused(X, y):
 def test_bad_settings_are_named(X, y, settings, message):
     with pytest.raises(ValueError, match=message):
         KernelSVR(**settings).fit(X, y)
+
+
+@given(exponent=st.integers(-200, 100), fit_intercept=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_the_unit_of_targets_tube_and_price_is_that_of_the_predictions(exponent, fit_intercept):
+    rng = np.random.default_rng(0)
+    X, c = rng.normal(size=(25, 2)), 10.0**exponent
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=25)
+    plain = ours(1.0, epsilon=0.05, fit_intercept=fit_intercept).fit(X, y)
+    scaled = ours(c, epsilon=0.05 * c, fit_intercept=fit_intercept).fit(X, c * y)
+    assert_allclose(scaled.predict(X), c * plain.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-50, 1e-100])
+def test_targets_far_below_c_end_with_what_float64_can_tell(rng, size):
+    X, y = rng.normal(size=(15, 2)), size * rng.normal(size=15)
+    # The limit is there for the test to fail and not to hang.
+    model = KernelSVR(Gaussian(0.3), epsilon=0.01 * size, time_limit=5.0)
+    with pytest.warns(ConvergenceWarning, match="lost in rounding; lower C"):
+        model.fit(X, y)
+    assert (np.abs(model.predict(X) - y) < 0.011 * size).all()

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, SVR
 
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear
 from mercer.solvers import SMO, MarginProblem, Pegasos, Run
 from mercer.solvers.margin import low_rank_start as seeding, smo
 from mercer.solvers.margin.problem import Gap

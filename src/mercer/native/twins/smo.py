@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 
 # Steps of a round, between two looks at the duality gap and the clock, and rounds between leaps.
 LOOK, LEAP = 50, 8
+# Units of rounding of k |a| that K a may hide.
+HIDDEN = 8.0
 
 
 def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int, float, int]:
@@ -50,8 +52,14 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
                 gap = _relative_gap(box, a, g, up, down, effort.floor)
                 if gap <= effort.tolerance:
                     return made, looks, gap, 0
+                worst = up.max() + down.max() if box.has_offset else max(up.max(), down.max())
+                hidden = HIDDEN * np.finfo(np.float64).eps * effort.largest * np.linalg.norm(a)
+                if worst <= hidden:
+                    return made, looks, gap, 5
                 if looks >= effort.rounds:
                     return made, looks, gap, 1
+                if made >= effort.steps:
+                    return made, looks, gap, 6
                 if perf_counter() - start > effort.seconds:
                     return made, looks, gap, 2
                 if request.stop[0]:
@@ -76,6 +84,8 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
             else:
                 Ki = row(i)
                 fall = np.maximum(up[i] + down, 0.0)
+                # No step leads from a row to itself, whatever rounding leaves of its two slopes.
+                fall[i] = 0.0
                 diagonal = _diagonal(K, row, fall)
                 curve = np.maximum(Ki[i] + diagonal - 2.0 * Ki, least)
                 j = int((fall**2 / curve).argmax())

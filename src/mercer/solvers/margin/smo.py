@@ -51,6 +51,8 @@ LEAP = 0.1
 FEW, FINE, ROUNDS = 128, (1e-8, 1e-11, 1e-14), 30
 # The relative gap that is but rounding.
 ROUNDING = 1e-12
+# Steps allowed, and for each row if that is more: ten times those of LIBSVM.
+STEPS, STEPS_EACH = 100_000_000, 1000
 # Rounds of screening and refinement, and how many of them may pass without much progress.
 STAGES, PATIENCE = 30, 3
 
@@ -62,7 +64,7 @@ class SMO(MarginSolver):
     Rows of K are taken in float32 while the gradient is kept in float64; the gap is measured with
     K in float64, and what float32 leaves over is refined. Of many rows, those far from the kinks of
     the loss keep their coefficient at its bound while the others are solved for; the gap is
-    always that of all rows. Ctrl-C and the time limit end with what there is.
+    always that of all rows. Ctrl-C, the time limit and the steps allowed end with what there is.
 
     Parameters
     ----------
@@ -72,6 +74,12 @@ class SMO(MarginSolver):
         Working sets allowed; no limit by default.
     working_set : int, optional
         Coefficients that are solved for together; by default more for more rows.
+    max_steps : int, optional
+        Steps of pairs allowed, 10^8 or 1000 for each row by default: C = 1e20 may be out of reach.
+
+    References
+    ----------
+    C.-C. Chang and C.-J. Lin (2011), LIBSVM: a library for support vector machines.
     """
 
     iterates: ClassVar[bool] = True
@@ -79,6 +87,7 @@ class SMO(MarginSolver):
     tol: float = 1e-3
     max_iter: int | None = None
     working_set: int | None = None
+    max_steps: int | None = None
 
     def _solved(self, gram: Gram, problem: MarginProblem, run: Run) -> Solution:
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
@@ -96,6 +105,8 @@ class SMO(MarginSolver):
     def _advice(self, state: _State) -> str:
         if state.reason == "rounds":
             return f"max_iter was reached; raise max_iter (now {self.max_iter})"
+        if state.reason == "steps":
+            return f"and {state.steps} steps it is far from done; lower C, or scale small targets up"
         return "the gap is lost in rounding; lower C, scale the columns or raise tol"
 
 
@@ -111,6 +122,7 @@ class _State:
     _damping: float | None = None
     _gap: float = np.inf
     rounds: int = 0
+    steps: int = 0
     reason: str = "converged"
 
     def __post_init__(self) -> None:
@@ -197,7 +209,7 @@ class _State:
         return MANY if self.problem.epsilon == 0.0 else MANY_IN_TUBE
 
     def _is_over(self) -> bool:
-        return self.reason == "rounds" or bool(self.run.ended_by)
+        return self.reason in ("rounds", "steps") or bool(self.run.ended_by)
 
     def _improve(
         self,
@@ -236,10 +248,13 @@ class _State:
         n = len(gram)
         itemsize = gram.dtype.itemsize
         limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
+        allowed = self.settings.max_steps or max(STEPS, STEPS_EACH * len(self.gram))
         effort = Effort(
             goal,
             floor,
+            float(gram.diagonal().max()),
             limit - self.rounds,
+            allowed - self.steps,
             self.run.seconds_left,
             None if self.run.is_main else 1,
             self.run.is_main,
@@ -273,6 +288,7 @@ class _State:
             index,
         )
         self.rounds += ending.rounds
+        self.steps += ending.steps
         self.reason = ending.reason
         if ending.reason == "interrupt":
             self.run.interrupt()
