@@ -68,6 +68,36 @@ def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
     return vector
 
 
+def check_targets(y: Any) -> None:
+    """Refuse numbers to learn of which one is missing or infinite, naming its row.
+
+    What is no array of numbers passes: it may hold labels, or be refused for what it is.
+    """
+    try:
+        values = np.asarray(y)
+        values = values.astype(np.float64) if values.dtype.kind == "O" else values
+    except (TypeError, ValueError, OverflowError):
+        return
+    if values.dtype.kind != "f" or values.ndim == 0 or np.isfinite(values).all():
+        return
+    row = int(np.nonzero(~np.isfinite(values))[0][0])
+    what = "NaN" if np.isnan(values[row]).any() else "infinity or a value too large for float64"
+    raise ValueError(f"Input y contains {what} at row {row}; drop such rows or fill them in")
+
+
+def check_agreeing(rows: int, y: Any) -> None:
+    """Refuse targets or labels that are not as many as the rows."""
+    if hasattr(y, "__len__") and np.ndim(y) > 0 and len(y) != rows:
+        raise ValueError(f"X has {rows} rows but y has {len(y)}; they must agree")
+
+
+def checked_flag(name: str, value: Any) -> bool:
+    """Return True or False, and refuse what only counts as one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def checked_positive(name: str, value: Any) -> float:
     """Return a finite number above zero."""
     if not (_is_number(value) and 0.0 < value < np.inf):
@@ -167,13 +197,18 @@ def check_no_text_in_rows(X: Any, name: str) -> None:
 def _refuse_text(value: Any, name: str, place: Sequence[int]) -> None:
     if not isinstance(value, str | bytes):
         return
-    shown = f"{value[:MOST_SHOWN]!r}{' ...' if len(value) > MOST_SHOWN else ''}"
     where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
     raise ValueError(
-        f"{name} holds text, {shown}{where and f' at {where}'}, and this kernel is one of numbers; "
+        f"{name} holds text, {_shown(value)}{where and f' at {where}'}, and this kernel is one of numbers; "
         "make a number of it, use a kernel of text such as 'spectrum' or of categories such as "
         "'match', or select columns of numbers with .on(...)"
     )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str | bytes):
+        return f"{value[:MOST_SHOWN]!r}{' ...' if len(value) > MOST_SHOWN else ''}"
+    return f"a {type(value).__name__}"
 
 
 def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:
@@ -185,14 +220,34 @@ def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:
 def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     try:
         return array.astype(np.float64)
-    except OverflowError:
-        raise ValueError(
-            f"{name} holds a whole number too large for a float; divide it, or take its logarithm"
-        ) from None
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} is an object array that does not hold numbers only: {error}"
-        ) from None
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(cell_refusal(array, name) or str(error)) from None
+
+
+def cell_refusal(X: Any, name: str) -> str:
+    """Return what is wrong with the first cell of objects that is no number; nothing if none is."""
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        # Rows of different lengths.
+        return ""
+    is_table = array.dtype == object and array.ndim == 2
+    for place in np.ndindex(array.shape) if is_table else ():
+        value = array[place]
+        where = f"at row {place[0]}, column {place[1]}"
+        try:
+            float(value)
+        except OverflowError:
+            return (
+                f"{name} holds a whole number {where} beyond 1.8e308, where float64 ends; divide "
+                "the column, or take its logarithm"
+            )
+        except (TypeError, ValueError):
+            return (
+                f"{name} holds {_shown(value)} {where}, which is no number (an argument must be a "
+                "string or a real number to become a float); take such cells apart into columns"
+            )
+    return ""
 
 
 def _csr(X: Any, name: str) -> sp.csr_array:
@@ -221,6 +276,17 @@ def check_not_infinite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) ->
     else:
         known = np.where(np.isnan(matrix), 0.0, matrix)
     check_finite(known, name, titles)
+
+
+def check_finished(matrix: Matrix, name: str) -> None:
+    """Refuse a finished Gram matrix with an entry that is no finite number, naming its place."""
+    try:
+        check_finite(matrix, name)
+    except ValueError as error:
+        found = str(error).partition(";")[0]
+        raise ValueError(
+            f"{found} of a precomputed Gram matrix; compute it again, or leave both rows out"
+        ) from None
 
 
 def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from mercer.data.checks import checked_flag
 from mercer.kernels import PeerParameters
 
 NOT_NEEDED = "leave it out"
@@ -65,6 +66,12 @@ class Arguments(BaseEstimator):
         known = list(parameters)[1:]
         # A subclass with **kwargs knows by itself what it is given.
         is_open = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        for name, value in zip(known, args, strict=False):
+            if name in settings:
+                raise TypeError(
+                    f"{cls.__name__} has {name!r} in the place of {value!r}, and got "
+                    f"{name}={settings[name]!r} as well; {_by_name(value, known)}"
+                )
         for name in () if is_open else settings:
             if name not in known:
                 raise TypeError(
@@ -74,9 +81,22 @@ class Arguments(BaseEstimator):
         return super().__new__(cls)
 
 
+def check_flags(estimator: BaseEstimator) -> None:
+    """Refuse what is neither True nor False where an estimator has one of them by default."""
+    for name, parameter in inspect.signature(type(estimator).__init__).parameters.items():
+        if isinstance(parameter.default, bool):
+            checked_flag(name, getattr(estimator, name))
+
+
 def beside(estimator: Any) -> PeerParameters:
     """Return what an estimator was given beside the name of a kernel."""
     return PeerParameters(estimator.gamma, estimator.degree, estimator.coef0)
+
+
+def _by_name(value: Any, known: list[str]) -> str:
+    if isinstance(value, int) and "n_components" in known:
+        return f"give the number of components by its name, n_components={value!r}"
+    return "give every argument once, by its name"
 
 
 def _advice(name: str, known: list[str]) -> str:

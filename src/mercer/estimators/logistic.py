@@ -20,7 +20,7 @@ from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import function_of, gap_certificate
-from mercer.estimators.refusals import with_points
+from mercer.estimators.refusals import REPAIR, with_points
 from mercer.estimators.routes import carried, refuse_unless_repaired, resolved, settings_of
 from mercer.estimators.validation import (
     checked_classification,
@@ -218,7 +218,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         try:
             solution = run_as_task(self, solve, run, training.X, y, True)
         except IndefiniteKernelError as error:
-            raise with_points(error, training.kernel, training.rows) from None
+            raise with_points(error, training.kernel, training.rows, REPAIR) from None
         expanded = training.expanded(solution)
         self._keep(training, solution, expanded)
         self.certificate_ = gap_certificate(self.kernel_, [expanded])
@@ -272,7 +272,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
                 models[C]._keep(training, solution, expanded)
                 models[C].certificate_ = gap_certificate(training.kernel, [expanded])
         except IndefiniteKernelError as error:
-            raise with_points(error, training.kernel, training.rows) from None
+            raise with_points(error, training.kernel, training.rows, REPAIR) from None
         return [models[C] for C in values]
 
     def decision_function(self, X: Any) -> Array:

@@ -13,9 +13,18 @@ from mercer.kernels import Kernel, Witness
 from mercer.solvers import refuse_indefinite
 from mercer.solvers.definite import PRODUCTS
 
+# What an estimator that has repair= says beside another kernel, and what the others say.
+REPAIR = "repair='clip', 'flip' or 'shift'"
+ELSEWHERE = "repair= of an estimator that has it, such as KernelRidge"
+
 
 def refuse_indefinite_kernel(
-    kernel: Kernel, rows: Any, gram: Gram, on_sum_zero: bool = False, products: int = PRODUCTS
+    kernel: Kernel,
+    rows: Any,
+    gram: Gram,
+    on_sum_zero: bool = False,
+    products: int = PRODUCTS,
+    remedy: str = ELSEWHERE,
 ) -> None:
     """Refuse a kernel whose Gram matrix is found to be indefinite, with the rows that show it.
 
@@ -34,14 +43,18 @@ def refuse_indefinite_kernel(
         Whether only coefficients of sum zero count.
     products : int
         Products with a large Gram matrix; none where the fit itself does not read it all.
+    remedy : str
+        What to do beside using another kernel.
     """
     try:
         refuse_indefinite(gram, on_sum_zero, products)
     except IndefiniteKernelError as error:
-        raise with_points(error, kernel, rows) from None
+        raise with_points(error, kernel, rows, remedy) from None
 
 
-def with_points(error: IndefiniteKernelError, kernel: Kernel, X: Any) -> IndefiniteKernelError:
+def with_points(
+    error: IndefiniteKernelError, kernel: Kernel, X: Any, remedy: str = ELSEWHERE
+) -> IndefiniteKernelError:
     """Return a solver's refusal with the rows that its coefficients belong to."""
     form = error.witness
     used = np.flatnonzero(form.coefficients)
@@ -50,7 +63,6 @@ def with_points(error: IndefiniteKernelError, kernel: Kernel, X: Any) -> Indefin
     return IndefiniteKernelError(
         f"{kernel!r} is not positive semi-definite: c'Kc = {form.value:.3g} on {len(used)} of the "
         f"training rows, beyond rounding ({form.rounding_bound:.1g}); use another kernel, or "
-        "repair= of an estimator that has it, such as KernelRidge (the rows and c are in "
-        "error.witness)",
+        f"{remedy} (the rows and c are in error.witness)",
         witness,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.estimators.refusals import refuse_indefinite_kernel
+from mercer.estimators.refusals import REPAIR, refuse_indefinite_kernel
 from mercer.estimators.validation import checked_seed
 from mercer.gram import Gram, Repair
 from mercer.kernels import Kernel, recentred
@@ -41,7 +41,7 @@ def resolved(estimator: Any, kernel: Kernel, rows: Any, weights: Any = None) -> 
 def refuse_unless_repaired(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> None:
     """Refuse an indefinite Gram matrix, unless a repair is still to come."""
     if estimator.repair is None:
-        refuse_indefinite_kernel(kernel, rows, gram)
+        refuse_indefinite_kernel(kernel, rows, gram, remedy=REPAIR)
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

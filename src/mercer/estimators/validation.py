@@ -10,15 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.data.checks import (
     as_vector,
+    cell_refusal,
+    check_agreeing,
+    check_finished,
     check_finite,
     check_no_text_in_rows,
     check_not_infinite,
+    check_targets,
     refuse_masked,
 )
 from mercer.data.columns import (
@@ -32,9 +35,11 @@ from mercer.data.columns import (
 )
 from mercer.data.kept import is_constant, owned
 from mercer.data.kinds import READ, column_kinds
-from mercer.data.layout import check_entries
+from mercer.data.layout import check_entries, pruned
 from mercer.data.sequences import as_sequences, sequence_rows
+from mercer.estimators.arguments import check_flags
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
+from mercer.estimators.labels import coded, labels_of
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
 from mercer.kernels.columns import (
@@ -126,9 +131,12 @@ def checked_training(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
 ) -> tuple[Any, NDArray[np.float64]]:
     """Return training rows and targets, and note the columns on the estimator."""
+    check_flags(estimator)
     X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
         refuse_masked(y, "y")
+        check_agreeing(n_rows(X), y)
+        check_targets(y)
         X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
         return X, np.array(y, np.float64)
     X = _noted(estimator, kernel, X, y=y)
@@ -138,14 +146,15 @@ def checked_training(
 def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
     """Return the targets of checked rows as finite numbers."""
     refuse_masked(y, "y")
+    check_targets(y)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
-    if n_rows(X) != len(y):
-        raise ValueError(f"X has {n_rows(X)} rows but y has {len(y)}; they must agree")
+    check_agreeing(n_rows(X), y)
     return np.array(y)
 
 
 def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """Return training rows without targets, and note the columns on the estimator."""
+    check_flags(estimator)
     X = _narrowed(kernel, X)
     return _noted(estimator, kernel, X) if _is_kept(kernel, X) else _as_matrix(estimator, kernel, X)
 
@@ -155,8 +164,8 @@ def checked_classification(
 ) -> tuple[Any, NDArray[np.intp], Array]:
     """Return training rows, the class of each by its number, and the classes in order."""
     X = checked_unlabelled(estimator, kernel, X)
-    labels = _labels(estimator, X, y)
-    classes, codes = _coded(labels)
+    labels = labels_of(estimator, X, y)
+    classes, codes = coded(labels)
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes, got 1 class: "
@@ -167,7 +176,7 @@ def checked_classification(
 
 def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> NDArray[np.intp]:
     """Return the numbers of the labels of checked rows among known classes in order."""
-    labels = _labels(estimator, X, y)
+    labels = labels_of(estimator, X, y)
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
         raise ValueError(
@@ -177,43 +186,6 @@ def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> N
     return np.searchsorted(classes, labels)
 
 
-def _labels(estimator: BaseEstimator, X: Any, y: Any) -> Array:
-    """Return the labels of checked rows as a vector."""
-    refuse_masked(y, "y")
-    is_vector = type(y) is np.ndarray and y.ndim == 1
-    labels = y if is_vector else column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
-    if not (labels.dtype.kind in "iubU" or _are_texts(labels)):
-        check_classification_targets(labels)
-    if n_rows(X) != len(labels):
-        raise ValueError(f"X has {n_rows(X)} rows but y has {len(labels)}; they must agree")
-    return np.asarray(labels)
-
-
-def _are_texts(labels: Array) -> bool:
-    """Whether the labels are objects that are all strings."""
-    if labels.dtype != object:
-        return False
-    are_texts = {kind: issubclass(kind, str) for kind in map(type, labels.tolist())}
-    if any(are_texts.values()) and not all(are_texts.values()):
-        kinds = ", ".join(sorted(kind.__name__ for kind in are_texts))
-        raise ValueError(f"y mixes labels of the types {kinds}; make all of them strings")
-    return all(are_texts.values())
-
-
-def _coded(labels: Array) -> tuple[Array, NDArray[np.intp]]:
-    """Return the classes in order, and which of them every label is."""
-    if not _are_texts(labels):
-        classes, codes = np.unique(labels, return_inverse=True)
-        if labels.dtype.kind in "iu" and 2 * len(classes) > len(labels):
-            # Says that so many whole numbers may be meant for a regression.
-            check_classification_targets(labels)
-        return classes, codes
-    # Looked up one by one, as objects take long to be sorted.
-    names = labels.tolist()
-    present = sorted(set(names))
-    number = {name: i for i, name in enumerate(present)}
-    return np.array(present, object), np.array([number[name] for name in names], np.intp)
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
@@ -278,6 +250,7 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     refuse_masked(X, "X")
     X = as_seconds(X) if isinstance(X, np.ndarray) else X
     check_entries(X, "X")
+    X = pruned(X)
     titles = column_names(X) if is_table(X) else ()
     if not titles:
         check_no_text_in_rows(X, "X")
@@ -290,18 +263,20 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     # A model owns its rows: what becomes of the caller's later changes no answer.
     is_owned = checks.get("reset", True) and not is_constant(X)
     # What is not finite is refused below, by its row and the name of its column.
-    found = validate_data(
-        estimator,
-        X,
-        accept_sparse="csr",
-        dtype=dtype,
-        copy=is_owned,
-        ensure_all_finite=False,
-        **checks,
-    )
+    checks |= {"accept_sparse": "csr", "copy": is_owned, "ensure_all_finite": False}
+    try:
+        found = validate_data(estimator, X, dtype=dtype, **checks)
+    except (OverflowError, TypeError, ValueError) as error:
+        refusal = "" if sp.issparse(X) else cell_refusal(X, "X")
+        if not refusal:
+            raise
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(refusal) from None
     matrix = found[0] if "y" in checks else found
-    check = check_not_infinite if takes_missing(kernel) else check_finite
-    check(matrix, "X", titles)
+    if is_finished:
+        check_finished(matrix, "X")
+    else:
+        check = check_not_infinite if takes_missing(kernel) else check_finite
+        check(matrix, "X", titles)
     if is_owned and isinstance(matrix, np.ndarray):
         # A model that is fitted to the rows of another one shares them.
         matrix.flags.writeable = False

@@ -14,6 +14,8 @@ from mercer.tiles import Tile, compile_expression, evaluate
 
 RULES = ("median", "columns", "variance")
 SAMPLE = 1000
+# The least range of entries whose squares are numbers.
+LEAST = 1e-154
 
 
 def resolve(
@@ -31,6 +33,7 @@ def resolve(
         return median_distance(matrix, metric)
     size = float(matrix.shape[1])
     if rule == "variance":
+        _refuse_small(matrix)
         # Rows that are all the same have gamma = 1.
         size = max(0.0, size * _variance(matrix, weights)) or 1.0
     if parameter != "length_scale":
@@ -55,6 +58,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
     Rows that occur several times count once, so that a weight of 2 and a row written twice mean
     the same. It is 1 where no two rows are apart.
     """
+    _refuse_small(X)
     X = X[distinct_sample(X, SAMPLE)]
     t = Tile()
     formula = t.manhattan() if metric == "manhattan" else t.sqrt(t.squared_distance())
@@ -70,6 +74,15 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
             f"{_largest(X):.3g}; scale the columns or give a length_scale"
         )
     return median
+
+
+def _refuse_small(X: Any) -> None:
+    """Refuse rows that differ, but by so little that the squares of distances are all zero."""
+    if 0.0 < float(X.max()) - float(X.min()) < LEAST:
+        raise ValueError(
+            "the squares of distances between rows are too small for float64, with entries up to "
+            f"{_largest(X):.3g}; scale the columns"
+        )
 
 
 def _largest(X: Any) -> float:

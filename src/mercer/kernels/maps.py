@@ -267,5 +267,11 @@ def moments(matrix: Array, weights: Array | None) -> tuple[Array, Array]:
     mean = np.average(scaled, axis=0, weights=weights)
     spread = np.sqrt(np.average((scaled - mean) ** 2, axis=0, weights=weights))
     mean, scale = mean * unit, spread * unit
-    constant = (low == high) | (scale < np.finfo(np.float64).tiny)
+    small = np.flatnonzero((scale > 0.0) & (scale < np.finfo(np.float64).tiny))
+    if len(small):
+        raise ValueError(
+            f"column {small[0]} has the standard deviation {scale[small[0]]:.3g}, too small for "
+            "float64 to divide by; scale the column"
+        )
+    constant = (low == high) | (scale == 0.0)
     return np.where(low == high, low, mean), np.where(constant, 1.0, scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
@@ -16,6 +17,16 @@ class Parametric:
 
     # Other ways to give all fields by one number: its name, and the constructor that takes it.
     alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __new__(cls, *args: Any, **settings: Any) -> Self:
+        """Return a new value, if its constructor has all arguments that it is given."""
+        for name in cls.alternatives.keys() & settings.keys():
+            if name not in inspect.signature(cls.__init__).parameters:
+                raise TypeError(
+                    f"{cls.__name__} has no argument {name!r}; use "
+                    f"{cls.__name__}.{cls.alternatives[name]}({settings[name]!r})"
+                )
+        return super().__new__(cls)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

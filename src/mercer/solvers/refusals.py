@@ -15,6 +15,8 @@ from mercer.kernels.validity.rounding import STEP, form_error
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
+# The largest C times weight.
+LARGEST_COST = 1e100
 # Rows up to which the error of every entry is bounded by itself.
 FEW = 2048
 
@@ -94,6 +96,19 @@ def not_finite() -> ValueError:
         "the Gram matrix holds entries that are not finite; scale the columns, or choose a kernel "
         "that does not overflow on them"
     )
+
+
+def check_costs(largest: float) -> None:
+    """Refuse losses that count so much that the squares of coefficients overflow.
+
+    The largest C times weight is about the largest coefficient; objectives have its square, times
+    entries of K.
+    """
+    if largest > LARGEST_COST:
+        raise ValueError(
+            f"C times the largest weight is {largest:g}, whose squares overflow; use at most "
+            f"{LARGEST_COST:g}"
+        )
 
 
 def overflow(alpha: float) -> ValueError:

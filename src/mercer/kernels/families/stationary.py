@@ -48,7 +48,9 @@ class Gaussian(Kernel):
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
         """Return exp(-gamma ||x - z||^2): gamma = 1 / (2 sigma^2)."""
-        return cls(1.0 / np.sqrt(2.0 * domains.check_positive("gamma", gamma)))
+        gamma = domains.check_positive("gamma", gamma)
+        # The same number either way, and the second is one also where 2 gamma is not.
+        return cls(float(1.0 / np.sqrt(2.0 * gamma) if gamma < 1.0 else 0.5 / np.sqrt(0.5 * gamma)))
 
     @classmethod
     def from_sigma(cls, sigma: float) -> Self:
@@ -58,7 +60,7 @@ class Gaussian(Kernel):
     @classmethod
     def from_beta(cls, beta: float) -> Self:
         """Return exp(-beta/2 ||x - z||^2): beta = 1 / sigma^2."""
-        return cls(1.0 / np.sqrt(domains.check_positive("beta", beta)))
+        return cls(float(1.0 / np.sqrt(domains.check_positive("beta", beta))))
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,10 @@ class Laplacian(Kernel):
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
         """Return exp(-gamma ||x - z||_1): gamma = 1 / length_scale."""
-        return cls(1.0 / domains.check_positive("gamma", gamma))
+        scale = 1.0 / domains.check_positive("gamma", gamma)
+        if not np.isfinite(scale):
+            raise ValueError(f"Laplacian: 1 / gamma is no number, got gamma={gamma!r}; raise gamma")
+        return cls(scale)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py
 
+from mercer.solvers.refusals import check_costs
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -56,6 +57,9 @@ class LogisticProblem:
     weights: Array
     fit_intercept: bool
     start: tuple[Array, Array] | None = None
+
+    def __post_init__(self) -> None:
+        check_costs(self.C * float(self.weights.max(initial=0.0)))
 
     def in_units(self) -> tuple[LogisticProblem, Array]:
         """Return the problem as it is: classes have no unit."""

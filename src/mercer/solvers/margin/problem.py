@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from mercer.native.smo import Box
 from mercer.solvers.contract import Solver
+from mercer.solvers.refusals import LARGEST_COST, check_costs
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
-
-# The largest bound of a coefficient: objectives have its square, times entries of K.
-LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +47,7 @@ class MarginProblem:
     start: Array | None = None
 
     def __post_init__(self) -> None:
-        if self.largest > LARGEST:
-            raise ValueError(
-                f"C times the largest weight is {self.largest:g}, whose squares overflow; use at "
-                f"most {LARGEST:g}"
-            )
+        check_costs(self.largest)
 
     @property
     def largest(self) -> float:
@@ -248,7 +242,7 @@ class MarginProblem:
         if usual_unit(size) == 1.0:
             return self, np.ones(1)
         half_way = 0.5 * (np.log2(size) + np.log2(self.largest or size))
-        unit = float(2.0 ** np.ceil(max(half_way, np.log2(self.largest / LARGEST or size))))
+        unit = float(2.0 ** np.ceil(max(half_way, np.log2(self.largest / LARGEST_COST or size))))
         problem = MarginProblem(
             self.z / unit,
             self.lower / unit,

@@ -48,7 +48,9 @@ class Symmetric(RidgeSolver):
             factor = _Factor(gram, alpha / problem.weights, alpha)
             system = Bordered.solve(factor, problem.unpenalised, problem.y[:, targets]).refined()
             a[:, targets] = system.a
-            residual[targets] = relative_norm(roots * system.residual(), roots * system.y)
+            residual[targets] = relative_norm(
+                roots * system.residual(), roots * system.y, roots * system.N
+            )
         b, radius = np.zeros(a.shape[1]), np.full(a.shape[1], np.inf)
         return Solution(a, b, residual, radius, self.tol, "symmetric factor in float64")
 
