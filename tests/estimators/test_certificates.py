@@ -274,3 +274,15 @@ def test_the_offsets_of_several_classes_sum_to_zero_whatever_their_weights(rng):
     weights = 10.0 ** rng.uniform(-6.0, 6.0, size=8)
     b = KernelLogisticRegression(Linear(), 1.0, solver="cg").fit(X, y, weights).intercept_
     assert abs(b.sum()) <= 1e-12 * np.abs(b).sum()
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen", "cg"])
+def test_an_offset_of_the_targets_does_not_make_the_certificate_look_better(rng, solver):
+    X = rng.normal(size=(60, 2))
+    y = np.sin(X[:, 0])
+    plain, shifted = (
+        KernelRidge(Gaussian(1.0), 1e-3, solver=solver, tol=1e-4, random_state=0).fit(X, y + c)
+        for c in (0.0, 1e4)
+    )
+    assert shifted.certificate_.value >= 0.1 * plain.certificate_.value
+    assert_allclose(shifted.predict(X) - 1e4, plain.predict(X), atol=1e-3)

@@ -98,8 +98,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     intercept_ : float or array of shape (targets,)
         b; zero without an offset.
     certificate_ : Certificate
-        The relative residual of (K + alpha W^-1) a + b 1 = y and 1'a = 0, and a bound on the
-        distance from the exact f; by ``"primal"`` those of `coef_`, from its normal equations.
+        The residual of (K + alpha W^-1) a + b 1 = y and 1'a = 0, relative to y, or with an offset
+        to what y has beside its mean, and a bound on the distance from the exact f; by
+        ``"primal"`` those of `coef_`, from its normal equations.
     solution_ : Solution
         What the solver returned, with its time.
     solver_ : solver

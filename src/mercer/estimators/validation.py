@@ -38,8 +38,8 @@ from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries, pruned
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.estimators.arguments import check_flags
+from mercer.estimators.classes import coded, labels_of
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
-from mercer.estimators.labels import coded, labels_of
 from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
 from mercer.kernels.columns import (

@@ -259,7 +259,9 @@ def test_the_measure_is_its_formula_term_by_term(rng, fit_intercept, is_absolute
             A = k + alpha[t] / weights
             missed += q * (np.sqrt(weights) * A).min()
             bound += q * np.sqrt(A.min())
-        assert_allclose(residual[t], missed / norm(np.sqrt(weights) * y[:, t]), rtol=1e-10)
+        mean = np.average(y[:, t], weights=weights) if fit_intercept else 0.0
+        size = norm(np.sqrt(weights) * (y[:, t] - mean))
+        assert_allclose(residual[t], missed / size, rtol=1e-10)
         assert_allclose(radius[t], bound, rtol=1e-10)
 
 
@@ -271,7 +273,7 @@ def test_relative_sizes_are_zero_where_nothing_is_missed():
         0.0,
     ]
     r, y = np.array([[3.0, 0.0], [4.0, 0.0]]), np.array([[0.0, 0.0], [10.0, 0.0]])
-    assert_allclose(relative_norm(r, y), [0.5, 0.0])
+    assert_allclose(relative_norm(r, y, np.empty((2, 0))), [0.5, 0.0])
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -393,3 +395,19 @@ def test_the_offset_diagonal_is_what_the_inverse_falls_short_by(K, rng):
     inverse = np.linalg.inv(A)
     whole = np.linalg.inv(np.block([[A, ones], [ones.T, np.zeros((1, 1))]]))[:N, :N]
     assert_allclose(system.offset_diagonal(), (inverse - whole).diagonal(), atol=1e-12)
+
+
+def test_the_residual_is_relative_to_what_an_offset_leaves_of_the_targets(rng):
+    y, weights = rng.normal(size=(N, 1)), rng.uniform(0.5, 2.0, size=N)
+    for offset in (0.0, 1e6):
+        problem = RidgeProblem(y + offset, np.array([1.0]), weights, True)
+        rest = y - np.average(y, axis=0, weights=weights)
+        expected = np.linalg.norm(np.sqrt(weights)[:, None] * rest)
+        assert_allclose(problem.sizes, expected, rtol=1e-9)
+    problem = RidgeProblem(y + 1e6, np.array([1.0]), weights, False)
+    assert_allclose(problem.sizes, np.linalg.norm(np.sqrt(weights)[:, None] * (y + 1e6)))
+
+
+def test_targets_that_are_all_equal_are_compared_with_their_rounding():
+    problem = RidgeProblem(np.full((N, 1), 3.0), np.array([1.0]), np.ones(N), True)
+    assert_allclose(problem.sizes, 3.0 * np.sqrt(N * np.finfo(np.float64).eps))

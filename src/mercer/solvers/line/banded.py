@@ -218,14 +218,14 @@ class ChainSystem:
             # Measured in units of the largest target their squares are in range.
             unit = np.maximum(np.abs(self.problem.y).max(axis=0), TINY)
             squares = self._squares(a, b, Ka, unit)
-        missed, size = np.sqrt(squares)
+        missed = np.sqrt(squares[0])
         if not np.isfinite(missed).all():
             raise overflow(float(alpha.min()))
         unit = unit * np.sqrt(self.problem.weights.max())
         gram = self.gram
         # Without a root it is the same at all points, and is not worked out for each.
         diagonal = gram.diagonal() if gram.is_rooted else np.broadcast_to(gram.first, len(a))
-        return proved(self.problem, a, unit * missed, unit * size, diagonal)
+        return proved(self.problem, a, unit * missed, diagonal)
 
     def _squares(self, a: Array, b: Array, Ka: Array, unit: Array) -> Array:
         """Return the sums of w r^2 and w y^2 for r = y - (K + alpha W^-1) a - b.

@@ -77,6 +77,12 @@ class RidgeProblem:
         """N of shape (n, 1), a column of ones, or of shape (n, 0) without an offset."""
         return np.ones((len(self.y), 1 if self.fit_intercept else 0))
 
+    @cached_property
+    def sizes(self) -> Array:
+        """What residuals are relative to: `spread` of W^(1/2) y beside the offset."""
+        roots = np.sqrt(self.weights)[:, None]
+        return spread(roots * self.y, roots * self.unpenalised)
+
     def by_alpha(self) -> Iterator[tuple[float, NDArray[np.intp]]]:
         """Yield every distinct ridge with the targets that have it."""
         for alpha in np.unique(self.alpha):
@@ -170,9 +176,23 @@ def best_offset(N: Array, y: Array) -> Array:
     return np.asarray(np.linalg.solve(N.T @ N, N.T @ y), np.float64)
 
 
-def relative_norm(r: Array, y: Array) -> Array:
-    """Return ||r|| / ||y|| for every column, zero where r is."""
-    return relative(column_norms(r), column_norms(y))
+def spread(y: Array, N: Array) -> Array:
+    """Return the norm of what N leaves of every column of y, y - N (N'N)^-1 N'y.
+
+    An offset takes the rest, however large it is, and f has no part in it. Less than sqrt(eps) of
+    ||y|| is not told from the rounding of y, and counts as that much.
+    """
+    norms = column_norms(y)
+    if N.shape[1] == 0:
+        return norms
+    N = N / np.abs(N).max()
+    rest = y - N @ best_offset(N, y)
+    return np.maximum(column_norms(rest), np.sqrt(EPS) * norms)
+
+
+def relative_norm(r: Array, y: Array, N: Array) -> Array:
+    """Return the norm of every column of r beside `spread` of y, zero where r is."""
+    return relative(column_norms(r), spread(y, N))
 
 
 def relative(norms: Array, sizes: Array) -> Array:
@@ -198,8 +218,9 @@ def measured(
     - U / S is the z that minimises z'A z among those with 1'z = 1, so that its norm is at most
       sqrt(A_ii) for every i, and the radius has sqrt(min A_ii) |q| beside that of r.
 
-    The residual is the norm of W^(1/2) r, in which a row of tiny weight, that hardly touches f,
-    does not outweigh all others with its alpha a / w. There q counts as what it costs the equation
+    The residual is the norm of W^(1/2) r beside that of W^(1/2) (y - m), where m is the weighted
+    mean of y if there is an offset, else zero (`spread`). In it a row of tiny weight, that hardly
+    touches f, does not outweigh all others with its alpha a / w. There q counts as what it costs the equation
     of one row to take it back, min sqrt(w_i) A_ii |q|: it has the unit of y and the weight of a
     row, grows with K and with alpha as the equations do, and does not vanish with alpha, as what q
     adds to f does not. To r and q is added what rounding may hide of them.
@@ -219,19 +240,17 @@ def measured(
     """
     roots = np.sqrt(problem.weights)[:, None]
     most = None if absolute is None else column_norms(roots * absolute)
-    size = column_norms(roots * problem.y)
-    return proved(problem, a, column_norms(weighted), size, diagonal, most)
+    return proved(problem, a, column_norms(weighted), diagonal, most)
 
 
 def proved(
     problem: RidgeProblem,
     a: Array,
     missed: Array,
-    size: Array,
     diagonal: Array,
     most: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Return what `measured` does, from the norms of W^(1/2) r, W^(1/2) y and W^(1/2) |K| |a|."""
+    """Return what `measured` does, from the norms of W^(1/2) r and W^(1/2) |K| |a|."""
     parts = [
         _sizes(problem.on(rows), a[rows], diagonal[rows]) for rows in row_blocks(a.shape, CACHE)
     ]
@@ -244,7 +263,7 @@ def proved(
         q = np.abs(sum(part.total for part in parts)) + UNITS * EPS * norm
         missed = missed + q * np.min([part.cost for part in parts], axis=0)
         radius = radius + q * np.sqrt(np.min([part.least for part in parts], axis=0))
-    return relative(missed, size), radius
+    return relative(missed, problem.sizes), radius
 
 
 class _Sizes(NamedTuple):

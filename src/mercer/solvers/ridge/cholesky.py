@@ -103,7 +103,7 @@ class Cholesky(RidgeSolver):
             factored(matrix, alpha, problem.weights)
             system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
             size = (matrix.diagonal + matrix.shift).max()
-            if is_large(system.residual(), system.a, system.y, size, self.tol):
+            if is_large(system.residual(), system.a, system.y, system.N, size, self.tol):
                 system = system.refined()
                 steps += 1
             _check_finite(system.a, matrix, alpha)
@@ -121,15 +121,15 @@ class Cholesky(RidgeSolver):
         return answer.solution(self.tol, steps, matrix.name)
 
 
-def is_large(r: Array, a: Array, y: Array, size: Array | float, tol: float) -> bool:
-    """Whether a residual y - A a is above the tolerance, or above what rounding explains.
+def is_large(r: Array, a: Array, y: Array, N: Array, size: Array | float, tol: float) -> bool:
+    """Whether a residual y - A a - N b is above the tolerance, or above what rounding explains.
 
     `size` is the largest entry on the diagonal of A, for all targets or each. It is a lower bound
     on ||A||, so that this errs towards a step of refinement more.
     """
     rounding = len(r) * EPS * (size * column_norms(a) + column_norms(y))
     is_rounding = column_norms(r) <= rounding
-    is_within = relative_norm(r, y) <= tol
+    is_within = relative_norm(r, y, N) <= tol
     return not (is_rounding & is_within).all()
 
 

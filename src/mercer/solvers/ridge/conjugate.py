@@ -107,7 +107,7 @@ class ConjugateGradient(RidgeSolver):
         A.goal = MARGIN * min(self.tol, self.goal or self.tol)
         system = Bordered.solve(A, roots[:, None][:, : int(fit_intercept)], y)
         r = _residual(A, system, run)
-        error = float(relative_norm(r, y).max())
+        error = float(relative_norm(r, y, system.N).max())
         # The offset is combined of two solutions, whose errors may add up to more than each.
         while error > self.tol and not A.is_over:
             A.goal = min(MARGIN * self.tol / error, 0.1)
@@ -118,7 +118,7 @@ class ConjugateGradient(RidgeSolver):
             if run.ended_by:
                 # The system before it is measured.
                 break
-            before, error = error, float(relative_norm(r_refined, y).max())
+            before, error = error, float(relative_norm(r_refined, y, system.N).max())
             if error < before:
                 system, r = refined, r_refined
             if error > 0.5 * before:

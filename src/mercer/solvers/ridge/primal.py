@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.solvers.refusals import overflow
-from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative_norm
+from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative
 from mercer.solvers.ridge.design import Design, design_of
 from mercer.solvers.rounding import EPS, UNITS, column_norms
 from mercer.solvers.run import Run
@@ -79,7 +79,7 @@ class Primal(RidgeSolver):
             if alpha > 0.0:
                 radius[targets] = fit.gap / np.sqrt(alpha)
             steps += fit.steps
-        residual = relative_norm(gap[None, :], np.sqrt(problem.weights)[:, None] * problem.y)
+        residual = relative(gap, problem.sizes)
         return Solution(
             a,
             design.offset(means, theta),
