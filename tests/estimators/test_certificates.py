@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 from mpmath import mpf
+from numpy.testing import assert_allclose
 
 import oracle
 from mercer import KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR

@@ -1,6 +1,7 @@
 """Probabilities of KernelSVC."""
 
 import pickle
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,9 +15,11 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 from mercer.data.distinct import row_numbers
+from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelSVC
 from mercer.estimators.svm.probabilities import in_favour_of
 from mercer.kernels import Gaussian
+from mercer.solvers import SMO
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
 
@@ -218,3 +221,20 @@ def test_decision_functions_have_the_shapes_and_signs_of_scikit_learn(shape):
     ours, theirs = ours.fit(X[pair], y[pair]), theirs.fit(X[pair], y[pair])
     assert ours.decision_function(X).shape == (150,)
     assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+
+
+def test_ctrl_c_in_a_fit_for_probabilities_ends_all_of_them(monkeypatch):
+    X, y = two()
+    model = KernelSVC(Gaussian(0.5)).fit(X, y)
+    expected, solve, calls = KernelSVC(Gaussian(0.5)).fit(X, y).predict_proba(X), SMO.solve, []
+
+    def interrupted(*args, **options):
+        calls.append(1)
+        return replace(solve(*args, **options), is_interrupted=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SMO, "solve", interrupted)
+        with pytest.warns(ConvergenceWarning), pytest.raises(KeyboardInterrupt):
+            model.predict_proba(X)
+    assert len(calls) == 1
+    assert_array_equal(model.predict_proba(X), expected)

@@ -28,7 +28,8 @@ def true_residual(K, problem, solution):
         a, y = solution.coefficients[:, j], problem.y[:, j]
         r = K @ a + alpha * a / problem.weights + solution.intercept[j] - y
         roots = np.sqrt(problem.weights)
-        values.append(np.linalg.norm(roots * r) / np.linalg.norm(roots * y))
+        mean = np.average(y, weights=problem.weights) if problem.fit_intercept else 0.0
+        values.append(np.linalg.norm(roots * r) / np.linalg.norm(roots * (y - mean)))
     return np.array(values)
 
 

@@ -92,6 +92,9 @@ class CrossFits:
         machine.fit(
             training_subset(self.kernel, self.X, train), self.codes[train], self.weights[train]
         )
+        if machine._is_interrupted_:
+            # Whoever pressed Ctrl-C meant all of the fits, and the next call begins anew.
+            raise KeyboardInterrupt
         is_finished = is_precomputed(self.kernel)
         rows = self.X[np.ix_(test, train)] if is_finished else take_rows(self.X, test)
         scores, _ = machine._class_scores(rows)

@@ -109,6 +109,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     warm_start: bool
     kernel_: Kernel
     support_: Rows
+    _is_interrupted_: bool
 
     @property
     def support_vectors_(self) -> Any:
@@ -151,7 +152,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def _keep_start(
         self, C: float, tasks: Sequence[Task], used: Rows, solutions: Sequence[Solution]
     ) -> None:
-        """Store the coefficients that the next fit starts from, if it is to start from any."""
+        """Store whether Ctrl-C ended the fit, and what the next one starts from, if from any."""
+        self._is_interrupted_ = any(s.is_interrupted for s in solutions)
         if self.warm_start:
             pairs = zip(tasks, solutions, strict=True)
             self._last_ = (C, [(used[t.index], s.coefficients[:, 0]) for t, s in pairs])

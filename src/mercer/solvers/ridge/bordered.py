@@ -220,10 +220,10 @@ def measured(
 
     The residual is the norm of W^(1/2) r beside that of W^(1/2) (y - m), where m is the weighted
     mean of y if there is an offset, else zero (`spread`). In it a row of tiny weight, that hardly
-    touches f, does not outweigh all others with its alpha a / w. There q counts as what it costs the equation
-    of one row to take it back, min sqrt(w_i) A_ii |q|: it has the unit of y and the weight of a
-    row, grows with K and with alpha as the equations do, and does not vanish with alpha, as what q
-    adds to f does not. To r and q is added what rounding may hide of them.
+    touches f, does not outweigh all others with its alpha a / w. There q counts as what it costs
+    the equation of one row to take it back, min sqrt(w_i) A_ii |q|: it has the unit of y and the
+    weight of a row, grows with K and with alpha as the equations do, and does not vanish with
+    alpha, as what q adds to f does not. To r and q is added what rounding may hide of them.
 
     Parameters
     ----------
