@@ -34,7 +34,7 @@ def as_csr(X: Any, name: str) -> sp.csr_array:
     if X.dtype not in (np.float32, np.float64):
         # Before the format: SciPy converts neither float16 nor foreign byte orders.
         X = X.astype(np.float64)
-    matrix = sp.csr_array(pruned(X))
+    matrix = sp.csr_array(X)
     if X.format != "csr":
         # Lists of lists are checked as what they become.
         check_entries(matrix, name)
@@ -45,22 +45,6 @@ def as_csr(X: Any, name: str) -> sp.csr_array:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
-
-
-def pruned(X: Any) -> Any:
-    """Return a compressed sparse matrix without the room that SciPy may leave behind its entries.
-
-    What stands there is no entry: those are as many as the last number of indptr says.
-    """
-    if (
-        not sp.issparse(X)
-        or X.format not in ("csr", "csc", "bsr")
-        or X.indptr[-1] == len(X.indices)
-    ):
-        return X
-    X = X.copy()
-    X.prune()
-    return X
 
 
 def used_columns(*matrices: Any) -> NDArray[np.int64]:

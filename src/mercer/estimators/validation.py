@@ -35,7 +35,7 @@ from mercer.data.columns import (
 )
 from mercer.data.kept import is_constant, owned
 from mercer.data.kinds import READ, column_kinds
-from mercer.data.layout import check_entries, pruned
+from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.estimators.arguments import check_flags
 from mercer.estimators.classes import coded, labels_of
@@ -250,7 +250,6 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     refuse_masked(X, "X")
     X = as_seconds(X) if isinstance(X, np.ndarray) else X
     check_entries(X, "X")
-    X = pruned(X)
     titles = column_names(X) if is_table(X) else ()
     if not titles:
         check_no_text_in_rows(X, "X")
