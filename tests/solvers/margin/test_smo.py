@@ -378,3 +378,12 @@ def test_float64_measures_once_float32_has_told_all_it_can(
     assert (found == "certified") is is_certified
     monkeypatch.setattr(smo, "MANY", 400)
     assert run._measured(active) == ("certified", True)
+
+
+def test_bounds_out_of_reach_end_with_a_sentence_and_not_never(rng):
+    X = rng.normal(size=(30, 2))
+    # Linear functions do not fit these targets, and the steps are as small as the targets are.
+    problem = MarginProblem.regression(rng.normal(size=30), np.full(30, 1e20), 0.01, True)
+    solution = SMO(max_steps=5000).solve(gram_of(Linear(), X), problem)
+    assert solution.residual[0] > 1e-3
+    assert "lower C, or scale small targets up" in solution.advice
