@@ -275,7 +275,7 @@ def test_weights_that_mean_nothing_are_refused(X, y, weights, said):
             "X contains infinity at row 3, column 1",
         ),
         (lambda X, y: (X, np.where(y == y[2], np.nan, y)), "Input y contains NaN"),
-        (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
+        (lambda X, y: (X, y[:-1]), "they must agree"),
         (lambda X, y: (X.astype(str), y), "X holds text, .*, and this kernel is one of numbers"),
         (lambda X, y: (X, None), "requires y to be passed"),
     ],
