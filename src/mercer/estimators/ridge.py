@@ -19,7 +19,7 @@ from mercer.errors import (
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.fitted import function_of
 from mercer.estimators.posterior import CACHES, RidgePosterior
-from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.refusals import REPAIR, refuse_indefinite_kernel, with_points
 from mercer.estimators.routes import carried, resolved, settings_of
 from mercer.estimators.validation import (
     checked_ridges,
@@ -167,14 +167,15 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         solver, gram = planned_ridge(settings_of(self), kernel, rows, problem)
         if self.repair is None:
             # Without an offset, too, a conditional kernel is solved with, and there is a warning.
-            refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero=kernel.is_conditional)
+            on_sum_zero = kernel.is_conditional
+            refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero, remedy=REPAIR)
         repair = repair_of(gram, self.repair)
 
         try:
             solve = partial(solver.solve, repair.gram, problem)
             solution = carried(run_as_task(self, solve, run, X, y, solver.iterates), repair)
         except IndefiniteKernelError as error:
-            raise with_points(error, kernel, rows) from None
+            raise with_points(error, kernel, rows, REPAIR) from None
 
         self.kernel_, self.solver_, self.solution_ = kernel, solver, solution
         self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
