@@ -200,8 +200,8 @@ def _refuse_text(value: Any, name: str, place: Sequence[int]) -> None:
     where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
     raise ValueError(
         f"{name} holds text, {_shown(value)}{where and f' at {where}'}, and this kernel is one of "
-        "numbers; make a number of it, use a kernel of text such as 'spectrum' or of categories such as "
-        "'match', or select columns of numbers with .on(...)"
+        "numbers; make a number of it, use a kernel of text such as 'spectrum' or of categories "
+        "such as 'match', or select columns of numbers with .on(...)"
     )
 
 
