@@ -186,8 +186,6 @@ def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> N
     return np.searchsorted(classes, labels)
 
 
-
-
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """Return the weights of `n` rows: not negative, and not all zero."""
     if sample_weight is None:
