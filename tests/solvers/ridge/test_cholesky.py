@@ -176,8 +176,9 @@ def test_a_residual_is_large_beyond_rounding_or_the_tolerance(share, tol, is_abo
     a, y = np.array([[3.0], [4.0]]), np.array([[0.0], [2.0]])
     explained = 2 * np.finfo(float).eps * (7.0 * 5.0 + 2.0)
     r = np.array([[0.0], [share * explained]])
-    assert is_large(r, a, y, 7.0, tol) is is_above
-    assert not is_large(np.zeros((2, 1)), a, y, 7.0, tol)
+    N = np.empty((2, 0))
+    assert is_large(r, a, y, N, 7.0, tol) is is_above
+    assert not is_large(np.zeros((2, 1)), a, y, N, 7.0, tol)
     # One target that is above is enough.
     both = np.hstack([np.zeros((2, 1)), r])
-    assert is_large(both, np.hstack([a, a]), np.hstack([y, y]), 7.0, tol) is is_above
+    assert is_large(both, np.hstack([a, a]), np.hstack([y, y]), N, 7.0, tol) is is_above

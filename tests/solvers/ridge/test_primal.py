@@ -459,5 +459,6 @@ def test_the_radius_is_the_gap_over_the_root_of_the_ridge(rng):
     F, y = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
     problem = RidgeProblem(y, np.array([0.25, 4.0]), rng.uniform(0.5, 2.0, size=30), True)
     solution = Primal().solve(LowRankGram(F), problem)
-    size = np.linalg.norm(np.sqrt(problem.weights)[:, None] * y, axis=0)
+    rest = y - np.average(y, axis=0, weights=problem.weights)
+    size = np.linalg.norm(np.sqrt(problem.weights)[:, None] * rest, axis=0)
     assert_allclose(solution.radius, solution.residual * size / np.array([0.5, 2.0]), rtol=1e-12)
