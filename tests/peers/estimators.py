@@ -273,7 +273,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Adapter):
 
     @property
     def coef_(self):
-        model = self.ours_.estimator_
+        model = self.ours_.best_estimator_
         if hasattr(model, "coef_"):
             return model.coef_
         return np.asarray((model.X_fit_.T @ model.dual_coef_).T)

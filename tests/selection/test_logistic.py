@@ -97,7 +97,7 @@ def test_a_scorer_of_scikit_learn_judges_the_left_out_predictions(X, y):
         losses.cv_results_["mean_test_score"], default.cv_results_["mean_test_score"], rtol=1e-4
     )
     accuracy = KernelLogisticRegressionCV(Gaussian(0.7), 1.0, scoring="accuracy").fit(X, y)
-    left_out = accuracy.estimator_.leave_one_out_proba_.argmax(axis=1)
+    left_out = accuracy.best_estimator_.leave_one_out_proba_.argmax(axis=1)
     assert accuracy.best_score_ == np.mean(left_out == y)
 
 
@@ -106,7 +106,7 @@ def test_a_scorer_has_the_weights_of_the_classes(X, y):
     model = KernelLogisticRegressionCV(
         Gaussian(0.7), 1.0, scoring="accuracy", class_weight={c: factors[c] for c in np.unique(y)}
     ).fit(X, y)
-    left_out = model.estimator_.leave_one_out_proba_.argmax(axis=1)
+    left_out = model.best_estimator_.leave_one_out_proba_.argmax(axis=1)
     assert_allclose(model.best_score_, np.average(left_out == y, weights=np.where(y == 0, 5.0, 1)))
 
 

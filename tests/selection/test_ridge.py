@@ -63,9 +63,8 @@ def test_a_kernel_valid_on_sums_of_zero_has_the_scores_of_repeated_fits(X, y, we
     assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-8)
     alone = KernelRidge(**model.best_params_).fit(rows, y, weights)
     assert_allclose(model.predict(rows), alone.predict(rows), rtol=1e-10)
-    assert_allclose(
-        model.estimator_.leave_one_out_predictions_, alone.leave_one_out_predictions_, rtol=1e-10
-    )
+    left_out = model.best_estimator_.leave_one_out_predictions_
+    assert_allclose(left_out, alone.leave_one_out_predictions_, rtol=1e-10)
 
 
 def test_default_ridges_go_with_the_size_of_a_kernel_valid_on_sums_of_zero(X, y):

@@ -106,7 +106,7 @@ def test_probabilities_come_from_scores_of_fits_without_the_row(data):
     expected = np.exp(T * f) / np.exp(T * f).sum(axis=1, keepdims=True)
     assert_allclose(model.predict_proba(X), expected, rtol=1e-6)
     own = scores[:, 1] if scores.shape[1] == 2 else scores
-    assert_allclose(model.leave_one_out_scores_, own, rtol=1e-6, atol=1e-9)
+    assert_allclose(model.leave_one_out_decision_, own, rtol=1e-6, atol=1e-9)
     assert_array_equal(model.leave_one_out_predictions_, model.classes_[scores.argmax(axis=1)])
 
 

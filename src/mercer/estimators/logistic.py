@@ -116,7 +116,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         Seconds after which the best model so far is kept, with a warning. So does the first
         Ctrl-C.
     random_state : int, RandomState or None
-        Where the random pivots of ``"cg"`` come from.
+        Where the random pivots of ``"cg"`` come from; None is always the same seed.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
         memory by default.
@@ -307,6 +307,11 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         """
         check_is_fitted(self)
         return _in_shape(self._left_out())
+
+    @property
+    def leave_one_out_predictions_(self) -> NDArray[Any]:
+        """About the class of every training row that the fit without it predicts."""
+        return np.asarray(self.classes_[self.leave_one_out_proba_.argmax(axis=1)])
 
     @property
     def leave_one_out_proba_(self) -> Array:

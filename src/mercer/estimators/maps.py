@@ -42,15 +42,16 @@ class MercerMap(EigenFeatures):
         How to find eigenvectors, as in `KernelPCA`.
     n_landmarks : int, optional
         Rows chosen for ``"pivots"``.
-    tol : float
-        Relative accuracy of eigenvalues that are iterated for; zero is that of float64.
+    tol : float, optional
+        Relative accuracy of eigenvalues that are iterated for, that of float64 by default.
     max_iter : int, optional
         Restarts allowed for ``"iterative"``.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
         default.
     random_state : int, RandomState or None
-        Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from.
+        Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from; None is
+        always the same seed.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.

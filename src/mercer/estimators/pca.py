@@ -42,7 +42,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         *,
         solver: Any = "auto",
         n_landmarks: int | None = None,
-        tol: float = 0.0,
+        tol: float | None = None,
         max_iter: int | None = None,
         memory: Any = None,
         random_state: Any = None,
@@ -92,7 +92,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             _whole("n_landmarks", self.n_landmarks),
             _tolerance(self.tol),
             _whole("max_iter", self.max_iter),
-            checked_seed(self.random_state),
+            checked_seed(self.random_state) or 0,
         )
         is_again = solver.reads_all and not (gram.is_proved or kernel.is_quick)
         if solver.iterates or is_again:
@@ -161,15 +161,16 @@ class KernelPCA(EigenFeatures):
         Whether `fit` learns the way back that `inverse_transform` takes.
     alpha : float
         The ridge of the way back.
-    tol : float
-        Relative accuracy of eigenvalues that are iterated for; zero is that of float64.
+    tol : float, optional
+        Relative accuracy of eigenvalues that are iterated for, that of float64 by default.
     max_iter : int, optional
         Restarts allowed for ``"iterative"``.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
         default.
     random_state : int, RandomState or None
-        Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from.
+        Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from; None is
+        always the same seed.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.
@@ -219,7 +220,7 @@ class KernelPCA(EigenFeatures):
         n_landmarks: int | None = None,
         fit_inverse_transform: bool = False,
         alpha: float = 1.0,
-        tol: float = 0.0,
+        tol: float | None = None,
         max_iter: int | None = None,
         memory: Any = None,
         random_state: Any = None,
@@ -327,6 +328,8 @@ def _whole(name: str, value: Any) -> int | None:
 
 
 def _tolerance(tol: Any) -> float:
+    if tol is None:
+        return 0.0
     if isinstance(tol, bool) or not isinstance(tol, Real) or not 0.0 <= float(tol) < 1.0:
         raise ValueError(f"tol must be a number from 0 to below 1, got {tol!r}")
     return float(tol)

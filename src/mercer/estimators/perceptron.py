@@ -77,7 +77,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     time_limit : float, optional
         Seconds after which `fit` returns what it has, with a warning. So does the first Ctrl-C.
     random_state : int, RandomState or None
-        Seed of the orders.
+        Seed of the orders; None is always the same one.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.
@@ -198,7 +198,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
         kernel = kernel.resolved(rows, weights[used])
         gram = gram_of(kernel, rows, self.memory, self._share(kernel))
-        seed = checked_seed(self.random_state)
+        seed = checked_seed(self.random_state) or 0
         solver = Perceptron(self.max_epochs, self.shuffle, seed, self.budget)
         problem = PerceptronProblem(signs, self._fresh(signs.shape[1]))
         course = run_as_task(self, partial(solver.solve, gram, problem), run, X, y, solver.iterates)

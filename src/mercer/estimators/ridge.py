@@ -70,7 +70,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         Seconds after which a solver that iterates returns what it has, with a warning. So does
         the first Ctrl-C.
     random_state : int, RandomState or None
-        Where the random pivots of ``"cg"`` come from.
+        Where the random pivots of ``"cg"`` come from; None is always the same seed.
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
         value, or as much more on the whole diagonal. New rows go through the same map. None

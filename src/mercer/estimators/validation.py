@@ -227,7 +227,7 @@ def checked_ridges(alpha: Any, name: str, meaning: str) -> NDArray[np.float64]:
 
 
 def checked_seed(random_state: Any) -> int | None:
-    """Return a seed drawn from scikit-learn's `random_state`; None is another one every time."""
+    """Return a seed drawn from scikit-learn's `random_state`; None leaves the solver its own."""
     return None if random_state is None else int(check_random_state(random_state).randint(2**31))
 
 

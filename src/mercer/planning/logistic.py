@@ -75,7 +75,7 @@ def _solver(settings: Settings, gram: Gram, problem: LogisticProblem) -> Newton:
         # A repair works on the eigenvalues of the whole matrix.
         is_factor = wants_factor(gram, problem) or settings.repair is not None
         # The same pivots every time, as a factor gives the same answer every time.
-        name = "newton" if is_factor else NewtonCG(random_state=0)
+        name = "newton" if is_factor else NewtonCG()
     given = (settings.tol, settings.max_iter, settings.seed)
     return as_logistic_solver(name, *given)
 

@@ -68,8 +68,7 @@ def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
 def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
     """Whether there are many rows of sparse features or of few, sooner read than compared."""
     n = n_rows(rows)
-    # A limit counts working sets.
-    if n <= FEW or settings.max_iter is not None:
+    if n <= FEW:
         return False
     limit = memory_limit(settings.memory)
     entries = sparse_entries(kernel, rows, limit)

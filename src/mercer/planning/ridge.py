@@ -133,7 +133,7 @@ class _RidgeCosts:
         if factor < least + WORTH or factor < self.products().work.cost:
             return "cholesky"
         # The same pivots every time, as a factor gives the same answer every time.
-        return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR, random_state=0)
+        return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR)
 
     def needs_factor(self, settings: Settings) -> bool:
         """Whether only a factor solves with K, valid on coefficients of sum zero alone.

@@ -11,7 +11,7 @@ from mercer.selection.grid import tag_rows
 
 
 class Chosen(Arguments):
-    """An estimator that delegates fitted attributes to the chosen estimator ``estimator_``.
+    """An estimator that delegates fitted attributes to the chosen estimator ``best_estimator_``.
 
     It takes the rows that its ``kernels`` take.
     """
@@ -19,7 +19,7 @@ class Chosen(Arguments):
     kernels: Any
 
     def __getattr__(self, name: str) -> Any:
-        model = self.__dict__.get("estimator_")
+        model = self.__dict__.get("best_estimator_")
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(model, name)

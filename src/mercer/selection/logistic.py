@@ -100,7 +100,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         ``rank_test_score``; of folds also ``split0_test_score`` and so on, and their standard
         deviation ``std_test_score``. ``iter`` and ``n_resources`` number the round and the rows
         of it.
-    estimator_ : KernelLogisticRegression
+    best_estimator_ : KernelLogisticRegression
         The model chosen, fitted to all rows. What it knows, such as ``dual_coef_``,
         ``intercept_`` and ``certificate_``, is known here too.
     n_features_in_, feature_names_in_
@@ -188,29 +188,29 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
             memory=self.memory,
             random_state=self._seed,
         )
-        self.estimator_ = model.fit(X, y, sample_weight)
+        self.best_estimator_ = model.fit(X, y, sample_weight)
         self.classes_ = model.classes_
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`."""
         check_is_fitted(self)
-        return self.estimator_.predict(X)
+        return self.best_estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, m)."""
         check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
+        return self.best_estimator_.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, accurate however small those are."""
         check_is_fitted(self)
-        return self.estimator_.predict_log_proba(X)
+        return self.best_estimator_.predict_log_proba(X)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores f(x) + b at the rows `X`: (n,) for two classes, else (n, m)."""
         check_is_fitted(self)
-        return self.estimator_.decision_function(X)
+        return self.best_estimator_.decision_function(X)
 
     @property
     def _seed(self) -> Any:

@@ -67,7 +67,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         The limit for Gram matrices and their reductions, in bytes or as ``"4GB"``; a share of the
         free memory by default.
     random_state : int, RandomState or None
-        Seed of the sample of rows on which kernels are chosen where there are many rows.
+        Seed of the sample of rows on which kernels are chosen where there are many rows; None is
+        always the same one.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.
@@ -93,7 +94,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         the rows of it.
     search_ : str
         What was done, in a sentence.
-    estimator_ : KernelRidge
+    best_estimator_ : KernelRidge
         The model chosen, fitted to all rows. What it knows, such as ``dual_coef_``,
         ``intercept_`` and ``certificate_``, is known here too.
     n_features_in_, feature_names_in_
@@ -167,7 +168,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             memory=self.memory,
             random_state=self.random_state,
         )
-        self.estimator_ = model.fit(X, y, sample_weight)
+        self.best_estimator_ = model.fit(X, y, sample_weight)
         return self
 
     def choose(
@@ -195,7 +196,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     def predict(self, X: Any, **options: Any) -> Any:
         """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""
         check_is_fitted(self)
-        return self.estimator_.predict(X, **options)
+        return self.best_estimator_.predict(X, **options)
 
     def _search(
         self,

@@ -192,7 +192,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         return self._calibration_(scores)
 
     @property
-    def leave_one_out_scores_(self) -> Array:
+    def leave_one_out_decision_(self) -> Array:
         """F + b at every training row by the fit without it; shape of `decision_function`."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.leave_one_out_predictions_)
@@ -200,8 +200,13 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
     @property
     def leave_one_out_predictions_(self) -> NDArray[Any]:
         """The class of every training row that the fit without it predicts."""
-        codes = decided(self.leave_one_out_scores_)
+        codes = decided(self.leave_one_out_decision_)
         return np.asarray(self.classes_[codes])
+
+    @property
+    def leave_one_out_proba_(self) -> Array:
+        """The probabilities of the classes of every training row by the fit without it."""
+        return self._calibration_(self.leave_one_out_decision_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -165,9 +165,9 @@ def test_weights_of_rows_and_classes_count(texts, rng):
 def test_a_warm_start_goes_on_from_the_last_coefficients(texts):
     X, y, _ = texts
     kernel = "spectrum(k=3, normalize=True)"
-    cold = KernelSVC(kernel, 1.1, solver="primal").fit(X, y).n_iter_[0]
+    cold = KernelSVC(kernel, 1.1, solver="primal").fit(X, y).n_iter_
     model = KernelSVC(kernel, 1.0, solver="primal", warm_start=True).fit(X, y)
-    assert model.set_params(C=1.1).fit(X, y).n_iter_[0] < cold
+    assert model.set_params(C=1.1).fit(X, y).n_iter_ < cold
 
 
 def test_weights_are_kept_for_columns_in_use_alone(rng):

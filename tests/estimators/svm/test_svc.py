@@ -204,7 +204,7 @@ def test_warm_starts_need_fewer_steps(X, y):
     cold = ours(12.0).fit(X, y)
     warm = ours(10.0, warm_start=True).fit(X, y)
     warm.set_params(C=12.0).fit(X, y)
-    assert warm.n_iter_[0] < cold.n_iter_[0]
+    assert warm.n_iter_ < cold.n_iter_
     assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=0.05)
 
 

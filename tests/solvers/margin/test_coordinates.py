@@ -82,10 +82,12 @@ def test_a_part_of_a_matrix_of_features_has_features(F, signs, rng):
     assert_array_equal(found.theta, alone.theta)
 
 
-def test_features_that_hang_together_are_left_to_an_interior_point(rng, signs):
+def test_features_that_hang_together_are_left_to_an_interior_point(rng, signs, monkeypatch):
     F = 30.0 * rng.normal(size=(300, 12))
     problem = classification(signs, 100.0)
-    alone = CoordinateDescent(max_iter=1000).solve(LowRankGram(F), problem)
+    with monkeypatch.context() as patient:
+        patient.setattr(coordinates, "_epochs", lambda F, is_narrow: 1001)
+        alone = CoordinateDescent(max_iter=1000).solve(LowRankGram(F), problem)
     assert alone.residual[0] > 0.1
     found = CoordinateDescent().solve(LowRankGram(F), problem)
     assert found.solver == "primal"
@@ -103,6 +105,14 @@ def test_many_features_that_hang_together_are_left_to_working_sets(rng, signs, m
     assert_allclose(found.theta, F.T @ found.coefficients, atol=1e-9)
     # The offset is that of the features as they are.
     assert_allclose(found.intercept[0], problem.offset((F @ found.theta)[:, 0]), rtol=1e-9)
+
+
+def test_a_limit_that_is_not_reached_changes_no_bit(rng, signs):
+    F = 30.0 * rng.normal(size=(300, 12))
+    problem = classification(signs, 100.0)
+    free = CoordinateDescent().solve(LowRankGram(F), problem)
+    limited = CoordinateDescent(max_iter=10_000).solve(LowRankGram(F), problem)
+    assert_array_equal(limited.theta, free.theta)
 
 
 def test_a_limit_of_epochs_ends_with_what_there_is_and_says_so(F, signs):

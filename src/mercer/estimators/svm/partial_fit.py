@@ -119,7 +119,7 @@ def _begin(estimator: Any, kernel: Any, X: Any, classes: NDArray[Any]) -> None:
     estimator.classes_, estimator.kernel_ = classes, kernel
     estimator.support_ = np.empty(0, np.intp)
     estimator.n_support_ = np.zeros(k, np.int32)
-    estimator.n_iter_ = np.ones(problems, np.intp)
+    estimator.n_iter_ = 1
     a = np.zeros((0, k - 1 if by_pairs else problems))
     estimator.function_ = estimator._dual(take_rows(X, slice(0, 0)), a, np.zeros(problems))
     estimator._seen_, estimator._totals_ = 0, np.zeros(k)

@@ -71,8 +71,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
     solver : {"auto", "smo", "primal", "sgd"} or solver
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
-        for many rows whose features are few, or sparse as k-grams are, unless `max_iter` is
-        given, else ``"smo"``.
+        for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
     tol : float
         The relative duality gap that `certificate_` has to reach.
     memory : int or str, optional
@@ -83,7 +82,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         Seconds after which every problem returns what it has, with a warning. So does the first
         Ctrl-C.
     random_state : int, RandomState or None
-        Where the random orders of ``"primal"`` and ``"sgd"`` come from.
+        Where the random orders of ``"primal"`` and ``"sgd"`` come from; None is always the same
+        seed.
     warm_start : bool
         Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
     repair : {None, "clip", "flip", "shift"}
@@ -117,8 +117,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         counts k-grams: a new row then takes the time that reading it takes.
     certificate_ : Certificate
         The duality gap in float64 of the worst problem.
-    n_iter_ : array of shape (problems,)
-        Working sets, or epochs.
+    n_iter_ : int
+        Working sets, or epochs, of the problem that took most.
     kernel_ : Kernel
         k with numbers for parameters.
     solver_ : solver
@@ -215,7 +215,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
         self._seen_ = len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
-        self.n_iter_ = np.array([max(s.iterations, 1) for s in solutions])
+        self.n_iter_ = max(1, *(s.iterations for s in solutions))
         A, support = self._by_class(codes, tasks, [s.coefficients[:, 0] for s in solutions])
         self.n_support_ = np.bincount(codes[support], minlength=len(classes)).astype(np.int32)
         self.support_ = used[support]

@@ -56,8 +56,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
     solver : {"auto", "smo", "primal", "sgd"} or solver
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
-        for many rows whose features are few, or sparse as k-grams are, unless `max_iter` is
-        given, else ``"smo"``.
+        for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
     tol : float
         The relative duality gap that `certificate_` has to reach.
     memory : int or str, optional
@@ -68,7 +67,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         Seconds after which the solver returns what it has, with a warning. So does the first
         Ctrl-C.
     random_state : int, RandomState or None
-        Where the random orders of ``"primal"`` and ``"sgd"`` come from.
+        Where the random orders of ``"primal"`` and ``"sgd"`` come from; None is always the same
+        seed.
     warm_start : bool
         Whether `fit` starts from the last solution, its coefficients scaled by the change of C.
     repair : {None, "clip", "flip", "shift"}

@@ -120,7 +120,7 @@ class NewtonCG(Newton):
     name: ClassVar[str] = "cg"
 
     rank: int | None = None
-    random_state: Any = None
+    random_state: Any = 0
 
     def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
         copy = None

@@ -52,8 +52,8 @@ class CoordinateDescent(MarginSolver):
     always that of all rows, in float64.
 
     Where the problem is so ill-conditioned that single coefficients get on slowly, others take
-    over, unless `max_iter` is given: an interior point where the features are few, working sets
-    where they are not.
+    over, unless `max_iter` ends it before: an interior point where the features are few, working
+    sets where they are not.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ class CoordinateDescent(MarginSolver):
             centred, mean = _centred(F.astype(np.float64, copy=False), problem)
             state = _State(centred, problem, run, np.random.default_rng(self.random_state))
             with run.guarded():
-                self._descend(state, gram.memory)
+                is_cut = self._descend(state, gram.memory)
         limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
         name, advice = "primal", run.advice(f"{state.epoch} epochs", limit)
-        if self.max_iter is None and not run.ended_by and state.gap.relative > self.tol:
+        if not (is_cut or run.ended_by) and state.gap.relative > self.tol:
             name = "smo"
             advice = state.hand_over(SMO(self.tol), gram.entries())
         gap = problem.proved(state.a, np.asarray(state.F @ state.w, np.float64), gram.diagonal())
@@ -98,14 +98,21 @@ class CoordinateDescent(MarginSolver):
         offset = np.array([gap.offset - mean @ state.w])
         return replace(found, intercept=offset, theta=state.w[:, None])
 
-    def _descend(self, state: _State, memory: int) -> None:
-        """Descend, and where that creeps and features are few go on by an interior point."""
+    def _descend(self, state: _State, memory: int) -> bool:
+        """Descend, and where that creeps and features are few go on by an interior point.
+
+        Whether `max_iter` ended it before is returned.
+        """
         goal, (n, p) = MARGIN * self.tol, state.F.shape
         # It holds the squares of the features, shares of them, and a factor.
         is_narrow = p <= min(n, MOST_FEATURES) and 32 * p * p <= memory
-        state.descend(goal, self.max_iter or _epochs(state.F, is_narrow))
-        if self.max_iter is None and is_narrow:
+        own = _epochs(state.F, is_narrow)
+        most = own if self.max_iter is None else min(own, self.max_iter)
+        state.descend(goal, most)
+        is_cut = most < own and state.epoch >= most
+        if is_narrow and not is_cut:
             state.jump(goal)
+        return is_cut
 
 
 def _centred(F: Matrix, problem: MarginProblem) -> tuple[Matrix, Array]:

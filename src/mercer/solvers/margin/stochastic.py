@@ -39,7 +39,7 @@ class Pegasos(MarginSolver):
         Epochs allowed, 64 by default.
     batch : int
         m.
-    random_state : None or int
+    random_state : int
         Where the orders come from.
     """
 
@@ -48,7 +48,7 @@ class Pegasos(MarginSolver):
     tol: float = 1e-3
     max_iter: int | None = None
     batch: int = 32
-    random_state: Any = None
+    random_state: Any = 0
 
     def _solved(self, gram: Gram, problem: MarginProblem, run: Run) -> Solution:
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""

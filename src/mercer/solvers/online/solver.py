@@ -81,7 +81,7 @@ class Perceptron(Limited[PerceptronProblem, Course]):
         The most passes.
     shuffle : bool
         Whether every pass has an order of its own; else it is that of the rows.
-    random_state : int, optional
+    random_state : int
         Seed of the orders.
     budget : int, optional
         The most points that f may use.
@@ -96,7 +96,7 @@ class Perceptron(Limited[PerceptronProblem, Course]):
 
     max_epochs: int = 100
     shuffle: bool = False
-    random_state: int | None = None
+    random_state: int = 0
     budget: Any = None
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ class ConjugateGradient(RidgeSolver):
     tol: float = 1e-6
     max_iter: int | None = None
     rank: int | None = None
-    random_state: Any = None
+    random_state: Any = 0
     goal: float | None = None
 
     def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:

@@ -154,7 +154,7 @@ class IterativeComponents(ComponentSolver):
         Relative accuracy of the eigenvalues; zero is that of float64.
     max_iter : int, optional
         Restarts allowed, 10 n by default.
-    random_state : int, optional
+    random_state : int
         Seed of the first vector.
     """
 
@@ -163,7 +163,7 @@ class IterativeComponents(ComponentSolver):
 
     tol: float = 0.0
     max_iter: int | None = None
-    random_state: int | None = None
+    random_state: int = 0
 
     def _solved(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components; there must be fewer than rows."""
@@ -218,7 +218,7 @@ class PivotedComponents(ComponentSolver):
     ----------
     n_landmarks : int
         r, the rows that F is made from.
-    random_state : int, optional
+    random_state : int
         Where the pivots come from.
     """
 
@@ -226,7 +226,7 @@ class PivotedComponents(ComponentSolver):
     reads_all: ClassVar[bool] = False
 
     n_landmarks: int
-    random_state: int | None = None
+    random_state: int = 0
 
     def _solved(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components of the approximation."""
@@ -263,7 +263,7 @@ def component_solver(
     n_landmarks: int | None,
     tol: float,
     max_iter: int | None,
-    random_state: int | None,
+    random_state: int,
 ) -> ComponentSolver:
     """Return the solver of components that a name means; ``"auto"`` looks at the sizes."""
     if not isinstance(solver, str):
