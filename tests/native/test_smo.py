@@ -88,37 +88,41 @@ def test_rows_of_a_larger_matrix_give_the_bits_of_their_own(rng, core, dtype):
     assert_array_equal(chosen, alone)
 
 
-def test_nothing_is_left_to_do_after_a_leap_to_the_solution(rng, core):
+def test_nothing_is_left_to_do_after_a_newton_step_to_the_solution(rng, core):
     K, box = problem(rng, 120)
     best, _, _ = run(K, box)
     a, g = np.zeros(120), -box.z
 
-    def leap():
+    def step():
         a[:] = best
         g[:] = K @ a - box.z
         return 1.0
 
-    ending = minimise(K, box, a, g, Effort(1e-4), np.zeros(1, np.uint8), leap=leap, is_eager=True)
+    ending = minimise(
+        K, box, a, g, Effort(1e-4), np.zeros(1, np.uint8), newton_step=step, newton_first=True
+    )
     assert ending.reason == "converged"
     assert ending.steps == 0
     assert_array_equal(a, best)
 
 
-def test_ctrl_c_in_a_leap_ends_the_run(rng, core):
+def test_ctrl_c_in_a_newton_step_ends_the_run(rng, core):
     K, box = problem(rng, 120)
     a, g = np.zeros(120), -box.z
 
-    def leap():
+    def step():
         raise KeyboardInterrupt
 
-    ending = minimise(K, box, a, g, Effort(1e-9), np.zeros(1, np.uint8), leap=leap, is_eager=True)
+    ending = minimise(
+        K, box, a, g, Effort(1e-9), np.zeros(1, np.uint8), newton_step=step, newton_first=True
+    )
     assert ending.reason == "interrupt"
 
 
-def test_an_error_in_a_leap_is_passed_on(rng, core):
+def test_an_error_in_a_newton_step_is_passed_on(rng, core):
     K, box = problem(rng, 120)
 
-    def leap():
+    def step():
         raise ValueError("no way from here")
 
     with pytest.raises(ValueError, match="no way from here"):
@@ -129,8 +133,8 @@ def test_an_error_in_a_leap_is_passed_on(rng, core):
             -box.z,
             Effort(1e-9),
             np.zeros(1, np.uint8),
-            leap=leap,
-            is_eager=True,
+            newton_step=step,
+            newton_first=True,
         )
 
 

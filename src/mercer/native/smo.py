@@ -93,7 +93,7 @@ class Request:
         The rows and columns of a larger `K` that are those of the problem.
     store : array, optional
         Where the native solver keeps the rows that a source wrote.
-    stop, progress, leap, is_single, is_eager, capacity, working_set
+    stop, progress, newton_step, is_single, newton_first, capacity, working_set
         As in `minimise`.
     threads : int
         Threads to run on.
@@ -107,9 +107,9 @@ class Request:
     store: NDArray[Any] | None
     stop: NDArray[np.uint8]
     progress: Callable[[int, float], bool | None] | None
-    leap: Callable[[], float] | None
+    newton_step: Callable[[], float] | None
     is_single: bool
-    is_eager: bool
+    newton_first: bool
     capacity: int
     working_set: int
     threads: int
@@ -136,8 +136,8 @@ def minimise(
     is_single: bool = True,
     capacity: int = 0,
     working_set: int = 256,
-    leap: Callable[[], float] | None = None,
-    is_eager: bool = False,
+    newton_step: Callable[[], float] | None = None,
+    newton_first: bool = False,
     index: NDArray[np.int64] | None = None,
 ) -> Ending:
     """Move `a`, and with it the gradient g = K a - z, to where the duality gap is small.
@@ -162,11 +162,11 @@ def minimise(
         Rows to keep, at least as many as a working set has.
     working_set : int
         Rows that are solved for together.
-    leap : callable, optional
+    newton_step : callable, optional
         Changes `a` and `g` by itself, once the rounds have cost as much as it does; returns the
         share of its way that it went, zero if it was of no help.
-    is_eager : bool
-        Whether to begin with a leap.
+    newton_first : bool
+        Whether to begin with a Newton step.
     index : array of shape (n,), optional
         The rows and columns of a larger `K` that are those of the problem.
     """
@@ -190,9 +190,9 @@ def minimise(
         store,
         stop,
         progress,
-        leap,
+        newton_step,
         is_single,
-        is_eager,
+        newton_first,
         capacity,
         working_set,
         thread_count() if effort.threads is None else effort.threads,

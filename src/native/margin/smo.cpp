@@ -81,8 +81,8 @@ struct Outcome {
 template <class T> class Solver {
   public:
     Solver(const SmoLevel& level, const Problem& p, Rows& rows, Index q, double floor,
-           double largest, Leaps leaps, int threads)
-        : level(level), p(p), rows(rows), floor(floor), largest(largest), threads(threads), leaps(leaps),
+           double largest, NewtonPolicy newton, int threads)
+        : level(level), p(p), rows(rows), floor(floor), largest(largest), threads(threads), newton(newton),
           up(aligned<double>(p.n)), down(aligned<double>(p.n)),
           member(static_cast<std::size_t>(p.n), 0) {
         resize(std::min(q, p.n));
@@ -110,8 +110,8 @@ template <class T> class Solver {
                 if (nb::cast<bool>(nb::bool_(limits.progress(out.rounds, out.gap))))
                     return ended(out, End::progress);
             }
-            if (leaps.are_wanted() && leaps.is_due(moving(), p.n, out.gap)) {
-                if (!leaps.leap(out.gap)) return ended(out, End::interrupt);
+            if (newton.is_wanted() && newton.is_due(moving(), p.n, out.gap)) {
+                if (!newton.step(out.gap)) return ended(out, End::interrupt);
                 continue;
             }
             grow();
@@ -121,7 +121,7 @@ template <class T> class Solver {
             out.steps += made;
             if (made == 0) return ended(out, End::stalled);
             update();
-            leaps.walk(made * stride + size(moved) * p.n);
+            newton.spend(made * stride + size(moved) * p.n);
         }
     }
 
@@ -333,7 +333,7 @@ template <class T> class Solver {
     Rows& rows;
     const double floor, largest;
     const int threads;
-    Leaps leaps;
+    NewtonPolicy newton;
     Index q = 0, stride = 0;
     Memory<T> K, gains;
     Memory<double> numbers, up, down;
@@ -361,8 +361,8 @@ struct Request {
     Index allowed, steps;
     bool asks_signals;
     Flat<const std::uint8_t> stop;
-    nb::object K, source, index, store, progress, leap;
-    bool single, eager;
+    nb::object K, source, index, store, progress, newton_step;
+    bool single, newton_first;
     Index capacity, together;
     int threads;
 
@@ -386,9 +386,9 @@ struct Request {
         index = r.attr("index");
         store = r.attr("store");
         progress = r.attr("progress");
-        leap = r.attr("leap");
+        newton_step = r.attr("newton_step");
         single = field<bool>(r, "is_single");
-        eager = field<bool>(r, "is_eager");
+        newton_first = field<bool>(r, "newton_first");
         capacity = field<Index>(r, "capacity");
         together = field<Index>(r, "working_set");
         threads = field<int>(r, "threads");
@@ -411,8 +411,8 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
     Rows rows = rows_of(r.K, r.source, r.index, r.store, std::min(r.together, n), r.capacity, n,
                         itemsize);
     const auto run = [&]<class T>(T) {
-        const Leaps leaps(r.leap, r.eager);
-        return Solver<T>(level, problem, rows, r.together, r.floor, r.largest, leaps,
+        const NewtonPolicy newton(r.newton_step, r.newton_first);
+        return Solver<T>(level, problem, rows, r.together, r.floor, r.largest, newton,
                          r.threads)
             .run(limits);
     };

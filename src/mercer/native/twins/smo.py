@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Steps of a round, between two looks at the duality gap and the clock, and rounds between leaps.
-LOOK, LEAP = 50, 8
+# Steps between two looks at the duality gap and the clock, and looks between Newton steps.
+LOOK, NEWTON = 50, 8
 # Units of rounding of k |a| that K a may hide.
 HIDDEN = 8.0
 
 
 def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int, float, int]:
     """Minimise 1/2 a'Ka - z'a + epsilon |a|_1 in the box; return steps, looks, gap and its end."""
-    box, effort, K, leap = request.box, request.effort, request.K, request.leap
+    box, effort, K, newton_step = request.box, request.effort, request.K, request.newton_step
     z, lower, upper, epsilon = box.z, box.lower, box.upper, box.epsilon
     dtype = np.float32 if request.is_single else np.float64
     if K is not None and request.index is not None:
@@ -67,8 +67,8 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
                 if request.progress is not None and looks > 0 and request.progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1
-                is_due = looks % LEAP == 0 or (request.is_eager and looks == 1)
-                if leap is not None and is_due and leap() > 0.0:
+                is_due = looks % NEWTON == 0 or (request.newton_first and looks == 1)
+                if newton_step is not None and is_due and newton_step() > 0.0:
                     continue
             i = int(up.argmax())
             j = int(down.argmax())
