@@ -11,9 +11,7 @@ from mercer.gram import (
     LowRankGram,
     PrecomputedGram,
     StreamedGram,
-    cross_gram,
     gram_of,
-    is_precomputed,
     kept_gram_of,
     unheld_gram_of,
 )
@@ -73,7 +71,6 @@ def test_the_median_is_resolved_on_the_rows(X):
         lambda X: LowRankGram(X, memory="10KB").dense(),
         lambda X: PrecomputedGram(KERNEL(X), memory="10KB").fresh(),
         lambda X: PrecomputedGram(KERNEL(X), memory="10KB").shifted(1.0).dense(),
-        lambda X: cross_gram(KERNEL, X, X, memory="10KB").dense(),
     ],
 )
 def test_a_matrix_beyond_the_limit_is_refused_in_one_line(X, ask):
@@ -98,9 +95,9 @@ def test_a_limit_that_means_nothing_is_refused(X, memory):
 
 
 def test_a_kernel_is_precomputed_if_any_of_its_parts_is():
-    assert is_precomputed(Precomputed())
-    assert is_precomputed(2.0 * Precomputed() + 1.0)
-    assert not is_precomputed(Gaussian() + Linear())
+    assert Precomputed().is_precomputed
+    assert (2.0 * Precomputed() + 1.0).is_precomputed
+    assert not (Gaussian() + Linear()).is_precomputed
 
 
 def test_a_kernel_made_of_a_precomputed_one_works_on_the_matrix(X, rng):

@@ -12,7 +12,6 @@ from mercer.gram import (
     PrecomputedGram,
     ScaledGram,
     StreamedGram,
-    cross_gram,
     gram_of,
 )
 from mercer.kernels import Gaussian, Linear, Precomputed
@@ -185,24 +184,6 @@ def test_a_float32_gram_accumulates_float64_vectors_in_float64(rng):
     assert (gram @ v).dtype == np.float64
     assert_allclose(gram @ v, gram.dense().astype(np.float64) @ v, rtol=1e-14)
     assert (gram @ v.astype(np.float32)).dtype == np.float32
-
-
-def test_a_cross_gram_is_the_block_between_two_sets_of_rows(rng):
-    X, Z = rows_of(1, 7), rows_of(2, 11)
-    K = KERNEL(X, Z)
-    cross = cross_gram(KERNEL, X, Z)
-    assert cross.shape == (7, 11)
-    assert_allclose(cross.dense(), K, rtol=1e-12)
-    assert_allclose(cross.rows([2, 5]), K[[2, 5]], rtol=1e-12)
-    for V in (rng.normal(size=11), rng.normal(size=(11, 3))):
-        assert_allclose(cross @ V, K @ V, rtol=1e-12, atol=1e-12)
-    assert_allclose(cross.T @ np.ones(7), K.T @ np.ones(7), rtol=1e-12)
-    assert_allclose(aslinearoperator(cross).rmatvec(np.ones(7)), K.T @ np.ones(7), rtol=1e-12)
-
-
-def test_the_median_of_a_cross_gram_is_that_of_the_training_rows():
-    X, Z = 100.0 * rows_of(1, 7), rows_of(2, 11)
-    assert cross_gram(Gaussian("median"), X, Z).kernel == Gaussian("median").resolved(Z)
 
 
 @pytest.mark.parametrize(

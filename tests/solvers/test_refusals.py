@@ -43,7 +43,7 @@ def test_many_rows_are_summed_up_in_blocks(monkeypatch, entries):
     monkeypatch.setattr(module, "FEW", 3)
     few = indefinite_along(gram, c).witness
     monkeypatch.setattr(module, "FEW", 2)
-    monkeypatch.setattr(module, "ENTRIES_AT_A_TIME", entries)
+    monkeypatch.setattr("mercer.data.blocks.MEMORY", entries)
     many = indefinite_along(gram, c).witness
     assert_allclose(many.value, few.value)
     unit = np.abs(c) / np.linalg.norm(c)

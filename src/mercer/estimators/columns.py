@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from mercer.data.columns import is_table
 from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.errors import IgnoredColumnsWarning
-from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.columns import (
     assigned,
@@ -31,7 +30,7 @@ MOST_NAMED = 10
 
 def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]]:
     """Return a kernel on the columns that it reads, and those it leaves without being asked to."""
-    if not is_table(X) or is_precomputed(k):
+    if not is_table(X) or k.is_precomputed:
         return k, []
     refuse_mapping(X)
     kinds: dict[Any, Kind] = {**column_kinds(X)}

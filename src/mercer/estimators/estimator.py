@@ -12,7 +12,6 @@ from mercer.estimators.arguments import Arguments, beside
 from mercer.estimators.columns import has_place_for_missing, takes_text
 from mercer.estimators.validation import kernel_for
 from mercer.functions import Function, PrimalFunction
-from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, as_kernel
 
 Array = NDArray[np.float64]
@@ -61,7 +60,7 @@ class KernelEstimator(Arguments):
 
     def _is_pairwise(self) -> bool:
         try:
-            return is_precomputed(self._named_kernel())
+            return self._named_kernel().is_precomputed
         except (TypeError, ValueError):
             # What means nothing is refused by fit, not when an estimator is printed; what the
             # rows decide is no finished matrix.

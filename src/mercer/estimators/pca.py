@@ -19,7 +19,7 @@ from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
 from mercer.functions import DualFunction
-from mercer.gram import gram_of, is_precomputed, unheld_gram_of
+from mercer.gram import gram_of, unheld_gram_of
 from mercer.kernels import Kernel, recentred
 from mercer.kernels.kernel import After, Columns
 from mercer.solvers import ComponentProblem, Components, component_solver
@@ -118,7 +118,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
 
     def _keep(self, found: Components, X: Any) -> None:
         rows, A = X, found.coefficients
-        if is_precomputed(self.kernel_):
+        if self.kernel_.is_precomputed:
             # Every column of the matrix belongs to a training row, used or not.
             A = found.dense_coefficients
         elif found.index is not None:
@@ -283,7 +283,7 @@ def _refuse_no_components(found: Components, kernel: Kernel) -> None:
 
 def _on_components(given: Kernel, kernel: Kernel) -> Kernel:
     """Return the kernel that compares components: the same, a median distance that of these."""
-    if is_precomputed(kernel) or _reads_columns(kernel):
+    if kernel.is_precomputed or _reads_columns(kernel):
         raise ValueError(
             "fit_inverse_transform compares components by the same kernel, and "
             f"{kernel!r} is made for the columns of the rows or for a Gram matrix; give rows of "

@@ -36,7 +36,7 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.functions import DualFunction
-from mercer.gram import Gram, gram_of, is_precomputed
+from mercer.gram import Gram, gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import Perceptron, PerceptronProblem, Run
 from mercer.solvers.online.budget import Basis
@@ -207,7 +207,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         support, a = self._learnt(course)
         self._measure(course, gram, steps[used])
         self.support_ = used[support]
-        columns = self.support_ if is_precomputed(kernel) else None
+        columns = self.support_ if kernel.is_precomputed else None
         rows = training_subset(kernel, rows, support)
         self.function_ = DualFunction(kernel, rows, a, np.zeros(a.shape[1]), columns)
         self.n_seen_, self.n_iter_ = len(codes), course.iterations
@@ -232,7 +232,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """
         is_first = not hasattr(self, "classes_")
         kernel = self._kernel_for(X) if is_first else self.kernel_
-        if is_precomputed(kernel):
+        if kernel.is_precomputed:
             raise ValueError(
                 f"partial_fit cannot compare further rows with those it knows by {kernel!r}; "
                 "use fit"

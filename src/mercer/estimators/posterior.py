@@ -16,7 +16,6 @@ from mercer.functions import PrimalFunction
 from mercer.gram import (
     FeatureGram,
     Gram,
-    cross_gram,
     features_at,
     unheld_gram_of,
 )
@@ -155,5 +154,5 @@ class RidgePosterior(KernelMachine):
                 f: Any = self.function_
                 yield rows, features_at(self.kernel_, some, f.columns)
             else:
-                K = cross_gram(self.kernel_, some, self.X_fit_).dense()
+                K = self.kernel_(some, self.X_fit_)
                 yield rows, np.asarray(K[:, self._used_].T, np.float64)

@@ -40,7 +40,6 @@ from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.estimators.arguments import check_flags
 from mercer.estimators.classes import coded, labels_of
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
-from mercer.gram import is_precomputed
 from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
 from mercer.kernels.columns import (
     columns_of,
@@ -233,7 +232,7 @@ def checked_seed(random_state: Any) -> int | None:
 
 def training_subset(kernel: Kernel, X: Any, index: NDArray[np.intp]) -> Any:
     """Return some training rows; of a precomputed Gram matrix the columns as well."""
-    if is_precomputed(kernel):
+    if kernel.is_precomputed:
         return X[np.ix_(index, index)]
     return take_rows(X, index)
 
@@ -255,7 +254,7 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
         # Names the column, the row and the value of what is no number.
         table_matrix(X, "X")
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
-    is_finished = is_precomputed(kernel)
+    is_finished = kernel.is_precomputed
     dtype = [np.float64, np.float32] if is_finished else np.float64
     # A model owns its rows: what becomes of the caller's later changes no answer.
     is_owned = checks.get("reset", True) and not is_constant(X)

@@ -16,7 +16,7 @@ from mercer.data.checks import fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.functions.function import Array, Function
-from mercer.gram import dense_rows, is_precomputed
+from mercer.gram import dense_rows
 from mercer.kernels import Kernel
 from mercer.tiles import apply
 
@@ -90,7 +90,7 @@ class DualFunction(Function):
         if (
             not are_arrays
             or X.dtype != np.float64
-            or is_precomputed(self.kernel)
+            or self.kernel.is_precomputed
             or not self.kernel.program.is_arithmetic
             or not (fits_single(X) and fits_single(self.rows))
         ):

@@ -14,7 +14,6 @@ from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows, take_rows
 from mercer.functions.dual import DualFunction
 from mercer.functions.function import Array
-from mercer.gram import is_precomputed
 from mercer.tiles import apply, evaluate
 
 # Rows that the vectors of a class are met with at a time: what is found for them stays in memory
@@ -70,11 +69,11 @@ class PairFunction(DualFunction):
         parts = [slice(int(e - k), int(e)) for e, k in zip(ends, self.counts, strict=True)]
         # Entries of float32 are stored and multiplied faster than tiles of them, part by part.
         is_single = isinstance(self.rows, np.ndarray) and self.rows.dtype == np.float32
-        are_stored = is_precomputed(self.kernel) or is_single
+        are_stored = self.kernel.is_precomputed or is_single
         height, a = ROWS_AT_A_TIME, self.coefficients
         if are_stored:
             height = max(1, min(height, LARGE // max(1, m)))
-            a = a.astype(np.float64 if is_precomputed(self.kernel) else np.float32)
+            a = a.astype(np.float64 if self.kernel.is_precomputed else np.float32)
         for start in range(0, n, height):
             rows = slice(start, min(start + height, n))
             some = take_rows(X, rows)

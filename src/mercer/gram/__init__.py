@@ -1,7 +1,6 @@
 """A kernel met with data, as an operator."""
 
 from mercer.gram.choose import dense_rows, gram_of, kept_gram_of, unheld_gram_of
-from mercer.gram.cross import CrossGram, cross_gram
 from mercer.gram.dense import CopiedGram, DenseGram, with_copy
 from mercer.gram.features import (
     FeatureGram,
@@ -16,7 +15,7 @@ from mercer.gram.gram import Gram, PartOfGram, ShiftedGram, SingleGram
 from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
-from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram, is_precomputed
+from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.recentred import RecentredGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
 from mercer.gram.scaled import ScaledGram
@@ -26,7 +25,6 @@ from mercer.gram.streamed import StreamedGram
 __all__ = [
     "ChainGram",
     "CopiedGram",
-    "CrossGram",
     "DenseGram",
     "FeatureGram",
     "FormulaOfPrecomputed",
@@ -43,13 +41,11 @@ __all__ = [
     "SingleGram",
     "StreamedGram",
     "chain_of",
-    "cross_gram",
     "dense_rows",
     "feature_weights",
     "features_at",
     "features_of",
     "gram_of",
-    "is_precomputed",
     "kept_gram_of",
     "open_features_of",
     "paying_weights",

@@ -10,7 +10,8 @@ from mercer.data.memory import memory_limit
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.line.chain import chain_of
-from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram, is_precomputed
+from mercer.gram.line.kernels import line_of
+from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.tiles.engine import engine
@@ -48,9 +49,9 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     k = as_kernel(kernel)
     if k == Precomputed():
         return PrecomputedGram(X, memory)
-    if is_precomputed(k):
+    if k.is_precomputed:
         return FormulaOfPrecomputed(k, X, memory)
-    chain = chain_of(k, X, memory)
+    chain = None if line_of(k) is None else chain_of(k, X, memory)
     return StreamedGram(k, X, memory) if chain is None else chain
 
 
@@ -60,7 +61,7 @@ def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
     Entries that take long are held where they fit, others not, and sparse rows are dense where
     these are compared faster.
     """
-    if not is_precomputed(kernel):
+    if not kernel.is_precomputed:
         X = dense_rows(X, memory_limit(memory))
     choose = unheld_gram_of if kernel.is_quick else gram_of
     return choose(kernel, X, memory)

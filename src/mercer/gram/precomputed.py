@@ -13,7 +13,7 @@ from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array
 from mercer.gram.streamed import StreamedGram
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.kernels.validity.rounding import FUNCTION
 
 
@@ -61,13 +61,6 @@ class FormulaOfPrecomputed(StreamedGram):
     part = Gram.part
     partial_product = Gram.partial_product
     single = Gram.single
-
-
-def is_precomputed(kernel: Kernel) -> bool:
-    """Whether the rows that the kernel reads are those of a finished Gram matrix."""
-    if kernel.parts:
-        return any(is_precomputed(part) for part in kernel.parts)
-    return isinstance(kernel, Precomputed)
 
 
 def as_finished(K: Any) -> Array:

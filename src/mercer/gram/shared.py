@@ -11,7 +11,6 @@ from mercer.data.columns import n_rows
 from mercer.gram.choose import unheld_gram_of
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array
-from mercer.gram.precomputed import is_precomputed
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
 from mercer.tiles import compile_expression, evaluate
@@ -57,7 +56,7 @@ def _common(kernels: Sequence[Kernel]) -> list[tuple[Input, float]]:
     sensitivity: dict[Input, float] = {}
     for kernel in kernels:
         # A finished matrix needs no evaluation.
-        if is_precomputed(kernel):
+        if kernel.is_precomputed:
             continue
         program = kernel.program
         counts.update(program.inputs)

@@ -138,6 +138,11 @@ class Formula(Parametric, ABC):
         flat = [v for value in values for v in (value if isinstance(value, tuple) else (value,))]
         return tuple(v for v in flat if isinstance(v, Formula))  # type: ignore[misc]
 
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether the rows that it reads are those of a finished Gram matrix."""
+        return any(part.is_precomputed for part in self.parts)
+
     def inputs(self, X: Any) -> Any:
         """Return what the parts of this formula see of the rows `X`."""
         return X

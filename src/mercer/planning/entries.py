@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.columns import n_rows, take_rows
-from mercer.gram import is_precomputed
 from mercer.kernels import Kernel
 from mercer.planning.rates import Work
 from mercer.tiles import Rows
@@ -57,7 +56,7 @@ def entry_work(kernel: Kernel, X: Any) -> Work:
     X : rows
         An array, CSR matrix, table or sequences; some of them are looked at.
     """
-    if is_precomputed(kernel):
+    if kernel.is_precomputed:
         return Work(byte=8.0)
     some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), SAMPLE)).astype(np.intp)
     bound = bind(kernel.program, Rows(take_rows(X, some), "X"))

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 
 from mercer.estimators.columns import has_place_for_missing, takes_text
 from mercer.estimators.validation import checked_ridges, kernels_for
-from mercer.gram import is_precomputed, unheld_gram_of
+from mercer.gram import unheld_gram_of
 from mercer.kernels import Gaussian, Kernel, PeerParameters, Sum, as_kernel
 from mercer.kernels.language.names import AUTO, UNNAMED, is_auto
 
@@ -52,7 +52,7 @@ def _specified(kernels: Any, beside: PeerParameters = UNNAMED) -> list[Any]:
         found = [_specific(kernels, beside)]
     if not found:
         raise ValueError(f"kernels must hold at least one kernel, got {kernels!r}")
-    finished = [not is_auto(kernel) and is_precomputed(kernel) for kernel in found]
+    finished = [not is_auto(kernel) and kernel.is_precomputed for kernel in found]
     if any(finished) and not all(finished):
         raise ValueError(
             f"kernels must read the same rows, but {found[finished.index(True)]} reads a finished "
@@ -81,7 +81,7 @@ def tag_rows(tags: Tags, kernels: Any) -> None:
         return
     tags.input_tags.allow_nan = all(map(has_place_for_missing, found))
     tags.input_tags.string = all(map(takes_text, found))
-    tags.input_tags.pairwise = any(not is_auto(k) and is_precomputed(k) for k in found)
+    tags.input_tags.pairwise = any(not is_auto(k) and k.is_precomputed for k in found)
 
 
 def _specific(kernel: Any, beside: PeerParameters) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.distinct import row_numbers
-from mercer.gram import is_precomputed
 from mercer.kernels import Kernel
 
 Rows = NDArray[np.intp]
@@ -35,7 +34,7 @@ def distinct_rows(reader: Kernel, X: Any, *labels: NDArray[Any]) -> Rows:
         What else must be equal, such as classes.
     """
     n = len(labels[0])
-    if is_precomputed(reader):
+    if reader.is_precomputed:
         return np.arange(n)
     if isinstance(X, list) and not all(isinstance(row, str) for row in X):
         return np.arange(n)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.estimators.refusals import refuse_indefinite_kernel
-from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, chain_of, is_precomputed
+from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, chain_of
 from mercer.kernels import Kernel
 from mercer.planning.held_out import chain_work, entry_work, feature_work
 from mercer.planning.ridge import FEATURE_BYTES, few_features
@@ -188,7 +188,7 @@ def structured_source(
     memory : int
         The limit in bytes.
     """
-    if is_precomputed(kernel):
+    if kernel.is_precomputed:
         return None
     n = len(y)
     p = few_features(kernel, X, n, memory)

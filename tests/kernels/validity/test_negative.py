@@ -79,7 +79,7 @@ def test_coefficients_of_a_matrix_near_the_largest_number_share_its_room():
 
 @pytest.mark.parametrize("entries", [1 << 20, 14, 1])
 def test_the_worst_pair_exceeds_its_diagonal_the_most(rng, monkeypatch, entries):
-    monkeypatch.setattr(negative, "ENTRIES_AT_A_TIME", entries)
+    monkeypatch.setattr("mercer.data.blocks.MEMORY", entries)
     for _ in range(5):
         K = symmetric(rng, 7)
         ratios = {

@@ -151,7 +151,7 @@ def test_every_side_of_a_row_that_has_room_is_a_variable(rng, tube):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("entries", [1 << 19, 7])
 def test_products_with_the_sides_are_those_of_their_matrix(rng, tube, monkeypatch, form, entries):
-    monkeypatch.setattr(interior, "ENTRIES_AT_A_TIME", entries)
+    monkeypatch.setattr(interior, "PANEL", entries)
     sides = _Sides.of(form(rng.normal(size=(M, 3)) + 1.0), tube)
     A, x, w = spelt_out(sides), rng.uniform(size=len(sides.c)), rng.normal(size=3)
     assert_allclose(sides.weights(x), A.T @ x)

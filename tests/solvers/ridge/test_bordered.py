@@ -230,7 +230,7 @@ def test_rounding_may_hide_a_sum_of_large_coefficients_that_looks_like_zero():
 
 @pytest.fixture(params=[1 << 14, 14], ids=["one block", "blocks"])
 def blocks(request, monkeypatch):
-    monkeypatch.setattr(module, "ENTRIES_AT_A_TIME", request.param)
+    monkeypatch.setattr(module, "CACHE", request.param)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

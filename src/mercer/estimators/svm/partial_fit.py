@@ -22,7 +22,7 @@ from mercer.estimators.validation import (
 )
 from mercer.functions import DualFunction, in_features
 from mercer.functions.pairs import pairs_of, slot
-from mercer.gram import is_precomputed, unheld_gram_of
+from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import MarginProblem
 from mercer.solvers.margin.stochastic import moved
@@ -107,7 +107,7 @@ def _known_kernel(estimator: Any, X: Any) -> tuple[bool, Kernel]:
     """Return whether this is the first call, and the kernel: as given, or as it was then."""
     is_first = not hasattr(estimator, "function_")
     kernel = estimator._kernel_for(X) if is_first else estimator.kernel_
-    if is_precomputed(kernel):
+    if kernel.is_precomputed:
         raise ValueError("partial_fit needs rows to compare new ones with, not a Gram matrix")
     return is_first, kernel
 

@@ -15,7 +15,6 @@ from sklearn.base import clone
 from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
 from mercer.estimators.validation import checked_rows, training_subset
-from mercer.gram import is_precomputed
 from mercer.kernels import Kernel
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
@@ -77,7 +76,7 @@ class CrossFits:
 
     def _parts(self, classes: int) -> Codes:
         """Return the part that every row is held out with, -1 for the only row of its class."""
-        is_finished = is_precomputed(self.kernel)
+        is_finished = self.kernel.is_precomputed
         numbers = np.arange(len(self.codes)) if is_finished else row_numbers(self.X)
         parts = np.full(len(self.codes), -1)
         for c in range(classes):
@@ -95,7 +94,7 @@ class CrossFits:
         if machine._is_interrupted_:
             # Whoever pressed Ctrl-C meant all of the fits, and the next call begins anew.
             raise KeyboardInterrupt
-        is_finished = is_precomputed(self.kernel)
+        is_finished = self.kernel.is_precomputed
         rows = self.X[np.ix_(test, train)] if is_finished else take_rows(self.X, test)
         scores, _ = machine._class_scores(rows)
         return np.asarray(scores)

@@ -22,7 +22,6 @@ from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.gram import (
     Gram,
     dense_rows,
-    is_precomputed,
     repair_of,
     with_copy,
 )
@@ -115,7 +114,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def support_vectors_(self) -> Any:
         """The support vectors; empty for a precomputed kernel."""
         dual = self.function_.dual
-        return np.empty((0, 0)) if is_precomputed(self.kernel_) else dual.rows
+        return np.empty((0, 0)) if self.kernel_.is_precomputed else dual.rows
 
     def plan(self, X: Any) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
@@ -165,7 +164,7 @@ def support_rows(kernel: Kernel, X: Any, index: Rows) -> tuple[Any, Rows | None]
     Sparse rows become dense where these are compared faster.
     """
     rows = training_subset(kernel, X, index)
-    if is_precomputed(kernel):
+    if kernel.is_precomputed:
         return rows, index
     return dense_rows(rows, memory_limit()), None
 

@@ -34,7 +34,6 @@ from mercer.estimators.validation import (
 )
 from mercer.functions import DualFunction, PairFunction
 from mercer.functions.pairs import pairs_of, slot
-from mercer.gram import is_precomputed
 from mercer.planning import Plan, planned_margin
 from mercer.solvers import MarginProblem, Run
 
@@ -196,7 +195,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         weights = class_weighted(copies, self.class_weight, codes, classes)
         counts, codes, classes = present_classes(self, weights, codes, classes)
         used = np.flatnonzero(counts)
-        if len(classes) > 2 and not is_precomputed(kernel):
+        if len(classes) > 2 and not kernel.is_precomputed:
             # Problems of two classes are then about two blocks of neighbours.
             order = np.argsort(codes, kind="stable")
             used, codes = used[order], codes[order]

@@ -135,5 +135,9 @@ def _finished_diagonal(K: Any) -> Array:
 class Precomputed(Kernel):
     """A finished Gram matrix: the rows given are its rows."""
 
+    @property
+    def is_precomputed(self) -> bool:
+        return True
+
     def lower(self, t: Tile) -> Expression:
         return t.opaque(_finished, _finished_diagonal, whole=True)
