@@ -35,7 +35,7 @@ def resolved(estimator: Any, kernel: Kernel, rows: Any, weights: Any = None) -> 
     """
     kernel = kernel.resolved(rows, weights)
     is_free = estimator.fit_intercept and estimator.repair is None
-    return recentred(kernel, rows) if is_free else kernel
+    return recentred(kernel, rows) if is_free and kernel.is_conditional else kernel
 
 
 def refuse_unless_repaired(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> None:

@@ -58,11 +58,11 @@ class StreamedGram(Gram):
         check_together(self.kernel.program, X)
         self.X = X
         self.known = known or {}
+        self._n = n_rows(X)
 
     @property
     def shape(self) -> tuple[int, int]:
-        n = n_rows(self.X)
-        return n, n
+        return self._n, self._n
 
     @cached_property
     def seen(self) -> Rows:
