@@ -46,8 +46,8 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     It is a chain where the kernel makes one of the rows, which the banded solver asks for. The
     first parameters are those of `gram_of`.
     """
-    k = as_kernel(kernel)
-    if k == Precomputed():
+    k = kernel if isinstance(kernel, Kernel) else as_kernel(kernel)
+    if isinstance(k, Precomputed):
         return PrecomputedGram(X, memory)
     if k.is_precomputed:
         return FormulaOfPrecomputed(k, X, memory)

@@ -154,6 +154,8 @@ class Formula(Parametric, ABC):
 
     def without_rules(self) -> Self:
         """Return the formula with 1 for every rule: of the same form, known without rows."""
+        if self.is_resolved:
+            return self
         params = self.get_params()
         rules = [k for k, v in params.items() if isinstance(v, str) and v in RULES]
         maps = {k: v.without_rules() for k, v in params.items() if isinstance(v, InputMap)}

@@ -12,7 +12,7 @@ FACTOR_SHARE = 0.85
 # Multiplications of an eigendecomposition for every cubed row, by divide and conquer.
 EIGEN = 4.5
 # Passes over the features of a ridge problem that are as long as forming their products.
-FEATURE_PASSES = 2.0
+FEATURE_PASSES = 1.0
 # Bytes moved for every entry of explicit features: they are made, weighted and read in steps.
 FEATURE_MOVED = 400.0
 # Bytes that stand for two entries of a sparse row that are multiplied.

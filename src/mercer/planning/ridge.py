@@ -35,6 +35,9 @@ AS_GOOD_AS_A_FACTOR = 1e-10
 # Seconds on one thread that are worth giving up the last digits of a factor in float64 for, or a
 # glance at the spectrum.
 WORTH = 0.02
+# How many times less than a factor conjugate gradients have to promise to take: it is surer, with
+# more digits.
+DOUBT = 1.5
 
 
 def planned_ridge(
@@ -83,7 +86,8 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     """Return the number of a kernel's explicit features if `n` rows are better solved in them.
 
-    Their products take n p^2 multiplications, and a factor of n rows n^3 / 3.
+    Their products take n p^2 multiplications; a factor of n rows takes n^3 / 6 and its entries up to
+    n^2 p / 2 more.
     """
     return kernel.n_features(rows, int(min(n / 2.0, memory / (FEATURE_BYTES * n))))
 
@@ -125,12 +129,12 @@ class _RidgeCosts:
             return "cholesky"
         if 8 * n**2 > gram.memory:
             return "cg"
-        # Exponentials in Python are as dear as products of entries that are held.
-        if not self.kernel.program.is_arithmetic:
+        # Entries that are not arithmetic are computed once, for the factor.
+        if self._is_small or not self.kernel.program.is_arithmetic:
             return "cholesky"
         factor = self.factor_work(self.prefers_single()).cost
         least = least_product_work(n, gram.memory, self.entry, AS_GOOD_AS_A_FACTOR).cost
-        if factor < least + WORTH or factor < self.products().work.cost:
+        if factor < DOUBT * least + WORTH or factor < DOUBT * self.products().work.cost:
             return "cholesky"
         # The same pivots every time, as a factor gives the same answer every time.
         return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR)
@@ -171,8 +175,14 @@ class _RidgeCosts:
         """Whether the factor is better taken in float32, and refined."""
         if self.kernel.is_conditional:
             return False
-        double = self.factor_work(False).cost
-        return double > WORTH and self.factor_work(True).cost + WORTH < double
+        if self._is_small:
+            return False
+        return self.factor_work(True).cost + WORTH < self.factor_work(False).cost
+
+    @cached_property
+    def _is_small(self) -> bool:
+        """Whether a factor takes so little that nothing is worth saving beside the entries."""
+        return Work(double=len(self.problem.y) ** 3 / 6.0).cost < WORTH
 
     def factor_work(self, single: bool) -> Work:
         """Return the work for factors in float32, or in float64."""

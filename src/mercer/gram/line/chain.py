@@ -200,7 +200,7 @@ def chain_of(kernel: Any, X: Any, memory: Any = None) -> ChainGram | None:
     It is one for `Sobolev`, `Exponential` and `Laplacian` in one column, for their multiples and
     for their sums with a constant. The parameters are those of `gram_of`.
     """
-    k = as_kernel(kernel)
+    k = kernel if isinstance(kernel, Kernel) else as_kernel(kernel)
     line = line_of(k)
     column = None if line is None else line.column(X)
     if column is None or len(column) == 0:
