@@ -15,6 +15,7 @@ INFINITE = "an infinite C is refused: a gap relative to it proves nothing"
 ALWAYS = "predict_proba is always there"
 TIES = "asks for a tie that offsets of LIBSVM make; ours, which are not unique there either, do not"
 WHOLE = "its function is only right for all training rows at once; ours are the support vectors"
+STEPS = "n_iter_ is one number for every estimator, of several problems that of the longest"
 RESULTS = "cv_results_ is a table of candidates, not errors of every row"
 
 # By the file of tests and the pattern of a test's name.
@@ -42,6 +43,7 @@ NOT_APPLICABLE = {
         "test_immutable_coef_property": INTERNAL,
         "test_negative_*": NEGATIVE,
         "test_libsvm_convergence_warnings": ITERATIONS,
+        "test_n_iter_libsvm[[]*SVC*": STEPS,
         "test_hasattr_predict_proba": ALWAYS,
         "test_svc_ovr_tie_breaking*": TIES,
         "test_custom_kernel_not_array_input[[]SVC[]]": WHOLE,

@@ -10,9 +10,10 @@ from sklearn.utils import Tags
 
 from mercer.estimators.arguments import Arguments, beside
 from mercer.estimators.columns import has_place_for_missing, takes_text
-from mercer.estimators.validation import kernel_for
+from mercer.estimators.validation import checked_seed, kernel_for
 from mercer.functions import Function, PrimalFunction
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Kernel, as_kernel, recentred
+from mercer.planning import Settings
 
 Array = NDArray[np.float64]
 
@@ -73,7 +74,29 @@ class KernelMachine(KernelEstimator):
     A function of several targets has a row of `dual_coef_` and `coef_` for each.
     """
 
+    fit_intercept: Any
+    solver: Any
+    tol: Any
+    max_iter: Any
+    random_state: Any
+    memory: Any
+    repair: Any
     function_: Function
+
+    def _settings(self) -> Settings:
+        """Return what the estimator was told about how to solve."""
+        seed = checked_seed(self.random_state)
+        return Settings(self.solver, self.tol, self.max_iter, seed, self.memory, self.repair)
+
+    def _resolved(self, kernel: Kernel, rows: Any, weights: Any = None) -> Kernel:
+        """Return the kernel with numbers for parameters that is fitted to weighted rows.
+
+        An offset keeps the sum of the coefficients at zero: a kernel that is valid on these alone
+        is replaced by one that is valid on all and gives the same function.
+        """
+        kernel = kernel.resolved(rows, weights)
+        is_free = self.fit_intercept and self.repair is None
+        return recentred(kernel, rows) if is_free and kernel.is_conditional else kernel
 
     @property
     def dual_coef_(self) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.errors import ConvergenceWarning
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
-from mercer.gram import Gram
+from mercer.gram import Gram, Repair
 from mercer.kernels import Kernel
 from mercer.solvers import Certificate, ChainSolution, Solution
 
@@ -56,6 +57,15 @@ def function_of(
     if solution.theta is not None:
         return PrimalFunction(kernel, gram.feature_columns, solution.theta, b, dual)
     return in_features(dual, memory)
+
+
+def carried(solution: Solution, repair: Repair) -> Solution:
+    """Return a solution with the repaired Gram matrix in terms of the kernel as it is."""
+    if not repair.is_changed:
+        return solution
+    # The norm that f is bounded in belongs to the repaired kernel, unknown at new rows.
+    radius = np.full_like(solution.radius, np.inf)
+    return replace(solution, coefficients=repair.coefficients(solution.coefficients), radius=radius)
 
 
 def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:

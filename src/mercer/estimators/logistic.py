@@ -19,9 +19,8 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.fitted import function_of, gap_certificate
-from mercer.estimators.refusals import REPAIR, with_points
-from mercer.estimators.routes import carried, refuse_unless_repaired, resolved, settings_of
+from mercer.estimators.fitted import carried, function_of, gap_certificate
+from mercer.estimators.refusals import REPAIR, refuse_unless_repaired, with_points
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
@@ -240,7 +239,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         X = checked_unlabelled(clone(self), kernel, X)
         codes = np.arange(n_rows(X)) % n_classes
         problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
-        return logistic_plan(settings_of(self), resolved(self, kernel, X), X, problem)
+        return logistic_plan(self._settings(), self._resolved(kernel, X), X, problem)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.
@@ -326,9 +325,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         weights = class_weighted(copies, self.class_weight, codes, classes)
         used, numbers, classes = present_classes(self, weights, codes, classes)
         rows = used_rows(kernel, X, used)
-        kernel = resolved(self, kernel, rows, copies[used])
+        kernel = self._resolved(kernel, rows, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
-        solver, gram = planned_logistic(settings_of(self), kernel, rows, problem)
+        solver, gram = planned_logistic(self._settings(), kernel, rows, problem)
         refuse_unless_repaired(self, kernel, rows, gram)
         repair = repair_of(gram, self.repair)
         return Training(X, used, classes, kernel, rows, problem, solver, repair)

@@ -52,6 +52,12 @@ def refuse_indefinite_kernel(
         raise with_points(error, kernel, rows, remedy) from None
 
 
+def refuse_unless_repaired(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> None:
+    """Refuse an indefinite Gram matrix, unless a repair is still to come."""
+    if estimator.repair is None:
+        refuse_indefinite_kernel(kernel, rows, gram, remedy=REPAIR)
+
+
 def with_points(
     error: IndefiniteKernelError, kernel: Kernel, X: Any, remedy: str = ELSEWHERE
 ) -> IndefiniteKernelError:

@@ -17,10 +17,9 @@ from mercer.errors import (
     IndefiniteKernelError,
 )
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.fitted import function_of
+from mercer.estimators.fitted import carried, function_of
 from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.refusals import REPAIR, refuse_indefinite_kernel, with_points
-from mercer.estimators.routes import carried, resolved, settings_of
 from mercer.estimators.validation import (
     checked_ridges,
     checked_rows,
@@ -163,8 +162,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         if not used.all():
             problem = problem.on(np.flatnonzero(used))
 
-        kernel = resolved(self, kernel, rows, problem.weights)
-        solver, gram = planned_ridge(settings_of(self), kernel, rows, problem)
+        kernel = self._resolved(kernel, rows, problem.weights)
+        solver, gram = planned_ridge(self._settings(), kernel, rows, problem)
         if self.repair is None:
             # Without an offset, too, a conditional kernel is solved with, and there is a warning.
             on_sum_zero = kernel.is_conditional
@@ -201,7 +200,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         y = np.zeros((n_rows(X), n_targets or np.size(self.alpha)))
         X, y = checked_training(clone(self), kernel, X, y)
         problem = self._problem(y, None)
-        return ridge_plan(settings_of(self), resolved(self, kernel, X), X, problem)
+        return ridge_plan(self._settings(), self._resolved(kernel, X), X, problem)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).
@@ -215,7 +214,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             process with covariance k, noise of variance alpha / w and free offset.
         """
         X = checked_rows(self, X)
-        values = self._shaped(self.function_(X))
+        values = self.function_(X)
+        values = values.reshape(len(values), *self._target_shape_)
         return (values, self._shaped(self._deviation(X))) if return_std else values
 
     @property

@@ -108,11 +108,11 @@ def checked_rows(estimator: Any, X: Any) -> Any:
     if not hasattr(estimator, "kernel_"):
         check_is_fitted(estimator)
     kernel = estimator.kernel_
+    if _is_flawless(estimator, X):
+        return X
     X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
         return _noted(estimator, kernel, X, reset=False)
-    if _is_flawless(estimator, X):
-        return X
     return _as_matrix(estimator, kernel, X, reset=False)
 
 

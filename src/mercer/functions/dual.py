@@ -66,9 +66,11 @@ class DualFunction(Function):
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         n = n_rows(X)
+        if n <= ROWS_AT_A_TIME:
+            yield slice(0, n), self._sums(X) + self.intercept
+            return
         for rows in row_blocks((n, 1), ROWS_AT_A_TIME):
-            some = X if rows == slice(0, n) else take_rows(X, rows)
-            yield rows, self._sums(some) + self.intercept
+            yield rows, self._sums(take_rows(X, rows)) + self.intercept
 
     def _sums(self, X: Any) -> Array:
         """Return K(X, rows) a."""

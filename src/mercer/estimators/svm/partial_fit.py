@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 from mercer.data.columns import stack_rows, take_rows
 from mercer.data.kept import owned
 from mercer.estimators.classes import class_weighted, known_classes, one_against_rest, same_classes
-from mercer.estimators.routes import refuse_unless_repaired, resolved
+from mercer.estimators.refusals import refuse_unless_repaired
 from mercer.estimators.validation import (
     checked_codes,
     checked_rows,
@@ -46,7 +46,7 @@ def learn_classes(
     weights = checked_weights(sample_weight, len(codes))
     before = 0.0 if is_first else estimator._totals_
     costs = C * class_weighted(weights, estimator.class_weight, codes, named, before)
-    kernel = resolved(estimator, kernel, X) if is_first else kernel
+    kernel = estimator._resolved(kernel, X) if is_first else kernel
     refuse_unless_repaired(estimator, kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
         _begin(estimator, kernel, X, named)
@@ -66,7 +66,7 @@ def learn_targets(
     X = checked_unlabelled(estimator, kernel, X) if is_first else owned(checked_rows(estimator, X))
     y = column_or_1d(checked_targets(estimator, X, y), warn=True)
     costs = C * checked_weights(sample_weight, len(y))
-    kernel = resolved(estimator, kernel, X) if is_first else kernel
+    kernel = estimator._resolved(kernel, X) if is_first else kernel
     refuse_unless_repaired(estimator, kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
         estimator.kernel_, estimator.n_iter_, estimator._seen_ = kernel, 1, 0

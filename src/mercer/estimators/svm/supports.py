@@ -16,7 +16,7 @@ from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.routes import carried, resolved, settings_of
+from mercer.estimators.fitted import carried
 from mercer.estimators.validation import checked_unlabelled, training_subset
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.gram import (
@@ -133,7 +133,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """Return the plan for problems of so many rows each."""
         kernel = self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
-        return margin_plan(settings_of(self), resolved(self, kernel, X), X, problems)
+        return margin_plan(self._settings(), self._resolved(kernel, X), X, problems)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
         """Return f + b by the weights of features that solvers found, or that pay."""

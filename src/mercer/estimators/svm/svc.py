@@ -14,7 +14,7 @@ from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.routes import refuse_unless_repaired, resolved, settings_of
+from mercer.estimators.refusals import refuse_unless_repaired
 from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
@@ -201,8 +201,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             used, codes = used[order], codes[order]
         is_all = np.array_equal(used, np.arange(len(weights)))
         rows = X if is_all else training_subset(kernel, X, used)
-        kernel = resolved(self, kernel, rows, copies[used])
-        solver, gram = planned_margin(settings_of(self), kernel, rows)
+        kernel = self._resolved(kernel, rows, copies[used])
+        solver, gram = planned_margin(self._settings(), kernel, rows)
         refuse_unless_repaired(self, kernel, rows, gram)
         tasks = self._tasks(codes, C * weights[used], len(classes))
         if self.warm_start:

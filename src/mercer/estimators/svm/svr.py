@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.routes import refuse_unless_repaired, resolved, settings_of
+from mercer.estimators.refusals import refuse_unless_repaired
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import (
     SupportVectorMachine,
@@ -163,8 +163,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         weights = checked_weights(sample_weight, len(y))
         used = np.flatnonzero(weights)
         rows = X if len(used) == len(y) else training_subset(kernel, X, used)
-        kernel = resolved(self, kernel, rows, weights[used])
-        solver, gram = planned_margin(settings_of(self), kernel, rows)
+        kernel = self._resolved(kernel, rows, weights[used])
+        solver, gram = planned_margin(self._settings(), kernel, rows)
         refuse_unless_repaired(self, kernel, rows, gram)
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
