@@ -173,3 +173,32 @@ def test_an_asymmetric_matrix_is_a_breach():
 def test_one_row_is_too_few():
     with pytest.raises(ValueError, match="check_gram needs at least two rows, got 1"):
         check_gram(UsersGram(K[:1, :1]))
+
+
+NEW = np.random.default_rng(1).normal(size=(4, 3))
+
+
+@pytest.mark.parametrize(
+    ("gram", "new", "expected"),
+    [
+        (StreamedGram(KERNEL, X), NEW, KERNEL(X, NEW)),
+        (FeatureGram(Linear(1.0), X), NEW, X @ NEW.T + 1.0),
+        (FeatureGram(Spectrum(2), TEXTS), ["ACGT", "T"], Spectrum(2)(TEXTS, ["ACGT", "T"])),
+        (PrecomputedGram(K), KERNEL(NEW, X), KERNEL(X, NEW)),
+        (FormulaOfPrecomputed(2.0 * Precomputed(), K), KERNEL(NEW, X), 2.0 * KERNEL(X, NEW)),
+    ],
+    ids=["streamed", "features", "features of texts", "precomputed", "formula of precomputed"],
+)
+def test_new_rows_are_compared_by_the_kernel(gram, new, expected):
+    np.testing.assert_allclose(gram.entries_at(new), expected, atol=1e-12)
+    if gram.features() is not None:
+        F, G = gram.features_at(new), gram.features()
+        products = G @ F.T
+        products = products.toarray() if sp.issparse(products) else products
+        np.testing.assert_allclose(products, expected, atol=1e-12)
+
+
+def test_a_gram_without_a_kernel_says_that_it_knows_no_new_rows():
+    for ask in (LowRankGram(X).entries_at, UsersGram(K).features_at):
+        with pytest.raises(ValueError, match=r"how new rows compare.*use gram_of\(kernel, X\)"):
+            ask(NEW)

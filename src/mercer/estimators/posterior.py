@@ -16,7 +16,6 @@ from mercer.functions import PrimalFunction
 from mercer.gram import (
     FeatureGram,
     Gram,
-    features_at,
     unheld_gram_of,
 )
 from mercer.solvers import RidgeProblem
@@ -88,8 +87,8 @@ class RidgePosterior(KernelMachine):
         lower, upper = np.empty_like(predicted), np.empty_like(predicted)
         residuals = self._loo_residuals()
         for smoother in self._smoothers():
-            for rows, k in self._blocks(X, smoother):
-                h = smoother.weights(k)
+            for rows, some in self._blocks(X):
+                h = smoother.weights(some)
                 for t in smoother.targets:
                     ends = jackknife_plus(predicted[rows, t], h, residuals[:, t], coverage)
                     lower[rows, t], upper[rows, t] = ends
@@ -100,11 +99,8 @@ class RidgePosterior(KernelMachine):
         deviation = np.empty((n_rows(X), self._problem_.y.shape[1]))
         prior = self.kernel_.diagonal(X)
         for smoother in self._smoothers():
-            if isinstance(smoother, ChainSmoother):
-                deviation[:, smoother.targets] = np.sqrt(smoother.variance(X))[:, None]
-                continue
-            for rows, k in self._blocks(X, smoother):
-                variance = smoother.variance(k, prior[rows])
+            for rows, some in self._blocks(X):
+                variance = smoother.variance(some, prior[rows])
                 deviation[rows, smoother.targets] = np.sqrt(variance)[:, None]
         return deviation
 
@@ -145,14 +141,7 @@ class RidgePosterior(KernelMachine):
             return self._smoother_cache
         return found
 
-    def _blocks(self, X: Any, smoother: Smoother | ChainSmoother | FeatureSmoother) -> Any:
-        """Yield what a smoother takes for some of the rows `X`: these, features, or columns k_x."""
-        for rows, some in blocks_of(X, len(self._problem_.y)):
-            if isinstance(smoother, ChainSmoother):
-                yield rows, some
-            elif isinstance(smoother, FeatureSmoother):
-                f: Any = self.function_
-                yield rows, features_at(self.kernel_, some, f.columns)
-            else:
-                K = self.kernel_(some, self.X_fit_)
-                yield rows, np.asarray(K[:, self._used_].T, np.float64)
+    def _blocks(self, X: Any) -> Any:
+        """Return blocks of new rows, of a finished matrix with the columns of rows in use."""
+        seen = X[:, self._used_] if self.kernel_.is_precomputed else X
+        return blocks_of(seen, len(self._problem_.y))

@@ -74,6 +74,12 @@ class FeatureGram(LowRankGram):
         part.X, part.F = take_rows(self.X, rows), self.F[rows]
         return part
 
+    def entries_at(self, X: Any) -> Array:
+        return self.kernel(X, self.X).T
+
+    def features_at(self, X: Any) -> Matrix:
+        return features_at(self.kernel, X, self.columns)
+
     def entries(self) -> Gram:
         """Return the same matrix with entries that the kernel computes."""
         return kept_gram_of(self.kernel, self.X, self.memory)

@@ -105,6 +105,19 @@ class Gram(Operator):
         """Which of the kernel's features the columns of `features` are; None if all in order."""
         return None
 
+    def entries_at(self, X: Any) -> Array:
+        """Return k(x_i, x) between its rows x_i and new rows x, of shape (n, new rows)."""
+        raise self._without_kernel()
+
+    def features_at(self, X: Any) -> Matrix:
+        """Return the features of new rows, with the columns of `features`."""
+        raise self._without_kernel()
+
+    def _without_kernel(self) -> ValueError:
+        return ValueError(
+            f"{self!r} does not know how new rows compare with its own; use gram_of(kernel, X)"
+        )
+
     def entries(self) -> Gram:
         """Return the same matrix as one whose entries are soon had, for one of features."""
         return self

@@ -36,6 +36,11 @@ class PrecomputedGram(DenseGram):
     def entry_error(self) -> float:
         return max(super().entry_error, FUNCTION)
 
+    def entries_at(self, X: Any) -> Array:
+        """Return new rows of the finished matrix, transposed."""
+        matrix = as_matrix(X, "the rows of the precomputed Gram matrix")
+        return (matrix if isinstance(matrix, np.ndarray) else matrix.toarray()).T
+
 
 class FormulaOfPrecomputed(StreamedGram):
     """A formula of kernels, one of which is a finished Gram matrix, computed tile by tile.

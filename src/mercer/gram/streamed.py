@@ -161,6 +161,9 @@ class StreamedGram(Gram):
             out[rows, : rows.stop] = evaluate(self.kernel.program, some, before, block)
         return out
 
+    def entries_at(self, X: Any) -> Array:
+        return evaluate(self.kernel.program, X, self.seen).T
+
     def dense(self) -> Array:
         check_fits(self.shape, self.dtype, self.memory)
         return evaluate(self.kernel.program, self.seen, known=self.known)

@@ -147,8 +147,8 @@ class ChainSmoother:
             h = knots.repeated(h) * share[:, None]
         return knots.as_given(h)
 
-    def variance(self, X: Any) -> Array:
-        """Return the posterior variance of f(x) + b at the rows `X`."""
+    def variance(self, X: Any, prior: Array | None = None) -> Array:
+        """Return the posterior variance of f(x) + b at the rows `X`; their prior is not needed."""
         system = self.system
         variance = self._spread.variance(system.gram.shares(X, system.is_adrift))
         return np.asarray(system.gram.factor * variance)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from mercer.data.blocks import row_blocks
-from mercer.data.checks import Matrix
+from mercer.gram import Gram
 from mercer.solvers.ridge.design import design_of
 from mercer.solvers.ridge.primal import SingularValues, check_norms, deficient
 
@@ -222,6 +222,8 @@ class FeatureSmoother:
 
     Parameters
     ----------
+    gram : Gram
+        K, which knows the features of a new row.
     path : FeaturePath
         The decomposition.
     alpha : float
@@ -230,13 +232,14 @@ class FeatureSmoother:
         Which targets have it.
     """
 
+    gram: Gram
     path: FeaturePath
     alpha: float
     targets: Rows
 
-    def weights(self, F: Array) -> Array:
-        """Return h(x) at rows with the features `F`, of shape (n, rows)."""
-        path = self.path
+    def weights(self, X: Any) -> Array:
+        """Return h(x) at the rows `X`, of shape (n, rows)."""
+        path, F = self.path, self.gram.features_at(X)
         s = path.s[:, None]
         spread = path.U @ (s / (s**2 + self.alpha) * (path.V.T @ path.design.moved(F).T))
         h = path.design.coefficients(spread)
@@ -244,12 +247,12 @@ class FeatureSmoother:
             h += (path.weights / path.weights.sum())[:, None]
         return h
 
-    def variance(self, F: Matrix, diagonal: Array) -> Array:
-        """Return the posterior variance of f(x) + b at rows with the features `F`.
+    def variance(self, X: Any, prior: Array) -> Array:
+        """Return the posterior variance of f(x) + b at the rows `X`, with k(x, x) for a prior.
 
-        What the diagonal k(x, x) has beyond `F` are features of no training row.
+        What that has beyond the features in use are features of no training row.
         """
-        path = self.path
+        path, F = self.path, self.gram.features_at(X)
         Z = path.design.moved(F)
         along = Z @ path.V
         # Where no training row says anything the prior remains.
@@ -257,5 +260,5 @@ class FeatureSmoother:
         variance = np.einsum("ij,ij->i", beside, beside)
         variance += along**2 @ path.shrinkage(np.array([self.alpha]))[0]
         squares = F.multiply(F) if sp.issparse(F) else F * F
-        variance += np.maximum(diagonal - np.asarray(squares.sum(axis=1)).reshape(-1), 0.0)
+        variance += np.maximum(prior - np.asarray(squares.sum(axis=1)).reshape(-1), 0.0)
         return np.asarray(variance + path.fit_intercept * self.alpha / path.weights.sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ def smoothers(
         return
     path = _feature_path(F, gram.memory, problem)
     for alpha, targets in problem.by_alpha():
-        yield FeatureSmoother(path, alpha, targets)
+        yield FeatureSmoother(gram, path, alpha, targets)
 
 
 def few_features(gram: Gram) -> Matrix | None:
@@ -113,12 +114,15 @@ class Smoother:
 
     Parameters
     ----------
+    gram : Gram
+        K, which knows k_x of a new row.
     system : Bordered
         The solved system of the targets that share one alpha.
     targets : array of int
         Which targets these are.
     """
 
+    gram: Gram
     system: Bordered
     targets: Targets
 
@@ -128,24 +132,28 @@ class Smoother:
         matrix = TwoTriangles(gram.fresh())
         for alpha, targets in problem.by_alpha():
             factored(matrix, alpha, problem.weights)
-            yield cls(Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets]), targets)
+            system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
+            yield cls(gram, system, targets)
 
-    def weights(self, K: Array) -> Array:
-        """Return h(x) for the columns k_x of `K`, of shape (n, rows)."""
-        s = self.system
+    def weights(self, X: Any) -> Array:
+        """Return h(x) at the rows `X`, of shape (n, rows)."""
+        s, K = self.system, self._columns(X)
         return s.A.solve(K) - s.U @ np.linalg.solve(s.S, s.U.T @ K - 1.0)
 
-    def variance(self, K: Array, diagonal: Array) -> Array:
-        """Return the posterior variance of f(x) + b for the columns k_x of `K`.
+    def variance(self, X: Any, prior: Array) -> Array:
+        """Return the posterior variance of f(x) + b at the rows `X`, with k(x, x) for a prior.
 
-        The prior of f is a Gaussian process with covariance k, the noise has variance alpha / w,
-        and b is free: k(x, x) - k_x'A^-1 k_x + (1 - U'k_x)'S^-1 (1 - U'k_x).
+        That of f is a Gaussian process with covariance k, the noise has variance alpha / w, and b
+        is free: k(x, x) - k_x'A^-1 k_x + (1 - U'k_x)'S^-1 (1 - U'k_x).
         """
-        s = self.system
+        s, K = self.system, self._columns(X)
         explained = np.einsum("ij,ij->j", K, s.A.solve(K))
         missed = 1.0 - s.U.T @ K
         offset = (missed * np.linalg.solve(s.S, missed)).sum(axis=0)
-        return np.maximum(diagonal - explained + offset, 0.0)
+        return np.maximum(prior - explained + offset, 0.0)
+
+    def _columns(self, X: Any) -> Array:
+        return np.asarray(self.gram.entries_at(X), np.float64)
 
 
 def jackknife_plus(
