@@ -1,7 +1,5 @@
 """The planner: what it takes for which kernel and memory, and what it says about it."""
 
-import os
-import subprocess
 import sys
 import time
 
@@ -24,7 +22,7 @@ from mercer import (
 from mercer.errors import MemoryLimitError
 from mercer.planning import Settings, planned_logistic, planned_margin, planned_ridge
 from mercer.planning.forecast import Forecast
-from mercer.planning.rates import Work
+from mercer.planning.rates import Work, machine_slowness
 from mercer.solvers import (
     Banded,
     Cholesky,
@@ -203,7 +201,7 @@ def test_a_factor_is_taken_in_float32_where_that_saves_more_than_refining_it_tak
     assert solver.precision == precision
 
 
-@pytest.mark.parametrize("clock", ["perf_counter", "thread_time", "process_time"])
+@pytest.mark.parametrize("clock", ["perf_counter", "thread_time"])
 def test_a_clock_that_lies_changes_no_choice(clock, rng, monkeypatch):
     X = rng.normal(size=(5000, 3))
     problem = RidgeProblem(X[:, :1], np.array([0.1]), np.ones(5000), True)
@@ -227,14 +225,13 @@ def test_a_clock_that_lies_changes_no_choice(clock, rng, monkeypatch):
     assert choices() == honest
 
 
-def test_no_file_in_the_home_of_the_user_is_read_or_written(tmp_path, rng):
-    code = (
-        "import numpy as np; from mercer import KernelRidge; X = np.arange(90.0).reshape(30, 3);"
-        "KernelRidge().fit(X, X[:, 0]); print(KernelRidge().plan(X).seconds)"
-    )
-    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | home)
-    assert not [path for path in tmp_path.rglob("*mercer*")]
+def test_no_file_in_the_home_of_the_user_is_read_or_written(tmp_path, rng, monkeypatch):
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    machine_slowness.cache_clear()
+    X = rng.normal(size=(30, 3))
+    assert KernelRidge().fit(X, X[:, 0]).plan(X).seconds > 0.0
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", [KernelRidge, KernelSVC, KernelLogisticRegression])

@@ -25,8 +25,9 @@ NEWTON_STEPS, NEWTON_PRODUCTS = 6, 10
 # Bytes that stand for telling a row of the steps of another one by working sets, for beginning with
 # a problem, and the power by which rows beyond MANY count; from real tables of 4601 to 59,535 rows.
 TOLD, PROBLEM, MORE_THAN_MANY = 200.0, 50_000, 0.4
-# Bytes that stand for all visits of an entry of features by coordinate descent.
-EPOCHS = 50_000.0
+# Bytes that stand for all visits of a row by coordinate descent, and of an entry of its features;
+# from real tables and texts of 5 to 100 entries in a row.
+VISITS, VISITED = 600_000.0, 17_000.0
 # How often batches go through all rows.
 BATCH_EPOCHS = 32
 
@@ -93,9 +94,9 @@ def working_set_work(n: int, problems: Sequence[int], entry: Work) -> Work:
     return Work(byte=TOLD * squares + PROBLEM * len(problems)) + entries
 
 
-def coordinate_work(entries: float) -> Work:
+def coordinate_work(n: float, entries: float) -> Work:
     """Return the work for a margin problem in features of so many entries, one row at a time."""
-    return Work(byte=EPOCHS * entries)
+    return Work(byte=VISITS * n + VISITED * entries)
 
 
 def batch_work(n: int, entry: Work) -> Work:

@@ -17,12 +17,11 @@ from mercer.solvers import CoordinateDescent, MarginSolver, as_margin_solver
 from mercer.solvers.choose import margin_name
 from mercer.solvers.margin.smo import STORE
 
-# Entries of sparse features for every entry of K beyond which these are sooner had.
-MOST_READ = 0.25
-# Rows up to which pairs of coefficients are solved for as soon as features are had.
-FEW = 1024
-# Squares of features for every row up to which margin problems are sooner solved in these.
-NARROW = 2
+# How many steps a margin problem takes depends on its targets more than on its sizes, so that what
+# is sooner solved in features is told by sizes at which it was, whatever the targets: rows beyond
+# FEW, squares of features for every row up to NARROW, where the interior point that takes over is
+# no dearer than K, and entries of sparse features for every entry of K up to MOST_READ.
+FEW, NARROW, MOST_READ = 1024, 2, 0.25
 # Bytes of dense features and of their centred copy.
 FEATURE_BYTES = 16
 
@@ -86,7 +85,7 @@ def _plans(kernel: Kernel, rows: Any, limit: int, problems: Sequence[int]) -> It
         p, each = kernel.n_features(rows), FEATURE_BYTES
         entries = None if p is None else n * p
     if entries is not None:
-        work = coordinate_work(entries * sum(problems) / n)
+        work = coordinate_work(sum(problems), entries * sum(problems) / n)
         reason = f"a step reads one row of features, about {entries / n:.0f} entries"
         yield Plan("primal", "explicit features", each * entries, work.seconds, reason)
     work = working_set_work(n, problems, entry)

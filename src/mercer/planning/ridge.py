@@ -86,8 +86,8 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     """Return the number of a kernel's explicit features if `n` rows are better solved in them.
 
-    Their products take n p^2 multiplications; a factor of n rows takes n^3 / 6 and its entries up to
-    n^2 p / 2 more.
+    Their products take n p^2 multiplications; a factor of n rows takes n^3 / 6, and its entries up
+    to n^2 p / 2 more.
     """
     return kernel.n_features(rows, int(min(n / 2.0, memory / (FEATURE_BYTES * n))))
 
