@@ -22,7 +22,7 @@ from mercer import (
 from mercer.errors import MemoryLimitError
 from mercer.planning import Settings, planned_logistic, planned_margin, planned_ridge
 from mercer.planning.forecast import Forecast
-from mercer.planning.rates import Work, machine_slowness
+from mercer.planning.rates import RATES, Work, machine_slowness
 from mercer.solvers import (
     Banded,
     Cholesky,
@@ -118,6 +118,7 @@ def test_no_route_within_the_memory_is_refused_with_the_least_that_is_needed(rng
 
 
 def test_conjugate_gradients_stand_in_for_a_factor_where_they_are_faster(rng, monkeypatch):
+    monkeypatch.setattr("mercer.planning.rates.rates", lambda: RATES["v4"])
     monkeypatch.setattr("mercer.planning.ridge.forecast", lambda *_: Forecast(9.0, Work(), 100))
     X = rng.normal(size=(5000, 2))
     model = KernelRidge(Gaussian(2.0), alpha=1.0).fit(X, np.sin(X[:, 0]))
@@ -191,8 +192,9 @@ def test_a_support_vector_machine_plans_its_working_sets_or_batches(kind, rng):
     [(500, 1.0, "double"), (5000, 0.1, "single"), (5000, 1e-9, "double")],
 )
 def test_a_factor_is_taken_in_float32_where_that_saves_more_than_refining_it_takes(
-    rows, alpha, precision, rng
+    rows, alpha, precision, rng, monkeypatch
 ):
+    monkeypatch.setattr("mercer.planning.rates.rates", lambda: RATES["v4"])
     X, problem = (
         rng.normal(size=(rows, 2)),
         RidgeProblem(np.ones((rows, 1)), np.array([alpha]), np.ones(rows), True),
@@ -248,3 +250,15 @@ def test_more_classes_are_promised_more_time(multiclass, rng):
         model.decision_function_shape = "ovr"
     seconds = [model.plan(X, n_classes).seconds for n_classes in (2, 5, 20)]
     assert seconds == sorted(seconds)
+
+
+def test_the_choice_follows_from_the_level_of_the_processor(rng, monkeypatch):
+    X = rng.normal(size=(3000, 4))
+    problem = RidgeProblem(np.ones((3000, 1)), np.array([1.0]), np.ones(3000), True)
+    taken = {}
+    for level, rates in RATES.items():
+        monkeypatch.setattr("mercer.planning.rates.rates", lambda rates=rates: rates)
+        taken[level] = type(planned_ridge(Settings(), Gaussian(1.0), X, problem)[0])
+    # Entries that NumPy computes are too dear to be computed in every step.
+    assert taken["v4"] is ConjugateGradient
+    assert taken["numpy"] is Cholesky
