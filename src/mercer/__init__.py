@@ -34,6 +34,7 @@ _HOMES = {
     "KernelRidge": "mercer.estimators",
     "KernelRidgeCV": "mercer.selection",
     "KernelRidgeClassifier": "mercer.selection",
+    "KernelRidgeClassifierCV": "mercer.selection",
     "KernelSVC": "mercer.estimators",
     "KernelSVR": "mercer.estimators",
     "Laplacian": "mercer.kernels",

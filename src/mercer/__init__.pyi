@@ -65,6 +65,7 @@ from mercer.report import (
 from mercer.selection import (
     KernelLogisticRegressionCV as KernelLogisticRegressionCV,
     KernelRidgeClassifier as KernelRidgeClassifier,
+    KernelRidgeClassifierCV as KernelRidgeClassifierCV,
     KernelRidgeCV as KernelRidgeCV,
 )
 

@@ -131,6 +131,12 @@ def test_a_read_only_view_of_an_array_that_changes_is_copied():
     assert owned(np.frombuffer(bytearray(8))).base is None
 
 
+def test_an_array_over_memory_of_an_unknown_owner_is_copied():
+    values = pl.Series([1.0, 2.0]).to_numpy()
+    assert not values.flags.writeable
+    assert owned(values) is not values
+
+
 def test_rows_differ_by_one_value():
     assert not same_rows(TABLES["pandas"], TABLES["pandas"].assign(count=[1, 2, 4]))
     assert not same_rows(TABLES["pandas"], TABLES["pandas"][["age"]])

@@ -38,7 +38,11 @@ ESTIMATORS = [
     mercer.KernelPCA,
     mercer.MercerMap,
 ]
-CHOOSERS = [mercer.KernelRidgeCV, mercer.KernelLogisticRegressionCV]
+CHOOSERS = [
+    mercer.KernelRidgeCV,
+    mercer.KernelRidgeClassifierCV,
+    mercer.KernelLogisticRegressionCV,
+]
 ALL = [*ESTIMATORS, *CHOOSERS, mercer.Monomials]
 
 

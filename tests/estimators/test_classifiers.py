@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from contract import expected_failures
 from mercer.estimators import KernelLogisticRegression, KernelPerceptron, KernelSVC
 from mercer.kernels import FromFunction, Gaussian, Linear
-from mercer.selection import KernelRidgeClassifier
+from mercer.selection import KernelRidgeClassifier, KernelRidgeClassifierCV
 from refusals import refuses
 
 # Every classifier with its defaults, and the settings in which the contract is checked besides.
@@ -27,8 +27,9 @@ OTHER_SETTINGS = [
     # An offset as large as the rows of the checks, whose weighted classes a line through the
     # origin cannot tell apart.
     KernelPerceptron(Linear(1000.0)),
-    KernelRidgeClassifier(alpha=[0.1, 1.0], class_weight="balanced"),
-    KernelRidgeClassifier([Gaussian(1.0), Linear()]),
+    KernelRidgeClassifier(class_weight="balanced"),
+    KernelRidgeClassifierCV(alphas=[0.1, 1.0], class_weight="balanced"),
+    KernelRidgeClassifierCV([Gaussian(1.0), Linear()]),
     KernelRidgeClassifier(fit_intercept=False),
     KernelLogisticRegression(fit_intercept=False),
     KernelSVC(fit_intercept=False, repair="clip"),

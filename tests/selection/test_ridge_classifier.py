@@ -10,7 +10,7 @@ from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Linear, Sigmoid
 from mercer.report import SelectionDisplay
-from mercer.selection import KernelRidgeClassifier, KernelRidgeCV
+from mercer.selection import KernelRidgeClassifier, KernelRidgeClassifierCV, KernelRidgeCV
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 from refusals import refuses
 
@@ -49,8 +49,8 @@ def test_a_class_without_weight_is_none_of_the_classes(rng):
     X, y = blobs(rng, 4)
     w = np.where(y == "blue", 0.0, 1.0)
     some = y != "blue"
-    model = KernelRidgeClassifier(Gaussian(1.5), alpha=[0.1, 1.0]).fit(X, y, w)
-    direct = KernelRidgeClassifier(Gaussian(1.5), alpha=[0.1, 1.0]).fit(X[some], y[some])
+    model = KernelRidgeClassifierCV(Gaussian(1.5), [0.1, 1.0]).fit(X, y, w)
+    direct = KernelRidgeClassifierCV(Gaussian(1.5), [0.1, 1.0]).fit(X[some], y[some])
     assert model.classes_.tolist() == ["green", "grey", "red"]
     assert_allclose(model.predict_proba(X), direct.predict_proba(X), rtol=1e-6)
     refuses("two classes of positive weight", KernelRidgeClassifier().fit, X, y, 1.0 * (y == "red"))
@@ -58,11 +58,11 @@ def test_a_class_without_weight_is_none_of_the_classes(rng):
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was(data):
     X, y = data
-    model = KernelRidgeClassifier(Gaussian(1.5), alpha=[0.1, 1.0]).fit(X, y)
+    model = KernelRidgeClassifierCV(Gaussian(1.5), [0.1, 1.0]).fit(X, y)
     before = vars(model).copy()
-    model.set_params(solver="fast", alpha=2.0)
+    model.set_params(solver="fast", alphas=[2.0])
     refuses("solver must be one of", model.fit, X, np.where(y == "red", "one", "two"))
-    for name in ("classes_", "selection_", "estimator_", "alpha_"):
+    for name in ("best_estimator_", "cv_results_", "alpha_"):
         assert vars(model)[name] is before[name]
 
 
@@ -141,10 +141,10 @@ def test_the_ridge_is_chosen_as_kernel_ridge_cv_does(data):
     signs = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
     signs = signs[:, 1] if signs.shape[1] == 2 else signs
     alphas = np.geomspace(1e-3, 1e2, 12)
-    model = KernelRidgeClassifier(Gaussian(1.0), alphas).fit(X, y)
+    model = KernelRidgeClassifierCV(Gaussian(1.0), alphas).fit(X, y)
     cv = KernelRidgeCV(Gaussian(1.0), alphas).fit(X, signs)
     assert model.alpha_ == cv.alpha_
-    assert model.selection_.best_score_ == cv.best_score_
+    assert model.best_score_ == cv.best_score_
     assert_array_equal(model.decision_function(X), cv.predict(X))
 
 
@@ -154,20 +154,19 @@ def test_the_ridge_is_chosen_as_kernel_ridge_cv_does(data):
 def test_the_kernel_is_chosen_too(rng, kernel):
     X = rng.normal(size=(120, 2))
     y = (X**2).sum(axis=1) > 1.5
-    model = KernelRidgeClassifier(kernel, alpha=None).fit(X, y)
+    model = KernelRidgeClassifierCV(kernel).fit(X, y)
     assert model.kernel_.length_scale < 4.0
     assert model.score(X, y) > 0.95
-    one = KernelRidgeClassifier(kernel or {"length_scale": [1.0]}, alpha=0.1).fit(X, y)
+    one = KernelRidgeClassifierCV(kernel or {"length_scale": [1.0]}, [0.1]).fit(X, y)
     assert one.alpha_ == 0.1
 
 
 def test_a_choice_can_be_drawn(data):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")
-    model = KernelRidgeClassifier(None, None).fit(*data)
-    assert len(SelectionDisplay.from_estimator(model.selection_).lines_) == 8
+    model = KernelRidgeClassifierCV().fit(*data)
+    assert len(SelectionDisplay.from_estimator(model).lines_) == 8
     plt.close("all")
-    assert KernelRidgeClassifier().fit(*data).selection_ is None
 
 
 def test_settings_of_the_solver_reach_it(data):
@@ -195,9 +194,11 @@ def test_probabilities_beyond_the_memory_are_refused_with_the_way_out(data):
     ("settings", "message"),
     [
         ({"alpha": -1.0}, "alpha must be finite and not negative, got -1"),
-        ({"alpha": [1.0, -1.0]}, "alphas must be finite and not negative, got -1"),
+        ({"alpha": [1.0, 2.0]}, "KernelRidgeClassifierCV chooses among alphas=[...]"),
+        ({"alpha": None}, "alpha must be one, got None"),
         ({"alpha": "large"}, "alpha must be a number or one number per target, got 'large'"),
-        ({"kernel": []}, "kernels must hold at least one kernel, got []"),
+        ({"kernel": [Linear()]}, "KernelRidgeClassifierCV chooses among kernels=[...]"),
+        ({"kernel": {"length_scale": [1.0]}}, "kernel must be one, got {'length_scale': [1.0]}"),
         ({"solver": "magic"}, "solver must be one of 'auto'"),
         ({"class_weight": {"red": np.inf}}, "class_weight must be finite and not negative"),
     ],
@@ -208,16 +209,19 @@ def test_settings_that_mean_nothing_are_refused(data, settings, message):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "alpha"), [(Sigmoid(1.0, -1.0), None), ([Sigmoid(1.0, -1.0), Linear()], 1.0)]
+    ("settings", "message"),
+    [
+        ({"alphas": [1.0, -1.0]}, "alphas must be finite and not negative, got -1"),
+        ({"kernels": []}, "kernels must hold at least one kernel, got []"),
+    ],
+    ids=str,
 )
-def test_what_a_repair_cannot_choose_is_refused_with_what_can_be_done(rng, kernel, alpha):
+def test_nothing_is_chosen_from_what_means_nothing(data, settings, message):
+    refuses(message, KernelRidgeClassifierCV(**settings).fit, *data)
+
+
+def test_an_indefinite_kernel_is_not_chosen(rng):
     X, y = blobs(rng, 2)
-    with pytest.raises(IndefiniteKernelError, match="give one kernel and a number for alpha") as e:
-        KernelRidgeClassifier(kernel, alpha, repair="clip").fit(X, y)
+    with pytest.raises(IndefiniteKernelError) as e:
+        KernelRidgeClassifierCV([Sigmoid(1.0, -1.0), Linear()], [1.0]).fit(X, y)
     assert e.value.witness.value < 0.0
-
-
-def test_a_repair_that_is_not_needed_leaves_the_choice_alone(rng):
-    X, y = blobs(rng, 2)
-    model = KernelRidgeClassifier(Gaussian(1.0), None, repair="clip").fit(X, y)
-    assert model.alpha_ == KernelRidgeClassifier(Gaussian(1.0), None).fit(X, y).alpha_

@@ -10,7 +10,7 @@ from sklearn.model_selection import LeaveOneOut
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import copies_of
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, Sobolev
-from mercer.selection import KernelLogisticRegressionCV, KernelRidgeClassifier, KernelRidgeCV
+from mercer.selection import KernelLogisticRegressionCV, KernelRidgeClassifierCV, KernelRidgeCV
 
 N = 40
 ALPHAS = [1e-2, 0.1, 1.0, 10.0]
@@ -106,9 +106,9 @@ def test_equal_rows_of_several_weights_are_left_out_one_by_one(data, rng):
 def test_a_ridge_classifier_chooses_as_with_repeated_rows(data, counts, class_weight):
     X, y = data
     labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))
-    settings = dict(kernel=None, alpha=None, class_weight=class_weight)
-    weighted = KernelRidgeClassifier(**settings).fit(X, labels, counts)
-    rows = KernelRidgeClassifier(**settings).fit(*repeated(counts, X, labels))
+    settings = dict(class_weight=class_weight)
+    weighted = KernelRidgeClassifierCV(**settings).fit(X, labels, counts)
+    rows = KernelRidgeClassifierCV(**settings).fit(*repeated(counts, X, labels))
     assert_allclose(weighted.predict_proba(X), rows.predict_proba(X), rtol=1e-6)
 
 

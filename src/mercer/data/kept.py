@@ -50,8 +50,12 @@ def is_constant(X: Any) -> bool:
         if X.flags.writeable or X.dtype == object:
             return False
         X = X.base
-    # An array owns its memory, or some buffer does, such as a memory map.
-    return X is None or memoryview(X).readonly
+    # An array owns its memory, or something else does: a buffer such as a memory map, or an object
+    # that tells nothing.
+    try:
+        return X is None or memoryview(X).readonly
+    except TypeError:
+        return False
 
 
 def same_rows(X: Any, Z: Any) -> bool:

@@ -2,6 +2,11 @@
 
 from mercer.selection.logistic import KernelLogisticRegressionCV
 from mercer.selection.ridge import KernelRidgeCV
-from mercer.selection.ridge_classifier import KernelRidgeClassifier
+from mercer.selection.ridge_classifier import KernelRidgeClassifier, KernelRidgeClassifierCV
 
-__all__ = ["KernelLogisticRegressionCV", "KernelRidgeCV", "KernelRidgeClassifier"]
+__all__ = [
+    "KernelLogisticRegressionCV",
+    "KernelRidgeCV",
+    "KernelRidgeClassifier",
+    "KernelRidgeClassifierCV",
+]

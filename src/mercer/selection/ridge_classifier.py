@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.errors import IndefiniteKernelError
 from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
@@ -24,10 +23,64 @@ from mercer.estimators.validation import (
 )
 from mercer.kernels import Kernel
 from mercer.selection.calibration import Calibration
-from mercer.selection.grid import candidates, reader_of, tag_rows
+from mercer.selection.delegate import Chosen
+from mercer.selection.grid import candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
 
 Array = NDArray[np.float64]
+
+# What a search says about its choice.
+CHOSEN = (
+    "kernel_",
+    "alpha_",
+    "best_score_",
+    "best_index_",
+    "best_params_",
+    "cv_results_",
+    "search_",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Signs:
+    """Classes as targets of a regression: 1 for a class and -1 for the rest.
+
+    Parameters
+    ----------
+    rows : rows
+        The checked rows.
+    classes : array
+        The classes of the rows of positive weight, in order.
+    codes : array of shape (n,)
+        The class of every row by its number, 0 where it has no weight.
+    targets : array of shape (n,) or (n, classes)
+        1 or -1; two classes are one target.
+    weights : array of shape (n,)
+        w, with the factors of the classes.
+    copies : array of shape (n,)
+        How many equal rows every row stands for.
+    """
+
+    rows: Any
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+    targets: Array
+    weights: Array
+    copies: Array
+
+    @classmethod
+    def of(cls, estimator: Any, kernel: Kernel, X: Any, y: Any, sample_weight: Any) -> Signs:
+        """Return the problem of an estimator on rows that a kernel reads."""
+        rows, given, classes = checked_classification(estimator, kernel, X, y)
+        own = checked_weights(sample_weight, len(given))
+        weights = class_weighted(own, estimator.class_weight, given, classes)
+        used, numbers, classes = present_classes(estimator, weights, given, classes)
+        # Rows without weight have no target, but a place in the order of the rows.
+        codes = np.zeros(len(used), np.intp)
+        codes[used] = numbers
+        targets = one_against_rest(codes, len(classes))
+        targets = targets[:, 0] if len(classes) == 2 else targets
+        return cls(rows, classes, codes, targets, weights, copies_of(own))
 
 
 class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
@@ -39,22 +92,18 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
 
     Parameters
     ----------
-    kernel : Kernel, str, callable, list, dict or None
+    kernel : Kernel, str or callable
         k: a kernel, an expression, a name of scikit-learn, ``"auto"`` for the
-        `mercer.default_kernel` of the training rows, or a function k(X, Z) -> (n, m). Of a
-        list of them, or a grid such as ``{"length_scale": [0.5, 1.0, 2.0]}``, the one that
-        predicts left-out targets best is chosen, as by `KernelRidgeCV`; None is its default grid
-        of Gaussians.
-    alpha : float, list of float or None
-        The ridge. Of a list the one that predicts left-out targets best is chosen, in closed form;
-        None is the default list of `KernelRidgeCV`.
+        `mercer.default_kernel` of the training rows, or a function k(X, Z) -> (n, m).
+        `KernelRidgeClassifierCV` chooses among several.
+    alpha : float
+        The ridge.
     fit_intercept : bool
         Whether there is an offset b.
     class_weight : None, dict or "balanced"
         Factors of the weights of each class.
     solver, tol, memory, max_iter, time_limit, random_state, repair
-        As of `KernelRidge`. A kernel that needs the repair is fitted with a given alpha only: there
-        is nothing to choose by.
+        As of `KernelRidge`.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.
@@ -65,8 +114,6 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         The classes of the rows of positive weight, in order.
     kernel_ : Kernel
         k with numbers for parameters.
-    alpha_ : float
-        The ridge.
     function_ : Function
         f + b as a value, of which `dual_coef_`, `coef_` and `intercept_` are parts.
     dual_coef_ : array of shape (1, n) or (classes, n)
@@ -77,8 +124,6 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         The relative residual, and a bound on the distance from the exact f.
     estimator_ : KernelRidge
         The regression on the targets.
-    selection_ : KernelRidgeCV or None
-        What was tried, if there was something to choose; `SelectionDisplay` draws it.
     n_iter_ : int
         Steps of the solver, 1 if it does not iterate.
     n_features_in_, feature_names_in_
@@ -135,28 +180,14 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         y : array of shape (n,)
             The labels.
         sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, one of which is left out where
-            something is chosen, zero as none. With weights that are not all whole numbers a row
-            is left out with all its weight.
+            w; a whole weight counts as that many equal rows, zero as none.
         """
-        kernels = candidates(self.kernel, X, beside(self))
-        rows, codes, classes = checked_classification(self, reader_of(kernels), X, y)
-        own = checked_weights(sample_weight, len(codes))
-        weights, copies = class_weighted(own, self.class_weight, codes, classes), copies_of(own)
-        used, numbers, classes = present_classes(self, weights, codes, classes)
-        # Rows without weight have no target, but a place in the order of the rows.
-        codes = np.zeros(len(used), np.intp)
-        codes[used] = numbers
-        targets = one_against_rest(codes, len(classes))
-        targets = targets[:, 0] if len(classes) == 2 else targets
-
-        selection = self._selection(kernels, rows, targets, weights, copies)
-        kernel, alpha = kernels[0], self.alpha
-        if selection is not None:
-            kernel, alpha = selection.kernel_, selection.alpha_
+        self._refuse_several()
+        kernel = self._kernel_for(X)
+        signs = Signs.of(self, kernel, X, y, sample_weight)
         model = KernelRidge(
             kernel,
-            alpha,
+            self.alpha,
             fit_intercept=self.fit_intercept,
             solver=self.solver,
             tol=self.tol,
@@ -166,13 +197,14 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
             random_state=self.random_state,
             repair=self.repair,
         )
-        model.fit(rows, targets, weights)
+        model.fit(signs.rows, signs.targets, signs.weights)
 
-        self.classes_, self.estimator_, self.selection_ = classes, model, selection
-        self.function_ = model.function_
-        self.kernel_, self.alpha_ = model.kernel_, float(alpha)
-        self.certificate_, self.n_iter_ = model.certificate_, model.n_iter_
-        self._calibration_ = Calibration(model, targets, codes, weights, copies)
+        self.classes_, self.estimator_, self.kernel_ = signs.classes, model, model.kernel_
+        self.function_, self.certificate_ = model.function_, model.certificate_
+        self.n_iter_ = model.n_iter_
+        self._calibration_ = Calibration(
+            model, signs.targets, signs.codes, signs.weights, signs.copies
+        )
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -208,35 +240,134 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         """The probabilities of the classes of every training row by the fit without it."""
         return self._calibration_(self.leave_one_out_decision_)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tag_rows(tags, self.kernel)
-        return tags
+    def _refuse_several(self) -> None:
+        """Refuse kernels and ridges to choose from."""
+        for name, value in (("kernel", self.kernel), ("alpha", self.alpha)):
+            if value is None or isinstance(value, Mapping | list | tuple | np.ndarray):
+                raise ValueError(
+                    f"{name} must be one, got {value!r:.100}; KernelRidgeClassifierCV chooses "
+                    f"among {name}s=[...]"
+                )
 
-    def _selection(
-        self, kernels: list[Kernel], X: Any, targets: Array, weights: Array, copies: Array
-    ) -> KernelRidgeCV | None:
-        """Return the choice among the kernels and the ridges given, or None if there is one."""
-        is_one = not isinstance(self.kernel, Mapping | list | tuple | None)
-        if is_one and self.alpha is not None and np.ndim(self.alpha) == 0:
-            return None
+
+class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
+    """Kernel ridge classification with the kernel and the ridge that predict left-out rows best.
+
+    They are chosen as `KernelRidgeCV` chooses, by the squared errors of the targets 1 and -1 of
+    rows left out, in closed form.
+
+    Parameters
+    ----------
+    kernels, alphas
+        What to choose from, as of `KernelRidgeCV`.
+    fit_intercept : bool
+        Whether there is an offset b.
+    class_weight : None, dict or "balanced"
+        Factors of the weights of each class.
+    solver, tol, memory, max_iter, time_limit, random_state
+        As of `KernelRidge`, for the fit of what was chosen; the limit of memory holds for all.
+    gamma, degree, coef0 : optional
+        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
+        that they have there.
+
+    Attributes
+    ----------
+    kernel_, alpha_, best_score_, best_index_, best_params_, cv_results_, search_
+        The choice, and what was tried, as of `KernelRidgeCV`.
+    best_estimator_ : KernelRidgeClassifier
+        The model chosen, fitted to all rows. What it knows, such as ``classes_``, ``function_``
+        and ``certificate_``, is known here too.
+    n_features_in_, feature_names_in_
+        The columns seen in `fit`.
+    """
+
+    # How the targets of rows left out are told apart, for who draws the choice.
+    cv: ClassVar[str] = "loo"
+    scoring: ClassVar[None] = None
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        alphas: Any = None,
+        *,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        solver: Any = "auto",
+        tol: float | None = None,
+        memory: Any = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+    ) -> None:
+        self.kernels = kernels
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose kernel and ridge on the rows `X` with labels `y`, and fit them to all rows.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix, table or list; for precomputed kernels the Gram matrix.
+        y : array of shape (n,)
+            The labels.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, one of which is left out, zero as
+            none. With weights that are not all whole numbers a row is left out with all its
+            weight.
+        """
+        kernels = candidates(self.kernels, X, beside(self))
+        signs = Signs.of(self, reader_of(kernels), X, y, sample_weight)
         choice = KernelRidgeCV(
-            None if self.kernel is None else kernels,
-            self.alpha,
+            None if self.kernels is None else kernels,
+            self.alphas,
             fit_intercept=self.fit_intercept,
             memory=self.memory,
             random_state=self.random_state,
         )
-        try:
-            return choice.choose(X, targets, weights, copies=copies)
-        except IndefiniteKernelError as error:
-            if self.repair is None:
-                raise
-            # The repair of all rows knows those that are left out.
-            raise IndefiniteKernelError(
-                f"a kernel repaired with repair={self.repair!r} has no held-out predictions to "
-                "choose by; give one kernel and a number for alpha, or choose with GridSearchCV "
-                "of scikit-learn, which repairs every fit by itself (the rows and c that show "
-                "that it is indefinite are in error.witness)",
-                error.witness,
-            ) from None
+        choice.choose(signs.rows, signs.targets, signs.weights, copies=signs.copies)
+        model = KernelRidgeClassifier(
+            choice.kernel_,
+            choice.alpha_,
+            fit_intercept=self.fit_intercept,
+            class_weight=self.class_weight,
+            solver=self.solver,
+            tol=self.tol,
+            memory=self.memory,
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+            random_state=self.random_state,
+        )
+        self.best_estimator_ = model.fit(X, y, sample_weight)
+        for name in CHOSEN:
+            setattr(self, name, getattr(choice, name))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes of the rows `X`: of two by the sign of f + b, else of the largest."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
