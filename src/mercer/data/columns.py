@@ -49,6 +49,8 @@ def n_rows(X: Any) -> int:
         return len(next(iter(X.values()))) if X else 0
     if is_table(X):
         return len(_frame(X))
+    if hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
     shape = X.shape if hasattr(X, "shape") else (len(X),) if hasattr(X, "__len__") else ()
     if not shape:
         raise ValueError(f"rows are needed (an array, a table or a list), got {X!r}")
