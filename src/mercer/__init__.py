@@ -67,6 +67,7 @@ _ROOMS = (
     "data",
     "errors",
     "estimators",
+    "functions",
     "gram",
     "kernels",
     "penalty",

@@ -69,7 +69,7 @@ def in_features(dual: DualFunction, memory: Any = None) -> Function:
     memory : int or str, optional
         The limit for the features of these.
     """
-    if len(dual.coefficients) == 0:
+    if len(dual.coefficients) == 0 or dual.kernel.feature_map is None:
         return dual
     found = paying_weights(dual.kernel, dual.rows, dual.by_target, memory)
     return dual if found is None else PrimalFunction(dual.kernel, *found, dual.intercept, dual)
