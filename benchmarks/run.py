@@ -21,6 +21,7 @@ ROOMS = (
     "recognition",
     "solubility",
     "geometry",
+    "plan",
 )
 
 

@@ -203,6 +203,27 @@ def test_a_factor_is_taken_in_float32_where_that_saves_more_than_refining_it_tak
     assert solver.precision == precision
 
 
+@pytest.mark.parametrize(
+    ("model", "instead"),
+    [
+        (KernelRidge(Gaussian(1.0), solver="cholesky"), ", or use solver='cg'"),
+        (KernelRidge(Gaussian(1.0), solver="eigen"), ", or use solver='cg'"),
+        (KernelRidge(Gaussian(1.0), repair="clip"), ""),
+        (KernelLogisticRegression(Gaussian(1.0), solver="newton"), ", or use solver='cg'"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused_before_an_entry_is_computed(model, instead, rng, monkeypatch):
+    def refuse(*_):
+        pytest.fail("entries were computed")
+
+    X = rng.normal(size=(2000, 2))
+    for routine in ("evaluate", "apply"):
+        monkeypatch.setattr(f"mercer.gram.streamed.{routine}", refuse)
+    with pytest.raises(MemoryLimitError, match=rf"GB but the limit is .* fewer rows{instead}$"):
+        model.set_params(memory="15MB").fit(X, (X[:, 0] > 0.0).astype(int))
+
+
 @pytest.mark.parametrize("clock", ["perf_counter", "thread_time"])
 def test_a_clock_that_lies_changes_no_choice(clock, rng, monkeypatch):
     X = rng.normal(size=(5000, 3))

@@ -33,11 +33,12 @@ def planned_logistic(
     gram = unheld_gram_of(kernel, rows, settings.memory)
     solver = _solver(settings, gram, problem)
     if not isinstance(solver, NewtonCG):
-        check_room(solver.name, newton_bytes(len(gram), problem.columns), gram.memory)
+        instead = "cg" if settings.repair is None else solver.name
+        check_room(solver.name, newton_bytes(len(gram), problem.columns), gram.memory, instead)
         return solver, gram if gram.is_proved else _read_again(kernel, rows, gram)
     if few_features(kernel, rows, len(gram), gram.memory) is not None:
         return solver, FeatureGram(kernel, rows, gram.memory)
-    check_room(solver.name, _product_bytes(len(gram), 1), gram.memory)
+    check_room(solver.name, _product_bytes(len(gram), 1), gram.memory, solver.name)
     return solver, _read_again(kernel, rows, gram)
 
 

@@ -89,17 +89,21 @@ def among(plans: Iterable[Plan], name: str, memory: int, kernel: Kernel) -> Plan
             f"solver={name!r} cannot take {kernel!r} on these rows; use 'auto' or one of {known}"
         )
     taken = options[name]
-    check_room(name, taken.memory, memory)
-    others = (o for o in options.values() if o is not taken and o.memory <= memory)
-    return replace(taken, alternatives=tuple(others))
+    others = tuple(o for o in options.values() if o is not taken and o.memory <= memory)
+    check_room(name, taken.memory, memory, others[-1].solver if others else name)
+    return replace(taken, alternatives=others)
 
 
-def check_room(name: str, needed: int, memory: int) -> None:
-    """Refuse what needs more bytes than the limit, before anything is computed."""
+def check_room(name: str, needed: int, memory: int, instead: str) -> None:
+    """Refuse what needs more bytes than the limit, before anything is computed.
+
+    `instead` is a solver that needs less, or the same if there is none.
+    """
     if needed > memory:
+        other = "" if instead == name else f", or use solver={instead!r}"
         raise MemoryLimitError(
             f"solver {name!r} needs {gigabytes(needed)} but the limit is "
-            f"{gigabytes(memory)}; raise memory= or use fewer rows"
+            f"{gigabytes(memory)}; raise memory= or use fewer rows{other}"
         )
 
 

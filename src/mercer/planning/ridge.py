@@ -67,7 +67,8 @@ def planned_ridge(
             "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"
         )
     if not isinstance(solver, Primal):
-        check_room(name, costs.bytes(name, solver), costs.gram.memory)
+        instead = "cg" if settings.repair is None else name
+        check_room(name, costs.bytes(name, solver), costs.gram.memory, instead)
     if costs.needs_factor(settings):
         solver = Symmetric() if settings.tol is None else Symmetric(settings.tol)
     return solver, costs.form(solver)
