@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 
 from mercer.estimators import KernelRidge
 from mercer.kernels import AdditiveChi2, Exponential, FromFunction, Gaussian, Linear, Matern32
-from mercer.planning.held_out import entry_work
+from mercer.planning.held_out import entries_held_out
 from mercer.selection import KernelRidgeCV
 from mercer.selection.splits import Splits
 from refits import refitted
@@ -125,7 +125,9 @@ def test_few_folds_are_fitted_and_many_come_from_the_identity():
         Splits.of(cv, np.zeros(500), np.zeros(500), None, 500)
         for cv in (3, 100, TimeSeriesSplit(100))
     ]
-    by_identity = [whole <= parts for whole, parts in (entry_work(500, s, 30) for s in splits)]
+    by_identity = [
+        whole <= parts for whole, parts in (entries_held_out(500, s, 30) for s in splits)
+    ]
     assert by_identity == [False, True, False]
 
 

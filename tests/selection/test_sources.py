@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mercer.kernels import Gaussian, Laplacian, Linear, Precomputed
-from mercer.planning.held_out import chain_work, entry_work, feature_work
+from mercer.planning.held_out import chain_held_out, entries_held_out, features_held_out
 from mercer.selection.sources import (
     Chain,
     Entries,
@@ -45,8 +45,8 @@ def test_the_identity_is_used_where_it_costs_no_more_than_a_path_for_each_fold(r
     entries, features = Entries(np.eye(N)), Features(rng.normal(size=(N, 3)), MEMORY)
     for alphas in (1, 100):
         for held, work in (
-            (entries, entry_work(N, halves(N), alphas)),
-            (features, feature_work((N, 3), halves(N), alphas)),
+            (entries, entries_held_out(N, halves(N), alphas)),
+            (features, features_held_out((N, 3), halves(N), alphas)),
         ):
             assert held.by_identity(halves(N), alphas) is (work[0] <= work[1])
     # What decides differs with the number of ridges, so that one of the two was each.
@@ -70,14 +70,14 @@ def test_few_features_are_taken_with_the_work_of_the_cheaper_way(rng):
     X, y = rng.normal(size=(N, 2)), rng.normal(size=(N, 1))
     source = structured_source(Linear(), X, y, halves(N), 9, MEMORY)
     assert isinstance(source, FeatureSource)
-    assert source.work == min(feature_work((N, 2), halves(N), 9))
+    assert source.work == min(features_held_out((N, 2), halves(N), 9))
     assert source.bytes % (N * 2) == 0
 
 
 @pytest.mark.parametrize(("n", "is_chain"), [(40, False), (200, True)])
 def test_a_line_is_a_chain_where_that_costs_less_than_all_entries(rng, n, is_chain):
     X, y = rng.normal(size=(n, 1)), rng.normal(size=(n, 1))
-    assert (chain_work((n, 1), None, 3) <= min(entry_work(n, None, 3))) is is_chain
+    assert (chain_held_out((n, 1), None, 3) <= min(entries_held_out(n, None, 3))) is is_chain
     source = structured_source(Laplacian(1.0), X, y, None, 3, MEMORY)
     assert isinstance(source, Chain) is is_chain
 
@@ -88,7 +88,7 @@ def test_a_line_is_a_chain_where_its_entries_do_not_fit_into_memory(rng):
     assert structured_source(Laplacian(1.0), X, y, None, 3, enough) is None
     source = structured_source(Laplacian(1.0), X, y, None, 3, enough - 1)
     assert isinstance(source, Chain)
-    assert source.work == chain_work((N, 1), None, 3)
+    assert source.work == chain_held_out((N, 1), None, 3)
     assert source.bytes == _chain_bytes((N, 1), None, 3)
 
 

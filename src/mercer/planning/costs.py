@@ -13,8 +13,9 @@ FACTOR_SHARE = 0.85
 EIGEN = 4.5
 # Passes over the features of a ridge problem that are as long as forming their products.
 FEATURE_PASSES = 1.0
-# Bytes moved for every entry of explicit features: they are made, weighted and read in steps.
-FEATURE_MOVED = 400.0
+# Bytes moved for every entry of explicit features, and of the products of sparse ones: they are
+# made, weighted and read in steps.
+FEATURE_MOVED = 500.0
 # Bytes that stand for two entries of a sparse row that are multiplied.
 MEETING = 100.0
 # Bytes moved for every row of a chain: sorting, recurrences there and back, refinement.
@@ -60,7 +61,8 @@ def feature_work(n: int, p: int, entries: int | None = None) -> Work:
         return Work(double=FEATURE_PASSES * n * p**2, byte=FEATURE_MOVED * n * p)
     # Every entry of a row meets all others of it, and then there is a factor of p columns.
     met = entries * (entries / n) * MEETING
-    return Work(double=p**3 / 6.0 / FACTOR_SHARE, byte=FEATURE_MOVED * entries + met)
+    moved = FEATURE_MOVED * (entries + p**2)
+    return Work(double=p**3 / 6.0 / FACTOR_SHARE, byte=moved + met)
 
 
 def chain_work(n: int, targets: int) -> Work:

@@ -28,7 +28,7 @@ class Folds(Protocol):
     def are_single(self) -> bool: ...
 
 
-def entry_work(n: int, splits: Folds | None, alphas: int) -> tuple[float, float]:
+def entries_held_out(n: int, splits: Folds | None, alphas: int) -> tuple[float, float]:
     """Return the work with all entries by one path, and by a path for each fold.
 
     One path serves by the identity e_S = B_SS^-1 a_S, if it does, and needs the reduction of all
@@ -47,7 +47,9 @@ def entry_work(n: int, splits: Folds | None, alphas: int) -> tuple[float, float]
     return 8 / 3 * n**3 + alphas * float((n * sizes**2 + sizes**3 / 3).sum()), parts
 
 
-def feature_work(shape: tuple[int, int], splits: Folds | None, alphas: int) -> tuple[float, float]:
+def features_held_out(
+    shape: tuple[int, int], splits: Folds | None, alphas: int
+) -> tuple[float, float]:
     """Return the work with (n, p) features by one path, and by a path for each fold."""
     n, p = shape
     whole = DECOMPOSITION * n * p**2
@@ -61,7 +63,7 @@ def feature_work(shape: tuple[int, int], splits: Folds | None, alphas: int) -> t
     return whole + alphas * float((p * sizes**2 + sizes**3 / 3).sum()), parts
 
 
-def chain_work(shape: tuple[int, int], splits: Folds | None, alphas: int) -> float:
+def chain_held_out(shape: tuple[int, int], splits: Folds | None, alphas: int) -> float:
     """Return the work on a chain for targets of shape (n, targets)."""
     n, targets = shape
     if splits is None or splits.are_single:

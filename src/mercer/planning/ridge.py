@@ -17,6 +17,7 @@ from mercer.planning.forecast import forecast, least_product_work, preconditione
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import (
+    Banded,
     Cholesky,
     ConjugateGradient,
     Primal,
@@ -66,7 +67,8 @@ def planned_ridge(
             f"solver={settings.solver!r} needs a positive semi-definite kernel, and {kernel!r} is "
             "so on coefficients of sum zero only; use fit_intercept=True, or solver='cholesky'"
         )
-    if not isinstance(solver, Primal):
+    # Features are counted where they are made, and a chain takes no more than a few columns.
+    if not isinstance(solver, Primal | Banded):
         instead = "cg" if settings.repair is None else name
         check_room(name, costs.bytes(name, solver), costs.gram.memory, instead)
     if costs.needs_factor(settings):

@@ -15,7 +15,7 @@ from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.validation import checked_training, checked_weights, copies_of
 from mercer.kernels import Kernel
-from mercer.planning.held_out import entry_work
+from mercer.planning.held_out import entries_held_out
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table
@@ -261,7 +261,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             kernels = around(kernels[0])
         alphas = [ridges(self.alphas, k, search.X, search.weights) for k in kernels]
         # What is tried on all rows takes no longer than the largest matrix that is.
-        work, _ = entry_work(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
+        work, _ = entries_held_out(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
         is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
         if is_small or search.is_quick(kernels, alphas, work):
             return [search.round_of(kernels, alphas)]

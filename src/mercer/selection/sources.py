@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mercer.estimators.refusals import refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, chain_of
 from mercer.kernels import Kernel
-from mercer.planning.held_out import chain_work, entry_work, feature_work
+from mercer.planning.held_out import chain_held_out, entries_held_out, features_held_out
 from mercer.planning.ridge import FEATURE_BYTES, few_features
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
@@ -94,7 +94,7 @@ class Entries:
         return Entries(self.K[np.ix_(train, train)]), self.K[np.ix_(test, train)]
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
-        whole, parts = entry_work(len(self.K), splits, alphas)
+        whole, parts = entries_held_out(len(self.K), splits, alphas)
         return whole <= parts
 
 
@@ -129,7 +129,7 @@ class Features:
         return Features(self.F[train], self.memory), self.F[test]
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
-        whole, parts = feature_work(self.F.shape, splits, alphas)
+        whole, parts = features_held_out(self.F.shape, splits, alphas)
         return whole <= parts
 
 
@@ -193,10 +193,10 @@ def structured_source(
     n = len(y)
     p = few_features(kernel, X, n, memory)
     if p is not None:
-        work = min(feature_work((n, p), splits, alphas))
+        work = min(features_held_out((n, p), splits, alphas))
         return FeatureSource(kernel, X, memory, FEATURE_BYTES * n * p, work)
-    work = chain_work(y.shape, splits, alphas)
-    if work > min(entry_work(n, splits, alphas)) and entry_bytes(n, splits) <= memory:
+    work = chain_held_out(y.shape, splits, alphas)
+    if work > min(entries_held_out(n, splits, alphas)) and entry_bytes(n, splits) <= memory:
         return None
     chain = chain_of(kernel, X, memory)
     if chain is None:
