@@ -13,7 +13,7 @@ from mercer.gram import Gram, features_of, gram_of, open_features_of, sparse_ent
 from mercer.kernels import Kernel
 from mercer.planning.costs import chain_work, eigen_work, factor_work, feature_work
 from mercer.planning.entries import entry_work
-from mercer.planning.forecast import forecast, least_product_work, preconditioner_rank
+from mercer.planning.forecast import Forecast, forecast, least_product_work, preconditioner_rank
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import (
@@ -137,7 +137,7 @@ class _RidgeCosts:
             return "cholesky"
         factor = self.factor_work(self.prefers_single()).cost
         least = least_product_work(n, gram.memory, self.entry, AS_GOOD_AS_A_FACTOR).cost
-        if factor < DOUBT * least + WORTH or factor < DOUBT * self.products().work.cost:
+        if factor < DOUBT * least + WORTH or factor < DOUBT * self.products.work.cost:
             return "cholesky"
         # The same pivots every time, as a factor gives the same answer every time.
         return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR)
@@ -205,8 +205,9 @@ class _RidgeCosts:
     def _least_shift(self) -> float:
         return float(self.problem.alpha.min() / self.problem.weights.max())
 
-    def products(self) -> Any:
-        """Return the forecast of conjugate gradients."""
+    @cached_property
+    def products(self) -> Forecast:
+        """What conjugate gradients will take."""
         return forecast(self.gram, self.entry, self._least_shift, AS_GOOD_AS_A_FACTOR)
 
     def bytes(self, name: str, solver: Any = None) -> int:
@@ -243,7 +244,7 @@ class _RidgeCosts:
         yield _plan("eigen", "a dense matrix", self.bytes("eigen"), work, reason)
         if self.needs_factor(settings):
             return
-        expected, ridges = self.products(), len(np.unique(self.problem.alpha))
+        expected, ridges = self.products, len(np.unique(self.problem.alpha))
         steps = f"{expected.steps:.0f} steps" if np.isfinite(expected.steps) else "many steps"
         reason = f"products store nothing of n^2; about {steps} from a glance at the spectrum"
         work = ridges * expected.work
