@@ -1,4 +1,4 @@
-// Long runs without the GIL, and the signals to Python that end them.
+// Long runs without the GIL, and what ends them: signals to Python, and its clock.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,10 +7,18 @@
 
 namespace mercer {
 
-// Whether a signal has an exception waiting in Python, which it is left to whoever asked to raise.
+// Whether a signal, or a deadline that has passed, has an exception waiting in Python, which it is
+// left to whoever asked to raise.
 inline bool signal_arrived(void* = nullptr) {
     nanobind::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
+    if (PyErr_CheckSignals() != 0) return true;
+    try {
+        nanobind::module_::import_("mercer.data.deadline").attr("check")();
+    } catch (nanobind::python_error& error) {
+        error.restore();
+        return true;
+    }
+    return false;
 }
 
 inline Interrupt signals() { return {signal_arrived, nullptr}; }

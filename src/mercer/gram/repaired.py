@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from mercer.data.blocks import row_blocks
 from mercer.gram.gram import Gram, WrappedGram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.native.lapack import eigh
 
 # How many times the negative part of K is taken away: once leaves zero, twice its opposite.
 FACTORS = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
@@ -102,7 +102,7 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
         return unchanged
     # Beside the matrix LAPACK works in two more of its size.
     check_fits(gram.shape, np.float64, gram.memory // 3)
-    s, U = scipy.linalg.eigh(gram.fresh().T, overwrite_a=True, driver="evd")
+    s, U = eigh(gram.fresh().T)
     below = s < -10 * len(s) * np.finfo(gram.dtype).eps * np.abs(s).max()
     if not below.any():
         return unchanged

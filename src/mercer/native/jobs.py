@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from threading import Event, Thread
 from typing import TypeVar
+
+from mercer.data.deadline import check
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -22,7 +26,8 @@ def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> 
     """
     pool = ThreadPoolExecutor(threads)
     try:
-        futures = [pool.submit(run, job) for job in jobs]
+        # The deadline of this thread is that of its jobs.
+        futures = [pool.submit(copy_context().run, run, job) for job in jobs]
         waiting, failure = set(futures), None
         while waiting and failure is None:
             # With a timeout, since a plain wait does not hear Ctrl-C on every system.
@@ -35,3 +40,28 @@ def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> 
     if failure is not None:
         raise failure
     return [future.result() for future in futures]
+
+
+def left_behind(call: Callable[[], Result]) -> Result:
+    """Return what a call returns that frees the GIL and cannot be stopped from outside.
+
+    It runs on another thread. When the time is up or Ctrl-C is pressed it goes on there unseen to
+    its end, and what it would have returned is dropped.
+    """
+    done = Event()
+    found: list[Result] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:
+            failures.append(error)
+        done.set()
+
+    Thread(target=run, daemon=True).start()
+    while not done.wait(LOOK):
+        check()
+    if failures:
+        raise failures[0]
+    return found[0]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
+from mercer.data.deadline import check
 from mercer.data.symbols import Sequences
 from mercer.native.core import core, cpu_level
 from mercer.native.threads import thread_count
@@ -25,6 +26,7 @@ def subsequences(S: Sequences, T: Sequences, weights: Array, decay: float) -> Ar
     native = core()
     if native is None:
         for i, s in enumerate(S.each()):
+            check()
             for j, t in enumerate(T.each()):
                 out[i, j] = strings_twin.subsequence(s, t, weights, decay)
         return out

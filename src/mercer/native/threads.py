@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -57,7 +58,9 @@ def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result
     if threads <= 1:
         return [run(job) for job in jobs]
     with workers(threads) as pool:
-        return list(pool.map(run, jobs))
+        # The deadline of this thread is that of its jobs.
+        futures = [pool.submit(copy_context().run, run, job) for job in jobs]
+        return [future.result() for future in futures]
 
 
 class _OneBlasThread:

@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf
 from mercer.data.blocks import row_blocks
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
+from mercer.native.lapack import eigh
 from mercer.solvers.refusals import EPS, indefinite_along, not_finite
 
 Array = NDArray[np.float64]
@@ -99,8 +100,9 @@ def _lowest(K: Array, entry: float, on_sum_zero: bool) -> Array | None:
     # LAPACK counts along columns, and a symmetric matrix is its transpose.
     if dpotrf(shifted.T, overwrite_a=True, clean=False)[1] == 0:
         return None
-    s, V = scipy.linalg.eigh(K.T, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
-    return np.asarray(V[:, 0]) if s[0] < -shift else None
+    # The largest eigenvalue of -K.
+    s, V = eigh(np.negative(K, out=K).T, most=1)
+    return np.asarray(V[:, 0]) if s[0] > shift else None
 
 
 def _lanczos(gram: Gram, q: Array, products: int, on_sum_zero: bool) -> Array | None:

@@ -7,9 +7,13 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from mercer.data.blocks import row_blocks
+
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
+# Multiplications of a product between two looks at the clock.
+MULTIPLIED = 1 << 32
 # A ridge of fewer units of rounding of F F' is lost in it.
 UNITS = 100.0
 
@@ -35,7 +39,9 @@ class LowRankInverse:
         if begun is not None:
             self._G[:k, :k] = begun._G
         # The products of SciPy, as all others here: the threads of two libraries hinder each other.
-        self._G[k:] = dgemm(1.0, F.T, F[k:].T, trans_a=True).T
+        for rows in row_blocks((len(F) - k, F.size), MULTIPLIED):
+            part = slice(k + rows.start, k + rows.stop)
+            self._G[part] = dgemm(1.0, F.T, F[part].T, trans_a=True).T
         self._G[:k, k:] = self._G[k:, :k].T
         self.alpha = 1.0
 

@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer.data.blocks import PANEL, row_blocks
 from mercer.data.checks import Matrix
+from mercer.data.deadline import check
 from mercer.gram import Gram, LowRankGram
 from mercer.native.threads import in_threads
 from mercer.solvers.margin.polish import polished
@@ -220,6 +221,7 @@ class _Sides:
         def run(share: slice) -> Array:
             H = np.zeros((p, p))
             for start in range(share.start, share.stop, height):
+                check()
                 part = slice(start, min(start + height, share.stop))
                 block = self.F[part]
                 A = (block.toarray() if sp.issparse(block) else block) - self.mean

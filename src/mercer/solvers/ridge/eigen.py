@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr2
 
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
+from mercer.native.lapack import eigh
 from mercer.solvers.refusals import (
     EPS,
     indefinite_along,
@@ -106,9 +106,7 @@ class Spectrum:
         K = K.T if mirror is None else _reflected_part(K.T, mirror)
         if len(K) == 0:
             return cls(np.empty(0), np.empty((0, 0)), roots, mirror)
-        settings = {"lower": False, "overwrite_a": True, "check_finite": False, "driver": "evd"}
-        s, V = scipy.linalg.eigh(K, **settings)
-        return cls(s, V, roots, mirror)
+        return cls(*eigh(K, lower=False), roots, mirror)
 
     def solve(self, alpha: Array, y: Array) -> Array:
         """Return a = B y, of shape (n, targets), with one ridge per target."""

@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
+from mercer.native.lapack import svd
 from mercer.solvers.refusals import overflow
 from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative
 from mercer.solvers.ridge.design import Design, design_of
@@ -223,7 +224,7 @@ class SingularValues(NamedTuple):
         check_fits(design.shape, np.float64, memory // 3)
         # Centred again: the smallest singular vectors would take up what rounding left of means.
         Phi = design.centred(design.dense()) / D
-        U, s, Vt = scipy.linalg.svd(Phi, full_matrices=False, overwrite_a=True, check_finite=False)
+        U, s, Vt = svd(Phi)
         rank = int((s > max(Phi.shape) * EPS * s[0]).sum())
         rank = min(rank, design.rank_at_most)
         return cls(design, U[:, :rank], s[:rank, None], Vt[:rank].T, D[:, None])

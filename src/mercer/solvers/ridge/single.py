@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import spotrf, spotrs
+from scipy.linalg.lapack import spotrs
 
 from mercer.gram import Gram
+from mercer.native.lapack import cholesky
 from mercer.solvers.ridge.block_cg import BlockCG
 
 Array = NDArray[np.float64]
@@ -60,7 +61,7 @@ class SingleFactor:
             _scale_lower(lower, self._scale)
         lower.reshape(-1)[:: len(lower) + 1] = A * self._scale**2
         # LAPACK counts along columns: the lower triangle of rows is its upper one.
-        _, self.order = spotrf(lower.T, lower=False, clean=False, overwrite_a=True)
+        self.order = cholesky(lower.T, lower=False)
         self._factor = lower
         self.steps = 0
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsymv
-from scipy.linalg.lapack import dpocon, dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpocon, dpotri, dpotrs
 
 from mercer.data.blocks import half_blocks, row_blocks
+from mercer.native.lapack import cholesky
 
 Array = NDArray[np.float64]
 
@@ -57,9 +58,8 @@ class TwoTriangles:
 
     def _decomposed(self) -> int:
         """Put the factor in the place of A; return what `factor` does."""
-        # clean=False leaves the upper triangle alone.
-        _, order = dpotrf(self._square, lower=True, clean=False, overwrite_a=True)
-        return int(order)
+        # It leaves the upper triangle alone.
+        return cholesky(self._square, lower=True)
 
     def factor_near(self, d: Array) -> None:
         """Factor K + diag(d), with as much more on the diagonal as rounding asks for.

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
+from mercer.native.lapack import eigh, svd
 from mercer.solvers.contract import Limited
 from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.refusals import EPS, indefinite_along, not_finite
@@ -137,10 +138,7 @@ class DenseComponents(ComponentSolver):
         if centred:
             K -= means
             K -= means[:, None] - means.mean()
-        settings: dict[str, Any] = {"driver": "evd"}
-        if most is not None and most < n:
-            settings = {"driver": "evr", "subset_by_index": (n - most, n - 1)}
-        s, V = scipy.linalg.eigh(K.T, overwrite_a=True, check_finite=False, **settings)
+        s, V = eigh(K.T, most=most)
         return _finished(gram, s, V, means, least, most)
 
 
@@ -238,7 +236,7 @@ class PivotedComponents(ComponentSolver):
         pivots.grow(self.n_landmarks)
         F = pivots.F
         means = F.mean(axis=1) if centred else np.zeros(len(F))
-        U, roots, Vt = scipy.linalg.svd(F - means[:, None], full_matrices=False)
+        U, roots, Vt = svd(F - means[:, None])
         kept = len(roots) if most is None else min(most, len(roots))
         s, V = _cleaned(roots[:kept] ** 2, len(gram), _least(gram)), Vt[:kept].T
         signs = _signs(V)

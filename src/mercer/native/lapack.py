@@ -1,0 +1,222 @@
+"""Factorisations that the clock and Ctrl-C can end: SciPy's LAPACK, called without the GIL."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from mercer.data.deadline import check
+from mercer.native.jobs import left_behind
+
+Array = NDArray[np.float64]
+
+# Columns that are factored before all others are told, as many as keep products at full speed.
+PANEL = 512
+# Multiplications of a product between two looks at the clock: about a tenth of a second.
+WORK = 4e9
+# The order below which eigenvalues take a moment; factors do up to twice as large a one.
+SMALL = 1000
+
+
+@functools.cache
+def _routine(name: str, arguments: int) -> Any:
+    """Return a routine of SciPy's LAPACK or BLAS as a C function, or None if its integers differ."""
+    from scipy.linalg import cython_blas, cython_lapack
+
+    published = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
+    capsule, api = published[name], ctypes.pythonapi
+    # A capsule carries its signature.
+    if "int *" not in repr(capsule):
+        return None
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
+        ctypes.c_char_p,
+        [ctypes.py_object],
+    )
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    pointer = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(pointer)
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """Call a routine with characters, whole numbers, arrays, or addresses as `_At` has them."""
+    kept = [_passed(a) for a in arguments]
+    _routine(name, len(kept))(*(p if isinstance(p, _At) else ctypes.addressof(p) for p in kept))
+
+
+class _At(int):
+    """An address."""
+
+
+def _passed(argument: Any) -> Any:
+    if isinstance(argument, _At):
+        return argument
+    if isinstance(argument, np.ndarray):
+        return _At(argument.ctypes.data)
+    if isinstance(argument, str):
+        return ctypes.c_char(argument.encode())
+    return ctypes.c_int(argument)
+
+
+def cholesky(A: NDArray[Any], lower: bool) -> int:
+    """Put the Cholesky factor of A into its lower or upper triangle, panel by panel.
+
+    Return 0, or the order of the first leading minor that is not positive. The other triangle is
+    neither read nor written.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        Symmetric, counted along columns, in float64 or float32.
+    lower : bool
+        Which triangle.
+
+    References
+    ----------
+    E. Anderson et al. (1999), LAPACK users' guide, section 3.4 on blocked algorithms.
+    """
+    prefix = "d" if A.dtype == np.float64 else "s"
+    if len(A) < 2 * SMALL or _routine(prefix + "potrf", 5) is None:
+        potrf = scipy.linalg.lapack.dpotrf if prefix == "d" else scipy.linalg.lapack.spotrf
+        return int(potrf(A, lower=lower, clean=False, overwrite_a=True)[1])
+    n, one, minus = len(A), np.ones(1, A.dtype), -np.ones(1, A.dtype)
+    side, uplo, trans = ("R", "L", "N") if lower else ("L", "U", "T")
+    info = np.zeros(1, np.intc)
+
+    def at(i: int, j: int) -> _At:
+        return _At(A.ctypes.data + (i + j * n) * A.itemsize)
+
+    def beside(i: int, j: int) -> _At:
+        """Return the block of a panel, column j in the lower triangle or row j in the upper."""
+        return at(i, j) if lower else at(j, i)
+
+    for j in range(0, n, PANEL):
+        check()
+        width, below = min(PANEL, n - j), j + min(PANEL, n - j)
+        _call(prefix + "potrf", uplo, width, at(j, j), n, info)
+        if info[0]:
+            return j + int(info[0])
+        left = n - below
+        if not left:
+            break
+        shape = (left, width) if lower else (width, left)
+        solved = (at(j, j), n, beside(below, j), n)
+        _call(prefix + "trsm", side, uplo, "T", "N", *shape, one, *solved)
+        # What is left of A, some columns of the lower triangle or rows of the upper at a time.
+        step = int(np.clip(WORK / (left * width), PANEL, left))
+        for i in range(below, n, step):
+            check()
+            some, rest = min(step, n - i), n - i - min(step, n - i)
+            panel = (beside(i, j), n)
+            _call(prefix + "syrk", uplo, trans, some, width, minus, *panel, one, at(i, i), n)
+            if rest:
+                other = (beside(i + some, j), n)
+                sides = (other, panel) if lower else (panel, other)
+                size = (rest, some) if lower else (some, rest)
+                turned = "T" if lower else "N"
+                _call(
+                    prefix + "gemm",
+                    trans,
+                    turned,
+                    *size,
+                    width,
+                    minus,
+                    *sides[0],
+                    *sides[1],
+                    one,
+                    beside(i + some, i),
+                    n,
+                )
+    return 0
+
+
+def eigh(A: Array, lower: bool = True, most: int | None = None) -> tuple[Array, Array]:
+    """Return ascending eigenvalues and eigenvectors of a symmetric matrix, or its largest `most`.
+
+    The clock and Ctrl-C are answered at once; LAPACK then goes on unseen to its end.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        Symmetric, counted along columns; overwritten.
+    lower : bool
+        The triangle that is read.
+    most : int, optional
+        How many eigenvalues; all by default.
+    """
+    n = len(A)
+    settings: dict[str, Any] = {"driver": "evd"}
+    if most is not None and most < n:
+        settings = {"driver": "evr", "subset_by_index": (n - most, n - 1)}
+    settings |= {"lower": lower, "overwrite_a": True, "check_finite": False}
+    work = 2 * n * n + 6 * n + 1
+    is_free = n >= SMALL and work < 2**31 and A.flags.f_contiguous
+    if not is_free or _routine("dsyevd", 11) is None:
+        s, V = scipy.linalg.eigh(A, **settings)
+        return np.asarray(s), np.asarray(V)
+    if most is not None and most < n:
+        return left_behind(lambda: _evr(A, lower, most))
+    return left_behind(lambda: _evd(A, lower))
+
+
+def _evd(A: Array, lower: bool) -> tuple[Array, Array]:
+    n = len(A)
+    s, info = np.empty(n), np.zeros(1, np.intc)
+    work, whole = np.empty(2 * n * n + 6 * n + 1), np.empty(5 * n + 3, np.intc)
+    uplo = "L" if lower else "U"
+    _call("dsyevd", "V", uplo, n, A, n, s, work, len(work), whole, len(whole), info)
+    if info[0]:
+        raise np.linalg.LinAlgError("the eigenvalues did not converge")
+    return s, A
+
+
+def _evr(A: Array, lower: bool, most: int) -> tuple[Array, Array]:
+    n = len(A)
+    s, V = np.empty(n), np.empty((n, most), order="F")
+    info, found = np.zeros(1, np.intc), np.zeros(1, np.intc)
+    work, whole, which = np.empty(32 * n), np.empty(10 * n, np.intc), np.empty(2 * n, np.intc)
+    nothing = np.zeros(1)
+    _call(
+        "dsyevr",
+        "V",
+        "I",
+        "L" if lower else "U",
+        n,
+        A,
+        n,
+        nothing,
+        nothing,
+        n - most + 1,
+        n,
+        nothing,
+        found,
+        s,
+        V,
+        n,
+        which,
+        work,
+        len(work),
+        whole,
+        len(whole),
+        info,
+    )
+    if info[0]:
+        raise np.linalg.LinAlgError("the eigenvalues did not converge")
+    return s[:most], V
+
+
+def svd(A: Array) -> tuple[Array, Array, Array]:
+    """Return U, s and V' of A = U diag(s) V', with as many columns of U as A has, or rows.
+
+    The clock and Ctrl-C are answered at once; LAPACK then goes on unseen to its end.
+    """
+    if min(A.shape) < SMALL // 4:
+        return scipy.linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
+    # NumPy calls LAPACK without the GIL.
+    U, s, Vt = left_behind(lambda: np.linalg.svd(A, full_matrices=False))
+    return U, s, Vt
