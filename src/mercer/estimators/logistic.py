@@ -35,7 +35,7 @@ from mercer.gram import (
 )
 from mercer.kernels import Kernel
 from mercer.planning import Plan, logistic_plan, planned_logistic
-from mercer.solvers import LogisticProblem, Newton, Run, Solution
+from mercer.solvers import LogisticProblem, Newton, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 
@@ -209,7 +209,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
             w; a whole weight counts as that many equal rows, zero as none.
         """
         run = Run(self.time_limit)
-        training = self._training(X, y, sample_weight, checked_positive("C", self.C))
+        training = self._training(X, y, sample_weight, checked_positive("C", self.C), run)
         problem = training.problem
         if self.warm_start:
             problem = replace(problem, start=self._start(training))
@@ -259,7 +259,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         if not values:
             raise ValueError(f"Cs must hold at least one C, got {Cs!r}")
         run, base = Run(self.time_limit), clone(self)
-        training = base._training(X, y, sample_weight, max(values))
+        training = base._training(X, y, sample_weight, max(values), run)
         ordered = sorted(set(values))
         models = {}
         try:
@@ -318,7 +318,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         check_is_fitted(self)
         return probabilities(self._left_out())
 
-    def _training(self, X: Any, y: Any, sample_weight: Any, C: float) -> Training:
+    def _training(self, X: Any, y: Any, sample_weight: Any, C: float, run: Run) -> Training:
         kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         copies = checked_weights(sample_weight, len(codes))
@@ -327,10 +327,24 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         rows = used_rows(kernel, X, used)
         kernel = self._resolved(kernel, rows, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
+        solver, repair = run.attempt(
+            partial(self._prepared, kernel, rows, problem),
+            partial(self._unprepared, kernel, rows),
+        )
+        return Training(X, used, classes, kernel, rows, problem, solver, repair)
+
+    def _prepared(
+        self, kernel: Kernel, rows: Any, problem: LogisticProblem
+    ) -> tuple[Newton, Repair]:
+        """Return the solver, and the Gram matrix to solve with after its repair."""
         solver, gram = planned_logistic(self._settings(), kernel, rows, problem)
         refuse_unless_repaired(self, kernel, rows, gram)
-        repair = repair_of(gram, self.repair)
-        return Training(X, used, classes, kernel, rows, problem, solver, repair)
+        return solver, repair_of(gram, self.repair)
+
+    def _unprepared(self, kernel: Kernel, rows: Any) -> tuple[Newton, Repair]:
+        """Return what takes no entry of K, for want of time."""
+        gram = unheld_gram_of(kernel, rows, self.memory)
+        return as_logistic_solver("cg", self.tol), repair_of(gram, None)
 
     def _start(self, training: Training) -> tuple[Array, Array] | None:
         """Return the last coefficients and offsets if they can be started from."""

@@ -18,7 +18,7 @@ from mercer.estimators.pca import EigenFeatures
 from mercer.gram.operator import check_fits
 from mercer.kernels import Polynomial
 from mercer.kernels.monomials import Expansion
-from mercer.solvers import Components
+from mercer.solvers import Components, Run
 
 Array = NDArray[np.float64]
 
@@ -46,6 +46,9 @@ class MercerMap(EigenFeatures):
         Relative accuracy of eigenvalues that are iterated for, that of float64 by default.
     max_iter : int, optional
         Restarts allowed for ``"iterative"``.
+    time_limit : float, optional
+        Seconds after which the components of a few rows chosen at random stand in for those of
+        all, with a warning.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
         default.
@@ -108,8 +111,8 @@ class MercerMap(EigenFeatures):
             raise ValueError(f"eigenvalue {j} is zero, so that its eigenfunction is not known")
         return np.asarray(self.transform(X)[:, j] / np.sqrt(self.eigenvalues_[j]))
 
-    def _keep(self, found: Components, X: Any) -> None:
-        super()._keep(found, X)
+    def _keep(self, found: Components, X: Any, run: Run) -> None:
+        super()._keep(found, X, run)
         self.eigenvalues_ = found.values / len(found.vectors)
 
 

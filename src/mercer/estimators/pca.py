@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,19 +15,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import as_matrix
 from mercer.data.columns import n_rows, take_rows
-from mercer.errors import IndefiniteKernelError
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
 from mercer.functions import DualFunction
-from mercer.gram import gram_of, unheld_gram_of
+from mercer.gram import Gram, gram_of, unheld_gram_of
 from mercer.kernels import Kernel, recentred
 from mercer.kernels.kernel import After, Columns
-from mercer.solvers import ComponentProblem, Components, component_solver
+from mercer.solvers import ComponentProblem, Components, Run, component_solver
 from mercer.solvers.definite import PRODUCTS
+from mercer.solvers.spectral.components import ComponentSolver, PivotedComponents
 
 Array = NDArray[np.float64]
+
+# The share of a time limit after which the components of a few rows are found instead, and how many
+# rows these are.
+SHARE_OF_ALL, LANDMARKS = 0.7, 256
 
 
 class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -44,6 +51,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         n_landmarks: int | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
+        time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
         gamma: float | str | None = None,
@@ -56,6 +64,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         self.n_landmarks = n_landmarks
         self.tol = tol
         self.max_iter = max_iter
+        self.time_limit = time_limit
         self.memory = memory
         self.random_state = random_state
         self.gamma = gamma
@@ -78,34 +87,52 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     def _found(self, X: Any) -> Components:
         """Fit, and return the components of the training rows."""
         _refuse_number(self.kernel)
-        kernel = self._kernel_for(X)
+        run, kernel = Run(self.time_limit), self._kernel_for(X)
         X = checked_unlabelled(self, kernel, X)
         kernel = kernel.resolved(X)
         kernel = recentred(kernel, X) if self.is_centred else kernel
         most = _whole("n_components", self.n_components)
         most = None if most is None else min(most, n_rows(X))
-        gram = unheld_gram_of(kernel, X, self.memory)
+        unheld = unheld_gram_of(kernel, X, self.memory)
         solver = component_solver(
             self.solver,
-            gram,
+            unheld,
             most,
             _whole("n_landmarks", self.n_landmarks),
             _tolerance(self.tol),
             _whole("max_iter", self.max_iter),
             checked_seed(self.random_state) or 0,
         )
+        problem = ComponentProblem(len(unheld), most, self.is_centred)
+        try:
+            # What is left of the time is for the components of a few rows.
+            first = run.share(SHARE_OF_ALL)
+            gram = first.attempt(partial(self._looked_at, kernel, X, unheld, solver), lambda: None)
+            found = None if gram is None else solver.solve(gram, problem, first)
+            if found is None or first.ended_by == "time":
+                seed = checked_seed(self.random_state)
+                few = PivotedComponents(min(len(unheld), LANDMARKS), seed)
+                found = few.solve(unheld, problem, run)
+                warnings.warn(
+                    f"the time limit of {self.time_limit:g} s was up; the components are those of "
+                    f"{found.n_landmarks} rows; raise time_limit, or give n_landmarks",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+        except IndefiniteKernelError as error:
+            raise with_points(error, kernel, X) from None
+        self.kernel_, self.solver_ = kernel, solver
+        self._keep(found, X, run)
+        return found
+
+    def _looked_at(self, kernel: Kernel, X: Any, gram: Gram, solver: ComponentSolver) -> Gram:
+        """Return the Gram matrix as a solver takes it, after the look for a witness."""
         is_again = solver.reads_all and not (gram.is_proved or kernel.is_quick)
         if solver.iterates or is_again:
             gram = gram_of(kernel, X, gram.memory)
         products = PRODUCTS if solver.reads_all else 0
         refuse_indefinite_kernel(kernel, X, gram, self.is_centred, products)
-        try:
-            found = solver.solve(gram, ComponentProblem(len(gram), most, self.is_centred))
-        except IndefiniteKernelError as error:
-            raise with_points(error, kernel, X) from None
-        self.kernel_, self.solver_ = kernel, solver
-        self._keep(found, X)
-        return found
+        return gram
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Return the features of the rows `X` that they are fitted to; targets are ignored."""
@@ -116,7 +143,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         X = checked_rows(self, X)
         return self.function_(X)
 
-    def _keep(self, found: Components, X: Any) -> None:
+    def _keep(self, found: Components, X: Any, run: Run) -> None:
         rows, A = X, found.coefficients
         if self.kernel_.is_precomputed:
             # Every column of the matrix belongs to a training row, used or not.
@@ -165,6 +192,9 @@ class KernelPCA(EigenFeatures):
         Relative accuracy of eigenvalues that are iterated for, that of float64 by default.
     max_iter : int, optional
         Restarts allowed for ``"iterative"``.
+    time_limit : float, optional
+        Seconds after which the components of a few rows chosen at random stand in for those of
+        all, with a warning.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
         default.
@@ -222,6 +252,7 @@ class KernelPCA(EigenFeatures):
         alpha: float = 1.0,
         tol: float | None = None,
         max_iter: int | None = None,
+        time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
         gamma: float | str | None = None,
@@ -235,6 +266,7 @@ class KernelPCA(EigenFeatures):
             n_landmarks=n_landmarks,
             tol=tol,
             max_iter=max_iter,
+            time_limit=time_limit,
             memory=memory,
             random_state=random_state,
             gamma=gamma,
@@ -260,14 +292,20 @@ class KernelPCA(EigenFeatures):
             )
         return np.asarray(self.inverse_.predict(X))
 
-    def _keep(self, found: Components, X: Any) -> None:
-        super()._keep(found, X)
+    def _keep(self, found: Components, X: Any, run: Run) -> None:
+        super()._keep(found, X, run)
         self.eigenvalues_ = found.values
         self.__dict__.pop("inverse_", None)
         if self.fit_inverse_transform:
             _refuse_no_components(found, self.kernel_)
             kernel = _on_components(self._kernel_for(X), self.kernel_)
-            model = KernelRidge(kernel, self.alpha, fit_intercept=False, memory=self.memory)
+            model = KernelRidge(
+                kernel,
+                self.alpha,
+                fit_intercept=False,
+                time_limit=run.rest,
+                memory=self.memory,
+            )
             self.inverse_ = model.fit(found.scores, _numbers(X))
 
 

@@ -36,7 +36,7 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.functions import DualFunction
-from mercer.gram import Gram, gram_of
+from mercer.gram import Gram, gram_of, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import Perceptron, PerceptronProblem, Run
 from mercer.solvers.online.budget import Basis
@@ -197,7 +197,10 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         signs = one_against_rest(codes[used], len(classes)) * steps[used, None]
 
         kernel = kernel.resolved(rows, weights[used])
-        gram = gram_of(kernel, rows, self.memory, self._share(kernel))
+        gram = run.attempt(
+            lambda: gram_of(kernel, rows, self.memory, self._share(kernel)),
+            lambda: unheld_gram_of(kernel, rows, self.memory),
+        )
         seed = checked_seed(self.random_state) or 0
         solver = Perceptron(self.max_epochs, self.shuffle, seed, self.budget)
         problem = PerceptronProblem(signs, self._fresh(signs.shape[1]))

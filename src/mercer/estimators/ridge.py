@@ -27,9 +27,19 @@ from mercer.estimators.validation import (
     checked_weights,
     used_rows,
 )
-from mercer.gram import repair_of
+from mercer.gram import Repair, repair_of, unheld_gram_of
+from mercer.kernels import Kernel
 from mercer.planning import Plan, planned_ridge, ridge_plan
-from mercer.solvers import ILL_CONDITIONED, Certificate, RidgeProblem, Run, Solution
+from mercer.solvers import (
+    ILL_CONDITIONED,
+    Certificate,
+    OffsetAlone,
+    RidgeProblem,
+    RidgeSolver,
+    Run,
+    Solution,
+    as_solver,
+)
 
 Array = NDArray[np.float64]
 
@@ -163,13 +173,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             problem = problem.on(np.flatnonzero(used))
 
         kernel = self._resolved(kernel, rows, problem.weights)
-        solver, gram = planned_ridge(self._settings(), kernel, rows, problem)
-        if self.repair is None:
-            # Without an offset, too, a conditional kernel is solved with, and there is a warning.
-            on_sum_zero = kernel.is_conditional
-            refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero, remedy=REPAIR)
-        repair = repair_of(gram, self.repair)
-
+        solver, repair = run.attempt(
+            partial(self._prepared, kernel, rows, problem),
+            partial(self._unprepared, kernel, rows),
+        )
         try:
             solve = partial(solver.solve, repair.gram, problem)
             solution = carried(run_as_task(self, solve, run, X, y, solver.iterates), repair)
@@ -177,7 +184,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             raise with_points(error, kernel, rows, REPAIR) from None
 
         self.kernel_, self.solver_, self.solution_ = kernel, solver, solution
-        self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
+        self.function_ = function_of(kernel, X, used, repair.gram, solution, self.memory)
         self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
         self.n_iter_ = max(solution.iterations, 1)
@@ -239,6 +246,22 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         """b, a number or of shape (targets,)."""
         b = self.function_.intercept
         return b if self._target_shape_ else float(b[0])
+
+    def _prepared(
+        self, kernel: Kernel, rows: Any, problem: RidgeProblem
+    ) -> tuple[RidgeSolver, Repair]:
+        """Return the solver, and the Gram matrix to solve with after its repair."""
+        solver, gram = planned_ridge(self._settings(), kernel, rows, problem)
+        if self.repair is None:
+            # Without an offset, too, a conditional kernel is solved with, and there is a warning.
+            on_sum_zero = kernel.is_conditional
+            refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero, remedy=REPAIR)
+        return solver, repair_of(gram, self.repair)
+
+    def _unprepared(self, kernel: Kernel, rows: Any) -> tuple[Any, Repair]:
+        """Return what gives the offset alone, for want of time."""
+        unheld = unheld_gram_of(kernel, rows, self.memory)
+        return OffsetAlone(as_solver("cholesky", self.tol).tol), repair_of(unheld, None)
 
     def _problem(self, y: Array, sample_weight: Any) -> RidgeProblem:
         targets = y.reshape(len(y), -1)

@@ -25,7 +25,7 @@ SMALL = 1000
 
 @functools.cache
 def _routine(name: str, arguments: int) -> Any:
-    """Return a routine of SciPy's LAPACK or BLAS as a C function, or None if its integers differ."""
+    """Return a routine of SciPy's LAPACK or BLAS as a C function, or None without C integers."""
     from scipy.linalg import cython_blas, cython_lapack
 
     published = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}

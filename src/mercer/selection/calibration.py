@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from mercer.errors import MemoryLimitError
+from mercer.data.deadline import TimeIsUpError
+from mercer.errors import ConvergenceWarning, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.estimators.svm.probabilities import score_columns
+from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 from mercer.solvers.ridge.held_out import less_one
 
@@ -37,6 +40,8 @@ class Calibration:
         w.
     copies : array of shape (n,)
         How many equal rows every row stands for, one of which is left out.
+    time_limit : float, optional
+        Seconds to find the temperature in; one is taken for it where they are not enough.
     """
 
     model: KernelRidge
@@ -44,11 +49,22 @@ class Calibration:
     codes: NDArray[np.intp]
     weights: Array
     copies: Array
+    time_limit: float | None = None
 
     @cached_property
     def temperature(self) -> float:
         """T in softmax(T scores), from the scores of rows of which one copy was left out."""
-        scores = score_columns(self._held_out_scores())
+        try:
+            with Run(self.time_limit).limited():
+                scores = score_columns(self._held_out_scores())
+        except TimeIsUpError:
+            warnings.warn(
+                f"the time limit of {self.time_limit:g} s was up before every row was left out; "
+                "probabilities are those of a temperature of one; raise time_limit",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+            return 1.0
         targets = smoothed_targets(self.codes, self.weights, scores.shape[1])
         return temperature(scores, targets, self.weights)
 

@@ -184,7 +184,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
             self.C_,
             class_weight=self.class_weight,
             fit_intercept=self.fit_intercept,
-            time_limit=run.share(1.0).time_limit,
+            time_limit=run.rest,
             memory=self.memory,
             random_state=self._seed,
         )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.deadline import TimeIsUpError
 from mercer.data.memory import gigabytes
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
@@ -243,15 +244,28 @@ class LogisticSearch:
                     is_cut = True
                     break
                 ascending = np.argsort(values, kind="stable")
-                scores, is_short = self._scored(
-                    gram, kernel, values[ascending] / share, stops_early
-                )
+                try:
+                    with self.run.limited():
+                        scores, is_short = self._scored(
+                            gram, kernel, values[ascending] / share, stops_early
+                        )
+                except TimeIsUpError:
+                    is_cut = True
+                    if not tried:
+                        tried.append(self._unscored(kernel, values))
+                    break
                 is_cut |= is_short
                 # In the order given, without those that were not tried.
                 back = np.argsort(ascending[: len(scores)])
                 tried.append((kernel, values[ascending[back]], scores[back]))
         done, ended, found = zip(*tried, strict=True)
         return Round(done, ended, found, self._n_trained, self.splits.scored_folds, is_cut)
+
+    def _unscored(self, kernel: Kernel, Cs: Array) -> tuple[Kernel, Array, Array]:
+        """Return the C in the middle, without a score, where there was no time for any."""
+        folds = self.splits.scored_folds
+        scores = np.full((1, 1, 1 if folds is None else len(folds)), np.nan)
+        return kernel, np.sort(Cs)[len(Cs) // 2 :][:1], scores
 
     @property
     def _n_trained(self) -> int:

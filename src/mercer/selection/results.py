@@ -60,7 +60,10 @@ class Round:
     @property
     def best(self) -> NDArray[np.intp]:
         """The positions of the best alpha of every column, for the best kernel."""
-        return np.argmax(_comparable(self.means[self.best_kernel]), axis=0)
+        means = self.means[self.best_kernel]
+        # Of what was not scored, for want of time, the one in the middle.
+        unscored = np.isnan(means).all(axis=0)
+        return np.where(unscored, len(means) // 2, np.argmax(_comparable(means), axis=0))
 
     def averaged(self, scores: Array) -> Array:
         """Return the mean of scores of shape (..., columns), in the largest of their units."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
+from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.validation import checked_training, checked_weights, copies_of
@@ -23,6 +25,7 @@ from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits
+from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
@@ -30,6 +33,9 @@ Array = NDArray[np.float64]
 # processor takes two seconds for a kernel on 3000 rows, and eight times as long on 6000.
 ROWS_FOR_KERNELS = 4000
 SAMPLE = 3000
+
+# The share of a time limit after which nothing more is tried: the rest is for the fit to all rows.
+SHARE_OF_SEARCH = 0.6
 
 
 class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
@@ -63,6 +69,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         Whether there is an offset b. Without it `AdditiveChi2` and what is made of it are refused.
     alpha_per_target : bool
         Whether every target has a ridge of its own. The kernel is the same for all.
+    time_limit : float, optional
+        Seconds in which to choose and fit. What was scored by then is chosen from, with a warning.
     memory : int or str, optional
         The limit for Gram matrices and their reductions, in bytes or as ``"4GB"``; a share of the
         free memory by default.
@@ -127,6 +135,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         scoring: Any = None,
         fit_intercept: bool = True,
         alpha_per_target: bool = False,
+        time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
         gamma: float | str | None = None,
@@ -139,6 +148,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self.scoring = scoring
         self.fit_intercept = fit_intercept
         self.alpha_per_target = alpha_per_target
+        self.time_limit = time_limit
         self.memory = memory
         self.random_state = random_state
         self.gamma = gamma
@@ -160,11 +170,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
+        run = Run(self.time_limit)
         self.choose(X, y, sample_weight, groups)
         model = KernelRidge(
             self.kernel_,
             self.alpha_,
             fit_intercept=self.fit_intercept,
+            time_limit=run.rest,
             memory=self.memory,
             random_state=self.random_state,
         )
@@ -188,9 +200,17 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         copies : array of shape (n,), optional
             How many equal rows every row stands for, if its weight has other factors too.
         """
+        run = Run(self.time_limit).share(SHARE_OF_SEARCH)
         kernels = candidates(self.kernels, X, beside(self))
-        search = self._search(kernels, X, y, sample_weight, groups, copies)
+        search = self._search(kernels, X, y, sample_weight, groups, copies, run)
         self._keep(self._rounds(kernels, search))
+        if search.run.ended_by:
+            warnings.warn(
+                f"time_limit={self.time_limit:g} was up before all candidates were scored; the "
+                "best of those that were is fitted; raise time_limit, or give fewer kernels",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:
@@ -206,6 +226,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         sample_weight: Any,
         groups: Any,
         copies: Array | None,
+        run: Run,
     ) -> Search:
         reader = reader_of(kernels)
         rows, targets = checked_training(self, reader, X, y)
@@ -228,6 +249,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             splits,
             scores,
             memory_limit(self.memory),
+            run,
         )
         used = np.flatnonzero(weights > 0.0)
         if len(used) < 2:

@@ -26,6 +26,7 @@ from mercer.selection.calibration import Calibration
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
+from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
@@ -182,6 +183,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
+        run = Run(self.time_limit)
         self._refuse_several()
         kernel = self._kernel_for(X)
         signs = Signs.of(self, kernel, X, y, sample_weight)
@@ -193,7 +195,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
             tol=self.tol,
             memory=self.memory,
             max_iter=self.max_iter,
-            time_limit=self.time_limit,
+            time_limit=run.rest,
             random_state=self.random_state,
             repair=self.repair,
         )
@@ -203,7 +205,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         self.function_, self.certificate_ = model.function_, model.certificate_
         self.n_iter_ = model.n_iter_
         self._calibration_ = Calibration(
-            model, signs.targets, signs.codes, signs.weights, signs.copies
+            model, signs.targets, signs.codes, signs.weights, signs.copies, self.time_limit
         )
         return self
 
@@ -330,12 +332,14 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             none. With weights that are not all whole numbers a row is left out with all its
             weight.
         """
+        run = Run(self.time_limit)
         kernels = candidates(self.kernels, X, beside(self))
         signs = Signs.of(self, reader_of(kernels), X, y, sample_weight)
         choice = KernelRidgeCV(
             None if self.kernels is None else kernels,
             self.alphas,
             fit_intercept=self.fit_intercept,
+            time_limit=self.time_limit,
             memory=self.memory,
             random_state=self.random_state,
         )
@@ -349,7 +353,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             tol=self.tol,
             memory=self.memory,
             max_iter=self.max_iter,
-            time_limit=self.time_limit,
+            time_limit=run.rest,
             random_state=self.random_state,
         )
         self.best_estimator_ = model.fit(X, y, sample_weight)

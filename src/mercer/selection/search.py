@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.deadline import TimeIsUpError
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
@@ -31,6 +32,7 @@ from mercer.selection.sources import (
     structured_source,
 )
 from mercer.selection.splits import Splits
+from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -65,6 +67,8 @@ class Search:
         What is made of held-out errors.
     memory : int
         The limit in bytes.
+    run : Run
+        When to end: candidates that are not scored by then have no scores.
     """
 
     X: Any
@@ -77,6 +81,7 @@ class Search:
     splits: Splits | None
     scores: Scores
     memory: int
+    run: Run
 
     def __len__(self) -> int:
         return len(self.y)
@@ -111,7 +116,16 @@ class Search:
         """Return the scores of every kernel, of shape (alphas, columns, folds) each.
 
         What is not made of folds, leave-one-out and generalised cross-validation, counts as one.
+        Kernels that the time was too short for have scores that are not numbers.
         """
+        try:
+            with self.run.limited():
+                return self._all_scored(kernels, alphas)
+        except TimeIsUpError:
+            self.run.ended_by = "time"
+            return [self._unscored(a) for a in alphas]
+
+    def _all_scored(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Array]:
         sources = self._sources(kernels, alphas)
         at_once = min(thread_count(), len(kernels), self._room(sources))
         # Several kernels side by side keep the processors busy without waiting for each other, as
@@ -120,7 +134,21 @@ class Search:
         limit = one_blas_thread() if is_coarse else nullcontext()
         jobs = list(zip(sources, kernels, alphas, strict=True))
         with limit:
-            return in_pool(lambda job: self._scored(*job), jobs, at_once)
+            return in_pool(lambda job: self._scored_in_time(*job), jobs, at_once)
+
+    def _scored_in_time(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
+        try:
+            if not self.run.is_over():
+                return self._scored(source, kernel, alphas)
+        except TimeIsUpError:
+            self.run.ended_by = "time"
+        return self._unscored(alphas)
+
+    def _unscored(self, alphas: Array) -> Array:
+        """Return the scores of a kernel that there was no time for."""
+        folds = None if self.splits is None else self.splits.scored_folds
+        columns = self.y.shape[1] if self.scores.per_target else 1
+        return np.full((len(alphas), columns, 1 if folds is None else len(folds)), np.nan)
 
     def is_quick(self, kernels: Sequence[Kernel], alphas: Sequence[Array], work: float) -> bool:
         """Whether structure spares every kernel its matrix and more than so many steps."""

@@ -2,7 +2,7 @@
 
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.choose import as_logistic_solver, as_margin_solver, as_solver
-from mercer.solvers.contract import Solver
+from mercer.solvers.contract import OffsetAlone, Solver
 from mercer.solvers.definite import refuse_indefinite
 from mercer.solvers.line.banded import Banded, ChainSolution
 from mercer.solvers.line.path import ChainPath
@@ -49,6 +49,7 @@ __all__ = [
     "Newton",
     "NewtonCG",
     "NewtonCholesky",
+    "OffsetAlone",
     "Pegasos",
     "Perceptron",
     "PerceptronProblem",

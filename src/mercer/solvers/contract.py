@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.solvers.run import Run
 from mercer.solvers.solution import Outcome, Solution
@@ -78,7 +78,8 @@ class Limited(ABC, Generic[Asked, Found]):
                 found = solved()
             except TimeIsUpError:
                 run.ended_by = "time"
-                rest: Found = problem.at_rest(getattr(self, "tol", 0.0))
+                with shielded():
+                    rest: Found = problem.at_rest(getattr(self, "tol", 0.0))
                 found = replace(rest, advice=run.advice("no step", ""))
         return replace(found, seconds=perf_counter() - began, is_interrupted=run.is_interrupted)
 
@@ -96,3 +97,21 @@ class Solver(Limited[Counted, Solution]):
         counted, unit = problem.in_units()
         found = super().solve(gram, counted, run)
         return found if (unit == 1.0).all() else found.in_units(unit)
+
+
+@dataclass(frozen=True)
+class OffsetAlone(Solver[Any]):
+    """What there is where the time is up before a Gram matrix is: f = 0 and the best offset.
+
+    Parameters
+    ----------
+    tol : float
+        What would have been asked for.
+    """
+
+    iterates: ClassVar[bool] = False
+
+    tol: float
+
+    def _solved(self, gram: Gram, problem: Any, run: Run) -> Solution:
+        raise TimeIsUpError

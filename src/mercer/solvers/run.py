@@ -43,6 +43,8 @@ class Run:
         Set to one by Ctrl-C, or by another thread, to end the runs that share it.
     began : float
         The reading of ``time.perf_counter`` at which the limit begins to count.
+    ends : float, optional
+        An earlier end than that of the limit, of which this run has a share.
 
     Attributes
     ----------
@@ -55,6 +57,7 @@ class Run:
     is_main: bool = True
     stop: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1, np.uint8))
     began: float = field(default_factory=perf_counter)
+    ends: float | None = None
     ended_by: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +71,9 @@ class Run:
     @property
     def deadline(self) -> float:
         """The reading of ``time.perf_counter`` from which on no step is begun."""
-        return inf if self.time_limit is None else self.began + self.time_limit
+        if self.time_limit is None:
+            return inf
+        return self.began + self.time_limit if self.ends is None else self.ends
 
     @property
     def seconds_left(self) -> float:
@@ -89,10 +94,12 @@ class Run:
         """Return a run that has this share of the time left."""
         if self.time_limit is None:
             return self.part()
-        now = perf_counter()
-        # A limit that is over leaves a moment, so that there is an answer.
-        left = max(share * (self.deadline - now), 1e-3)
-        return replace(self, time_limit=left, began=now)
+        return replace(self, ends=perf_counter() + share * max(self.seconds_left, 0.0))
+
+    @property
+    def rest(self) -> float | None:
+        """The time limit for what comes after this, at least a moment."""
+        return None if self.time_limit is None else max(self.seconds_left, 1e-3)
 
     def is_over(self) -> bool:
         """Whether to end; what for is noted."""
@@ -119,6 +126,14 @@ class Run:
         """Note Ctrl-C, which means the other problems as well."""
         self.stop[0] = 1
         self.ended_by = "interrupt"
+
+    def attempt(self, work: Callable[[], Measured], otherwise: Callable[[], Measured]) -> Measured:
+        """Return what some work returns, or once the time is up what takes none."""
+        try:
+            with self.limited():
+                return work()
+        except TimeIsUpError:
+            return otherwise()
 
     @contextmanager
     def guarded(self, has_model: Callable[[], bool] = lambda: True) -> Iterator[None]:

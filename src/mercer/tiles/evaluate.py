@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import half_blocks, row_blocks
+from mercer.data.blocks import CACHE, MEMORY, half_blocks, row_blocks
 from mercer.data.columns import is_table, take_rows
+from mercer.data.deadline import seconds_left
 from mercer.data.layout import plain
 from mercer.native.pool import empty
 from mercer.native.strings import count_products, sparse_products
@@ -119,8 +121,10 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
     n, m = bound.shape
     whole = any(isinstance(o.source, Opaque) and o.source.whole for o in bound.operands)
     halved = bound.symmetric and not whole
-    rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape))
-    for rows, columns in half_blocks(n) if halved else rows_only:
+    # Python functions look at no clock: where there is one, they have less to do in between.
+    entries = MEMORY if seconds_left() == inf else CACHE
+    rows_only = ((rows, slice(0, m)) for rows in row_blocks(bound.shape, entries))
+    for rows, columns in half_blocks(n, entries) if halved else rows_only:
         given = {
             i: _given(o, rows, columns)
             for i, o in enumerate(bound.operands)

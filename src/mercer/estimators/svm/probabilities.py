@@ -16,6 +16,7 @@ from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
 from mercer.estimators.validation import checked_rows, training_subset
 from mercer.kernels import Kernel
+from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
 Array = NDArray[np.float64]
@@ -64,10 +65,13 @@ class CrossFits:
         classes = int(self.codes.max()) + 1
         parts = self._parts(classes)
         scores = np.full((len(self.codes), classes), np.nan)
+        run = Run(self.machine.time_limit)
         for part in range(FOLDS):
             test = np.flatnonzero(parts == part)
             if len(test):
-                scores[test] = self._scores(np.flatnonzero(parts != part), test)
+                limit = run.share(1.0 / (FOLDS - part)).rest
+                with run.limited():
+                    scores[test] = self._scores(np.flatnonzero(parts != part), test, limit)
         # Rows that were never held out have no scores, and do not count.
         targets = smoothed_targets(self.codes, self.weights, classes)
         found = temperature(scores, targets, self.weights)
@@ -86,8 +90,8 @@ class CrossFits:
                 parts[members] = places % FOLDS
         return parts
 
-    def _scores(self, train: Codes, test: Codes) -> Array:
-        machine = clone(self.machine)
+    def _scores(self, train: Codes, test: Codes, time_limit: float | None) -> Array:
+        machine = clone(self.machine).set_params(time_limit=time_limit)
         machine.fit(
             training_subset(self.kernel, self.X, train), self.codes[train], self.weights[train]
         )

@@ -17,18 +17,20 @@ from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import carried
+from mercer.estimators.refusals import refuse_unless_repaired
 from mercer.estimators.validation import checked_unlabelled, training_subset
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.gram import (
     Gram,
     dense_rows,
     repair_of,
+    unheld_gram_of,
     with_copy,
 )
 from mercer.kernels import Kernel
 from mercer.native.threads import one_blas_thread, thread_count, workers
-from mercer.planning import Plan, margin_plan
-from mercer.solvers import SMO, MarginProblem, MarginSolver, Run, Solution
+from mercer.planning import Plan, margin_plan, planned_margin
+from mercer.solvers import SMO, MarginProblem, MarginSolver, OffsetAlone, Run, Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -62,17 +64,21 @@ def solve_all(
     of them with what they have; a second one raises.
     """
     if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
-        with run.limited():
-            gram = with_copy(gram)
+        given = gram
+        gram = run.attempt(lambda: with_copy(given), lambda: given)
     threads = 1 if run.progress is not None else min(thread_count(), len(tasks))
 
     def solved(k: int) -> Solution:
+        with run.limited():
+            return solved_in_time(k)
+
+    def solved_in_time(k: int) -> Solution:
         task = tasks[k]
         part = run.share(min(1.0, threads / (len(tasks) - k)))
         part.is_main = threads <= 1
         whole = len(task.index) == len(gram)
-        with part.limited():
-            fixed = repair_of(gram if whole else gram.part(task.index), repair)
+        some = gram if whole else gram.part(task.index)
+        fixed = part.attempt(lambda: repair_of(some, repair), lambda: repair_of(some, None))
         return carried(solver.solve(fixed.gram, task.problem, part), fixed)
 
     # Of several problems none may find more threads of the BLAS than when all run side by side:
@@ -105,10 +111,24 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     is_machine: ClassVar[bool] = True
 
     memory: Any
+    tol: float
     warm_start: bool
     kernel_: Kernel
     support_: Rows
     _is_interrupted_: bool
+
+    def _prepared(self, kernel: Kernel, rows: Any, run: Run) -> tuple[Any, Gram]:
+        """Return the solver, and the Gram matrix to solve with."""
+
+        def prepare() -> tuple[Any, Gram]:
+            solver, gram = planned_margin(self._settings(), kernel, rows)
+            refuse_unless_repaired(self, kernel, rows, gram)
+            return solver, gram
+
+        def otherwise() -> tuple[Any, Gram]:
+            return OffsetAlone(self.tol), unheld_gram_of(kernel, rows, self.memory)
+
+        return run.attempt(prepare, otherwise)
 
     @property
     def support_vectors_(self) -> Any:

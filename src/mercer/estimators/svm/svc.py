@@ -14,7 +14,6 @@ from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.refusals import refuse_unless_repaired
 from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
@@ -34,7 +33,7 @@ from mercer.estimators.validation import (
 )
 from mercer.functions import DualFunction, PairFunction
 from mercer.functions.pairs import pairs_of, slot
-from mercer.planning import Plan, planned_margin
+from mercer.planning import Plan
 from mercer.solvers import MarginProblem, Run
 
 Array = NDArray[np.float64]
@@ -202,8 +201,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         is_all = np.array_equal(used, np.arange(len(weights)))
         rows = X if is_all else training_subset(kernel, X, used)
         kernel = self._resolved(kernel, rows, copies[used])
-        solver, gram = planned_margin(self._settings(), kernel, rows)
-        refuse_unless_repaired(self, kernel, rows, gram)
+        solver, gram = self._prepared(kernel, rows, run)
         tasks = self._tasks(codes, C * weights[used], len(classes))
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)

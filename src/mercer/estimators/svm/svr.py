@@ -13,7 +13,6 @@ from sklearn.utils import column_or_1d
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.refusals import refuse_unless_repaired
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import (
     SupportVectorMachine,
@@ -29,7 +28,6 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.functions import DualFunction
-from mercer.planning import planned_margin
 from mercer.solvers import MarginProblem, Run
 
 Array = NDArray[np.float64]
@@ -164,8 +162,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         used = np.flatnonzero(weights)
         rows = X if len(used) == len(y) else training_subset(kernel, X, used)
         kernel = self._resolved(kernel, rows, weights[used])
-        solver, gram = planned_margin(self._settings(), kernel, rows)
-        refuse_unless_repaired(self, kernel, rows, gram)
+        solver, gram = self._prepared(kernel, rows, run)
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
         if self.warm_start:

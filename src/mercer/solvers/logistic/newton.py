@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.logistic.curvature import Curvature
@@ -189,7 +189,8 @@ class Descent:
             point = self._descend(problem, self._tol, True)
         if point is not None:
             self._C = C
-            gap = point.proved(problem, self._gram.diagonal())
+            with shielded():
+                gap = point.proved(problem, self._gram.diagonal())
             relative = point.relative(gap)
         elif self._A.any():
             # There was no time to measure them.

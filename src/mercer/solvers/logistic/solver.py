@@ -75,8 +75,10 @@ class Newton(Solver[LogisticProblem]):
 
         for i, C in enumerate(Cs):
             part = run.share(1.0 / (len(Cs) - i))
-            yield self._within(part, problem.at(C), partial(solved, C, part))
+            with run.limited():
+                found = self._within(part, problem.at(C), partial(solved, C, part))
             run.ended_by = part.ended_by
+            yield found
 
     def _descent(self, gram: Gram, problem: LogisticProblem) -> Descent:
         steps = STEPS if self.max_iter is None else self.max_iter

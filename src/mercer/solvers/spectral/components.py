@@ -10,6 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from mercer.data.deadline import TimeIsUpError
 from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
 from mercer.native.lapack import eigh, svd
@@ -58,6 +59,11 @@ class Components(Outcome):
     coefficients: Array
     offset: Array
     index: NDArray[np.intp] | None = None
+
+    @property
+    def n_landmarks(self) -> int:
+        """The number of rows in the sum."""
+        return len(self.coefficients)
 
     @property
     def scores(self) -> Array:
@@ -233,7 +239,9 @@ class PivotedComponents(ComponentSolver):
         # Centred, K need be positive semi-definite on coefficients of sum zero only.
         rooted = RecentredGram(gram, ROOT) if centred and not gram.is_proved else None
         pivots = Pivots(gram if rooted is None else rooted, self.random_state)
-        pivots.grow(self.n_landmarks)
+        pivots.grow(self.n_landmarks, deadline=run.deadline)
+        if not len(pivots.index) and pivots.trace > 0.0:
+            raise TimeIsUpError
         F = pivots.F
         means = F.mean(axis=1) if centred else np.zeros(len(F))
         U, roots, Vt = svd(F - means[:, None])
