@@ -14,7 +14,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 # Seconds between two looks at whether Ctrl-C was pressed.
-LOOK = 0.2
+LOOK = 0.05
 
 
 def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> list[Result]:

@@ -70,11 +70,15 @@ class Pivots:
     def grow(self, k: int, until: float = 0.0, deadline: float = np.inf) -> None:
         """Take rows until there are `k`, or the trace of E is at most `until`.
 
-        No block is begun after the `deadline`, a reading of ``time.perf_counter``.
+        No block but the first is begun after the `deadline`, a reading of ``time.perf_counter``.
         """
         k = min(k, len(self.residual))
         size = int(np.clip(SHARE * k, SMALLEST, LARGEST))
-        while len(self.index) < k and self.trace > until and perf_counter() < deadline:
+        is_first = True
+        while len(self.index) < k and self.trace > until:
+            if not is_first and perf_counter() > deadline:
+                break
+            is_first = False
             self._reserve(k)
             self._take_block(size, k - len(self.index))
             self.history.append((len(self.index), self.trace))

@@ -10,7 +10,6 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mercer.data.deadline import TimeIsUpError
 from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
 from mercer.native.lapack import eigh, svd
@@ -240,8 +239,6 @@ class PivotedComponents(ComponentSolver):
         rooted = RecentredGram(gram, ROOT) if centred and not gram.is_proved else None
         pivots = Pivots(gram if rooted is None else rooted, self.random_state)
         pivots.grow(self.n_landmarks, deadline=run.deadline)
-        if not len(pivots.index) and pivots.trace > 0.0:
-            raise TimeIsUpError
         F = pivots.F
         means = F.mean(axis=1) if centred else np.zeros(len(F))
         U, roots, Vt = svd(F - means[:, None])

@@ -1,0 +1,166 @@
+"""time_limit is a promise: a fit ends within it, a tenth more and a second, with a model."""
+
+import warnings
+from time import perf_counter, sleep
+
+import numpy as np
+import pytest
+
+from mercer import (
+    KernelLogisticRegression,
+    KernelLogisticRegressionCV,
+    KernelPCA,
+    KernelPerceptron,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeCV,
+    KernelSVC,
+    KernelSVR,
+    MercerMap,
+)
+from mercer.errors import ConvergenceWarning
+from mercer.kernels import FromFunction, Gaussian
+from mercer.solvers import run as runs
+
+LIMIT = 0.2
+ENTRY = 5e-6
+
+
+def slow(X, Z):
+    """A kernel whose entries take microseconds, as those of strings do: 5 s for 1000 rows."""
+    sleep(ENTRY * len(X) * len(Z))
+    return np.exp(-0.5 * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+
+SLOW = FromFunction(slow)
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(size=(1000, 2))
+    return X, np.where(X[:, 0] * X[:, 1] > 0.0, 1, 0)
+
+
+@pytest.fixture(autouse=True)
+def little_to_measure_in(monkeypatch):
+    """The promise leaves a second beyond the limit, of which tests need not wait for half."""
+    monkeypatch.setattr(runs, "SECONDS_TO_MEASURE", 0.05)
+
+
+def fitted(model, X, y):
+    """Return the model fitted in time, and what it warned of."""
+    began = perf_counter()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    taken = perf_counter() - began
+    assert taken <= 1.1 * LIMIT + 1.0
+    return [str(w.message) for w in seen if issubclass(w.category, ConvergenceWarning)]
+
+
+MODELS = [
+    KernelRidge(SLOW, time_limit=LIMIT),
+    KernelRidge(SLOW, solver="cg", time_limit=LIMIT),
+    KernelRidge(SLOW, solver="eigen", time_limit=LIMIT),
+    KernelRidge(SLOW, repair="clip", time_limit=LIMIT),
+    KernelRidgeCV([SLOW], time_limit=LIMIT),
+    KernelRidgeCV([SLOW, 2.0 * SLOW], cv=3, time_limit=LIMIT),
+    KernelRidgeClassifier(SLOW, time_limit=LIMIT),
+    KernelRidgeClassifier([SLOW], alpha=[0.1, 1.0], time_limit=LIMIT),
+    KernelSVC(SLOW, time_limit=LIMIT),
+    KernelSVC(SLOW, solver="sgd", time_limit=LIMIT),
+    KernelSVR(SLOW, time_limit=LIMIT),
+    KernelLogisticRegression(SLOW, time_limit=LIMIT),
+    KernelLogisticRegression(SLOW, solver="newton", time_limit=LIMIT),
+    KernelLogisticRegressionCV([SLOW], time_limit=LIMIT),
+    KernelPerceptron(SLOW, time_limit=LIMIT),
+    KernelPCA(SLOW, 2, time_limit=LIMIT),
+    KernelPCA(SLOW, time_limit=LIMIT),
+    MercerMap(SLOW, 2, time_limit=LIMIT),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+def test_a_fit_ends_in_time_with_a_model_and_says_so(model, rows):
+    said = fitted(model, *rows)
+    assert any("raise time_limit" in text for text in said)
+    found = (
+        model.predict(rows[0][:5]) if hasattr(model, "predict") else model.transform(rows[0][:5])
+    )
+    assert np.isfinite(found).all()
+    if hasattr(model, "certificate_"):
+        assert not model.certificate_.satisfied
+
+
+def test_the_model_of_no_time_at_all_is_the_mean(rows):
+    X, y = rows
+    model = KernelRidge(SLOW, time_limit=LIMIT)
+    fitted(model, X, y)
+    np.testing.assert_allclose(model.predict(X[:3]), y.mean())
+    # What it proves: the norm of what is left, beside that of the targets.
+    left = np.linalg.norm(y - y.mean()) / np.linalg.norm(y)
+    assert model.certificate_.value == pytest.approx(left)
+
+
+def test_pairs_of_classes_share_the_time(rows, rng):
+    model = KernelSVC(SLOW, time_limit=LIMIT)
+    y = rng.integers(0, 5, size=1000)
+    said = fitted(model, rows[0], y)
+    assert any("raise time_limit" in text for text in said)
+    assert len(model.intercept_) == 10
+
+
+def test_probabilities_are_calibrated_in_time(rows):
+    X, y = rows
+    model = KernelSVC(SLOW, time_limit=LIMIT)
+    fitted(model, X, y)
+    began = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        P = model.predict_proba(X[:5])
+    assert perf_counter() - began <= 1.1 * LIMIT + 1.0
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+def test_probabilities_of_a_ridge_are_calibrated_in_time(rows):
+    X, y = rows
+    model = KernelRidgeClassifier(SLOW, time_limit=LIMIT)
+    fitted(model, X, y)
+    began = perf_counter()
+    with pytest.warns(ConvergenceWarning, match="temperature of one; raise time_limit"):
+        P = model.predict_proba(X[:5])
+    assert perf_counter() - began <= 1.1 * LIMIT + 1.0
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+def test_components_of_a_few_rows_stand_in_for_those_of_all(rng):
+    X = rng.normal(size=(3000, 3))
+    model = KernelPCA(Gaussian(1.0), 100, solver="dense", time_limit=LIMIT)
+    said = fitted(model, X, None)
+    assert any("the components are those of" in text for text in said)
+    assert (np.diff(model.eigenvalues_) <= 0.0).all()
+    assert model.eigenvalues_[0] > 0.0
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigen"])
+def test_a_factorisation_ends_in_time(rng, solver):
+    X = rng.normal(size=(4000, 3))
+    model = KernelRidge(Gaussian(1.0), solver=solver, time_limit=LIMIT)
+    assert any("raise time_limit" in text for text in fitted(model, X, X[:, 0]))
+
+
+def test_a_limit_that_is_not_reached_changes_nothing(rng):
+    X = rng.normal(size=(80, 2))
+    y = np.sin(X[:, 0])
+    free, limited = (KernelRidge(Gaussian(1.0), time_limit=t).fit(X, y) for t in (None, 60.0))
+    np.testing.assert_array_equal(free.dual_coef_, limited.dual_coef_)
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, "long"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+def test_limits_that_mean_nothing_are_refused(model, limit, rows):
+    from sklearn.base import clone
+
+    model = clone(model).set_params(time_limit=limit)
+    with pytest.raises(ValueError, match="time_limit must be a positive number of seconds or None"):
+        model.fit(*rows)

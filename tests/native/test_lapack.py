@@ -1,0 +1,97 @@
+"""Factorisations that can be ended, against those of SciPy."""
+
+from time import perf_counter, sleep
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer.data.deadline import TimeIsUpError, until
+from mercer.native import lapack
+from mercer.native.jobs import left_behind
+
+
+def positive(rng, n, dtype=np.float64):
+    A = rng.normal(size=(n, n))
+    return np.asfortranarray((A @ A.T / n + np.eye(n)).astype(dtype))
+
+
+@pytest.fixture
+def small_panels(monkeypatch):
+    """Orders of a hundred in panels of 16, some columns at a time."""
+    monkeypatch.setattr(lapack, "PANEL", 16)
+    monkeypatch.setattr(lapack, "SMALL", 10)
+    monkeypatch.setattr(lapack, "WORK", 16 * 16 * 40)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("n", [25, 96, 101])
+def test_the_factor_is_that_of_lapack_and_leaves_the_other_triangle(
+    rng, small_panels, dtype, lower, n
+):
+    A = positive(rng, n, dtype)
+    L = A.copy(order="F")
+    assert lapack.cholesky(L, lower) == 0
+    half, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
+    expected = scipy.linalg.cholesky(A.astype(np.float64), lower=lower)
+    assert_allclose(half(L), expected, rtol=0, atol=40 * n * np.finfo(dtype).eps)
+    k = 1 if lower else -1
+    assert_array_equal(other(L, k), other(A, k))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("order", [1, 16, 17, 70, 101])
+def test_the_first_minor_that_is_not_positive_is_named(rng, small_panels, lower, order):
+    A = positive(rng, 101)
+    A[order - 1, order - 1] = -1.0
+    assert lapack.cholesky(A, lower) == order
+
+
+def test_a_factor_ends_in_time(rng, small_panels):
+    with until(perf_counter() - 1.0), pytest.raises(TimeIsUpError):
+        lapack.cholesky(positive(rng, 101), lower=True)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("most", [None, 3, 40])
+def test_eigenvalues_are_those_of_lapack(rng, monkeypatch, lower, most):
+    monkeypatch.setattr(lapack, "SMALL", 10)
+    A = positive(rng, 40)
+    half = np.asfortranarray((np.tril if lower else np.triu)(A))
+    s, V = lapack.eigh(half, lower, most)
+    expected = scipy.linalg.eigvalsh(A)[-len(s) :]
+    assert len(s) == (most or 40)
+    assert_allclose(s, expected, rtol=1e-12)
+    assert_allclose(A @ V, V * s, atol=1e-12)
+
+
+def test_eigenvalues_and_singular_values_end_in_time(rng):
+    A = positive(rng, 1200)
+    for work in (lapack.eigh, lapack.svd):
+        began = perf_counter()
+        with until(began + 0.05), pytest.raises(TimeIsUpError):
+            work(A.copy(order="F"))
+        assert perf_counter() - began < 1.0
+
+
+def test_singular_values_are_those_of_lapack(rng, monkeypatch):
+    monkeypatch.setattr(lapack, "SMALL", 10)
+    A = rng.normal(size=(30, 12))
+    U, s, Vt = lapack.svd(A.copy())
+    assert_allclose(U * s @ Vt, A, atol=1e-12)
+    assert_allclose(s, scipy.linalg.svdvals(A), rtol=1e-12)
+
+
+def test_what_is_left_behind_hands_on_its_answer_and_its_error():
+    assert left_behind(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        left_behind(lambda: 1 // 0)
+
+
+def test_what_is_left_behind_does_not_hold_up_whoever_waits():
+    began = perf_counter()
+    with until(began + 0.05), pytest.raises(TimeIsUpError):
+        left_behind(lambda: sleep(3.0))
+    assert perf_counter() - began < 1.0
