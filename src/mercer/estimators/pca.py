@@ -104,25 +104,29 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             checked_seed(self.random_state) or 0,
         )
         problem = ComponentProblem(len(unheld), most, self.is_centred)
+        # What is left of the time is for the components of a few rows.
+        first = run.share(SHARE_OF_ALL)
+        gram = first.attempt(partial(self._looked_at, kernel, X, unheld, solver), lambda: None)
         try:
-            # What is left of the time is for the components of a few rows.
-            first = run.share(SHARE_OF_ALL)
-            gram = first.attempt(partial(self._looked_at, kernel, X, unheld, solver), lambda: None)
             found = None if gram is None else solver.solve(gram, problem, first)
             if found is None or first.ended_by == "time":
-                seed = checked_seed(self.random_state)
-                few = PivotedComponents(min(len(unheld), LANDMARKS), seed)
-                found = few.solve(unheld, problem, run)
-                warnings.warn(
-                    f"the time limit of {self.time_limit:g} s was up; the components are those of "
-                    f"{found.n_landmarks} rows; raise time_limit, or give n_landmarks",
-                    ConvergenceWarning,
-                    stacklevel=4,
-                )
+                found = self._of_few_rows(unheld, problem, run)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, X) from None
         self.kernel_, self.solver_ = kernel, solver
         self._keep(found, X, run)
+        return found
+
+    def _of_few_rows(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
+        """Return the components that there is time for, and warn."""
+        seed = checked_seed(self.random_state) or 0
+        found = PivotedComponents(min(len(gram), LANDMARKS), seed).solve(gram, problem, run)
+        warnings.warn(
+            f"the time limit of {self.time_limit:g} s was up; the components are those of "
+            f"{found.n_landmarks} rows; raise time_limit, or give n_landmarks",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
         return found
 
     def _looked_at(self, kernel: Kernel, X: Any, gram: Gram, solver: ComponentSolver) -> Gram:
