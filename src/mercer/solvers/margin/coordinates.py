@@ -86,6 +86,7 @@ class CoordinateDescent(MarginSolver):
         with one_blas_thread():
             centred, mean = _centred(F.astype(np.float64, copy=False), problem)
             state = _State(centred, problem, run, np.random.default_rng(self.random_state))
+            is_cut = False
             with run.guarded():
                 is_cut = self._descend(state, gram.memory)
         limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
