@@ -68,12 +68,11 @@ def test_other_threads_have_none():
 
 
 @pytest.mark.parametrize("work", [lambda gram: gram @ np.ones(len(gram)), StreamedGram.dense])
-def test_products_and_entries_end_in_time(rng, work):
-    gram = StreamedGram(Gaussian(1.0), rng.normal(size=(12_000, 20)), "2GB")
-    began = perf_counter()
-    with until(began + 0.05), pytest.raises(TimeIsUpError):
+def test_products_and_entries_end_in_time(rng, monkeypatch, work):
+    monkeypatch.setenv("MERCER_THREADS", "1")
+    gram = StreamedGram(Gaussian(1.0), rng.normal(size=(8000, 100)), "2GB")
+    with over(), pytest.raises(TimeIsUpError):
         work(gram)
-    assert perf_counter() - began < 1.0
 
 
 def test_a_function_of_pairs_ends_in_time(rng):

@@ -14,7 +14,7 @@ from mercer.solvers import (
     as_solver,
 )
 from mercer.solvers.choose import as_logistic_solver, as_margin_solver, margin_name, name_of
-from mercer.solvers.margin.stochastic import Pegasos
+from mercer.solvers.margin.block_ascent import BlockAscent
 
 
 def test_it_is_known_by_name_with_its_settings():
@@ -38,7 +38,7 @@ def test_limits_that_mean_nothing_are_refused(limit):
 def test_solvers_of_margins_and_likelihoods_are_known_by_their_names():
     assert as_margin_solver("smo", 1e-2, 5) == SMO(1e-2, 5)
     assert as_margin_solver("primal", random_state=3) == CoordinateDescent(random_state=3)
-    assert as_margin_solver("sgd") == Pegasos()
+    assert as_margin_solver("sgd") == BlockAscent()
     assert as_logistic_solver("cg", max_iter=3) == NewtonCG(max_iter=3)
     assert as_logistic_solver("newton") == NewtonCholesky()
     with pytest.raises(ValueError, match="one of 'auto', 'smo', 'primal', 'sgd' or a solver"):

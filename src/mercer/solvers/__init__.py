@@ -9,10 +9,10 @@ from mercer.solvers.line.path import ChainPath
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.lowrank.pivots import Pivots
+from mercer.solvers.margin.block_ascent import BlockAscent
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import MarginProblem, MarginSolver
 from mercer.solvers.margin.smo import SMO
-from mercer.solvers.margin.stochastic import Pegasos
 from mercer.solvers.online.solver import Perceptron, PerceptronProblem
 from mercer.solvers.refusals import NegativeForm
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem, RidgeSolver
@@ -30,6 +30,7 @@ __all__ = [
     "ILL_CONDITIONED",
     "SMO",
     "Banded",
+    "BlockAscent",
     "Bordered",
     "Certificate",
     "ChainPath",
@@ -50,7 +51,6 @@ __all__ = [
     "NewtonCG",
     "NewtonCholesky",
     "OffsetAlone",
-    "Pegasos",
     "Perceptron",
     "PerceptronProblem",
     "Pivots",

@@ -10,10 +10,10 @@ import numpy as np
 
 from mercer.solvers.line.banded import Banded
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.margin.block_ascent import BlockAscent
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import MarginSolver
 from mercer.solvers.margin.smo import SMO
-from mercer.solvers.margin.stochastic import Pegasos
 from mercer.solvers.ridge.bordered import RidgeSolver
 from mercer.solvers.ridge.cholesky import Cholesky
 from mercer.solvers.ridge.conjugate import ConjugateGradient
@@ -33,7 +33,7 @@ LOGISTIC_SOLVERS: dict[str, type[Newton]] = {"cg": NewtonCG, "newton": NewtonCho
 MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
     "smo": SMO,
     "primal": CoordinateDescent,
-    "sgd": Pegasos,
+    "sgd": BlockAscent,
 }
 
 Known = TypeVar("Known", bound=RidgeSolver | Newton | MarginSolver)

@@ -1,4 +1,4 @@
-"""SMO, its gap, its screening of rows, and the stochastic solver beside it."""
+"""SMO, its gap, its screening of rows, and block coordinate ascent beside it."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from sklearn.svm import SVC, SVR
 
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers import SMO, MarginProblem, Pegasos, Run
+from mercer.solvers import SMO, BlockAscent, MarginProblem, Run
 from mercer.solvers.margin import low_rank_start as seeding, smo
 from mercer.solvers.margin.problem import Gap
 
@@ -204,7 +204,7 @@ def test_the_objective_is_not_above_that_of_libsvm(X, signs):
 
 def test_pegasos_is_feasible_and_reports_its_gap(X, signs):
     problem = classification(signs)
-    solution = Pegasos(max_iter=16, random_state=0).solve(StreamedGram(KERNEL, X), problem)
+    solution = BlockAscent(max_iter=16, random_state=0).solve(StreamedGram(KERNEL, X), problem)
     a = solution.coefficients[:, 0]
     assert ((a >= problem.lower) & (a <= problem.upper)).all()
     assert abs(a.sum()) < 1e-10

@@ -25,7 +25,7 @@ from mercer.functions.pairs import pairs_of, slot
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import MarginProblem
-from mercer.solvers.margin.stochastic import moved
+from mercer.solvers.margin.block_ascent import moved
 
 Array = NDArray[np.float64]
 

@@ -62,6 +62,11 @@ class Banded(RidgeSolver):
     ----------
     tol : float
         Relative residual that the certificate has to reach.
+
+    References
+    ----------
+    J. Hartikainen and S. Sarkka (2010), Kalman filtering and smoothing solutions to temporal
+    Gaussian process regression models; H. Rue and L. Held (2005), Gaussian Markov random fields.
     """
 
     iterates: ClassVar[bool] = False

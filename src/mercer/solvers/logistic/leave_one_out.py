@@ -41,6 +41,12 @@ def leave_one_out_scores(
         Its solution.
     copies : array of shape (n,), optional
         m, by default one for every row.
+
+    References
+    ----------
+    M. Opper and O. Winther (2000), Gaussian processes for classification: mean-field algorithms;
+    K. Rad and A. Maleki (2020), A scalable estimate of the out-of-sample prediction error via
+    approximate leave-one-out cross-validation.
     """
     copies = np.ones(len(A)) if copies is None else copies
     if problem.columns == 1:

@@ -52,6 +52,10 @@ class ProjectedCG:
         K R U.
     steps : int
         Steps taken.
+
+    References
+    ----------
+    C.-J. Lin, R. Weng and S. Keerthi (2008), Trust region Newton method for logistic regression.
     """
 
     def __init__(

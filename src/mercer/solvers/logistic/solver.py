@@ -43,6 +43,12 @@ class Newton(Solver[LogisticProblem]):
         Relative duality gap to reach.
     max_iter : int, optional
         Newton steps allowed, 100 by default.
+
+    References
+    ----------
+    J. Zhu and T. Hastie (2005), Kernel logistic regression and the import vector machine;
+    S. Keerthi, K. Duan, S. Shevade and A. Poo (2005), A fast dual algorithm for kernel logistic
+    regression.
     """
 
     iterates: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Probabilities from scores: one number that says how much a score is worth."""
+"""Probabilities from scores: temperature scaling with the targets of Platt."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def smoothed_targets(codes: NDArray[np.intp], weights: Array, classes: int) -> A
     They are (N_c + 1) / (N_c + 2) for the class c of a row, of total weight N_c, and the rest in
     equal parts for the others, which keeps scores that make no mistake from being worth infinitely
     much. For two classes these are the targets of Lin, Lin and Weng.
+
+    References
+    ----------
+    H.-T. Lin, C.-J. Lin and R. Weng (2007), A note on Platt's probabilistic outputs for support
+    vector machines.
     """
     totals = np.bincount(codes, weights, classes)[codes][:, None]
     own = codes[:, None] == np.arange(classes)
@@ -39,6 +44,11 @@ def temperature(scores: Array, targets: Array, weights: Array) -> float:
         t, probabilities.
     weights : array of shape (n,)
         w.
+
+    References
+    ----------
+    J. Platt (1999), Probabilistic outputs for support vector machines; C. Guo, G. Pleiss, Y. Sun
+    and K. Weinberger (2017), On calibration of modern neural networks.
     """
     used = (weights > 0.0) & np.isfinite(scores).all(axis=1)
     s, t, w = scores[used], targets[used], weights[used]

@@ -45,6 +45,12 @@ class Pivots:
         d, the diagonal of E.
     history : list of (int, float)
         k and the trace of E after every block.
+
+    References
+    ----------
+    Y. Chen, E. Epperly, J. Tropp and R. Webber (2022), Randomly pivoted Cholesky; E. Epperly,
+    J. Tropp and R. Webber (2024), Embrace rejection: kernel matrix approximation by accelerated
+    randomly pivoted Cholesky.
     """
 
     def __init__(self, gram: Gram, random_state: Any = None) -> None:

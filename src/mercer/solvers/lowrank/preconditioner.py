@@ -1,4 +1,4 @@
-"""The inverse of a low-rank matrix plus a ridge, which speeds up iterations."""
+"""The inverse of a low-rank matrix plus a ridge by the identity of Woodbury, a preconditioner."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ class LowRankInverse:
         The factor.
     begun : LowRankInverse, optional
         The inverse for the first rows of the same F, of which G is continued.
+
+    References
+    ----------
+    M. Woodbury (1950), Inverting modified matrices.
     """
 
     def __init__(self, F: Array, begun: LowRankInverse | None = None) -> None:

@@ -54,6 +54,10 @@ class Leap:
         s; by default what moves the steepest coefficient about from bound to bound.
     is_over : callable, optional
         Asked before every factorisation; True gives the leap up.
+
+    References
+    ----------
+    K. Scheinberg (2006), An efficient implementation of an active set method for SVMs.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The primal solver of margin problems: coordinate descent with the weights of features."""
+"""Dual coordinate descent on explicit features, which goes by the name "primal"."""
 
 from __future__ import annotations
 
@@ -63,6 +63,11 @@ class CoordinateDescent(MarginSolver):
         Epochs allowed.
     random_state : int
         Where the orders of the rows come from.
+
+    References
+    ----------
+    C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. Keerthi and S. Sundararajan (2008), A dual coordinate
+    descent method for large-scale linear SVM; M. Hestenes (1969), Multiplier and gradient methods.
     """
 
     iterates: ClassVar[bool] = True

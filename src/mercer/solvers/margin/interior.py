@@ -53,6 +53,11 @@ def interior_point(
         The relative duality gap to reach.
     is_over : callable
         Shown the best coefficients before every step; True ends with them.
+
+    References
+    ----------
+    S. Mehrotra (1992), On the implementation of a primal-dual interior point method; M. Ferris and
+    T. Munson (2002), Interior-point methods for massive support vector machines.
     """
     sides = _Sides.of(F, problem)
     slopes = np.full(len(sides.rows), sides.scale)

@@ -1,4 +1,4 @@
-"""Where to start a margin problem of many rows: its solution for a low-rank copy of K."""
+"""A Nystrom warm start of a margin problem of many rows: its solution for a low-rank copy of K."""
 
 from __future__ import annotations
 
@@ -67,6 +67,11 @@ def seed(
         Asked before every step; True gives the seed up.
 
     Returns None where there is no room, no time, or no definite copy of K in float32.
+
+    References
+    ----------
+    C. Williams and M. Seeger (2001), Using the Nystrom method to speed up kernel machines;
+    O. Chapelle (2007), Training a support vector machine in the primal.
     """
     n = len(gram)
     random = np.random.default_rng(0)

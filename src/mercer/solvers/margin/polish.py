@@ -32,6 +32,10 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
         The problem.
     a : array of shape (n,)
         Feasible coefficients near the optimum.
+
+    References
+    ----------
+    L. Bottou and C.-J. Lin (2007), Support vector machine solvers, on the KKT conditions.
     """
     free = np.flatnonzero(problem.free(a))
     if not 0 < len(free) <= MOST:

@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation by working sets, on as few rows as there is doubt about."""
+"""Sequential minimal optimisation with working-set selection and shrinking."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ class SMO(MarginSolver):
 
     Rows of K are taken in float32 while the gradient is kept in float64; the gap is measured with
     K in float64, and what float32 leaves over is refined. Of many rows, those far from the kinks of
-    the loss keep their coefficient at its bound while the others are solved for; the gap is
-    always that of all rows. Ctrl-C, the time limit and the steps allowed end with what there is.
+    the loss keep their coefficient at its bound while the others, the active set, are solved for
+    (shrinking); the gap is always that of all rows. Ctrl-C, the time limit and the steps allowed
+    end with what there is.
 
     Parameters
     ----------

@@ -135,6 +135,11 @@ class BudgetedPerceptron:
         The most points.
     start : int
         The first row to visit.
+
+    References
+    ----------
+    Z. Wang, K. Crammer and S. Vucetic (2012), Breaking the curse of kernelization: budgeted
+    stochastic gradient descent for large-scale SVM training.
     """
 
     rows_at_a_time = BLOCK

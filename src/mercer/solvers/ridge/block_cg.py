@@ -48,6 +48,10 @@ class BlockCG:
     ----------
     errors : list of float
         The largest norm of a residual beside that of its right-hand side, from the start on.
+
+    References
+    ----------
+    D. O'Leary (1980), The block conjugate gradient algorithm and related methods.
     """
 
     def __init__(self, product: Map, V: Array, X: Array, R: Array) -> None:

@@ -126,6 +126,11 @@ class Bordered:
         The coefficients.
     b : array of shape (p, targets)
         The offsets.
+
+    References
+    ----------
+    G. Wahba (1990), Spline models for observational data, chapter 4; T. Hastie, R. Tibshirani and
+    J. Friedman (2009), The elements of statistical learning, section 7.10.
     """
 
     A: Factor

@@ -57,6 +57,12 @@ class ConjugateGradient(RidgeSolver):
     goal : float, optional
         Relative residual to aim at, by default `tol`; a smaller one that rounding puts out of
         reach is no failure.
+
+    References
+    ----------
+    M. Hestenes and E. Stiefel (1952), Methods of conjugate gradients for solving linear systems;
+    M. Diaz, E. Epperly, Z. Frangella, J. Tropp and R. Webber (2023), Robust, randomized
+    preconditioning for kernel ridge regression.
     """
 
     iterates: ClassVar[bool] = True

@@ -49,6 +49,11 @@ class SingleFactor:
         K.
     d : array of shape (n,)
         What is added to its diagonal.
+
+    References
+    ----------
+    E. Carson and N. Higham (2018), Accelerating the solution of linear systems by iterative
+    refinement in three precisions.
     """
 
     def __init__(self, gram: Gram, d: Array) -> None:

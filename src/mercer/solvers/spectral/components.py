@@ -125,7 +125,13 @@ class ComponentSolver(Limited[ComponentProblem, Components]):
 
 @dataclass(frozen=True)
 class DenseComponents(ComponentSolver):
-    """All of K in memory, centred in place, and one eigendecomposition by LAPACK."""
+    """All of K in memory, centred in place, and one eigendecomposition by LAPACK.
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola and K.-R. Mueller (1998), Nonlinear component analysis as a kernel
+    eigenvalue problem.
+    """
 
     iterates: ClassVar[bool] = False
     reads_all: ClassVar[bool] = True
@@ -159,6 +165,10 @@ class IterativeComponents(ComponentSolver):
         Restarts allowed, 10 n by default.
     random_state : int
         Seed of the first vector.
+
+    References
+    ----------
+    R. Lehoucq, D. Sorensen and C. Yang (1998), ARPACK users' guide.
     """
 
     iterates: ClassVar[bool] = True
@@ -223,6 +233,10 @@ class PivotedComponents(ComponentSolver):
         r, the rows that F is made from.
     random_state : int
         Where the pivots come from.
+
+    References
+    ----------
+    Y. Chen, E. Epperly, J. Tropp and R. Webber (2022), Randomly pivoted Cholesky.
     """
 
     iterates: ClassVar[bool] = False

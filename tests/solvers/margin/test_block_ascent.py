@@ -1,4 +1,4 @@
-"""The stochastic solver of margin problems: its steps, and when it stops."""
+"""Block coordinate ascent: its steps, and when it stops."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import PrecomputedGram
 from mercer.solvers import SMO, MarginProblem, Run
-from mercer.solvers.margin.stochastic import EPOCHS, Pegasos, _State, moved
+from mercer.solvers.margin.block_ascent import EPOCHS, BlockAscent, _State, moved
 
 M = 14
 
@@ -34,7 +34,7 @@ def dual(problem, K, a):
 @pytest.mark.parametrize("kind", ["tube", "classes"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_step_is_as_long_as_the_dual_gains_by_it(rng, K, kind, fit_intercept, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.margin.stochastic.STEPS", 1)
+    monkeypatch.setattr("mercer.solvers.margin.block_ascent.STEPS", 1)
     problem = problem_of(rng, kind, fit_intercept)
     for _ in range(10):
         a = problem.feasible(0.3 * rng.normal(size=M))
@@ -52,7 +52,7 @@ def test_several_steps_follow_each_other_with_the_residuals_of_each(rng, K, monk
     problem = problem_of(rng, "tube")
     a = problem.feasible(0.3 * rng.normal(size=M))
     four = moved(problem, K, a, K @ a - problem.z)
-    monkeypatch.setattr("mercer.solvers.margin.stochastic.STEPS", 1)
+    monkeypatch.setattr("mercer.solvers.margin.block_ascent.STEPS", 1)
     for _ in range(4):
         a = moved(problem, K, a, K @ a - problem.z)
     assert_allclose(four, a, atol=1e-12)
@@ -97,7 +97,7 @@ def test_an_epoch_visits_every_row_once(rng, K, monkeypatch):
 @pytest.mark.parametrize("kind", ["tube", "classes"])
 def test_the_answer_is_that_of_smo_within_its_radius(rng, K, kind):
     gram, problem = PrecomputedGram(K), problem_of(rng, kind)
-    solution = Pegasos(1e-3, 4000, random_state=0).solve(gram, problem)
+    solution = BlockAscent(1e-3, 4000, random_state=0).solve(gram, problem)
     best = SMO(1e-10).solve(gram, problem).coefficients[:, 0]
     a = solution.coefficients[:, 0]
     gap = problem.proved(a, K @ a, K.diagonal())
@@ -112,7 +112,7 @@ def test_the_answer_is_that_of_smo_within_its_radius(rng, K, kind):
 
 def test_it_looks_at_powers_of_two_and_at_the_end(rng, K):
     seen = []
-    solver = Pegasos(0.0, 11, random_state=0)
+    solver = BlockAscent(0.0, 11, random_state=0)
     watched = Run(progress=lambda i, gap: seen.append((i, gap)))
     solver.solve(PrecomputedGram(K), problem_of(rng, "tube"), watched)
     assert [i for i, _ in seen] == [1, 2, 4, 8, 11]
@@ -121,33 +121,35 @@ def test_it_looks_at_powers_of_two_and_at_the_end(rng, K):
 
 
 def test_it_stops_as_soon_as_a_look_finds_the_gap_small_enough(rng, K):
-    solution = Pegasos(0.5, random_state=0).solve(PrecomputedGram(K), problem_of(rng, "tube"))
+    solution = BlockAscent(0.5, random_state=0).solve(PrecomputedGram(K), problem_of(rng, "tube"))
     assert solution.iterations in (1, 2, 4, 8, 16, 32)
     assert solution.residual[0] <= 0.5
 
 
 def test_it_says_how_many_epochs_there_were_and_may_be(rng, K):
     gram, problem = PrecomputedGram(K), problem_of(rng, "tube")
-    solution = Pegasos(0.0, 3, random_state=0).solve(gram, problem)
+    solution = BlockAscent(0.0, 3, random_state=0).solve(gram, problem)
     assert solution.iterations == 3
     assert solution.advice.startswith("after 3 epochs the gap is still open; use solver='smo'")
     assert "raise max_iter (now 3)" in solution.advice
-    assert Pegasos(0.0, random_state=0).solve(gram, problem).iterations == EPOCHS == 64
+    assert BlockAscent(0.0, random_state=0).solve(gram, problem).iterations == EPOCHS == 64
 
 
 def test_a_callback_or_a_stop_or_time_ends_it(rng, K):
     gram, problem = PrecomputedGram(K), problem_of(rng, "tube")
-    called = Pegasos(0.0, 50, random_state=0).solve(
+    called = BlockAscent(0.0, 50, random_state=0).solve(
         gram, problem, Run(progress=lambda i, gap: i >= 4)
     )
     assert called.iterations == 4
     assert "a callback ended the iteration" in called.advice
     assert not called.is_interrupted
-    stopped = Pegasos(0.0, 50, random_state=0).solve(gram, problem, Run(stop=np.ones(1, np.uint8)))
+    stopped = BlockAscent(0.0, 50, random_state=0).solve(
+        gram, problem, Run(stop=np.ones(1, np.uint8))
+    )
     assert stopped.iterations == 1
     assert "Ctrl-C ended the iteration" in stopped.advice
     assert stopped.is_interrupted
-    late = Pegasos(0.0, 50, random_state=0).solve(gram, problem, Run(time_limit=1e-9))
+    late = BlockAscent(0.0, 50, random_state=0).solve(gram, problem, Run(time_limit=1e-9))
     assert late.iterations == 1
     assert "was up; raise time_limit" in late.advice
 
@@ -158,7 +160,7 @@ def test_ctrl_c_keeps_what_there_is_after_the_first_epoch_only(rng, K):
     def press(i, gap):
         raise KeyboardInterrupt
 
-    solution = Pegasos(0.0, 50, random_state=0).solve(gram, problem, Run(progress=press))
+    solution = BlockAscent(0.0, 50, random_state=0).solve(gram, problem, Run(progress=press))
     assert solution.iterations == 1
     assert solution.is_interrupted
 
@@ -166,7 +168,7 @@ def test_ctrl_c_keeps_what_there_is_after_the_first_epoch_only(rng, K):
 def test_it_starts_from_given_coefficients_made_feasible(rng, K):
     gram, problem = PrecomputedGram(K), problem_of(rng, "tube")
     best = SMO(1e-8).solve(gram, problem).coefficients[:, 0]
-    warm = Pegasos(1e-4, 1, random_state=0).solve(gram, replace(problem, start=best))
+    warm = BlockAscent(1e-4, 1, random_state=0).solve(gram, replace(problem, start=best))
     assert warm.residual[0] <= 1e-4
-    beyond = Pegasos(0.0, 0, random_state=0).solve(gram, replace(problem, start=10.0 * best))
+    beyond = BlockAscent(0.0, 0, random_state=0).solve(gram, replace(problem, start=10.0 * best))
     assert_array_equal(beyond.coefficients[:, 0], problem.feasible(10.0 * best))

@@ -1,4 +1,4 @@
-"""The stochastic solver of margin problems: kernelised Pegasos in small batches."""
+"""Block coordinate ascent in the dual of margin problems, a batch of rows at a time."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ STEPS = 4
 
 
 @dataclass(frozen=True)
-class Pegasos(MarginSolver):
-    """Minimise 1/2 ||f||^2 + sum_i loss_i by subgradients of small batches of rows.
+class BlockAscent(MarginSolver):
+    """Minimise 1/2 ||f||^2 + sum_i loss_i by block coordinate ascent in the dual.
 
-    A batch moves the coefficients of its rows towards s_i, minus the subgradient of loss_i at
-    f(x_i) + b - z_i, which is one of the bounds, or zero within the tube: a_i += t (s_i - a_i).
-    Every row remembers its last step, so that t need not shrink with time as 1 / t of plain
-    Pegasos: it is as long as the dual gains by it, the same for all rows of the batch. The offset
-    b of a batch is the one that keeps the sum of the coefficients. Hence every iterate is a
-    feasible point of the dual and better than the one before, and proves the gap by itself.
+    A batch of rows, in random order, takes a step of Frank and Wolfe: their coefficients move
+    towards the vertex s_i of the box, minus the subgradient of loss_i at f(x_i) + b - z_i, which is
+    one of the bounds, or zero within the tube: a_i += t (s_i - a_i). The step t is found by exact
+    line search in the dual, so that it need not shrink with time as that of stochastic subgradients
+    (Pegasos) does. The offset b of a batch is the one that keeps the sum of the coefficients. Hence
+    every iterate is a feasible point of the dual and better than the one before, and proves the gap
+    by itself.
 
     Parameters
     ----------
@@ -41,6 +42,12 @@ class Pegasos(MarginSolver):
         m.
     random_state : int
         Where the orders come from.
+
+    References
+    ----------
+    S. Shalev-Shwartz and T. Zhang (2013), Stochastic dual coordinate ascent methods for
+    regularized loss minimization; S. Lacoste-Julien, M. Jaggi, M. Schmidt and P. Pletscher (2013),
+    Block-coordinate Frank-Wolfe optimization for structural SVMs.
     """
 
     iterates: ClassVar[bool] = True
