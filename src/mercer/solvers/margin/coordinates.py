@@ -115,7 +115,7 @@ class CoordinateDescent(MarginSolver):
         own = _epochs(state.F, is_narrow)
         most = own if self.max_iter is None else min(own, self.max_iter)
         state.descend(goal, most)
-        is_cut = most < own and state.epoch >= most
+        is_cut = most < own
         if is_narrow and not is_cut:
             state.jump(goal)
         return is_cut
