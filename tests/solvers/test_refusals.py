@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from mercer.gram import PrecomputedGram
 from mercer.kernels.validity.rounding import STEP, form_error
 from mercer.solvers import refusals as module
-from mercer.solvers.refusals import EPS, indefinite, indefinite_along, singular
+from mercer.solvers.refusals import indefinite, indefinite_along, singular
+from mercer.solvers.rounding import EPS
 
 INDEFINITE = np.array([[1.0, 1.5, 0.0], [1.5, 1.0, 0.0], [0.0, 0.0, 2.0]])
 

@@ -13,7 +13,8 @@ from mercer.data.blocks import row_blocks
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
 from mercer.native.lapack import eigh
-from mercer.solvers.refusals import EPS, indefinite_along, not_finite
+from mercer.solvers.refusals import indefinite_along, not_finite
+from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

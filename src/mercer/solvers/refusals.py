@@ -11,10 +11,10 @@ from mercer.data.blocks import row_blocks
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
 from mercer.kernels.validity.rounding import STEP, form_error
+from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-EPS = float(np.finfo(np.float64).eps)
 # The largest C times weight.
 LARGEST_COST = 1e100
 # Rows up to which the error of every entry is bounded by itself.

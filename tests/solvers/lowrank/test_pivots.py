@@ -104,10 +104,11 @@ def test_it_stops_at_a_trace(gram):
     assert len(pivots.F) < 150
 
 
-def test_it_begins_nothing_after_a_deadline(gram):
+def test_it_begins_nothing_but_a_first_block_after_a_deadline(gram):
     pivots = Pivots(gram, 0)
     pivots.grow(300, deadline=time.perf_counter())
-    assert pivots.F.shape == (0, 300)
+    assert len(pivots.history) == 2
+    assert 0 < len(pivots.F) < 100
 
 
 def test_all_rows_reproduce_everything(points):

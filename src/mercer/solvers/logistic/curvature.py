@@ -15,6 +15,7 @@ from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.ridge.triangles import TwoTriangles
+from mercer.solvers.rounding import EPS32
 
 Array = NDArray[np.float64]
 
@@ -28,7 +29,6 @@ ENOUGH = 1.0
 # Curvatures beneath this share of the largest are taken for it by a factor of K + lam W^-1, which
 # is a preconditioner there: their rows have next to no say in the step.
 FLOOR = 1e-12
-EPS32 = float(np.finfo(np.float32).eps)
 # Share of the ridge to which rounding to float32 may move the matrix of a step.
 ROUNDING = 1e-2
 

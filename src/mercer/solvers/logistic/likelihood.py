@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlog1py
 
 from mercer.solvers.refusals import check_costs
+from mercer.solvers.rounding import EPS
 from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
@@ -20,7 +21,6 @@ OFFSET_STEPS = 200
 LONGEST = 8.0
 # Halvings of a step before it is lost in rounding.
 HALVINGS = 60
-EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 # Units of rounding of the residuals, by their size, that their sum is left with.
 UNITS = 8.0

@@ -8,10 +8,10 @@ from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer.data.blocks import row_blocks
+from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-EPS = float(np.finfo(np.float64).eps)
 # Multiplications of a product between two looks at the clock.
 MULTIPLIED = 1 << 32
 # A ridge of fewer units of rounding of F F' is lost in it.

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
-from mercer.solvers.rounding import column_norms
+from mercer.solvers.rounding import EPS, column_norms
 
 Array = NDArray[np.float64]
 Map = Callable[[Array], Array]
 
-EPS = float(np.finfo(np.float64).eps)
 # Steps after which the residual is computed anew, before its updates drift away from it.
 RENEWAL = 15
 # Directions shorter than this, beside the longest, are combinations of the others.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
 from mercer.solvers.refusals import (
-    EPS,
     indefinite,
     not_finite,
     not_invertible,
@@ -30,7 +29,7 @@ from mercer.solvers.ridge.bordered import (
 )
 from mercer.solvers.ridge.single import SingleFactor
 from mercer.solvers.ridge.triangles import TwoTriangles
-from mercer.solvers.rounding import column_norms
+from mercer.solvers.rounding import EPS, column_norms
 from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 

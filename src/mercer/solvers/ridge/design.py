@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
 from mercer.data.blocks import PANEL, half_blocks, row_blocks
-from mercer.solvers.refusals import EPS
+from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 

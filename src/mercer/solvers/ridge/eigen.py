@@ -13,7 +13,6 @@ from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.native.lapack import eigh
 from mercer.solvers.refusals import (
-    EPS,
     indefinite_along,
     not_finite,
     not_invertible,
@@ -22,6 +21,7 @@ from mercer.solvers.refusals import (
 )
 from mercer.solvers.ridge.bordered import Measured, RidgeProblem, RidgeSolver, with_best_offset
 from mercer.solvers.ridge.cholesky import is_large
+from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 

@@ -10,11 +10,11 @@ from scipy.linalg.lapack import spotrs
 from mercer.gram import Gram
 from mercer.native.lapack import cholesky
 from mercer.solvers.ridge.block_cg import BlockCG
+from mercer.solvers.rounding import EPS32
 
 Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]
 
-EPS32 = float(np.finfo(np.float32).eps)
 # Residual to which the answers are refined, little above what a factor in float64 leaves.
 EXACT = 1e-10
 MOST_STEPS = 40

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dsycon, dsytrf, dsytrs
 
 from mercer.gram import Gram
-from mercer.solvers.refusals import EPS, not_finite, singular
+from mercer.solvers.refusals import not_finite, singular
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem, RidgeSolver, relative_norm
+from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 

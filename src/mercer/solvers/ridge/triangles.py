@@ -11,10 +11,9 @@ from scipy.linalg.lapack import dpocon, dpotri, dpotrs
 
 from mercer.data.blocks import half_blocks, row_blocks
 from mercer.native.lapack import cholesky
+from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 class TwoTriangles:

@@ -15,7 +15,8 @@ from mercer.gram.operator import check_fits
 from mercer.native.lapack import eigh, svd
 from mercer.solvers.contract import Limited
 from mercer.solvers.lowrank.pivots import Pivots
-from mercer.solvers.refusals import EPS, indefinite_along, not_finite
+from mercer.solvers.refusals import indefinite_along, not_finite
+from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
 from mercer.solvers.solution import Outcome
 
