@@ -9,6 +9,7 @@ from timing import show_machine
 
 ROOMS = (
     "engine",
+    "limits",
     "ridge",
     "selection",
     "banded",
