@@ -100,7 +100,7 @@ def classification_task(name: str) -> tuple[Any, Array, Any]:
     Columns are standardised but for a9a, whose sparse rows of zeros and ones stay as they are,
     and usps, whose pixels have one scale.
     """
-    set_name, _, first = name.partition("-")
+    set_name, _, first = name.rpartition("-")
     if first.isdigit():
         X, y, T = classification_task(set_name)
         return X[: int(first)], y[: int(first)], T

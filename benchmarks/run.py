@@ -23,6 +23,7 @@ ROOMS = (
     "solubility",
     "geometry",
     "plan",
+    "ablation",
 )
 
 

@@ -1,6 +1,7 @@
 """KernelLogisticRegressionCV: what it chooses, and that it chooses as repeated fits would."""
 
 import pickle
+from functools import partial
 from time import perf_counter, process_time
 
 import numpy as np
@@ -14,7 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelLogisticRegression
 from mercer.kernels import Gaussian, Linear, Sigmoid
-from mercer.selection import KernelLogisticRegressionCV, logistic_search
+from mercer.selection import KernelLogisticRegressionCV
+from mercer.selection.logistic_search import LogisticSearch
+from mercer.selection.results import Schedule
 from refusals import refuses
 
 N = 60
@@ -116,8 +119,14 @@ def test_leave_one_out_of_scikit_learn_is_the_closed_form(X, y):
     assert_array_equal(named.cv_results_["mean_test_score"], ours.cv_results_["mean_test_score"])
 
 
+def scheduled(monkeypatch, *settings, **more):
+    """Let the searches of the estimator go by another schedule."""
+    search = partial(LogisticSearch, schedule=Schedule(*settings, **more))
+    monkeypatch.setattr("mercer.selection.logistic.LogisticSearch", search)
+
+
 def test_a_rare_class_is_in_every_fold_of_the_sample(rng, monkeypatch):
-    monkeypatch.setattr(logistic_search, "SCORES", (360, 10**6))
+    scheduled(monkeypatch, (360, 10**6))
     X = rng.normal(size=(1000, 2))
     y = np.where(np.arange(1000) % 90 == 0, 2, X[:, 0] > 0.0)
     model = KernelLogisticRegressionCV([Gaussian(1.0), Linear()], CS, cv=4).fit(X, y)
@@ -127,7 +136,7 @@ def test_a_rare_class_is_in_every_fold_of_the_sample(rng, monkeypatch):
 
 
 def test_a_class_of_two_rows_is_trained_on_by_both_folds_of_a_sample(rng, monkeypatch):
-    monkeypatch.setattr(logistic_search, "SCORES", (180, 10**6))
+    scheduled(monkeypatch, (180, 10**6))
     X = rng.normal(size=(300, 2))
     y = (X[:, 0] > 0.0).astype(int)
     y[[5, 250]] = 2
@@ -160,7 +169,7 @@ def test_by_default_it_tries_length_scales_around_the_median(X):
 
 
 def test_many_rows_choose_the_kernel_on_a_sample_with_all_classes(rng, monkeypatch):
-    monkeypatch.setattr(logistic_search, "SCORES", (300, 450))
+    scheduled(monkeypatch, (300, 450))
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] > 0.0).astype(int)
     y[3] = 2
@@ -177,12 +186,9 @@ def test_successive_halving_chooses_among_the_best_of_exact_leave_one_out(
     X = rng.normal(size=(300, 3))
     noisy = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300)
     y = np.digitize(noisy, np.quantile(noisy, np.arange(1, classes) / classes))
-    monkeypatch.setattr(logistic_search, "SCORES", (80 * classes, 160 * classes))
-    monkeypatch.setattr(logistic_search, "MOST_ROWS", (80, 160))
-    monkeypatch.setattr(logistic_search, "LEFT_OUT", 200)
+    scheduled(monkeypatch, (80 * classes, 160 * classes), (80, 160), left_out=200)
     halved = KernelLogisticRegressionCV(random_state=0).fit(X, y)
-    monkeypatch.setattr(logistic_search, "SCORES", (10**6, 10**6))
-    monkeypatch.setattr(logistic_search, "MOST_ROWS", (10**6, 10**6))
+    scheduled(monkeypatch, (10**6, 10**6), (10**6, 10**6))
     exact = KernelLogisticRegressionCV(random_state=0).fit(X, y)
     assert len(halved.cv_results_["C"]) < len(exact.cv_results_["C"]) == 80
     position = exact.cv_results_["params"].index(halved.best_params_)
@@ -225,7 +231,7 @@ def test_a_time_limit_ends_the_search_with_the_best_so_far(rng):
 def test_time_that_is_up_is_said_only_where_something_was_left_out(X, cv, lasts, monkeypatch):
     y, Cs = X[:, 0] > 0.0, CS if lasts else [*CS, 100.0]
     fits = 0
-    fit = logistic_search.LogisticSearch._judged
+    fit = LogisticSearch._judged
 
     def judged(search, F, rows):
         nonlocal fits
@@ -235,8 +241,8 @@ def test_time_that_is_up_is_said_only_where_something_was_left_out(X, cv, lasts,
     # The time is up with the last score of the first three Cs of the last fold.
     last = 3 if cv == "loo" else 2 * len(Cs) + 3
     over = property(lambda search: fits >= last)
-    monkeypatch.setattr(logistic_search.LogisticSearch, "_judged", judged)
-    monkeypatch.setattr(logistic_search.LogisticSearch, "is_over", over)
+    monkeypatch.setattr(LogisticSearch, "_judged", judged)
+    monkeypatch.setattr(LogisticSearch, "is_over", over)
     model = KernelLogisticRegressionCV(Gaussian(0.7), Cs, cv=cv, time_limit=1000.0)
     if lasts:
         assert len(model.fit(X, y).cv_results_["C"]) == 3
@@ -265,7 +271,7 @@ def test_time_enough_changes_nothing(X, y):
     ],
 )
 def test_scores_have_passed_their_best_once_one_is_far_worse_or_two_are_worse(scores, is_past):
-    assert logistic_search.is_past(scores) is is_past
+    assert Schedule().is_past(scores) is is_past
 
 
 def test_bad_input_is_refused(X):

@@ -1,5 +1,7 @@
 """The search among kernels and Cs: its samples, its rounds, and what goes on to the next."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,10 +9,9 @@ from sklearn.model_selection import KFold
 
 from mercer.errors import MemoryLimitError
 from mercer.kernels import Gaussian, Linear
-from mercer.selection import logistic_search as module
 from mercer.selection.classes import ClassScores
-from mercer.selection.logistic_search import LogisticSearch, is_past, survivors
-from mercer.selection.results import Round
+from mercer.selection.logistic_search import LogisticSearch
+from mercer.selection.results import Round, Schedule
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
 
@@ -41,18 +42,20 @@ def round_of(scores, Cs, kernels=None):
 def test_the_best_kernels_survive_with_the_cs_from_a_tenth_of_their_best():
     Cs = [np.array([0.5, 1.0, 9.9, 10.0, 100.0])] * 3
     last = round_of([[-3, -2, -4, -2.5, -9], [-1, -5, -5, -1.5, -9], [-8, -8, -8, -8, -2]], Cs)
-    kernels, kept = survivors(last, last.kernels, Cs, 2)
+    kernels, kept = Schedule().survivors(last, last.kernels, Cs, 2)
     assert kernels == [Gaussian(2.0), Gaussian(1.0)]
     # The best C is 0.5 of one and 1 of the other, and all are at least a tenth of those.
     assert [k.tolist() for k in kept] == [Cs[0].tolist(), Cs[0].tolist()]
-    kernels, kept = survivors(round_of([[-9, -9, -9, -9, -1]], Cs), [Gaussian(1.0)], Cs, 1)
+    kernels, kept = Schedule().survivors(
+        round_of([[-9, -9, -9, -9, -1]], Cs), [Gaussian(1.0)], Cs, 1
+    )
     assert kept[0].tolist() == [10.0, 100.0]
 
 
 def test_a_score_that_is_no_number_does_not_survive():
     Cs = [np.array([1.0, 100.0])] * 2
     last = round_of([[np.nan, np.nan], [np.nan, -3.0]], Cs)
-    kernels, kept = survivors(last, last.kernels, Cs, 1)
+    kernels, kept = Schedule().survivors(last, last.kernels, Cs, 1)
     assert kernels == [Gaussian(2.0)]
     assert kept[0].tolist() == [100.0]
 
@@ -60,7 +63,7 @@ def test_a_score_that_is_no_number_does_not_survive():
 def test_kernels_of_equal_scores_survive_in_their_order():
     Cs = [np.array([1.0])] * 3
     last = round_of([[-1.0], [-1.0], [-1.0]], Cs)
-    assert survivors(last, last.kernels, Cs, 2)[0] == list(last.kernels[:2])
+    assert Schedule().survivors(last, last.kernels, Cs, 2)[0] == list(last.kernels[:2])
 
 
 @pytest.mark.parametrize(
@@ -79,15 +82,15 @@ def test_kernels_of_equal_scores_survive_in_their_order():
     ],
 )
 def test_scores_are_past_their_best_by_five_in_a_hundred_or_twice(scores, past):
-    assert is_past(scores) is past
+    assert Schedule().is_past(scores) is past
 
 
 @pytest.mark.parametrize("size", [40, 70])
-def test_a_sample_is_trained_on_and_tests_the_others(rows, monkeypatch, size):
-    monkeypatch.setattr(module, "TESTED", 30)
+def test_a_sample_is_trained_on_and_tests_the_others(rows, size):
     X, codes = rows
     weights = np.linspace(0.5, 1.5, 120)
-    sample, share = search_of(X, codes, weights=weights).sample(size)
+    search = replace(search_of(X, codes, weights=weights), schedule=Schedule(tested=30))
+    sample, share = search.sample(size)
     ((train, test),) = sample.splits.pairs
     assert len(train) == size == sample._n_trained
     assert len(test) == 30
@@ -152,35 +155,33 @@ def test_the_same_rows_are_taken_in_any_order(rows, rng):
     assert first == second
 
 
-def sizes(search, monkeypatch, scores=(150, 240), most=(60, 90), kernels=3):
+def sizes(search, scores=(150, 240), most_rows=(60, 90), kernels=3, **settings):
     """Which rows and how many kernels every round has."""
-    monkeypatch.setattr(module, "SCORES", scores)
-    monkeypatch.setattr(module, "MOST_ROWS", most)
+    search = replace(search, schedule=Schedule(scores, most_rows, **settings))
     given = [Gaussian(0.5), Gaussian(1.0), Gaussian(2.0)][:kernels]
     rounds = search.rounds(given, [CS] * kernels)
     return [(r.n_rows, len(r.kernels)) for r in rounds]
 
 
-def test_many_rows_have_a_small_round_a_larger_one_and_all(rows, monkeypatch):
+def test_many_rows_have_a_small_round_a_larger_one_and_all(rows):
     # 150 and 240 scores of three classes are 50 and 80 rows.
     search = search_of(*rows)
-    assert sizes(search, monkeypatch) == [(50, 3), (80, 2), (120, 1)]
-    assert sizes(search, monkeypatch, (150, 360)) == [(50, 3), (90, 2), (120, 1)]
-    assert sizes(search, monkeypatch, (150, 360), (60, 120)) == [(50, 3), (120, 1)]
-    assert sizes(search, monkeypatch, (360, 720), (120, 120)) == [(120, 3)]
-    assert sizes(search, monkeypatch, (357, 357), (120, 120)) == [(119, 3), (119, 2), (120, 1)]
+    assert sizes(search) == [(50, 3), (80, 2), (120, 1)]
+    assert sizes(search, (150, 360)) == [(50, 3), (90, 2), (120, 1)]
+    assert sizes(search, (150, 360), (60, 120)) == [(50, 3), (120, 1)]
+    assert sizes(search, (360, 720), (120, 120)) == [(120, 3)]
+    assert sizes(search, (357, 357), (120, 120)) == [(119, 3), (119, 2), (120, 1)]
     # Eight rows for every class at least.
-    assert sizes(search, monkeypatch, (3, 3), (1, 1)) == [(24, 3), (24, 2), (120, 1)]
+    assert sizes(search, (3, 3), (1, 1)) == [(24, 3), (24, 2), (120, 1)]
 
 
-def test_few_candidates_are_tried_on_all_rows(rows, monkeypatch):
+def test_few_candidates_are_tried_on_all_rows(rows):
     search = search_of(*rows)
-    assert sizes(search, monkeypatch, kernels=1) == [(120, 1)]
-    monkeypatch.setattr(module, "FEW_CANDIDATES", 2)
-    assert sizes(search, monkeypatch, kernels=1) == [(50, 1), (80, 1), (120, 1)]
+    assert sizes(search, kernels=1) == [(120, 1)]
+    assert sizes(search, kernels=1, few_candidates=2) == [(50, 1), (80, 1), (120, 1)]
 
 
-def test_all_rows_are_left_out_singly_or_by_three_folds(rows, monkeypatch):
+def test_all_rows_are_left_out_singly_or_by_three_folds(rows):
     X, codes = rows
     several = search_of(X, codes)._on_all_rows()
     assert len(several.splits.pairs) == 3
@@ -191,10 +192,9 @@ def test_all_rows_are_left_out_singly_or_by_three_folds(rows, monkeypatch):
         assert max(counts) - min(counts) <= 1
     two = search_of(X, codes % 2)
     assert two._on_all_rows() is two
-    monkeypatch.setattr(module, "LEFT_OUT", 120)
-    assert two._on_all_rows() is two
-    monkeypatch.setattr(module, "LEFT_OUT", 119)
-    assert two._on_all_rows() is not two
+    for left_out, is_quick in ((120, True), (119, False)):
+        two = replace(two, schedule=Schedule(left_out=left_out))
+        assert (two._on_all_rows() is two) is is_quick
     given = search_of(X, codes, KFold(4))
     assert given._on_all_rows() is given
 
@@ -265,7 +265,7 @@ def test_rows_of_equal_columns_and_other_classes_or_weights_stay_apart():
     assert sorted(merged.problem.weights.tolist()) == [1.0, 2.0, 6.0]
 
 
-def test_time_that_is_up_ends_after_the_first_kernel(rows, monkeypatch):
+def test_time_that_is_up_ends_after_the_first_kernel(rows):
     X, codes = rows
     late = search_of(X, codes % 2, run=Run(time_limit=1e-9))
     found = late._round([Linear(), Gaussian(1.0)], [CS, CS], stops_early=False)
@@ -273,8 +273,7 @@ def test_time_that_is_up_ends_after_the_first_kernel(rows, monkeypatch):
     assert found.is_cut
     assert late.is_over
     assert not search_of(X, codes).is_over
-    monkeypatch.setattr(module, "SCORES", (50, 80))
-    monkeypatch.setattr(module, "MOST_ROWS", (50, 80))
+    late = replace(late, schedule=Schedule((50, 80), (50, 80)))
     rounds = late.rounds([Gaussian(0.5), Gaussian(1.0)], [CS, CS])
     assert [(r.n_rows, r.is_cut) for r in rounds] == [(50, True)]
 

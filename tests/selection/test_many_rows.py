@@ -14,7 +14,7 @@ ALPHAS = [1e-2, 1.0, 100.0]
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch):
     monkeypatch.setattr(room, "ROWS_FOR_KERNELS", 100)
-    monkeypatch.setattr(room, "SAMPLE", 60)
+    monkeypatch.setattr(room, "ROWS_OF_SAMPLE", 60)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import oracle
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.native import core
 from mercer.tiles import Tile, apply, compile_expression, evaluate, loop_twin
+from mercer.tiles.counts import TILED_COLUMNS
 from mercer.tiles.operands import bind
 
 native = pytest.importorskip("mercer.tiles.loop", reason="the native core is not built here")
@@ -211,7 +212,7 @@ class TestTheWayIsChosen:
         assert_allclose(by_native(program, sp.csr_array(X)), by_twin(program, X), rtol=1e-12)
 
     def test_very_many_columns_are_no_tiles(self, rng):
-        X = sp.random_array((100, entries.WIDEST + 1), density=1e-3, rng=rng, format="csr")
+        X = sp.random_array((100, TILED_COLUMNS + 1), density=1e-3, rng=rng, format="csr")
         assert not native.takes(bind(Gaussian().program, X).operands[0])
         assert native.takes(bind(Gaussian().program, X[:, 1:]).operands[0])
 

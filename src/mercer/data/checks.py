@@ -16,7 +16,8 @@ from mercer.data.layout import as_csr, check_entries, plain
 # A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
 Matrix: TypeAlias = Any
 
-# Objects among which text is looked for, and characters of it that a message shows.
+# Python objects of a column that are looked at, since their dtype says nothing, and characters of
+# a text that a message shows.
 LOOKED_AT = 1000
 MOST_SHOWN = 30
 

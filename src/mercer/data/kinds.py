@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from mercer.data.categories import is_missing
+from mercer.data.checks import LOOKED_AT
 from mercer.data.columns import is_table, table_matrix, table_series
-
-# Values looked at in a column of Python objects, whose dtype says nothing.
-LOOKED_AT = 1000
 
 
 class Kind(StrEnum):

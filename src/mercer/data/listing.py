@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 # Characters of a cell that are printed.
-WIDEST = 40
+CELL_WIDTH = 40
 
 
 def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -61,4 +61,4 @@ def _spelled(value: Any) -> str:
         return f"{float(value):.4g}"
     text = value if isinstance(value, str) else str(value)
     text = text.replace("\n", "\\n")
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+    return text if len(text) <= CELL_WIDTH else f"{text[: CELL_WIDTH - 1]}…"

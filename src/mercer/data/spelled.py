@@ -18,15 +18,14 @@ DATE = re.compile(
     r"(?:[T ]\s*\d{1,2}:\d{2}.*)?\s*"
 )
 # The share of different values that says what was meant, where others are marks such as "n/a".
-ENOUGH = 0.9
-MONTHS = 12
+MEANT_SHARE = 0.9
 
 
 def spelled(words: Sequence[Any]) -> str:
     """Return what different texts spell, by an example, and what to do; "" of other text."""
     for what, pattern in (("numbers", NUMBER), ("dates", DATE)):
         found = [w for w in words if isinstance(w, str) and pattern.fullmatch(w)]
-        if not found or len(found) < ENOUGH * len(words):
+        if not found or len(found) < MEANT_SHARE * len(words):
             continue
         known = set(found)
         mark = next((w for w in words if w not in known), None)
@@ -49,5 +48,5 @@ def _of_dates(texts: Sequence[str]) -> tuple[str, str]:
     if not found:
         return "", "time"
     first, second = (max(int(match[part]) for match in found) for part in ("first", "second"))
-    order = "the day first" if first > MONTHS else "the month first" if second > MONTHS else ""
+    order = "the day first" if first > 12 else "the month first" if second > 12 else ""
     return (f" ({order})" if order else " (the day or the month first, as you know)"), "time"

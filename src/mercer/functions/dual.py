@@ -20,12 +20,6 @@ from mercer.gram import dense_rows
 from mercer.kernels import Kernel
 from mercer.tiles import apply
 
-# New rows that are read into numbers at a time. What is compared with them is read every time, so
-# that they are many.
-ROWS_AT_A_TIME = 1 << 16
-# Training rows at which both precisions are compared, half of them those of the largest entries.
-SAMPLE = 64
-
 
 @dataclass(frozen=True, eq=False)
 class DualFunction(Function):
@@ -48,6 +42,10 @@ class DualFunction(Function):
     """
 
     form: ClassVar[str] = "dual"
+    # What new rows are compared with is read again for all of these, so that they are many.
+    rows_at_a_time: ClassVar[int] = 1 << 16
+    # Training rows at which both precisions are compared, half of them those of largest entries.
+    compared_rows: ClassVar[int] = 64
 
     kernel: Kernel
     rows: Any
@@ -66,10 +64,10 @@ class DualFunction(Function):
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         n = n_rows(X)
-        if n <= ROWS_AT_A_TIME:
+        if n <= self.rows_at_a_time:
             yield slice(0, n), self._sums(X) + self.intercept
             return
-        for rows in row_blocks((n, 1), ROWS_AT_A_TIME):
+        for rows in row_blocks((n, 1), self.rows_at_a_time):
             yield rows, self._sums(take_rows(X, rows)) + self.intercept
 
     def _sums(self, X: Any) -> Array:
@@ -102,7 +100,7 @@ class DualFunction(Function):
     @cached_property
     def single_error(self) -> Array:
         """How far `in_single` is off at a sample of the rows, the most for every target."""
-        single, half = self.in_single(self.rows), min(SAMPLE // 2, len(self.rows))
+        single, half = self.in_single(self.rows), min(self.compared_rows // 2, len(self.rows))
         if single is None:
             raise ValueError(f"{self.kernel!r:.100} is not compared in float32 on these rows")
         largest = np.argpartition(np.abs(self.rows).max(axis=1), -half)[-half:]

@@ -28,6 +28,8 @@ class Function(ABC):
 
     # How `state` calls this form.
     form: ClassVar[str]
+    # New rows that are read into numbers and valued at a time.
+    rows_at_a_time: ClassVar[int]
 
     kernel: Kernel
     coefficients: Array

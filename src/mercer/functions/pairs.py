@@ -16,10 +16,6 @@ from mercer.functions.dual import DualFunction
 from mercer.functions.function import Array
 from mercer.tiles import apply, evaluate
 
-# Rows that the vectors of a class are met with at a time: what is found for them stays in memory
-# that is used again.
-ROWS_AT_A_TIME = 2048
-
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     """Return all pairs of classes in the order of scikit-learn."""
@@ -49,6 +45,8 @@ class PairFunction(DualFunction):
     """
 
     form: ClassVar[str] = "pairs"
+    # What is found for them, class by class, stays in memory that is used again.
+    rows_at_a_time: ClassVar[int] = 2048
 
     counts: NDArray[Any] = field(kw_only=True)
 
@@ -70,7 +68,7 @@ class PairFunction(DualFunction):
         # Entries of float32 are stored and multiplied faster than tiles of them, part by part.
         is_single = isinstance(self.rows, np.ndarray) and self.rows.dtype == np.float32
         are_stored = self.kernel.is_precomputed or is_single
-        height, a = ROWS_AT_A_TIME, self.coefficients
+        height, a = self.rows_at_a_time, self.coefficients
         if are_stored:
             height = max(1, min(height, LARGE // max(1, m)))
             a = a.astype(np.float64 if self.kernel.is_precomputed else np.float32)

@@ -16,9 +16,6 @@ from mercer.functions.function import Array, Function
 from mercer.gram import features_at, paying_weights
 from mercer.kernels import Kernel
 
-# Rows whose sparse features, some thousand each, are counted at a time.
-ROWS_AT_A_TIME = 1 << 12
-
 
 @dataclass(frozen=True, eq=False)
 class PrimalFunction(Function):
@@ -40,6 +37,8 @@ class PrimalFunction(Function):
     """
 
     form: ClassVar[str] = "primal"
+    # Of sparse features, some thousand each.
+    rows_at_a_time: ClassVar[int] = 1 << 12
 
     kernel: Kernel
     columns: NDArray[np.int64] | None
@@ -52,7 +51,7 @@ class PrimalFunction(Function):
         if phi is not None and self.columns is None:
             yield slice(0, n), phi.product(X, self.coefficients) + self.intercept
             return
-        for rows in row_blocks((n, 1), ROWS_AT_A_TIME):
+        for rows in row_blocks((n, 1), self.rows_at_a_time):
             F = features_at(self.kernel, take_rows(X, rows), self.columns)
             yield rows, np.asarray(F @ self.coefficients) + self.intercept
 

@@ -22,7 +22,7 @@ from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import used_columns
 from mercer.kernels.monomials import (
-    MOST,
+    MOST_FEATURES,
     Monomial,
     NotPolynomialError,
     Terms,
@@ -54,7 +54,7 @@ from mercer.tiles.tile import (
 Array = NDArray[Any]
 
 # Blocks of k-grams, 2^60 columns each, that stand side by side below 2^63.
-MOST_WIDE = 7
+MOST_WIDE_BLOCKS = 7
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class FeatureMap:
     atoms: tuple[Inner | RowScaled, ...]
     terms: tuple[tuple[Monomial, float], ...]
 
-    def count(self, X: Any, most: int = MOST) -> int | None:
+    def count(self, X: Any, most: int = MOST_FEATURES) -> int | None:
         """Return the number of features of rows such as `X`, or None for more than `most`.
 
         Only the first row is looked at, and no features are computed. Sparse features that have a
@@ -145,9 +145,9 @@ class FeatureMap:
         """
         first = Rows(take_rows(X, slice(0, 1)), "X")
         count = self.width(first)
-        if count > MOST and self.is_sparse(first):
-            return self._count_used(X, min(most, MOST))
-        return count if count <= min(most, MOST) else None
+        if count > MOST_FEATURES and self.is_sparse(first):
+            return self._count_used(X, min(most, MOST_FEATURES))
+        return count if count <= min(most, MOST_FEATURES) else None
 
     def _count_used(self, X: Any, most: int) -> int | None:
         """Return the number of columns in use, or None as soon as there are more than `most`."""
@@ -167,7 +167,7 @@ class FeatureMap:
     def is_open(self, X: Any) -> bool:
         """Whether there is a sparse column for all that might occur, such as every k-gram."""
         first = Rows(take_rows(X, slice(0, 1)), "X")
-        return self.width(first) > MOST and self.is_sparse(first)
+        return self.width(first) > MOST_FEATURES and self.is_sparse(first)
 
     def stays_sparse(self, X: Any) -> bool:
         """Whether the features of rows such as `X` are a CSR matrix."""
@@ -207,7 +207,7 @@ class FeatureMap:
         return out
 
     def width(self, rows: Rows) -> int:
-        """Return the number of features of these rows; counting stops beyond `MOST`."""
+        """Return the number of features of these rows; counting stops beyond `MOST_FEATURES`."""
         widths = [atom.width(rows) for atom in self.atoms]
         return sum(
             math.prod(choose(widths[i] + p - 1, p) for i, p in monomial)
@@ -280,7 +280,7 @@ class _Reader:
         if not all(0.0 < c < math.inf for c in terms.values()):
             raise NotPolynomialError
         # Columns for everything that might occur are numbered by 64 bits, if they are not many.
-        if sum(_is_wide(atom) for atom in self.atoms) > MOST_WIDE:
+        if sum(_is_wide(atom) for atom in self.atoms) > MOST_WIDE_BLOCKS:
             raise NotPolynomialError
         # The zero kernel has one feature, which is zero, since no matrix is without columns.
         ordered = sorted(terms.items(), key=lambda term: (degree(term[0]), term[0]))

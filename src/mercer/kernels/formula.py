@@ -16,7 +16,7 @@ from mercer.kernels.domains import check_fields
 from mercer.kernels.features import FeatureMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.maps import InputMap
-from mercer.kernels.monomials import MOST
+from mercer.kernels.monomials import MOST_FEATURES
 from mercer.kernels.params import Parametric
 from mercer.tiles import Expression, Program, Rows, Tile, compile_expression, diagonal, evaluate
 from mercer.tiles.rows import check_together, comparable_leaf
@@ -86,7 +86,7 @@ class Formula(Parametric, ABC):
         """The finite map phi with phi(x)'phi(z) = k(x, z), or None if none is known."""
         return _feature_map(self)
 
-    def n_features(self, X: Any, most: int = MOST) -> int | None:
+    def n_features(self, X: Any, most: int = MOST_FEATURES) -> int | None:
         """Return how many finite features rows such as `X` have, or None; nothing is computed.
 
         Of k-grams and the like, which have a column each for all that might occur, those that do

@@ -13,9 +13,6 @@ from mercer.data.distinct import distinct_sample
 from mercer.tiles import Tile, compile_expression, evaluate
 
 RULES = ("median", "columns", "variance")
-SAMPLE = 1000
-# The least range of entries whose squares are numbers.
-LEAST = 1e-154
 
 
 def resolve(
@@ -52,14 +49,14 @@ def _variance(X: Any, weights: NDArray[Any] | None) -> float:
     return float(share @ ((X - mean) ** 2).sum(axis=1))
 
 
-def median_distance(X: Any, metric: str = "euclidean") -> float:
-    """Return the median distance between distinct rows, over at most 1000 rows, seeded.
+def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> float:
+    """Return the median distance between distinct rows, over so many rows at most, seeded.
 
     Rows that occur several times count once, so that a weight of 2 and a row written twice mean
     the same. It is 1 where no two rows are apart.
     """
     _refuse_small(X)
-    X = X[distinct_sample(X, SAMPLE)]
+    X = X[distinct_sample(X, most)]
     t = Tile()
     formula = t.manhattan() if metric == "manhattan" else t.sqrt(t.squared_distance())
     distances = evaluate(compile_expression(formula), X)
@@ -78,7 +75,9 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
 
 def _refuse_small(X: Any) -> None:
     """Refuse rows that differ, but by so little that the squares of distances are all zero."""
-    if 0.0 < float(X.max()) - float(X.min()) < LEAST:
+    # The least range of entries whose squares are numbers.
+    least = float(np.sqrt(np.finfo(np.float64).tiny))
+    if 0.0 < float(X.max()) - float(X.min()) < least:
         raise ValueError(
             "the squares of distances between rows are too small for float64, with entries up to "
             f"{_largest(X):.3g}; scale the columns"

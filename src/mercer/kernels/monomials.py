@@ -22,7 +22,7 @@ Monomial = tuple[tuple[int, int], ...]
 Terms = dict[Monomial, float]
 
 # More features than this are as good as infinitely many: no matrix of them fits anywhere.
-MOST = 1 << 24
+MOST_FEATURES = 1 << 24
 # Monomials beyond which a formula is not expanded.
 MOST_TERMS = 512
 
@@ -77,11 +77,11 @@ def power(terms: Terms, exponent: int) -> Terms:
 
 
 def choose(n: int, k: int) -> int:
-    """Return the binomial coefficient, or some number above `MOST` if it is larger than that."""
+    """Return the binomial coefficient, or some number above `MOST_FEATURES` if that is less."""
     count = 1
     for i in range(min(k, n - k)):
         count = count * (n - i) // (i + 1)
-        if count > MOST:
+        if count > MOST_FEATURES:
             break
     return count
 
@@ -175,10 +175,11 @@ class Expansion:
     def count(self, m: int) -> int:
         """Return the number of monomials in m columns, or refuse what no matrix can hold."""
         total = sum(choose(m + d - 1, d) for d, _ in self.factors)
-        if total > MOST:
+        if total > MOST_FEATURES:
             raise ValueError(
-                f"{m} columns have more than {MOST} monomials of degree {self.factors[-1][0]}; "
-                "use the kernel Polynomial, which needs none of them, or fewer columns"
+                f"{m} columns have more than {MOST_FEATURES} monomials of degree "
+                f"{self.factors[-1][0]}; use the kernel Polynomial, which needs none of them, or "
+                "fewer columns"
             )
         return total
 

@@ -23,7 +23,7 @@ from mercer.tiles import Expression, Tile
 Array = NDArray[Any]
 
 # Rows among which the origin is the one nearest to the others: a few dozen know the middle.
-SAMPLE = 64
+ORIGIN_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _middle(kernel: Kernel, X: Any) -> tuple[Any, float]:
     The distances are those of the kernel's features; one is taken for zero.
     """
     rows = _read(kernel, X)
-    some = take_rows(rows, distinct_sample(rows, SAMPLE))
+    some = take_rows(rows, distinct_sample(rows, ORIGIN_ROWS))
     # Rows that overflow are refused where they meet the origin.
     with np.errstate(over="ignore", invalid="ignore"):
         K, own = kernel(some).astype(np.float64), kernel.diagonal(some).astype(np.float64)

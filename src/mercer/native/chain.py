@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import CACHE
 from mercer.native.core import routines
 from mercer.native.threads import in_threads, thread_count
 from mercer.native.twins import chain as chain_twin
-from mercer.native.twins.chain import LARGEST, Shares, shares_at
+from mercer.native.twins.chain import LARGEST_PRECISION, Shares, shares_at
 
 __all__ = [
-    "LARGEST",
+    "LARGEST_PRECISION",
     "Precision",
     "Rows",
     "Shares",
@@ -26,11 +27,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Ridges that the native core treats together, and positions worth a thread of their own.
+# Ridges that the native core treats together.
 LANES = 8
-POSITIONS = 50_000
-# Positions from which on it pays to sort them first.
-MANY = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +58,9 @@ class Precision:
     Parameters
     ----------
     links : array of shape (m - 1,)
-        -T_i,i+1 of neighbours, at most `LARGEST`.
+        -T_i,i+1 of neighbours, at most `LARGEST_PRECISION`.
     row_sums : array of shape (m,)
-        T 1, at most `LARGEST`.
+        T 1, at most `LARGEST_PRECISION`.
     weights : array of shape (m,)
         w, positive.
     b_penalty : float
@@ -188,12 +186,12 @@ def interpolate(knots: Array, values: Array, length_scale: float, root: float, x
         Where to go.
     """
     order = None
-    if len(x) > MANY and (x[1:] < x[:-1]).any():
+    if len(knots) > CACHE and (x[1:] < x[:-1]).any():
         # Sorting is quicker than to jump to and fro in the memory of many knots.
         order = np.argsort(x)
         x = x[order]
     out = np.empty((len(x), values.shape[1]))
-    size = max(POSITIONS, -(-len(x) // thread_count()))
+    size = max(CACHE, -(-len(x) // thread_count()))
 
     def run(part: slice) -> None:
         routines(chain_twin).chain_interpolate(

@@ -17,8 +17,6 @@ Array = NDArray[np.float64]
 
 # The least curvature of a coefficient beside the largest, for rows without features.
 FLAT = float(np.finfo(np.float64).eps)
-# What a 32-bit number of a column can be.
-MOST_COLUMNS = 2**31 - 1
 
 
 class Descent:
@@ -63,9 +61,10 @@ class Descent:
         if not self._is_sparse:
             self._rows = (np.ascontiguousarray(F),)
         else:
-            if F.shape[1] > MOST_COLUMNS:
+            most = np.iinfo(np.int32).max
+            if F.shape[1] > most:
                 raise ValueError(
-                    f"F has {F.shape[1]} columns, and at most {MOST_COLUMNS} are told apart; "
+                    f"F has {F.shape[1]} columns, and at most {most} are told apart; "
                     "leave out those without an entry"
                 )
             columns = F.indices.astype(np.int32, copy=False)

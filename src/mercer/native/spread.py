@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import PANEL
 from mercer.native.chain import Precision, Shares
 from mercer.native.core import routines
 from mercer.native.threads import in_threads, thread_count
@@ -14,9 +15,6 @@ from mercer.native.twins import chain as chain_twin
 from mercer.native.twins.chain import data_precision
 
 Array = NDArray[np.float64]
-
-# Entries worth a thread of their own.
-ENTRIES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ class Spread:
         share, level = self._share(s), self.rise / self.S
         knots = s.left.astype(np.int64)
         out = np.empty((len(knots), len(self.w)))
-        size = max(1, ENTRIES // len(self.w), -(-len(knots) // thread_count()))
+        size = max(1, PANEL // len(self.w), -(-len(knots) // thread_count()))
 
         def run(k: slice) -> None:
             routines(chain_twin).chain_influence(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from mercer.kernels import Kernel, recentred
 from mercer.native.threads import one_blas_thread
 from mercer.planning import wants_factor
 from mercer.selection.classes import ClassScores
-from mercer.selection.results import Round
+from mercer.selection.results import Round, Schedule
 from mercer.selection.samples import (
     distinct_rows,
     first_of_classes,
@@ -37,30 +37,6 @@ from mercer.solvers.logistic.newton import ROWS_FOR_THREADS
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-# Rows times columns of scores up to which all candidates are tried on all rows, and which the
-# samples have on which kernels and Cs are chosen where there are more. A sample of one column has
-# no more rows than these all the same.
-SCORES = (600, 2400)
-MOST_ROWS = (250, 1000)
-# Rows of two classes up to which leaving out each takes no longer than a fit. With several classes
-# it takes longer as soon as not all candidates are tried on all rows.
-LEFT_OUT = 1000
-# Rows for every class that a sample has at least, if there are so many.
-OF_A_CLASS = 8
-# Rows that are tested by a sample at most.
-TESTED = 1000
-# Candidates that are tried on all rows however many these are.
-FEW_CANDIDATES = 4
-# Kernels that go on to the second sample.
-KERNELS_KEPT = 2
-# Folds that take the place of leaving out one row where the rows are more than the samples.
-FOLDS = 3
-# Cs go on if they are at least this share of the best before, and upwards until a score is worse
-# than the best by this share, or two in a row are worse.
-BELOW, WORSE = 0.1, 0.05
-# The gap to which candidates are solved: what is left out moves scores by more.
-GAP = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +63,8 @@ class LogisticSearch:
         Where random pivots and samples come from.
     run : Run
         When to end: after that no candidate is begun but the first.
+    schedule : Schedule
+        How many rows and candidates every round has.
     """
 
     X: Any
@@ -98,6 +76,7 @@ class LogisticSearch:
     memory: int
     seed: int
     run: Run
+    schedule: Schedule = field(default_factory=Schedule)
 
     def __len__(self) -> int:
         return len(self.problem.codes)
@@ -151,14 +130,16 @@ class LogisticSearch:
     def sample(self, size: int) -> tuple[LogisticSearch, float]:
         """Return the search on a random sample of the rows, and its share of their weight.
 
-        Where rows are to be left out singly, the sample is trained on and up to 1000 of the others
-        are tested; folds are those of the sample. No class is too rare in it: there are as many
+        Where rows are to be left out singly, the sample is trained on and some of the others are
+        tested; folds are those of the sample. No class is too rare in it: there are as many
         rows as chance gives it, but 8 if it has twice as many, else half of those it has, and
         every fold has one to train on. Which rows are taken follows from what they hold.
         """
         order, codes, pairs = self._order, self.problem.codes, self.splits.pairs
         counts = np.bincount(codes)
-        kept = first_of_classes(order, codes, np.minimum(OF_A_CLASS, (counts + 1) // 2))
+        kept = first_of_classes(
+            order, codes, np.minimum(self.schedule.of_a_class, (counts + 1) // 2)
+        )
         if pairs is not None:
             kept = np.union1d(kept, trained_classes(order, codes, pairs))
         rest = order[~np.isin(order, kept)]
@@ -168,7 +149,7 @@ class LogisticSearch:
         share = float(weights[train].sum() / weights.sum())
         if pairs is not None or counts.min() < 2:
             return self.on(np.sort(train)), share
-        rows = np.sort(np.concatenate([train, others[:TESTED]]))
+        rows = np.sort(np.concatenate([train, others[: self.schedule.tested]]))
         is_trained = np.isin(rows, train)
         pair = (np.flatnonzero(is_trained), np.flatnonzero(~is_trained))
         return replace(self.on(rows), splits=Splits(len(rows), [pair], is_pooled=True)), share
@@ -186,12 +167,9 @@ class LogisticSearch:
         K. Jamieson and A. Talwalkar (2016), Non-stochastic best arm identification and
         hyperparameter optimization.
         """
-        few, more = (
-            max(min(scores // self.problem.columns, rows), OF_A_CLASS * self.problem.classes)
-            for scores, rows in zip(SCORES, MOST_ROWS, strict=True)
-        )
-        n = len(self)
-        if n <= few or sum(map(len, Cs)) <= FEW_CANDIDATES:
+        n, schedule = len(self), self.schedule
+        few, more = schedule.sizes(self.problem.columns, self.problem.classes)
+        if n <= few or sum(map(len, Cs)) <= schedule.few_candidates:
             whole = self if n <= few else self._on_all_rows()
             return [whole._round(kernels, Cs, stops_early=False)]
         if self.run.time_limit is None:
@@ -200,11 +178,11 @@ class LogisticSearch:
         sample, share = self.sample(few)
         tried = [sample._round(kernels, Cs, stops_early=True, share=share)]
         if n > more and not self.is_over:
-            kernels, Cs = survivors(tried[-1], kernels, Cs, KERNELS_KEPT)
+            kernels, Cs = schedule.survivors(tried[-1], kernels, Cs, schedule.kernels)
             sample, share = self.sample(more)
             tried.append(sample._round(kernels, Cs, stops_early=True, share=share))
         if not self.is_over:
-            kernels, Cs = survivors(tried[-1], kernels, Cs, 1)
+            kernels, Cs = schedule.survivors(tried[-1], kernels, Cs, 1)
             last = self._on_all_rows()._round(kernels, Cs, stops_early=True)
             if last.reaches(tried[-1]):
                 return [*tried, last]
@@ -212,14 +190,14 @@ class LogisticSearch:
 
     def _on_all_rows(self) -> LogisticSearch:
         """Return the search on all rows, by folds if leaving out each takes too long."""
-        is_quick = self.problem.columns == 1 and len(self) <= LEFT_OUT
+        is_quick = self.problem.columns == 1 and len(self) <= self.schedule.left_out
         if self.splits.pairs is not None or is_quick:
             return self
         counts = np.bincount(self.problem.codes)
-        if counts.min() < FOLDS:
+        if counts.min() < self.schedule.folds:
             # A class of one or two rows is missed by some fold, and its rows are held out singly.
             return self
-        pairs = stratified_parts(self._order, self.problem.codes, FOLDS)
+        pairs = stratified_parts(self._order, self.problem.codes, self.schedule.folds)
         return replace(self, splits=Splits(len(self), pairs, is_pooled=True))
 
     def _round(
@@ -295,7 +273,7 @@ class LogisticSearch:
         for problem, s in self._fits(K, self.problem, Cs):
             F = leave_one_out_scores(K, problem, s.coefficients, s.intercept, self.copies)
             found.append(self._judged(F, np.arange(len(self))))
-            if stops_early and is_past(found):
+            if stops_early and self.schedule.is_past(found):
                 break
             if self.is_over:
                 is_cut = len(found) < len(Cs) or _is_unfinished(s)
@@ -318,7 +296,7 @@ class LogisticSearch:
             for _, s in self._fits(part, _trained_on(self.problem, train), Cs[:count]):
                 folds[-1].append(across @ s.coefficients + s.intercept)
                 found[-1].append(self._judged(folds[-1][-1], test))
-                if stops_early and len(found) == 1 and is_past(found[0]):
+                if stops_early and len(found) == 1 and self.schedule.is_past(found[0]):
                     break
                 if self.is_over:
                     is_cut |= len(found[-1]) < count or _is_unfinished(s)
@@ -341,7 +319,8 @@ class LogisticSearch:
         """Yield the problem of every C and its solution, each started from the one before."""
         # Early stopping ends before Cs for which a factor would pay.
         is_exact = wants_factor(gram, problem.at(float(Cs.min())))
-        solver = NewtonCholesky(GAP) if is_exact else NewtonCG(GAP, random_state=self.seed)
+        gap = self.schedule.gap
+        solver = NewtonCholesky(gap) if is_exact else NewtonCG(gap, random_state=self.seed)
         path = solver.path(gram, problem, Cs.tolist(), self.run.part())
         for C, solution in zip(Cs, path, strict=False):
             if solution.is_interrupted:
@@ -363,41 +342,9 @@ class LogisticSearch:
         return needed
 
 
-def is_past(scores: Sequence[float]) -> bool:
-    """Whether the scores of ascending Cs have passed their best.
-
-    The last is worse than the best by 5 %, or the last two are worse.
-    """
-    best = float(np.nanmax(scores)) if np.isfinite(scores).any() else -np.inf
-    if scores[-1] < best - WORSE * abs(best):
-        return True
-    return len(scores) > 2 and max(scores[-2:]) < best
-
-
 def _is_unfinished(solution: Solution) -> bool:
     """Whether a solver ended above its tolerance."""
     return bool((solution.residual > solution.tolerance).any())
-
-
-def survivors(
-    last: Round, kernels: Sequence[Kernel], Cs: Sequence[Array], count: int
-) -> tuple[list[Kernel], list[Array]]:
-    """Return the best kernels of a round, and of each the Cs from below its best upwards.
-
-    Parameters
-    ----------
-    last : Round
-        What was tried: the first of the kernels.
-    kernels, Cs : sequences
-        What there was to try.
-    count : int
-        The number of kernels to return at most.
-    """
-    means = [np.nan_to_num(m[:, 0], nan=-np.inf) for m in last.means]
-    order = np.argsort([-m.max() for m in means], kind="stable")[:count]
-    best = [last.alphas[k][int(means[k].argmax())] for k in order]
-    kept = [Cs[k][Cs[k] >= BELOW * C] for k, C in zip(order, best, strict=True)]
-    return [kernels[k] for k in order], kept
 
 
 def _trained_on(problem: LogisticProblem, rows: Rows) -> LogisticProblem:

@@ -94,6 +94,96 @@ class Round:
         return sum(len(alphas) for alphas in self.alphas)
 
 
+@dataclass(frozen=True)
+class Schedule:
+    """Successive halving: which rows and candidates every round of a search has.
+
+    Parameters
+    ----------
+    scores : (int, int)
+        Rows times columns of scores of the first sample, on which all candidates are tried, and of
+        the second. Where there are no more, the first sample is all rows.
+    most_rows : (int, int)
+        Rows of the samples however few the columns are.
+    of_a_class : int
+        Rows for every class that a sample has at least, if there are so many.
+    tested : int
+        Rows that are tested by a sample at most.
+    few_candidates : int
+        Candidates that are tried on all rows however many these are.
+    kernels : int
+        Kernels that go on to the second sample.
+    left_out : int
+        Rows of two classes up to which leaving out each takes no longer than a fit. With several
+        classes it takes longer as soon as not all candidates are tried on all rows.
+    folds : int
+        Those that take the place of leaving out one row.
+    below : float
+        Cs go on from this share of the best upwards.
+    worse : float
+        The Cs end once a score is worse than the best by this share of it, or two in a row are
+        worse.
+    gap : float
+        The gap to which candidates are solved: what is left out moves scores by more.
+
+    References
+    ----------
+    K. Jamieson and A. Talwalkar (2016), Non-stochastic best arm identification and hyperparameter
+    optimization.
+    """
+
+    scores: tuple[int, int] = (600, 2400)
+    most_rows: tuple[int, int] = (250, 1000)
+    of_a_class: int = 8
+    tested: int = 1000
+    few_candidates: int = 4
+    kernels: int = 2
+    left_out: int = 1000
+    folds: int = 3
+    below: float = 0.1
+    worse: float = 0.05
+    gap: float = 1e-4
+
+    def sizes(self, columns: int, classes: int) -> tuple[int, int]:
+        """Return the rows of both samples for some columns of scores of some classes."""
+        least = self.of_a_class * classes
+        few, more = (
+            max(min(scores // columns, rows), least)
+            for scores, rows in zip(self.scores, self.most_rows, strict=True)
+        )
+        return few, more
+
+    def is_past(self, scores: Sequence[float]) -> bool:
+        """Whether the scores of ascending Cs have passed their best.
+
+        The last is much worse than the best, or the last two are worse.
+        """
+        best = float(np.nanmax(scores)) if np.isfinite(scores).any() else -np.inf
+        if scores[-1] < best - self.worse * abs(best):
+            return True
+        return len(scores) > 2 and max(scores[-2:]) < best
+
+    def survivors(
+        self, last: Round, kernels: Sequence[Kernel], Cs: Sequence[Array], count: int
+    ) -> tuple[list[Kernel], list[Array]]:
+        """Return the best kernels of a round, and of each the Cs from below its best upwards.
+
+        Parameters
+        ----------
+        last : Round
+            What was tried: the first of the kernels.
+        kernels, Cs : sequences
+            What there was to try.
+        count : int
+            The number of kernels to return at most.
+        """
+        means = [np.nan_to_num(m[:, 0], nan=-np.inf) for m in last.means]
+        order = np.argsort([-m.max() for m in means], kind="stable")[:count]
+        best = [last.alphas[k][int(means[k].argmax())] for k in order]
+        kept = [Cs[k][Cs[k] >= self.below * C] for k, C in zip(order, best, strict=True)]
+        return [kernels[k] for k in order], kept
+
+
 def _comparable(scores: Array) -> Array:
     return np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 

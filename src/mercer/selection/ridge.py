@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 # Rows up to which every kernel is tried on all of them, and the size of the sample beyond: a
 # processor takes two seconds for a kernel on 3000 rows, and eight times as long on 6000.
 ROWS_FOR_KERNELS = 4000
-SAMPLE = 3000
+ROWS_OF_SAMPLE = 3000
 
 # The share of a time limit after which nothing more is tried: the rest is for the fit to all rows.
 SHARE_OF_SEARCH = 0.6
@@ -290,7 +290,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         # What ends on all rows is refused before the sample is tried.
         search.check_room(kernels, alphas)
         random = check_random_state(SEED if self.random_state is None else self.random_state)
-        rows = np.sort(random.choice(len(search), SAMPLE, replace=False))
+        rows = np.sort(random.choice(len(search), ROWS_OF_SAMPLE, replace=False))
         sample = search.on(rows)
         share = sample.weights.sum() / search.weights.sum()
         first = sample.round_of(kernels, alphas, share)

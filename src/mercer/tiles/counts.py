@@ -14,14 +14,15 @@ Array = NDArray[Any]
 
 # Columns from which on those without an entry are dropped before rows are multiplied.
 WIDE = 1 << 16
-# Dense rows of counts pay from this share of entries on, and up to so many bytes. Rows of few
-# columns, with fewer entries, are multiplied faster by tiles.
-DENSITY, NARROW_DENSITY, NARROW = 1 / 64, 1 / 8, 2048
+# Columns up to which a few rows, all entries written out, still fit in the second cache, so that
+# the tiles take sparse rows.
+TILED_COLUMNS = 2048
+# Dense rows of counts pay from this share of entries on, a larger one where the tiles take sparse
+# rows, and up to so many bytes.
+DENSITY, TILED_DENSITY = 1 / 64, 1 / 8
 DENSE_BYTES = 1 << 28
 # Rows of counts end in zeros, so that the native loop meets whole vectors only.
 PADDING = 32
-# What a 16-bit number and a sum in 32 bits hold.
-LARGEST, LARGEST_SUM = 2**15 - 1, 2**31 - 1
 
 
 def are_wide(A: Matrix, B: Matrix) -> bool:
@@ -56,12 +57,12 @@ def as_counts(A: Matrix, B: Matrix) -> tuple[Array, Array] | None:
         return None
     n, width = A.shape[0] + B.shape[0], A.shape[1]
     dense = 2 * n * width
-    density = NARROW_DENSITY if width <= NARROW else DENSITY
+    density = TILED_DENSITY if width <= TILED_COLUMNS else DENSITY
     if not 2 * (A.nnz + B.nnz) >= density * dense or dense > DENSE_BYTES:
         return None
     largest = [_largest_square(M) for M in ((A,) if B is A else (A, B))]
     # By Cauchy's inequality no sum of products is larger than the largest sum of squares.
-    if max(largest) > LARGEST_SUM:
+    if max(largest) > np.iinfo(np.int32).max:
         return None
     left = _dense(A)
     return left, left if B is A else _dense(B)
@@ -72,7 +73,7 @@ def _largest_square(M: sp.csr_array) -> float:
     data = M.data
     if data.size == 0:
         return 0.0
-    if data.min() < 0 or data.max() > LARGEST or (np.rint(data) != data).any():
+    if data.min() < 0 or data.max() > np.iinfo(np.int16).max or (np.rint(data) != data).any():
         return np.inf
     # Zero rows between others repeat a start, which the sums must not take for an entry.
     starts = M.indptr[:-1][np.diff(M.indptr) > 0]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.native import _native
+from mercer.tiles.counts import TILED_COLUMNS
 from mercer.tiles.operands import Operand
 from mercer.tiles.tile import Leaf
 
@@ -19,14 +20,17 @@ Entries = tuple[Array, Array, Array]
 
 # An entry takes as long as 2.2 to 3 columns of a dense row, as measured over 30 to 8000 columns in
 # either precision: of the vectors that it is multiplied by, nothing stays in registers for other
-# rows. Fewer columns, `product_form_width` of the tiles, are compared by differences in less time.
-WALK, NARROW = 3.0, 24
-# Rows on the other side that repay a search for the entries of dense rows, and how many of these
+# rows.
+WALK = 3.0
+# Columns from which on the tiles take squared distances from inner products: fewer are compared by
+# differences in less time.
+PRODUCT_FORM_WIDTH = 24
+# Rows on the other side that repay a search for the entries of dense rows, and as many of these
 # tell whether to begin with it.
-FEW, SAMPLE = 64, 64
-# Columns up to which a few rows, all entries written out, still fit in the second cache, and up to
-# which weighted differences of all columns are faster than products of scaled rows by SciPy.
-WIDEST, WIDEST_WEIGHTED = 2048, 512
+SEARCHED_ROWS = 64
+# Columns up to which weighted differences of all columns are faster than products of scaled rows by
+# SciPy.
+WEIGHTED_COLUMNS = 512
 # Rows that a panel of columns serves at least, `tile_rows` of the tiles; for more of them it may be
 # packed again.
 TILE_ROWS = 256
@@ -41,7 +45,7 @@ def are_tiled(o: Operand) -> bool:
     if not isinstance(o.source, Leaf) or o.is_counted or o.comparison is not None:
         return False
     is_weighted = o.source.kind == "squared_distance" and o.weights is not None
-    return bool(o.left.shape[1] <= (WIDEST_WEIGHTED if is_weighted else WIDEST))
+    return bool(o.left.shape[1] <= (WEIGHTED_COLUMNS if is_weighted else TILED_COLUMNS))
 
 
 class Forms:
@@ -93,8 +97,8 @@ class Forms:
     def _walked(self, o: Operand) -> Entries | None:
         assert isinstance(o.source, Leaf)
         is_product = o.source.kind in ("dot", "squared_distance") and o.weights is None
-        is_repaid = sp.issparse(o.left) or o.right.shape[0] >= FEW
-        if not is_product or not is_repaid or o.left.shape[1] < NARROW:
+        is_repaid = sp.issparse(o.left) or o.right.shape[0] >= SEARCHED_ROWS
+        if not is_product or not is_repaid or o.left.shape[1] < PRODUCT_FORM_WIDTH:
             return None
         entries = self._few_entries(o.left)
         if entries is None or o.source.kind == "dot":
@@ -118,7 +122,7 @@ def _are_few(A: Matrix) -> bool:
 def _gathered(A: Array) -> Entries | None:
     """Return the entries of dense rows, if they are few."""
     n, width = A.shape
-    if not _are_few(A[:: max(1, n // SAMPLE)]):
+    if not _are_few(A[:: max(1, n // SEARCHED_ROWS)]):
         return None
     room = int(n * width / WALK) + width
     values, columns = np.empty(room, A.dtype), np.empty(room, np.int32)

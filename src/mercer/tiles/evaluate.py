@@ -24,9 +24,6 @@ from mercer.tiles.tile import Leaf, Opaque
 
 Array = NDArray[Any]
 
-# Share of entries below which a product of sparse rows meets so few pairs of them that taking these
-# one by one is faster than a tile.
-RARE = 1 / 16
 # Difference of f(x, z) and f(z, x), relative to the largest value, that counts as rounding.
 ASYMMETRY = 1e-8
 
@@ -62,7 +59,7 @@ def evaluate(
             return out
         if o.is_counted:
             return count_products(o.left, o.right, out)
-        if o.is_sparse_product and (_is_rare(o.right) or not engine().takes(o)):
+        if o.is_sparse_product and not engine().takes(o):
             return sparse_products(o.left, o.right, out)
     if all(engine().takes(o) for o in bound.operands):
         engine().fill(bound, out)
@@ -134,10 +131,6 @@ def _blocks(bound: Bound) -> Iterator[tuple[slice, slice, bool, Bound]]:
             for i, values in given.items():
                 _check_symmetric(values, bound.operands[i])
         yield rows, columns, halved and rows != columns, bound.block(rows, columns, given)
-
-
-def _is_rare(A: Any) -> bool:
-    return bool(A.nnz < RARE * A.shape[0] * A.shape[1])
 
 
 def _given(o: Operand, rows: slice, columns: slice) -> Array:

@@ -14,6 +14,7 @@ from mercer.native import _native
 from mercer.native.core import cpu_level
 from mercer.native.threads import thread_count
 from mercer.tiles import entries
+from mercer.tiles.counts import TILED_COLUMNS
 from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
 from mercer.tiles.program import FUNCTIONS, OPERATIONS, Program
 from mercer.tiles.tile import Leaf
@@ -23,10 +24,8 @@ Array = NDArray[Any]
 KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
 # Many vectors are multiplied in groups, to keep the working memory of a thread small.
 VECTORS_AT_A_TIME = 512
-# Columns from which on the tiles take squared distances from inner products.
-PRODUCT_FORM_WIDTH = 24
-# Rows that tell where about the middle of all is: tiles look at every row whether it is near.
-CENTRED = 512
+# Rows that tell where about the mean of all is: tiles look at every row whether it is near.
+MEAN_ROWS = 512
 
 
 def takes(o: Operand) -> bool:
@@ -36,7 +35,7 @@ def takes(o: Operand) -> bool:
 
 def dense_share(width: int) -> float:
     """Return the share of entries from which on sparse rows are compared faster as dense ones."""
-    is_walked = entries.NARROW <= width <= entries.WIDEST
+    is_walked = entries.PRODUCT_FORM_WIDTH <= width <= TILED_COLUMNS
     return 1.0 / entries.WALK if is_walked else DENSE_SHARE
 
 
@@ -127,9 +126,9 @@ def _centre(A: Matrix) -> Array | None:
 
     Squared distances from inner products lose digits in proportion to the squared norms.
     """
-    if A.shape[1] < PRODUCT_FORM_WIDTH:
+    if A.shape[1] < entries.PRODUCT_FORM_WIDTH:
         return None
-    A = A[:: max(1, A.shape[0] // CENTRED)]
+    A = A[:: max(1, A.shape[0] // MEAN_ROWS)]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = A.mean(axis=0, dtype=np.float64)
         typical = _squares(A) / A.shape[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from mercer.data.blocks import CACHE, row_blocks
 from mercer.data.checks import Matrix
 from mercer.data.layout import used_columns
 from mercer.native.strings import count_products, sparse_products
@@ -14,9 +15,8 @@ from mercer.tiles.twin import LEAVES, Array
 NEAR = 2.0**-10
 # Largest sum of norms, in units of the length scale, at which the product form keeps 12 digits.
 REACH = 500.0
-# One near pair in so many is too many to be taken one by one, and how many are taken at a time.
-MANY = 64
-PAIRS_AT_A_TIME = 1 << 12
+# The share of near pairs that is too large to take them one by one.
+CROWDED = 1 / 64
 
 
 def sparse_block(
@@ -74,12 +74,12 @@ def _squared_distance(A: Matrix, B: Matrix, a: Array, b: Array) -> Array:
     norms = a[:, None] + b[None, :]
     D = norms - 2.0 * _product(A, B)
     rows, columns = np.nonzero(NEAR * norms >= D)
-    if MANY * len(rows) > D.size:
+    if len(rows) > CROWDED * D.size:
         # Row by row would be slower than all differences of the columns in use.
         used = _some_columns(A, B)
         return LEAVES["squared_distance"](_dense(A[:, used]), _dense(B[:, used]), None)
-    for start in range(0, len(rows), PAIRS_AT_A_TIME):
-        i, j = rows[start : start + PAIRS_AT_A_TIME], columns[start : start + PAIRS_AT_A_TIME]
+    for some in row_blocks((len(rows), 1), CACHE):
+        i, j = rows[some], columns[some]
         difference = A[i] - B[j]
         D[i, j] = _norms(sp.csr_array(difference) if sp.issparse(difference) else difference)
     return D

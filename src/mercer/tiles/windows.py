@@ -19,8 +19,8 @@ from mercer.tiles.counts import DENSE_BYTES
 
 Array = NDArray[Any]
 
-# Windows have fewer positions than a table of values has entries, and values fit into 64 bits.
-ENTRIES, LARGEST = 64, 1 << 63
+# Windows have fewer positions than a table of values has entries.
+TABLE_ENTRIES = 64
 
 
 @dataclass(frozen=True)
@@ -207,6 +207,6 @@ def _numbered(*sides: Sequences) -> tuple[int, list[Array]]:
 def _tables(values: Sequence[int]) -> NDArray[np.uint8]:
     """Return the bytes of the values, the lowest of all first, each padded with zeros."""
     count = max(-(-max(values).bit_length() // 8), 1)
-    tables = np.zeros((count, ENTRIES), np.uint8)
+    tables = np.zeros((count, TABLE_ENTRIES), np.uint8)
     tables[:, : len(values)] = [[value >> 8 * p & 0xFF for value in values] for p in range(count)]
     return tables.reshape(-1)

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators import KernelSVC
+from mercer.functions.pairs import PairFunction
 from mercer.kernels import FromFunction, Gaussian, Linear, Sigmoid
 from mercer.solvers.margin import smo
 
@@ -318,7 +319,7 @@ def test_a_start_of_other_rows_is_not_taken(X, three):
 def test_rows_are_predicted_alike_whether_at_once_or_in_parts(X, three, monkeypatch):
     model = ours().fit(X, three)
     at_once = model.decision_function(X)
-    monkeypatch.setattr("mercer.functions.pairs.ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(PairFunction, "rows_at_a_time", 7)
     assert_allclose(model.decision_function(X), at_once, rtol=1e-12)
 
 

@@ -153,7 +153,7 @@ def test_many_rows_are_halved_and_not_tried_one_by_one(rng, monkeypatch):
     K = 2.0 * np.eye(n)
     K[:5, :5] = np.eye(5) - 0.22
     assert shrunk(K, np.zeros((n, n)), np.arange(n)).tolist() == [0, 1, 2, 3, 4]
-    monkeypatch.setattr(negative, "FEW", 4)
+    monkeypatch.setattr(negative, "SPARED_ROWS", 4)
     kept = shrunk(K, np.zeros((n, n)), np.arange(n))
     assert len(kept) == 8
     assert set(range(5)) <= set(kept)

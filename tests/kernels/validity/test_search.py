@@ -61,7 +61,7 @@ def test_rows_are_tried_all_at_once_or_in_random_groups(n, trials, groups):
 
 
 def test_many_rows_of_a_function_are_sampled_and_those_of_a_formula_are_not(monkeypatch):
-    monkeypatch.setattr(module, "LARGE_BLOCK", 50)
+    monkeypatch.setattr(module, "MATRIX_ROWS", 50)
     X = np.arange(100.0)[:, None]
     seen = []
 

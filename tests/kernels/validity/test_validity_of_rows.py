@@ -104,7 +104,7 @@ def test_made_up_points_on_which_the_kernel_overflows_are_left_out():
 
 
 def test_many_rows_of_a_function_are_sampled(monkeypatch):
-    monkeypatch.setattr(search, "LARGE_BLOCK", 50)
+    monkeypatch.setattr(search, "MATRIX_ROWS", 50)
     calls = []
 
     def inner(X, Z):
@@ -147,7 +147,7 @@ def test_precomputed_witness_of_many_rows_is_found(rng):
 
 
 def test_a_large_precomputed_matrix_is_judged_by_pairs_and_a_block(monkeypatch):
-    monkeypatch.setattr(search, "LARGE_BLOCK", 50)
+    monkeypatch.setattr(search, "MATRIX_ROWS", 50)
     K = np.eye(500)
     assert "1 set of points (50 in all" in str(Precomputed().check(K))
     K[10, 490] = K[490, 10] = -1.2

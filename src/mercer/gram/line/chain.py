@@ -101,8 +101,8 @@ class ChainGram(StreamedGram):
             return self._bends[1:]
         row_sums = np.zeros(len(self.knots))
         with np.errstate(divide="ignore", over="ignore"):
-            row_sums[0] = np.minimum(np.divide(1.0, self.root), chain.LARGEST)
-            return np.minimum(1.0 / self.knots.gaps, chain.LARGEST), row_sums
+            row_sums[0] = np.minimum(np.divide(1.0, self.root), chain.LARGEST_PRECISION)
+            return np.minimum(1.0 / self.knots.gaps, chain.LARGEST_PRECISION), row_sums
 
     @cached_property
     def _bends(self) -> tuple[Vector, Vector, Vector]:
@@ -184,7 +184,7 @@ def bends(gaps: Vector, length_scale: float) -> tuple[Vector, Vector, Vector]:
             g *= g
             g *= t
             np.divide(r, g, out=g)
-            np.minimum(g, chain.LARGEST, out=g)
+            np.minimum(g, chain.LARGEST_PRECISION, out=g)
             h = row_sums[part]
             h[0], h[1:] = beyond, t[:-1]
             beyond = t[-1]

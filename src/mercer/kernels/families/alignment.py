@@ -20,8 +20,8 @@ from mercer.tiles import Expression, Tile
 
 # exp(-x) is zero from here on, in float64.
 VANISHING = 746.0
-# The largest distance that is told apart, and one that is tried before all larger ones.
-LARGEST, LIKELY = 2**31 - 2, 31
+# The largest distance that is told apart.
+LARGEST_DISTANCE = 2**31 - 2
 # Pairs of symbols that stand for beginning with two sequences, and for comparing a symbol with 64.
 PAIR, WORD = 1000.0, 30.0
 
@@ -155,7 +155,7 @@ class Levenshtein:
         The largest distance of interest; any beyond it is infinite.
     """
 
-    most: int = LARGEST
+    most: int = LARGEST_DISTANCE
 
     def __call__(self, X: Sequence[Any], Z: Sequence[Any]) -> Array:
         # Imported here because only this kernel needs it.
@@ -169,7 +169,6 @@ class Levenshtein:
             Z,
             scorer=scorer.distance,
             score_cutoff=self.most,
-            score_hint=LIKELY,
             dtype=np.int32,
             workers=thread_count(),
         )
@@ -212,6 +211,6 @@ class EditDistance(Kernel):
     scale: float = domains.positive(1.0)
 
     def lower(self, t: Tile) -> Expression:
-        fill = Levenshtein(math.ceil(min(VANISHING * self.scale, LARGEST)))
+        fill = Levenshtein(math.ceil(min(VANISHING * self.scale, LARGEST_DISTANCE)))
         distance = t.after(CheckedRows()).opaque(fill, fill.diagonal)
         return t.exp(-1.0 / max(self.scale, 1e-300) * distance)

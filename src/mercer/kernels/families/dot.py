@@ -16,7 +16,7 @@ from mercer.kernels.language.notation import matrix
 from mercer.tiles import Expression, Tile
 
 # Columns up to which elimination in whole numbers, which grow with every step, takes no second.
-EXACT = 64
+ELIMINATED_COLUMNS = 64
 
 
 def _number(scale: Any) -> Any:
@@ -109,7 +109,7 @@ def _is_semi_definite(A: tuple[tuple[float, ...], ...]) -> bool:
     rounding = 10 * len(A) * np.finfo(float).eps * np.abs(values).max()
     if abs(values[0]) > rounding:
         return bool(values[0] > 0.0)
-    return len(A) <= EXACT and _has_no_negative_pivot(A)
+    return len(A) <= ELIMINATED_COLUMNS and _has_no_negative_pivot(A)
 
 
 def _has_no_negative_pivot(A: tuple[tuple[float, ...], ...]) -> bool:

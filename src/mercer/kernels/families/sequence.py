@@ -21,8 +21,7 @@ from mercer.kernels.monomials import choose
 from mercer.tiles import Expression, Tile
 from mercer.tiles.kmers import COLUMNS, gram_counts
 from mercer.tiles.windows import (
-    ENTRIES,
-    LARGEST,
+    TABLE_ENTRIES,
     Cost,
     matched_windows,
     matched_windows_diagonal,
@@ -121,7 +120,8 @@ class Grams:
     def is_comparable(self) -> bool:
         """Whether there are gaps, in windows that can be compared pair by pair."""
         # Windows without gaps are counted once, which no comparison of pairs is quicker than.
-        return 0 < self.gaps < self.width < ENTRIES and max(self._pairs.values) < LARGEST
+        has_table = 0 < self.gaps < self.width < TABLE_ENTRIES
+        return has_table and max(self._pairs.values) <= np.iinfo(np.int64).max
 
     @property
     def _pairs(self) -> MatchedWindows:

@@ -14,7 +14,7 @@ from mercer.kernels.formula import Rule
 from mercer.kernels.kernel import Kernel
 from mercer.tiles import Expression, Tile
 
-COLUMNS = 1 << 20
+WORD_COLUMNS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ class WordCounts:
 
     def __call__(self, X: Any) -> sp.csr_array:
         rows = text_rows(X)
-        return sp.csr_array(_vectorizer().transform(rows)) if rows else sp.csr_array((0, COLUMNS))
+        return (
+            sp.csr_array(_vectorizer().transform(rows)) if rows else sp.csr_array((0, WORD_COLUMNS))
+        )
 
     def words(self, X: Any) -> list[str]:
         """Return the words that occur in the rows `X`, each once."""
@@ -67,5 +69,5 @@ def _vectorizer() -> Any:
     from sklearn.feature_extraction.text import HashingVectorizer
 
     return HashingVectorizer(
-        token_pattern=r"(?u)\w+", n_features=COLUMNS, alternate_sign=False, norm=None
+        token_pattern=r"(?u)\w+", n_features=WORD_COLUMNS, alternate_sign=False, norm=None
     )

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 # Characters of a line, and of a value within one.
-LINE, PART = 100, 80
+LINE, VALUE = 100, 80
 # Entries of a list that are written out where not all of them fit.
-FEW = 3
+ENTRIES_WRITTEN_OUT = 3
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _NUMBER, _NUMBERS = re.compile(r"[^][, ]+"), re.compile(r"\[[^][()'\"]*\]")
@@ -40,7 +40,7 @@ def brief(expression: str) -> str:
 def _counted(text: str, item: re.Pattern[str], words: str) -> str:
     """Return a list as it is if it has few items, else in words that say how many."""
     count = len(item.findall(text))
-    return text if count <= FEW else words.format(count)
+    return text if count <= ENTRIES_WRITTEN_OUT else words.format(count)
 
 
 def shown(value: Any) -> str:
@@ -50,4 +50,4 @@ def shown(value: Any) -> str:
     except ValueError:
         # Python spells no whole number of more than 4300 digits.
         return f"a value of type {type(value).__name__} with too many digits to print"
-    return text if len(text) <= PART else f"{text[: PART - 3]}..."
+    return text if len(text) <= VALUE else f"{text[: VALUE - 3]}..."

@@ -14,7 +14,8 @@ SUM, SIGN, PRODUCT, TIGHT = range(4)
 
 # Numbers of so many digits are written in full, longer ones are rounded to DIGITS.
 FULL, DIGITS = 8, 6
-LARGE = 6
+# Larger matrices are called A.
+MATRIX_SIDE = 6
 RADICANDS = (1.0, 2.0, 3.0, 5.0)
 
 
@@ -215,7 +216,7 @@ def _written_power(factor: Factor, exponent: float, loosest: int) -> str:
 
 def matrix(rows: tuple[tuple[float, ...], ...]) -> str:
     """Return a matrix by its entries, or as the letter A if it is large."""
-    if len(rows) > LARGE:
+    if len(rows) > MATRIX_SIDE:
         return "A"
     body = r" \\ ".join(" & ".join(number(v) for v in row) for row in rows)
     return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"

@@ -16,7 +16,7 @@ from mercer.kernels.validity.proof import Proof
 
 SUM, PRODUCT, POWER, CALL = range(4)
 
-SHOWN = 300
+SHOWN_CHARACTERS = 300
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -150,4 +150,4 @@ def _validity(kernel: Node) -> str:
 def _escaped(value: Any) -> str:
     text = str(value)
     # A matrix of parameters would bury the tree.
-    return markup.escape(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+    return markup.escape(text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…")

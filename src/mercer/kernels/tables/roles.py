@@ -19,15 +19,15 @@ from mercer.data.spelled import spelled
 
 # Text with at most so many different values, each of them twice on average, is a category; with
 # more of them only if they come back this often.
-LEVELS = 50
-OFTEN = 10
+MOST_LEVELS = 50
+ROWS_PER_LEVEL = 10
 # Rows below which one repeated value already says that text is a category.
-FEW = 20
+FEW_ROWS = 20
 # Text of fewer characters has no parts to compare, and of so many words is prose.
-SHORT = 4
-PROSE = 3
+SHORT_TEXT = 4
+PROSE_WORDS = 3
 # Characters of the parts by which other text is compared.
-PART = 3
+PART_LENGTH = 3
 
 # Names and values by which a column numbers the rows instead of describing them.
 KEY_NAME = re.compile(r"(.*[_\W])?(id|uuid|guid|key|index|rownames)|.*[a-z]I[Dd]", re.DOTALL)
@@ -164,21 +164,23 @@ def _category(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
 def _text_kernel(words: list[Any]) -> str:
     """Return the kernel of a column of text, in the expression language."""
     tokens = [len(word.split()) for word in words]
-    is_prose = np.mean(tokens) >= PROSE and all(isinstance(word, str) for word in words)
+    is_prose = np.mean(tokens) >= PROSE_WORDS and all(isinstance(word, str) for word in words)
     if is_prose:
         return "words()"
     # Text that is shorter than its parts would not even be like itself.
-    is_short = any(0 < len(word) < PART for word in words)
-    return f"spectrum(k={list(range(1, PART + 1)) if is_short else PART}).normalized()"
+    is_short = any(0 < len(word) < PART_LENGTH for word in words)
+    return (
+        f"spectrum(k={list(range(1, PART_LENGTH + 1)) if is_short else PART_LENGTH}).normalized()"
+    )
 
 
 def _are_categories(words: list[Any], n: int) -> bool:
     """Whether the different words of a column of `n` of them are categories."""
     distinct = len(words)
-    come_back = distinct <= n / 2 or (n < FEW and distinct < n)
-    if come_back and (distinct <= LEVELS or distinct <= n / OFTEN):
+    come_back = distinct <= n / 2 or (n < FEW_ROWS and distinct < n)
+    if come_back and (distinct <= MOST_LEVELS or distinct <= n / ROWS_PER_LEVEL):
         return True
-    return float(np.median([len(word) for word in words])) < SHORT
+    return float(np.median([len(word) for word in words])) < SHORT_TEXT
 
 
 def _are_keys(title: Any, words: list[Any]) -> bool:
@@ -196,7 +198,7 @@ def _is_key_name(title: Any) -> bool:
 def _counts_rows(values: NDArray[np.float64]) -> bool:
     """Whether the values are 0, 1, 2, ... or 1, 2, 3, ... in some order, and many."""
     n = len(values)
-    if n < FEW or values.min() not in (0.0, 1.0) or float(np.ptp(values)) != n - 1:
+    if n < FEW_ROWS or values.min() not in (0.0, 1.0) or float(np.ptp(values)) != n - 1:
         return False
     return _are_whole_and_different(values)
 

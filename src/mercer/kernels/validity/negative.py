@@ -15,14 +15,14 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 # Rows up to which each is tried for whether it can be spared.
-FEW = 64
+SPARED_ROWS = 64
 # Entries up to which sums over a matrix do not overflow, and what makes larger ones so small.
-LARGE, ROOM = 2.0**960, 2.0**-64
+LARGEST_ENTRY, SHRINKING = 2.0**960, 2.0**-64
 
 
 def room_for(K: Array) -> float:
     """Return the power of four by which K is multiplied so that sums over it do not overflow."""
-    return ROOM if max(K.max(), -K.min()) > LARGE else 1.0
+    return SHRINKING if max(K.max(), -K.min()) > LARGEST_ENTRY else 1.0
 
 
 def negative_form(K: Array, errors: Array) -> tuple[Array, float, float] | None:
@@ -103,7 +103,7 @@ def shrunk(K: Array, errors: Array, index: Index) -> Index:
     while m < len(index) and not certified(heaviest[:m]):
         m *= 2
     rows = np.sort(heaviest[:m])
-    for row in heaviest[:m][::-1] if m <= FEW else ():
+    for row in heaviest[:m][::-1] if m <= SPARED_ROWS else ():
         fewer = rows[rows != row]
         if len(fewer) and certified(fewer):
             rows = fewer

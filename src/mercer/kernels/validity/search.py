@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 # Rows of one eigenproblem: of a group of the user's rows, and of a matrix that the user brings.
-BLOCK = 256
-LARGE_BLOCK = 3000
+GROUP_ROWS = 256
+MATRIX_ROWS = 3000
 # Columns up to which a user's function is asked whether it takes them.
-WIDEST = 64
+MOST_COLUMNS_TRIED = 64
 
 
 @dataclass
@@ -164,7 +164,7 @@ def _accepted(kernel: Kernel, demands: Demands) -> tuple[int, ...]:
             return False
         return True
 
-    others = (w for w in range(usual[0], WIDEST + 1) if accepts(w))
+    others = (w for w in range(usual[0], MOST_COLUMNS_TRIED + 1) if accepts(w))
     return tuple(w for w in usual if accepts(w)) or (next(others, usual[0]),)
 
 
@@ -181,12 +181,12 @@ def _gram(kernel: Kernel, points: Any) -> Array:
 def _samples(kernel: Kernel, X: Any, trials: int, rng: np.random.Generator) -> Iterator[Any]:
     """Yield groups of the user's rows: the one with the lowest k(x, x), then all or at random."""
     n = n_rows(X)
-    if n > LARGE_BLOCK and demands_of(kernel).has_functions:
-        X = take_rows(X, rng.choice(n, LARGE_BLOCK, replace=False))
-        n = LARGE_BLOCK
+    if n > MATRIX_ROWS and demands_of(kernel).has_functions:
+        X = take_rows(X, rng.choice(n, MATRIX_ROWS, replace=False))
+        n = MATRIX_ROWS
     yield take_rows(X, np.array([np.argmin(kernel.diagonal(X))]))
-    for _ in range(1 + trials // 10 if n > BLOCK else 1):
-        yield take_rows(X, np.sort(rng.choice(n, min(n, BLOCK), replace=False)))
+    for _ in range(1 + trials // 10 if n > GROUP_ROWS else 1):
+        yield take_rows(X, np.sort(rng.choice(n, min(n, GROUP_ROWS), replace=False)))
 
 
 def _refute(kernel: Kernel, points: Any, K: Array, tally: Tally) -> Witness | Asymmetry | None:
@@ -236,7 +236,7 @@ def _judge(
     K = 0.5 * (scaled + scaled.T)
     errors = room * entry_errors(kernel.resolved(X).program, X)
     n = len(K)
-    block = np.sort(rng.choice(n, LARGE_BLOCK, replace=False)) if n > LARGE_BLOCK else np.arange(n)
+    block = np.sort(rng.choice(n, MATRIX_ROWS, replace=False)) if n > MATRIX_ROWS else np.arange(n)
     tally.count(K[np.ix_(block, block)])
     for index in promising(K, block):
         rows = shrunk(K, errors, index)

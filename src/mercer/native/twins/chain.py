@@ -11,8 +11,8 @@ from scipy.linalg import solve_banded
 Array = NDArray[np.float64]
 
 # Precisions are kept below this, so that ratios of them never meet infinity over infinity.
-LARGEST = 1e200
-LEAST = 1e-290
+LARGEST_PRECISION = 1e200
+LEAST_SINH = 1e-290
 
 
 class Sides(NamedTuple):
@@ -194,7 +194,7 @@ def _bent(u: Array, v: Array, length_scale: float) -> tuple[Array, ...]:
     rest = p * q / (1.0 + (1.0 + p) * (1.0 + q))
     bent = (1.0 + p) * b / total, (1.0 + q) * a / total, rest, a * (b / total)
     # Below that, digits were lost to underflow, and the curve is as good as straight.
-    is_tiny = ~(total > LEAST)
+    is_tiny = ~(total > LEAST_SINH)
     first, second, rest, noise = _straight(u, v)
     straight = first, second, rest, 2.0 / length_scale * noise
     return tuple(np.where(is_tiny, s, b) for s, b in zip(straight, bent, strict=True))
@@ -241,9 +241,9 @@ def chain_influence(
 
 
 def data_precision(weights: Array, per_alpha: Array) -> Array:
-    """Return min(w / alpha, LARGEST), of shape (knots, ridges)."""
+    """Return min(w / alpha, LARGEST_PRECISION), of shape (knots, ridges)."""
     w = weights[:, None] * per_alpha
-    return np.minimum(np.where(weights[:, None] > 0.0, w, 0.0), LARGEST)
+    return np.minimum(np.where(weights[:, None] > 0.0, w, 0.0), LARGEST_PRECISION)
 
 
 def _offset(w: Array, v: Array, t: Array, b_penalty: float) -> tuple[Array, Array]:
