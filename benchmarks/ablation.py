@@ -241,12 +241,15 @@ def margin() -> Iterator[Ablation]:
         return lambda: KernelSVC(kernel, C=C).fit(X, y)
 
     many = fitted(X, y)
-    yield Ablation(
-        "low-rank start",
-        "cod-rna, 20000 rows",
-        many,
-        without(many, ("mercer.solvers.margin.smo:seed", nothing)),
-    )
+    A, signs, _ = task("a9a-20000")
+    adults = fitted(A, signs, 1.0, mercer.Gaussian(3.0))
+    for name, job in (("cod-rna, 20000 rows", many), ("a9a, 20000 rows", adults)):
+        yield Ablation(
+            "low-rank start",
+            name,
+            job,
+            without(job, ("mercer.solvers.margin.smo:seed", nothing)),
+        )
     yield Ablation(
         "screening of rows",
         "cod-rna, 20000 rows",
@@ -258,8 +261,8 @@ def margin() -> Iterator[Ablation]:
         ),
     )
     Z, t, _ = task("spambase")
-    few = fitted(Z, t, 100.0)
-    for name, job in (("spambase, C=100", few), ("cod-rna, 20000 rows", many)):
+    few = fitted(Z, t, 1e4)
+    for name, job in (("spambase, C=10^4", few), ("cod-rna, 20000 rows", many)):
         yield Ablation(
             "Newton steps on the active set",
             name,
@@ -290,10 +293,10 @@ def margin() -> Iterator[Ablation]:
         small,
         without(small, ("mercer.solvers.margin.smo:polished", nothing)),
     )
-    narrow = fitted(X, y, kernel="linear")
+    narrow = fitted(X, y, 1000.0, "linear")
     yield Ablation(
         "interior point",
-        "cod-rna, 20000 rows, linear",
+        "cod-rna, linear, C=1000",
         narrow,
         without(narrow, ("mercer.solvers.margin.coordinates:_State.jump", nothing)),
     )
@@ -398,22 +401,18 @@ def tiles() -> Iterator[Ablation]:
         product,
         without(product, ("mercer.tiles.loop:_centre", nothing)),
     )
-    knots = np.sort(X[:, 0])
-    positions = np.random.default_rng(0).uniform(-2.0, 2.0, 500_000)
+    knots = np.linspace(-2.0, 2.0, 10**6)
+    values, positions = np.sin(knots)[:, None], np.random.default_rng(0).uniform(-2.0, 2.0, 500_000)
 
-    for name, count in (("kin8nm, one column", 5000), ("10^6 knots, synthetic", 10**6)):
-        at = knots if count == 5000 else np.linspace(-2.0, 2.0, count)
-        values = np.sin(at)[:, None]
+    def interpolated() -> object:
+        return chain.interpolate(knots, values, 1.0, np.inf, positions)
 
-        def interpolated(at: Any = at, values: Any = values) -> object:
-            return chain.interpolate(at, values, 1.0, np.inf, positions)
-
-        yield Ablation(
-            "positions sorted first",
-            name,
-            interpolated,
-            without(interpolated, ("mercer.native.chain:CACHE", sys.maxsize)),
-        )
+    yield Ablation(
+        "positions sorted first",
+        "10^6 knots, synthetic",
+        interpolated,
+        without(interpolated, ("mercer.native.chain:CACHE", sys.maxsize)),
+    )
 
 
 def sequences() -> Iterator[Ablation]:
