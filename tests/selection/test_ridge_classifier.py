@@ -182,7 +182,7 @@ def test_settings_of_the_solver_reach_it(data):
 
 def test_probabilities_beyond_the_memory_are_refused_with_the_way_out(data):
     X, y = data
-    model = KernelRidgeClassifier(Gaussian(2.0), solver="cg", memory="50KB", random_state=0).fit(
+    model = KernelRidgeClassifier(Gaussian(2.0), solver="cg", memory="60KB", random_state=0).fit(
         X, y
     )
     assert model.predict(X).shape == (90,)

@@ -11,6 +11,7 @@ from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.sources import EntrySource, FeatureSource
 from mercer.selection.splits import Splits
+from mercer.solvers.run import Run
 
 N = 30
 ALPHAS = np.array([0.1, 1.0])
@@ -27,7 +28,8 @@ def search_of(rng, memory=1 << 30, splits=None, copies=None):
     X, y = rng.normal(size=(N, 3)), rng.normal(size=(N, 1))
     copies = np.ones(N) if copies is None else copies
     scores = Scores.of(None, False, False, True)
-    return Search(X, y, copies.copy(), copies, Linear(), True, splits, scores, memory)
+    units = np.ones(1)
+    return Search(X, y, units, copies.copy(), copies, Linear(), True, splits, scores, memory, Run())
 
 
 def test_as_many_kernels_are_tried_at_once_as_there_is_memory_for(rng):
@@ -70,6 +72,7 @@ def test_equal_rows_beyond_themselves_count_in_generalised_cross_validation(rng)
     repeated = Search(
         search.X[whole],
         search.y[whole],
+        np.ones(1),
         np.ones(n),
         np.ones(n),
         Linear(),
@@ -77,6 +80,7 @@ def test_equal_rows_beyond_themselves_count_in_generalised_cross_validation(rng)
         None,
         search.scores,
         1 << 30,
+        Run(),
     )
     for kernel in (Linear(), Gaussian(1.0)):
         one, other = (s.scored([kernel], [ALPHAS])[0] for s in (search, repeated))

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from mercer.solvers import MarginProblem
-from mercer.solvers.margin.problem import LARGEST, Gap
+from mercer.solvers.margin.problem import Gap
+from mercer.solvers.refusals import LARGEST_COST
 from mercer.solvers.rounding import EPS, UNITS, product_rounding
 
 M = 12
@@ -139,9 +140,9 @@ def test_the_bounds_are_the_costs_on_the_side_of_a_row():
 
 def test_bounds_whose_squares_overflow_are_refused():
     for sign in (1.0, -1.0):
-        MarginProblem.classification(np.array([sign]), np.array([LARGEST]), True)
+        MarginProblem.classification(np.array([sign]), np.array([LARGEST_COST]), True)
         with pytest.raises(ValueError, match=r"C times the largest weight is 1\.1e\+100"):
-            MarginProblem.classification(np.array([sign]), np.array([1.1 * LARGEST]), True)
+            MarginProblem.classification(np.array([sign]), np.array([1.1 * LARGEST_COST]), True)
 
 
 def test_some_rows_keep_what_is_theirs(rng):
@@ -284,7 +285,7 @@ def test_targets_of_any_size_are_counted_in_a_unit_half_way_to_the_bounds(size, 
     assert scaled.epsilon * unit == problem.epsilon
     assert scaled.fit_intercept
     half_way = 2.0 ** np.ceil(0.5 * (np.log2(size) + np.log2(cost)))
-    assert unit == max(half_way, 2.0 ** np.ceil(np.log2(cost / LARGEST)))
+    assert unit == max(half_way, 2.0 ** np.ceil(np.log2(cost / LARGEST_COST)))
     assert problem.in_units()[0].start is None
 
 
