@@ -75,10 +75,6 @@ class Training:
     solver: Newton
     repair: Repair
 
-    def expanded(self, solution: Solution) -> Solution:
-        """Return a solution in terms of the kernel as it is."""
-        return carried(solution, self.repair)
-
 
 class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     """Probabilities of classes: f minimises C sum_i w_i loss_i + 1/2 ||f||^2.
@@ -218,9 +214,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
             solution = run_as_task(self, solve, run, training.X, y, True)
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows, REPAIR) from None
-        expanded = training.expanded(solution)
-        self._keep(training, solution, expanded)
-        self.certificate_ = gap_certificate(self.kernel_, [expanded])
+        self._keep(training, solution)
         return self
 
     def plan(self, X: Any, n_classes: int = 2) -> Plan:
@@ -267,9 +261,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
             for C, solution in zip(ordered, path, strict=True):
                 models[C] = copy(base)
                 models[C].C = C
-                expanded = training.expanded(solution)
-                models[C]._keep(training, solution, expanded)
-                models[C].certificate_ = gap_certificate(training.kernel, [expanded])
+                models[C]._keep(training, solution)
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows, REPAIR) from None
         return [models[C] for C in values]
@@ -355,22 +347,18 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         is_same = np.array_equal(self.classes_, training.classes)
         return (last.coefficients, last.intercept) if is_same else None
 
-    def _keep(self, training: Training, solution: Solution, expanded: Solution) -> None:
+    def _keep(self, training: Training, solution: Solution) -> None:
         """Store a solution, and its coefficients in terms of the kernel as it is."""
         self.__dict__.pop("_left_out_cache", None)
+        expanded = carried(solution, training.repair)
         self.classes_ = training.classes
         self.kernel_, self.solver_, self.solution_ = training.kernel, training.solver, solution
-        self.function_ = function_of(
-            training.kernel,
-            training.X,
-            training.used,
-            training.repair.gram,
-            expanded,
-            self.memory,
-        )
+        X, used, gram = training.X, training.used, training.repair.gram
+        self.function_ = function_of(training.kernel, X, used, gram, expanded, self.memory)
         self.n_iter_ = max(solution.iterations, 1)
-        self._problem_, self._used_ = training.problem.at(self.C), training.used
+        self._problem_, self._used_ = training.problem.at(self.C), used
         self._is_repaired_ = training.repair.is_changed
+        self.certificate_ = gap_certificate(training.kernel, [expanded])
 
     @property
     def X_fit_(self) -> Any:

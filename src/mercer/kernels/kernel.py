@@ -33,8 +33,6 @@ class Kernel(NoDifferences, Formula):
     # Whether coefficients of this kernel that sum to zero meet the parts with the same sum.
     keeps_sums: ClassVar[bool] = False
 
-    # Validity and spelling
-
     def proof(self) -> Proof | None:
         """Return the proof tree that this kernel is positive semi-definite, or None."""
         rule = self.rule()
@@ -56,9 +54,8 @@ class Kernel(NoDifferences, Formula):
         Parameters
         ----------
         X : rows, optional
-            Rows among which to look for a witness first, and which the made-up points resemble:
-            as many columns, and no negative entry if `X` has none. A precomputed kernel is judged
-            by its matrix, given here.
+            Rows among which to look for a witness first, and which the made-up points resemble. A
+            precomputed kernel is judged by its matrix, given here.
         trials : int
             Number of designs of points to try when there is no proof.
         random_state : int
@@ -82,8 +79,6 @@ class Kernel(NoDifferences, Formula):
 
     def _repr_html_(self) -> str:
         return printing.html(self)
-
-    # Algebra
 
     # An array on the left leaves the answer to the kernel, instead of taking it for a number.
     __array_ufunc__ = None
@@ -135,10 +130,7 @@ class Kernel(NoDifferences, Formula):
         return ScaledBy(self, f)
 
     def after(self, g: Callable[[Any], Any]) -> Kernel:
-        """Return k(g(x), g(z)) for a function g(X) -> rows, or a map such as `Standardize()`.
-
-        A function is given rows as that of `FromFeatures` is.
-        """
+        """Return k(g(x), g(z)) for a function g(X) -> rows, or a map such as `Standardize()`."""
         return After(self, g)
 
     def on(self, *columns: str | int) -> Kernel:
