@@ -206,4 +206,4 @@ def _sparse_sides(
 
 def _dtype_of(side: Any) -> Any:
     # A table may have a column of that name.
-    return None if is_table(side) else getattr(side, "dtype", None)
+    return side.dtype if isinstance(side, np.ndarray) or sp.issparse(side) else None
