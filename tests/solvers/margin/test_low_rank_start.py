@@ -353,3 +353,14 @@ def test_the_way_begins_with_a_share_of_the_rows_within_bounds(X, rng, monkeypat
         monkeypatch.setattr(seeding, "MOST", most)
         seeded(StreamedGram(KERNEL, X), problem)
     assert sizes == [(64, 160, True), (64, 170, True), (64, 120, True)]
+
+
+@pytest.mark.parametrize(("noise", "expected"), [(3.0, True), (0.0, False)])
+def test_a_start_is_for_problems_of_many_coefficients_at_their_bounds(X, rng, noise, expected):
+    signs = np.where(X[:, 0] + noise * rng.normal(size=len(X)) > 0.0, 1.0, -1.0)
+    problem = MarginProblem.classification(signs, np.full(len(X), 10.0), True)
+    gram = StreamedGram(KERNEL, X)
+    exact = SMO().solve(gram, problem).coefficients[:, 0]
+    at_bounds = np.mean((exact != 0.0) & ((exact == problem.lower) | (exact == problem.upper)))
+    assert (at_bounds >= seeding.BOUNDED) is np.bool_(expected)
+    assert seeding.are_bounded(gram, problem) is expected

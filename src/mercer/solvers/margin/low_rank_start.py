@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dtrtri
 
 from mercer.data.blocks import row_blocks
 from mercer.gram import Gram
+from mercer.native.smo import Effort, minimise
 from mercer.native.threads import in_threads
 from mercer.solvers.margin.problem import MarginProblem
 
@@ -25,6 +26,10 @@ RANKS, LEFT, MEMORY = (128, 256, 512), 0.03, 256 << 20
 # What is added to the diagonal of a matrix that rounding may leave indefinite, beside its largest
 # entry.
 JITTER = 1e-6
+# Rows of which the solution tells how many coefficients are at their bounds, and the share of these
+# from which on a start pays: 1.3 to 1.8 times where it was 0.3 to 0.5 (a9a, covtype), and a quarter
+# to two thirds below 0.1 (cod-rna, letter).
+SAMPLE, BOUNDED = 512, 0.2
 # The way begins with some rows that stand for all.
 SHARE, FEWEST, MOST = 0.2, 1024, 4096
 # The widths of the kinks on the way, in units of the largest target: for some rows, for all.
@@ -46,6 +51,26 @@ class Seed:
 
     a: Array
     doubtful: Rows
+
+
+def are_bounded(gram: Gram, problem: MarginProblem) -> bool:
+    """Whether many coefficients are at their bounds, by the solution for a sample of the rows.
+
+    A start finds these; coefficients that are free have to be solved for all the same.
+
+    Parameters
+    ----------
+    gram : Gram
+        K.
+    problem : MarginProblem
+        The problem.
+    """
+    some = np.linspace(0, len(gram) - 1, min(SAMPLE, len(gram))).astype(np.intp)
+    sample = problem.on(some)
+    a, g = np.zeros(len(some)), -sample.z
+    minimise(gram.part(some).dense(), sample.box, a, g, Effort(0.1), np.zeros(1, np.uint8))
+    is_bound = (a != 0.0) & ((a == sample.lower) | (a == sample.upper))
+    return bool(is_bound.mean() >= BOUNDED)
 
 
 def seed(

@@ -16,7 +16,7 @@ from mercer.native.smo import Effort, minimise
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.margin.active_set import Leap
 from mercer.solvers.margin.decision_values import Values
-from mercer.solvers.margin.low_rank_start import seed
+from mercer.solvers.margin.low_rank_start import are_bounded, seed
 from mercer.solvers.margin.polish import polished
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.run import Progress, Run
@@ -316,6 +316,8 @@ class _State:
         """
         n = len(self.gram)
         with self.run.guarded(lambda: False):
+            if not are_bounded(self.values.single, self.problem):
+                return None
             start = seed(self.gram, self.values.single, self.problem, self.run.is_over)
             if start is None:
                 return None
