@@ -99,11 +99,6 @@ class Values:
                 self._recompute(wanted)
         return self.problem.proved(self.a, self.f, self.gram.diagonal())
 
-    def settled(self) -> Array:
-        """Return f, in float64 wherever the gap of `certified` takes it."""
-        self.certified()
-        return self.f
-
     def unproved(self) -> Gap:
         """Return the offset that f gives as far as it is known, and no gap."""
         if self._is_stale:
