@@ -124,6 +124,8 @@ class _State:
     values: Values = field(init=False)
     _damping: float | None = None
     _gap: float = np.inf
+    # The gap that was measured last, while it is that of the coefficients.
+    _proved: Gap | None = None
     rounds: int = 0
     steps: int = 0
     reason: str = "converged"
@@ -134,7 +136,7 @@ class _State:
     def proved(self) -> Gap:
         """Return the largest gap there may be, for all that rounding hides."""
         if len(self.gram) > FEW:
-            return self.values.certified()
+            return self._proved or self.values.certified()
         # Few rows take many steps, the rounding of which adds up in f = K a.
         a = self.values.a
         return self.problem.proved(a, self.gram @ a, self.gram.diagonal())
@@ -156,6 +158,7 @@ class _State:
             self._improve(active, aim, floor, is_double)
             gap, is_certified = self._measured(active)
             if is_certified and (gap.relative <= tol or self._is_over()):
+                self._proved = gap
                 break
             slow = slow + 1 if gap.relative > 0.5 * self._gap else 0
             if slow and active is None:
@@ -169,7 +172,7 @@ class _State:
             active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale
             aim = goal if active is None else max(goal, LEFT * gap.relative)
         else:
-            gap = self.values.certified()
+            self._proved = gap = self.values.certified()
         if n <= FEW and not self._is_over():
             self._polish(gap)
 
@@ -224,7 +227,7 @@ class _State:
         most: int = 2**62,
     ) -> None:
         """Solve for the active rows with all others held fixed, in so many working sets at most."""
-        values, z = self.values, self.problem.z
+        values, z, self._proved = self.values, self.problem.z, None
         if active is None:
             a, g = values.a.copy(), values.f - z
             with self.run.guarded():
