@@ -25,6 +25,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from mercer.errors import KernelSyntaxError
@@ -79,6 +80,12 @@ def kernel(text: str | Kernel) -> Kernel:
         raise TypeError(
             f"a kernel is given as an expression or a Kernel, got {type(text).__name__}: {text!r}"
         )
+    return _read(text)
+
+
+# A kernel is a value, and a fit reads its expression several times.
+@lru_cache(maxsize=64)
+def _read(text: str) -> Kernel:
     return _Parser(tokenize(text)).parse()
 
 
