@@ -1,4 +1,4 @@
-"""Rows at an estimator's door: a matrix of floats, or the table that the kernel takes apart."""
+"""Validation of what an estimator is given: a matrix of floats, or a table for the kernel."""
 
 from __future__ import annotations
 
