@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.kernels import Gaussian, Linear
 from mercer.selection import KernelRidgeCV, ridge as room
+from mercer.selection.search import Search
 
 KERNELS = [Linear(), Gaussian(1.0), Gaussian(0.01)]
 ALPHAS = [1e-2, 1.0, 100.0]
@@ -31,6 +32,21 @@ def test_the_ridge_is_chosen_on_all_rows(data, cv):
     assert model.alpha_ == alone.alpha_
     assert model.best_score_ == alone.best_score_
     assert_array_equal(model.predict(data[0]), alone.predict(data[0]))
+
+
+def test_the_sample_decides_where_time_ends_before_all_rows_are_scored(data, monkeypatch):
+    full = KernelRidgeCV(KERNELS, ALPHAS, random_state=0).fit(*data)
+    scored = Search.scored
+
+    def timed(self, kernels, alphas):
+        found = scored(self, kernels, alphas)
+        return [np.full_like(s, np.nan) for s in found] if len(self) == 120 else found
+
+    monkeypatch.setattr(Search, "scored", timed)
+    model = KernelRidgeCV(KERNELS, ALPHAS, random_state=0).fit(*data)
+    assert model.kernel_ == full.kernel_
+    assert model.alpha_ == full.alpha_
+    assert np.isfinite(model.best_score_)
 
 
 def test_the_sample_keeps_the_ridge_per_row(data):

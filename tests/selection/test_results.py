@@ -27,6 +27,12 @@ def test_a_round_that_was_cut_off_before_the_likely_candidates_does_not_decide(C
     assert round_of(Cs, np.zeros(len(Cs)), is_cut).reaches(before) is reaches
 
 
+def test_a_round_without_a_score_does_not_decide():
+    before = round_of([1.0, 10.0, 100.0], [-3.0, -1.0, -2.0])
+    assert not round_of([1.0, 10.0], [np.nan, np.nan], True).reaches(before)
+    assert round_of([1.0, 10.0], [np.nan, -1.0], True).reaches(before)
+
+
 def test_the_best_of_the_best_kernel_is_to_be_reached():
     scores = [np.reshape(s, (-1, 1, 1)) for s in ([-9.0, -8.0], [-1.0, -2.0])]
     Cs = [np.array([1.0, 100.0]), np.array([5.0, 50.0])]

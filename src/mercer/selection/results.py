@@ -85,10 +85,16 @@ class Round:
         with np.errstate(over="ignore", under="ignore"):
             return scores * unit * unit
 
+    @property
+    def is_scored(self) -> bool:
+        """Whether time allowed to score anything."""
+        return not all(bool(np.isnan(means).all()) for means in self.means)
+
     def reaches(self, before: Round) -> bool:
         """Whether time allowed to try here, upwards, as much as was best in the round before."""
         best = float(before.alphas[before.best_kernel][before.best].max())
-        return not self.is_cut or max(float(a.max(initial=0.0)) for a in self.alphas) >= best
+        goes_far = max(float(a.max(initial=0.0)) for a in self.alphas) >= best
+        return self.is_scored and (goes_far or not self.is_cut)
 
     def __len__(self) -> int:
         return sum(len(alphas) for alphas in self.alphas)

@@ -296,7 +296,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         first = sample.round_of(kernels, alphas, share)
         best = first.best_kernel
         kernels, alphas = kernels[best : best + 1], alphas[best : best + 1]
-        return [first, search.round_of(kernels, alphas)]
+        last = search.round_of(kernels, alphas)
+        # Time may be up before anything is scored on all rows.
+        return [first, last] if last.is_scored else [first]
 
     def _keep(self, rounds: list[Round]) -> None:
         last = rounds[-1]

@@ -107,3 +107,19 @@ def test_sizes_of_rows_scale_the_error_that_is_seen(rng):
     values._recompute(np.ones(1100, bool))
     np.testing.assert_allclose(values._error, 1e-3, rtol=1e-6)
     np.testing.assert_allclose(values._doubts(), 4e-3 * size, rtol=1e-6)
+
+
+def test_a_product_that_is_broken_off_leaves_values_and_coefficients_together(
+    values, rng, monkeypatch
+):
+    a = coefficients(values, rng)
+    values.replace(a, values.gram.dense() @ a, True)
+    before = values.certified()
+
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(values.gram), "partial_product", broken)
+    with pytest.raises(KeyboardInterrupt):
+        values.add(np.arange(5), np.ones(5))
+    assert values.certified() == before

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import PrecomputedGram, StreamedGram
 from mercer.kernels import Gaussian
-from mercer.solvers import SMO, MarginProblem
+from mercer.solvers import SMO, MarginProblem, Run
 from mercer.solvers.margin import low_rank_start as seeding
 
 KERNEL = Gaussian(1.0)
@@ -363,4 +363,15 @@ def test_a_start_is_for_problems_of_many_coefficients_at_their_bounds(X, rng, no
     exact = SMO().solve(gram, problem).coefficients[:, 0]
     at_bounds = np.mean((exact != 0.0) & ((exact == problem.lower) | (exact == problem.upper)))
     assert (at_bounds >= seeding.BOUNDED) is np.bool_(expected)
-    assert seeding.are_bounded(gram, problem) is expected
+    assert seeding.are_bounded(gram, problem, Run()) is expected
+
+
+def test_the_sample_ends_in_time_and_with_ctrl_c(X, rng):
+    problem = classification(X, rng, 1e10)
+    run = Run(0.05)
+    seeding.are_bounded(StreamedGram(KERNEL, X), problem, run)
+    assert run.seconds_left > -1.0
+    stopped = Run()
+    stopped.stop[0] = 1
+    with pytest.raises(KeyboardInterrupt):
+        seeding.are_bounded(StreamedGram(KERNEL, X), problem, stopped)

@@ -160,7 +160,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         weights = [s.theta for s in solutions if s.theta is not None]
         # Many problems of many features have more weights than support vectors have entries.
         is_large = 8 * sum(map(len, weights)) > gram.memory
-        if is_large or not np.any(weights):
+        # A problem that time cut off before its first step has none.
+        is_partial = len(weights) < len(solutions)
+        if is_large or is_partial or not np.any(weights):
             return in_features(dual, self.memory)
         c, columns = np.hstack(weights), gram.feature_columns
         if columns is not None:

@@ -68,8 +68,8 @@ class Values:
 
     def add(self, rows: Rows, change: Array) -> None:
         """Change the coefficients of some rows, and f with them."""
-        self.a[rows] += change
         if self._is_stale:
+            self.a[rows] += change
             used, rest = np.flatnonzero(self.a), np.flatnonzero(self.a == 0.0)
             for some in (used, rest):
                 self.f[some] = self.single.partial_product(some, used, self.a[used])
@@ -78,8 +78,11 @@ class Values:
         some = np.flatnonzero(change)
         if len(some):
             source = self.single if self._is_rough else self.gram
+            # A product that is broken off leaves the coefficients that f is known for.
+            product = source.partial_product(None, rows[some], change[some])
             self._is_exact &= not self._is_rough
-            self.f += source.partial_product(None, rows[some], change[some])
+            self.f += product
+        self.a[rows] += change
 
     def certified(self) -> Gap:
         """Return the largest gap there may be, with K in float64 at every row that could add to it.

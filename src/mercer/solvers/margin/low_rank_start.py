@@ -15,6 +15,7 @@ from mercer.gram import Gram
 from mercer.native.smo import Effort, minimise
 from mercer.native.threads import in_threads
 from mercer.solvers.margin.problem import MarginProblem
+from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -30,6 +31,8 @@ JITTER = 1e-6
 # from which on a start pays: 1.3 to 1.8 times where it was 0.3 to 0.5 (a9a, covtype), and a quarter
 # to two thirds below 0.1 (cod-rna, letter).
 SAMPLE, BOUNDED = 512, 0.2
+# Working sets after which the sample has told enough.
+ROUNDS = 100
 # The way begins with some rows that stand for all.
 SHARE, FEWEST, MOST = 0.2, 1024, 4096
 # The widths of the kinks on the way, in units of the largest target: for some rows, for all.
@@ -53,7 +56,7 @@ class Seed:
     doubtful: Rows
 
 
-def are_bounded(gram: Gram, problem: MarginProblem) -> bool:
+def are_bounded(gram: Gram, problem: MarginProblem, run: Run) -> bool:
     """Whether many coefficients are at their bounds, by the solution for a sample of the rows.
 
     A start finds these; coefficients that are free have to be solved for all the same.
@@ -64,11 +67,16 @@ def are_bounded(gram: Gram, problem: MarginProblem) -> bool:
         K.
     problem : MarginProblem
         The problem.
+    run : Run
+        When to end.
     """
     some = np.linspace(0, len(gram) - 1, min(SAMPLE, len(gram))).astype(np.intp)
     sample = problem.on(some)
-    a, g = np.zeros(len(some)), -sample.z
-    minimise(gram.part(some).dense(), sample.box, a, g, Effort(0.1), np.zeros(1, np.uint8))
+    a, g, K = np.zeros(len(some)), -sample.z, gram.part(some).dense()
+    largest, threads = float(np.abs(K.diagonal()).max()), None if run.is_main else 1
+    effort = Effort(0.1, 0.0, largest, ROUNDS, 2**62, run.seconds_left, threads, run.is_main)
+    if minimise(K, sample.box, a, g, effort, run.stop).reason == "interrupt":
+        raise KeyboardInterrupt
     is_bound = (a != 0.0) & ((a == sample.lower) | (a == sample.upper))
     return bool(is_bound.mean() >= BOUNDED)
 

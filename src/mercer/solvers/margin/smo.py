@@ -320,7 +320,7 @@ class _State:
         """
         n = len(self.gram)
         with self.run.guarded(lambda: False):
-            if not are_bounded(self.values.single, self.problem):
+            if not are_bounded(self.values.single, self.problem, self.run):
                 return None
             start = seed(self.gram, self.values.single, self.problem, self.run.is_over)
             if start is None:
