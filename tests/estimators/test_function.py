@@ -113,3 +113,14 @@ def test_attributes_of_a_model_that_is_not_fitted_are_absent():
         model = type(model)()
         for name in ("function_", "dual_coef_", "coef_", "intercept_", "support_vectors_"):
             assert not hasattr(model, name)
+
+
+def test_nobody_writes_into_the_coefficients_of_a_model(rng):
+    X = rng.normal(size=(30, 2))
+    for model in (KernelRidge(), KernelSVC(), KernelLogisticRegression()):
+        fitted = model.fit(X, X[:, 0] > 0.0)
+        before = fitted.function_(X)
+        for numbers in (fitted.dual_coef_, fitted.function_.coefficients):
+            with pytest.raises(ValueError, match="read-only"):
+                numbers[:] = 0.0
+        assert_array_equal(fitted.function_(X), before)

@@ -35,6 +35,13 @@ class Function(ABC):
     coefficients: Array
     intercept: Array
 
+    def __post_init__(self) -> None:
+        # Whoever writes into what a model returns would change the model, and not its certificate.
+        for name in ("coefficients", "intercept"):
+            numbers = np.asarray(getattr(self, name)).view()
+            numbers.flags.writeable = False
+            object.__setattr__(self, name, numbers)
+
     @property
     def n_targets(self) -> int:
         """How many values there are at every row."""
