@@ -67,6 +67,7 @@ _ROOMS = (
     "data",
     "errors",
     "estimators",
+    "features",
     "functions",
     "gram",
     "kernels",

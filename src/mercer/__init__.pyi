@@ -2,6 +2,7 @@ from mercer import (
     data as data,
     errors as errors,
     estimators as estimators,
+    features as features,
     functions as functions,
     gram as gram,
     kernels as kernels,

@@ -60,6 +60,10 @@ class ModelFileError(ValueError):
     """A model file is damaged, too new, or was not written by mercer."""
 
 
+class ApproximationWarning(UserWarning):
+    """A model of landmarks stands in for the exact one, which would take too long or too much."""
+
+
 class ConditionalKernelWarning(UserWarning):
     """A kernel that is valid on coefficients of sum zero only is used without an offset."""
 

@@ -21,6 +21,7 @@ from mercer.gram import (
     StreamedGram,
     chain_of,
     gram_of,
+    landmark_gram,
     repair_of,
     shared_grams,
     unheld_gram_of,
@@ -86,6 +87,7 @@ GRAMS = {
     "low rank CSR": (lambda: LowRankGram(SPARSE), SPARSE.toarray() @ SPARSE.toarray().T),
     "features": (lambda: FeatureGram(Linear(1.0), X), X @ X.T + 1.0),
     "features of texts": (lambda: FeatureGram(Spectrum(2), TEXTS), Spectrum(2)(TEXTS)),
+    "landmarks": (lambda: landmark_gram(KERNEL, X, N), K),
     "Laplacian on a line": (lambda: chain_of(Laplacian(0.7), X[:, :1]), Laplacian(0.7)(X[:, :1])),
     "Sobolev on a line": (
         lambda: chain_of(2.0 * Sobolev() + 1.0, HEIGHTS),

@@ -81,12 +81,16 @@ class KernelMachine(KernelEstimator):
     random_state: Any
     memory: Any
     repair: Any
+    n_landmarks: Any = None
+    landmarks: Any = "rpcholesky"
+    time_limit: Any = None
     function_: Function
 
     def _settings(self) -> Settings:
         """Return what the estimator was told about how to solve."""
         seed = checked_seed(self.random_state)
-        return Settings(self.solver, self.tol, self.max_iter, seed, self.memory, self.repair)
+        given = (self.solver, self.tol, self.max_iter, seed, self.memory, self.repair)
+        return Settings(*given, self.n_landmarks, self.landmarks, self.time_limit)
 
     def _resolved(self, kernel: Kernel, rows: Any, weights: Any = None) -> Kernel:
         """Return the kernel with numbers for parameters that is fitted to weighted rows.

@@ -47,6 +47,9 @@ def function_of(
     memory : int or str, optional
         The limit for features.
     """
+    if gram.landmarks is not None and solution.theta is not None:
+        weights = gram.landmarks.coefficients(solution.theta)
+        return DualFunction(kernel, gram.landmarks.rows, weights, solution.intercept)
     a, b = solution.coefficients, solution.intercept
     if not used.all():
         a = np.zeros((len(used), a.shape[1]))

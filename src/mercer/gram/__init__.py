@@ -12,9 +12,11 @@ from mercer.gram.features import (
     sparse_entries,
 )
 from mercer.gram.gram import Gram, PartOfGram, ShiftedGram, SingleGram
+from mercer.gram.landmarks import LandmarkGram, landmark_gram
 from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Operator
+from mercer.gram.pivots import Pivots
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.recentred import RecentredGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
@@ -29,9 +31,11 @@ __all__ = [
     "FeatureGram",
     "FormulaOfPrecomputed",
     "Gram",
+    "LandmarkGram",
     "LowRankGram",
     "Operator",
     "PartOfGram",
+    "Pivots",
     "PrecomputedGram",
     "RecentredGram",
     "Repair",
@@ -47,6 +51,7 @@ __all__ = [
     "features_of",
     "gram_of",
     "kept_gram_of",
+    "landmark_gram",
     "open_features_of",
     "paying_weights",
     "repair_of",

@@ -19,7 +19,7 @@ from mercer.gram.gram import Gram
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel
-from mercer.kernels.features import FeatureMap
+from mercer.kernels.features import FormulaMap
 from mercer.tiles import Rows
 
 # Bytes for every entry of sparse features: its number and value, sorted, and narrowed to a copy.
@@ -189,7 +189,7 @@ def _pay(kernel: Kernel, X: Any, memory: Any) -> bool:
     return ENTRY_BYTES * phi.entries(rows) <= memory_limit(memory) and phi.pays(rows)
 
 
-def _check_entries(phi: FeatureMap, X: Any, limit: int) -> None:
+def _check_entries(phi: FormulaMap, X: Any, limit: int) -> None:
     """Refuse sparse features of more bytes than the limit, before they are counted."""
     entries = phi.entries(Rows(X, "X"))
     if ENTRY_BYTES * entries > limit:

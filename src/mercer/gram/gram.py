@@ -16,6 +16,7 @@ from mercer.gram.operator import Array, Index, Operator, check_fits, positions
 from mercer.kernels.validity.rounding import SINGLE, STEP
 
 if TYPE_CHECKING:
+    from mercer.features import LandmarkMap
     from mercer.gram.line.chain import ChainGram
 
 
@@ -103,6 +104,11 @@ class Gram(Operator):
     @property
     def feature_columns(self) -> NDArray[np.int64] | None:
         """Which of the kernel's features the columns of `features` are; None if all in order."""
+        return None
+
+    @property
+    def landmarks(self) -> LandmarkMap | None:
+        """The map whose features those of this matrix are, where it is known by landmarks."""
         return None
 
     def entries_at(self, X: Any) -> Array:

@@ -93,7 +93,7 @@ class RowScaled:
     """f(x) k(x, z) f(z), or k normalised: the features of k, each row times its own factor."""
 
     factor: Factor
-    phi: FeatureMap
+    phi: FormulaMap
 
     @property
     def is_linear(self) -> bool:
@@ -123,7 +123,7 @@ class RowScaled:
 
 
 @dataclass(frozen=True)
-class FeatureMap:
+class FormulaMap:
     """phi with phi(x)'phi(z) = sum_j c_j prod_i k_i(x, z)^p_ij, all c_j >= 0.
 
     Parameters
@@ -261,7 +261,7 @@ class FeatureMap:
         return np.hstack([math.sqrt(c) * F for F, (_, c) in zip(products, self.terms, strict=True)])
 
 
-def feature_map_of(e: Expression) -> FeatureMap | None:
+def feature_map_of(e: Expression) -> FormulaMap | None:
     """Return the finite feature map of a formula, or None if it has none that is known."""
     try:
         return _Reader().feature_map(e)
@@ -275,7 +275,7 @@ class _Reader:
     def __init__(self) -> None:
         self.atoms: dict[Inner | RowScaled, int] = {}
 
-    def feature_map(self, e: Expression) -> FeatureMap:
+    def feature_map(self, e: Expression) -> FormulaMap:
         terms = self.read(e)
         if not all(0.0 < c < math.inf for c in terms.values()):
             raise NotPolynomialError
@@ -284,7 +284,7 @@ class _Reader:
             raise NotPolynomialError
         # The zero kernel has one feature, which is zero, since no matrix is without columns.
         ordered = sorted(terms.items(), key=lambda term: (degree(term[0]), term[0]))
-        return FeatureMap(tuple(self.atoms), tuple(ordered) or (((), 0.0),))
+        return FormulaMap(tuple(self.atoms), tuple(ordered) or (((), 0.0),))
 
     def read(self, e: Expression) -> Terms:
         match e:

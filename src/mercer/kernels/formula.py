@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mercer.data.checks import Matrix
 from mercer.data.layout import narrowed, used_columns
 from mercer.kernels.domains import check_fields
-from mercer.kernels.features import FeatureMap, feature_map_of
+from mercer.kernels.features import FormulaMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.maps import InputMap
 from mercer.kernels.monomials import MOST_FEATURES
@@ -82,7 +82,7 @@ class Formula(Parametric, ABC):
         return self.program.is_arithmetic and not is_compared
 
     @property
-    def feature_map(self) -> FeatureMap | None:
+    def feature_map(self) -> FormulaMap | None:
         """The finite map phi with phi(x)'phi(z) = k(x, z), or None if none is known."""
         return _feature_map(self)
 
@@ -202,5 +202,5 @@ def _program(formula: Formula) -> Program:
 
 
 @functools.lru_cache(maxsize=256)
-def _feature_map(formula: Formula) -> FeatureMap | None:
+def _feature_map(formula: Formula) -> FormulaMap | None:
     return feature_map_of(formula.lower(Tile()))

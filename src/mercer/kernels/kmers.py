@@ -15,7 +15,7 @@ from mercer.data.sequences import sequence_rows
 from mercer.data.symbols import Sequences
 from mercer.kernels.families.sequence import GappedKmer, Grams, Mismatch, Spectrum
 from mercer.kernels.families.words import WordCounts, Words
-from mercer.kernels.features import FeatureMap, Inner, RowScaled
+from mercer.kernels.features import FormulaMap, Inner, RowScaled
 from mercer.tiles import Rows
 from mercer.tiles.kmers import gram_places, gram_sums
 from mercer.tiles.tile import Transform
@@ -96,7 +96,7 @@ def _word_weights(rows: Any, a: Array) -> tuple[list[str], Array]:
     return names, np.asarray(counts(rows).T @ a)[counts(names).indices]
 
 
-def feature_names(phi: FeatureMap, rows: Rows) -> list[Any]:
+def feature_names(phi: FormulaMap, rows: Rows) -> list[Any]:
     """Return what the columns in use of a linear feature map stand for, in their order.
 
     They are k-grams where these are counted, and else the numbers of columns; a constant is 1.

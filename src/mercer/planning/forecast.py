@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.gram import Gram
+from mercer.gram.pivots import Pivots
 from mercer.planning.costs import product_work
 from mercer.planning.rates import Work
-from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.ridge.cg_factor import first_rank
 
 # Rows that the glance is at, and pivots taken of them: enough to see how the trace falls.

@@ -25,6 +25,12 @@ class Settings:
         The limit in bytes or as ``"4GB"``; a share of the free memory by default.
     repair : str, optional
         What is made of negative eigenvalues.
+    n_landmarks : int, optional
+        How many landmarks; None leaves it to the plan.
+    landmarks : str or rows
+        How they are chosen, or themselves, see `mercer.gram.landmark_gram`.
+    time_limit : float, optional
+        The seconds that a fit may take.
     """
 
     solver: Any = "auto"
@@ -33,6 +39,9 @@ class Settings:
     seed: int | None = None
     memory: Any = None
     repair: str | None = None
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    time_limit: float | None = None
 
     @property
     def is_open(self) -> bool:

@@ -1,6 +1,6 @@
 """Answers, given an operator and numbers: no solver knows a kernel."""
 
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import Approximation, Certificate
 from mercer.solvers.choose import as_logistic_solver, as_margin_solver, as_solver
 from mercer.solvers.contract import OffsetAlone, Solver
 from mercer.solvers.definite import refuse_indefinite
@@ -8,7 +8,6 @@ from mercer.solvers.line.banded import Banded, ChainSolution
 from mercer.solvers.line.path import ChainPath
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
-from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.margin.block_ascent import BlockAscent
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import MarginProblem, MarginSolver
@@ -29,6 +28,7 @@ from mercer.solvers.spectral.components import ComponentProblem, Components, com
 __all__ = [
     "ILL_CONDITIONED",
     "SMO",
+    "Approximation",
     "Banded",
     "BlockAscent",
     "Bordered",
@@ -53,7 +53,6 @@ __all__ = [
     "OffsetAlone",
     "Perceptron",
     "PerceptronProblem",
-    "Pivots",
     "Primal",
     "RidgePath",
     "RidgeProblem",

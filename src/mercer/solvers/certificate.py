@@ -69,3 +69,28 @@ class Certificate:
         return f"{self.kind} {self.value:.1e}{by}, {verdict} {self.tolerance:.1e}; {promise}"
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What landmarks leave of a kernel: the certificate of a model is for their kernel alone.
+
+    Parameters
+    ----------
+    value : float
+        The trace residual tr(K - K_nm K_mm^-1 K_mn) / tr K, from 0 to 1.
+    n_landmarks : int
+        m, those that others make superfluous not counted.
+    rows : int
+        The training rows that the value is estimated from.
+    """
+
+    value: float
+    n_landmarks: int
+    rows: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_landmarks} landmarks leave {self.value:.1e} of the trace of K, estimated "
+            f"from {self.rows} rows"
+        )

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import DenseGram, StreamedGram
+from mercer.gram.pivots import Pivots
 from mercer.kernels import Gaussian
 from mercer.solvers import Run
-from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.ridge.cg_factor import IteratedFactor, first_rank
 
 N = 60

@@ -10,8 +10,8 @@ from scipy.linalg.blas import ssymv
 
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
+from mercer.gram.pivots import Pivots
 from mercer.solvers.logistic.likelihood import Root
-from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.ridge.triangles import TwoTriangles

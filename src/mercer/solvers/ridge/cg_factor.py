@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError
 from mercer.gram import Gram
-from mercer.solvers.lowrank.pivots import Pivots
+from mercer.gram.pivots import Pivots
 from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.ridge.block_cg import BlockCG
 from mercer.solvers.ridge.bordered import Bordered, best_offset

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mercer.data.deadline import shielded
 from mercer.data.memory import gigabytes
 from mercer.gram import Gram, ScaledGram
+from mercer.gram.pivots import Pivots
 from mercer.native.threads import one_blas_thread
-from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.refusals import indefinite_along, not_finite, overflow, singular
 from mercer.solvers.ridge.block_cg import CurvatureError
 from mercer.solvers.ridge.bordered import (

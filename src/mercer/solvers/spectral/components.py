@@ -12,9 +12,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
+from mercer.gram.pivots import Pivots
 from mercer.native.lapack import eigh, svd
 from mercer.solvers.contract import Limited
-from mercer.solvers.lowrank.pivots import Pivots
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dtrsm
 
-from mercer.gram import Gram
+from mercer.gram.gram import Gram
 
 Array = NDArray[np.float64]
 

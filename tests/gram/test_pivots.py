@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
+from mercer.gram import LowRankGram, Pivots, PrecomputedGram, StreamedGram, gram_of
+from mercer.gram.pivots import rejection_cholesky
 from mercer.kernels import Exponential, Gaussian, Linear
-from mercer.solvers import Pivots
-from mercer.solvers.lowrank.pivots import rejection_cholesky
 
 
 @pytest.fixture

@@ -1,0 +1,114 @@
+"""The Nystrom method: features of rows by their similarity to a few landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dtrsm, strsm
+from scipy.linalg.lapack import dpstrf
+
+from mercer.data.columns import take_rows
+from mercer.features.map import FeatureMap
+from mercer.kernels import Kernel
+from mercer.tiles import evaluate
+
+Array = NDArray[np.float64]
+
+# A pivot of so many units of rounding of the largest diagonal entry, for every row, is zero.
+UNITS = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkMap(FeatureMap):
+    """phi(x) = L^-1 k(Z, x) with L L' = k(Z, Z) for landmarks Z.
+
+    So phi(x)'phi(z) = k(x, Z) k(Z, Z)^-1 k(Z, z), the inner product of the projections of k(x, .)
+    and k(z, .) on the span of the landmarks. It is exact at these, and elsewhere
+    k(x, x) - ||phi(x)||^2 >= 0 is what is lost.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, with numbers for parameters.
+    rows : rows
+        Z, of which k(Z, Z) is invertible; `landmark_map` leaves out what is not.
+    factor : array of shape (m, m)
+        L, lower triangular.
+
+    References
+    ----------
+    C. Williams and M. Seeger (2001), Using the Nystrom method to speed up kernel machines.
+    """
+
+    kernel: Kernel
+    rows: Any
+    factor: Array
+
+    @property
+    def n_features(self) -> int:
+        return len(self.factor)
+
+    @property
+    def is_exact(self) -> bool:
+        return False
+
+    @cached_property
+    def core(self) -> Array:
+        """k(Z, Z) = L L'."""
+        return np.asarray(self.factor @ self.factor.T)
+
+    def entries(self, X: Any, dtype: Any = np.float64) -> Array:
+        """Return k(X, Z), of shape (n, m), computed in float64."""
+        return evaluate(self.kernel.program, X, self.rows).astype(dtype, copy=False)
+
+    def of_block(self, X: Any, dtype: Any = np.float64) -> Array:
+        return self.whitened(self.entries(X, dtype))
+
+    def whitened(self, K: Array) -> Array:
+        """Return K L^-T for rows K = k(X, Z), in the precision of K; K itself is overwritten."""
+        # BLAS counts along columns: it finds the transpose, and solves L F' = K'.
+        trsm = strsm if K.dtype == np.float32 else dtrsm
+        L = self._single if K.dtype == np.float32 else self.factor
+        return np.asarray(trsm(1.0, L, K.T, lower=1, overwrite_b=1).T)
+
+    @cached_property
+    def _single(self) -> NDArray[np.float32]:
+        return np.asfortranarray(self.factor, np.float32)
+
+    def coefficients(self, theta: Array) -> Array:
+        """Return a with theta'phi(x) = sum_j a_j k(z_j, x): L' a = theta."""
+        columns = np.array(theta.reshape(len(theta), -1), np.float64, order="F")
+        a = dtrsm(1.0, self.factor, columns, lower=1, trans_a=1, overwrite_b=1)
+        return np.asarray(a.reshape(theta.shape))
+
+
+def landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.intp]]:
+    """Return the features of landmarks, and which of the rows given these are.
+
+    Landmarks that others make superfluous, such as copies, are left out: a Cholesky factor with
+    pivots takes the one that is worst represented next, until rounding is all that is left.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, with numbers for parameters.
+    rows : rows
+        The landmarks.
+    """
+    K = np.array(evaluate(kernel.program, rows), np.float64, order="F")
+    m = len(K)
+    least = UNITS * m * float(np.finfo(np.float64).eps) * max(float(np.max(K.diagonal())), 0.0)
+    factor, pivots, rank, _ = dpstrf(K, lower=1, tol=least, overwrite_a=1)
+    if rank == 0:
+        raise ValueError(
+            f"k(z, z) is zero at all {m} landmarks by {kernel!r:.100}; choose others, or another "
+            "kernel"
+        )
+    taken = np.asarray(pivots[:rank], np.intp) - 1
+    L = np.asfortranarray(np.tril(factor[:rank, :rank]))
+    chosen = rows if rank == m and (taken == np.arange(m)).all() else take_rows(rows, taken)
+    return LandmarkMap(kernel, chosen, L), taken

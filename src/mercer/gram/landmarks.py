@@ -1,0 +1,247 @@
+"""The Gram matrix of a kernel by landmarks, and the choice of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.blocks import LARGE, blocks_of
+from mercer.data.checks import Matrix
+from mercer.data.columns import n_rows, take_rows
+from mercer.data.memory import memory_limit
+from mercer.features import LandmarkMap, landmark_map
+from mercer.gram.gram import Gram
+from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.gram.pivots import Pivots
+from mercer.gram.streamed import StreamedGram
+from mercer.kernels import Kernel
+from mercer.tiles import apply
+
+# How landmarks can be chosen by name.
+RULES = ("rpcholesky", "uniform", "kmeans")
+# Rows for every landmark among which these are looked for: more tell little, and each costs as much
+# as the last.
+POOL = 10
+# Landmarks up to which every one is chosen after all that came before it. The work grows with the
+# square of their number; further ones are drawn together by what these leave.
+MOST_PIVOTS = 1000
+# Rows that the trace residual is estimated from.
+SAMPLE = 2000
+
+
+class LandmarkGram(Gram):
+    """K_nm K_mm^-1 K_mn = F F' by the features F = phi(X) of landmarks, of which none are stored.
+
+    Parameters
+    ----------
+    landmarks : LandmarkMap
+        phi.
+    X : rows
+        The rows, which may come in blocks from a disk.
+    memory : int or str, optional
+        The limit for `features` and `dense`, in bytes or as ``"4GB"``; a share of the free memory
+        by default.
+    """
+
+    def __init__(self, landmarks: LandmarkMap, X: Any, memory: Any = None) -> None:
+        self._landmarks = landmarks
+        self.X = X
+        self.memory = memory_limit(memory)
+
+    @property
+    def landmarks(self) -> LandmarkMap:
+        return self._landmarks
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n = n_rows(self.X)
+        return n, n
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    @property
+    def is_proved(self) -> bool:
+        return True
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    def features(self) -> Matrix:
+        """Return F of shape (n, m), stored."""
+        check_fits((len(self), self.landmarks.n_features), np.float64, self.memory)
+        return self.landmarks(self.X)
+
+    def features_at(self, X: Any) -> Matrix:
+        return self.landmarks(X)
+
+    def entries_at(self, X: Any) -> Array:
+        return np.asarray(self.features() @ self.landmarks(X).T)
+
+    def part(self, index: Index) -> LandmarkGram:
+        rows = take_rows(self.X, positions(index, len(self)))
+        return LandmarkGram(self.landmarks, rows, self.memory)
+
+    def cross_blocks(
+        self, dtype: Any = np.float64, entries: int = LARGE
+    ) -> Iterator[tuple[slice, Array]]:
+        """Yield K_nm of some rows at a time, with where they stand."""
+        for rows, some in blocks_of(self.X, self.landmarks.n_features, entries):
+            yield rows, self.landmarks.entries(some, dtype)
+
+    def feature_blocks(
+        self, dtype: Any = np.float64, entries: int = LARGE
+    ) -> Iterator[tuple[slice, Array]]:
+        """Yield F = K_nm L^-T of some rows at a time, with where they stand."""
+        for rows, K in self.cross_blocks(dtype, entries):
+            yield rows, self.landmarks.whitened(K)
+
+    def cross_product(self, V: Array) -> Array:
+        """Return K_nm V in float64, the matrix never stored."""
+        out = np.empty((len(self), *V.shape[1:]))
+        program = self.landmarks.kernel.program
+        for rows, some in blocks_of(self.X, 1, LARGE):
+            out[rows] = apply(program, some, self.landmarks.rows, V)
+        return out
+
+    def cross_transposed(self, U: Array) -> Array:
+        """Return K_mn U in float64, the matrix never stored."""
+        out = np.zeros((self.landmarks.n_features, *U.shape[1:]))
+        program = self.landmarks.kernel.program
+        for rows, some in blocks_of(self.X, 1, LARGE):
+            out += apply(program, self.landmarks.rows, some, U[rows])
+        return out
+
+    def product(self, V: Array) -> Array:
+        inner = self.cross_transposed(np.asarray(V, np.float64))
+        # K_mm^-1 = L^-T L^-1.
+        c = self.landmarks.whitened(np.array(inner.reshape(len(inner), -1).T))
+        return self.cross_product(self.landmarks.coefficients(c.T.reshape(inner.shape)))
+
+    def diagonal(self) -> Array:
+        """Return ||phi(x_i)||^2."""
+        out = np.empty(len(self))
+        for rows, F in self.feature_blocks():
+            out[rows] = np.einsum("ij,ij->i", F, F)
+        return out
+
+    def rows(self, index: Index) -> Array:
+        return self.between(index, slice(None))
+
+    def between(self, rows: Index, columns: Index) -> Array:
+        down, across = positions(rows, len(self)), positions(columns, len(self))
+        left = self.landmarks(take_rows(self.X, down))
+        out = np.empty((len(down), len(across)))
+        for some, F in self.landmarks.blocks(take_rows(self.X, across)):
+            out[:, some] = left @ F.T
+        return out
+
+    def trace_residual(self) -> float:
+        """Return the share of tr K that the landmarks leave, tr(K - F F') / tr K, of some rows."""
+        n = len(self)
+        some = take_rows(self.X, np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
+        diagonal = np.asarray(self.landmarks.kernel.diagonal(some), np.float64)
+        F = self.landmarks(some)
+        kept = float(np.einsum("ij,ij->", F, F))
+        return max(1.0 - kept / float(diagonal.sum()), 0.0)
+
+
+def landmark_gram(
+    kernel: Kernel,
+    X: Any,
+    m: int | None,
+    landmarks: Any = "rpcholesky",
+    seed: int = 0,
+    memory: Any = None,
+) -> LandmarkGram:
+    """Return the Gram matrix by landmarks that are given, or chosen among the rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, with numbers for parameters.
+    X : rows
+        The rows.
+    m : int, optional
+        How many landmarks; needed where they are chosen.
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
+        How they are chosen, or themselves.
+    seed : int
+        Where the random numbers come from.
+    memory : int or str, optional
+        As for `LandmarkGram`.
+    """
+    rows = landmarks
+    if isinstance(landmarks, str):
+        rows = chosen_landmarks(kernel, X, _checked(m, n_rows(X)), landmarks, seed)
+    elif m is not None and m != n_rows(landmarks):
+        raise ValueError(
+            f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
+        )
+    phi, _ = landmark_map(kernel, rows)
+    return LandmarkGram(phi, X, memory)
+
+
+def chosen_landmarks(kernel: Kernel, X: Any, m: int, how: str, seed: int = 0) -> Any:
+    """Return m landmarks for the rows `X`.
+
+    ``"rpcholesky"`` takes rows at random by what earlier ones leave of k(x, x), among a sample of
+    the rows where these are many; ``"uniform"`` takes them all alike; ``"kmeans"`` takes the
+    centres of clusters of rows of numbers. The other parameters are those of `landmark_gram`.
+    """
+    if how not in RULES:
+        names = ", ".join(map(repr, RULES))
+        raise ValueError(f"landmarks must be one of {names} or rows, got {how!r}")
+    n, random = n_rows(X), np.random.default_rng(seed)
+    if how == "kmeans":
+        return _centres(X, m, seed)
+    if how == "uniform" or m == n:
+        return take_rows(X, np.sort(random.choice(n, m, replace=False)))
+    pool = np.sort(random.choice(n, min(n, POOL * m), replace=False))
+    rows = X if len(pool) == n else take_rows(X, pool)
+    return take_rows(rows, pivot_rows(StreamedGram(kernel, rows), m, random))
+
+
+def pivot_rows(gram: Gram, m: int, random: np.random.Generator) -> NDArray[np.intp]:
+    """Return m rows of a Gram matrix by randomly pivoted Cholesky, in ascending order.
+
+    Those beyond `MOST_PIVOTS` are drawn together, by what the first ones leave of the diagonal.
+    """
+    pivots = Pivots(gram, random)
+    pivots.grow(min(m, MOST_PIVOTS))
+    more = m - len(pivots.index)
+    left = np.flatnonzero(pivots.residual)
+    if more > 0 and len(left):
+        chance = pivots.residual[left] / pivots.residual[left].sum()
+        drawn = random.choice(left, min(more, len(left)), replace=False, p=chance)
+        return np.sort(np.concatenate([pivots.index, drawn]))
+    return np.sort(pivots.index)
+
+
+def _centres(X: Any, m: int, seed: int) -> Array:
+    """Return the centres of m clusters of rows of numbers."""
+    if not isinstance(X, np.ndarray):
+        raise ValueError(
+            f"landmarks='kmeans' takes means of rows of numbers, got {type(X).__name__}; use "
+            "landmarks='rpcholesky'"
+        )
+    # Imported here: scikit-learn's clusters are slow to import and seldom asked for.
+    from sklearn.cluster import MiniBatchKMeans
+
+    found = MiniBatchKMeans(m, random_state=seed, n_init=1, batch_size=max(1024, m)).fit(X)
+    return np.asarray(found.cluster_centers_, X.dtype)
+
+
+def _checked(m: int | None, n: int) -> int:
+    if m is None:
+        raise ValueError("n_landmarks is needed where landmarks are chosen; give a number of rows")
+    if isinstance(m, bool) or not isinstance(m, int | np.integer) or not 1 <= m <= n:
+        raise ValueError(
+            f"n_landmarks must be a whole number from 1 to the number of rows, {n}, got {m!r}"
+        )
+    return int(m)

@@ -1,0 +1,95 @@
+"""The Gram matrix by landmarks, and the choice of landmarks."""
+
+import numpy as np
+import pytest
+
+from mercer import Gaussian, Spectrum
+from mercer.gram import landmark_gram
+from mercer.gram.landmarks import RULES, chosen_landmarks
+from mercer.testing import check_gram
+
+random = np.random.default_rng(0)
+X = random.normal(size=(60, 3))
+
+
+@pytest.mark.parametrize("how", RULES)
+def test_it_keeps_the_contract_of_a_gram_matrix(how):
+    gram = landmark_gram(Gaussian(1.5), X, 12, how)
+    F = gram.landmarks(X)
+    check_gram(gram, F @ F.T)
+
+
+def test_products_with_the_entries_between_rows_and_landmarks():
+    gram = landmark_gram(Gaussian(1.5), X, 12)
+    K = Gaussian(1.5)(X, gram.landmarks.rows)
+    V, U = random.normal(size=(12, 2)), random.normal(size=(60, 2))
+    assert np.allclose(gram.cross_product(V), K @ V)
+    assert np.allclose(gram.cross_transposed(U), K.T @ U)
+    assert np.allclose(np.vstack([B for _, B in gram.cross_blocks(entries=100)]), K)
+
+
+def test_the_trace_residual_is_that_of_the_formula():
+    gram = landmark_gram(Gaussian(1.5), X, 12)
+    F = gram.landmarks(X)
+    assert gram.trace_residual() == pytest.approx(1.0 - np.trace(F @ F.T) / 60)
+
+
+def test_all_rows_as_landmarks_reproduce_the_kernel():
+    gram = landmark_gram(Gaussian(0.5), X, 60)
+    assert np.allclose(gram.dense(), Gaussian(0.5)(X), rtol=0, atol=1e-10)
+
+
+def test_pivots_leave_less_than_uniform_landmarks_on_rows_in_clusters():
+    few = np.concatenate([random.normal(size=(400, 2)) * 0.1, random.normal(size=(8, 2)) * 5])
+    left = {
+        how: np.mean(
+            [landmark_gram(Gaussian(0.5), few, 12, how, s).trace_residual() for s in range(5)]
+        )
+        for how in ("uniform", "rpcholesky")
+    }
+    assert left["rpcholesky"] < 0.8 * left["uniform"]
+
+
+def test_landmarks_are_the_same_for_the_same_seed():
+    first, again, other = (
+        chosen_landmarks(Gaussian(1.0), X, 9, "rpcholesky", s) for s in (1, 1, 2)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_landmarks_beyond_the_pivots_are_drawn_by_what_these_leave(monkeypatch):
+    monkeypatch.setattr("mercer.gram.landmarks.MOST_PIVOTS", 4)
+    found = chosen_landmarks(Gaussian(1.0), X, 20, "rpcholesky")
+    assert len(np.unique(found, axis=0)) == 20
+
+
+def test_landmarks_may_be_given():
+    gram = landmark_gram(Gaussian(1.0), X, None, X[:7])
+    assert gram.landmarks.n_features == 7
+
+
+def test_texts_are_chosen_by_pivots():
+    texts = ["abcab", "bcabc", "cabca", "aaaa", "abcab", "bbbb"]
+    gram = landmark_gram(Spectrum(k=2), texts, 6)
+    assert np.allclose(gram.dense(), Spectrum(k=2)(texts), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("m", "how", "said"),
+    [
+        (61, "uniform", "from 1 to the number of rows, 60, got 61"),
+        (0, "uniform", "got 0"),
+        (None, "uniform", "n_landmarks is needed"),
+        (5, "best", "one of 'rpcholesky', 'uniform', 'kmeans' or rows, got 'best'"),
+        (5, X[:7], "n_landmarks=5 but 7 landmarks are given"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(m, how, said):
+    with pytest.raises(ValueError, match=said):
+        landmark_gram(Gaussian(1.0), X, m, how)
+
+
+def test_clusters_of_texts_are_refused():
+    with pytest.raises(ValueError, match=r"kmeans.*rpcholesky"):
+        landmark_gram(Spectrum(k=2), ["ab", "bc", "cd"], 2, "kmeans")
