@@ -3,12 +3,12 @@
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.explain import Explanation, explain
 from mercer.estimators.logistic import KernelLogisticRegression
-from mercer.estimators.maps import MercerMap, Monomials
-from mercer.estimators.pca import KernelPCA
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.svm.svc import KernelSVC
 from mercer.estimators.svm.svr import KernelSVR
+from mercer.estimators.transformers.maps import MercerMap, Monomials
+from mercer.estimators.transformers.pca import KernelPCA
 
 __all__ = [
     "Explanation",

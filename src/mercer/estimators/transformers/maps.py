@@ -14,7 +14,7 @@ from mercer.data.checks import Matrix
 from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
 from mercer.estimators.arguments import Arguments
-from mercer.estimators.pca import EigenFeatures
+from mercer.estimators.transformers.pca import EigenFeatures
 from mercer.gram.operator import check_fits
 from mercer.kernels import Polynomial
 from mercer.kernels.monomials import Expansion

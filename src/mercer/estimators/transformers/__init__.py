@@ -1,0 +1,1 @@
+"""Transformers: rows to features."""
