@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "CheckpointError",
+    "CheckpointWarning",
     "ConditionalKernelWarning",
     "ConvergenceWarning",
     "EngineWarning",
@@ -58,6 +60,14 @@ class IndefiniteKernelError(ValueError):
 
 class ModelFileError(ValueError):
     """A model file is damaged, too new, or was not written by mercer."""
+
+
+class CheckpointError(ValueError):
+    """A checkpoint is damaged, too new, or belongs to another fit."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the fit goes on without it."""
 
 
 class ApproximationWarning(UserWarning):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, until
+from mercer.solvers.checkpoint import Checkpoint, State
 
 # progress(iteration, what the certificate measures); True ends the run.
 Progress = Callable[[int, float], bool | None]
@@ -45,6 +46,10 @@ class Run:
         The reading of ``time.perf_counter`` at which the limit begins to count.
     ends : float, optional
         An earlier end than that of the limit, of which this run has a share.
+    checkpoint : Checkpoint, optional
+        The file in which `keep` leaves what `restored` finds.
+    problem : str
+        Which problem of several in a fit this is, to the checkpoint.
 
     Attributes
     ----------
@@ -58,6 +63,8 @@ class Run:
     stop: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1, np.uint8))
     began: float = field(default_factory=perf_counter)
     ends: float | None = None
+    checkpoint: Checkpoint | None = None
+    problem: str = "0"
     ended_by: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -121,6 +128,19 @@ class Run:
         if self.progress is not None and self.progress(iteration, value):
             self.ended_by = self.ended_by or "progress"
         return self.is_over()
+
+    def restored(self) -> State | None:
+        """Return the state in which an earlier run of this problem was killed, or None."""
+        return None if self.checkpoint is None else self.checkpoint.restored(self.problem)
+
+    def keep(self, state: State) -> None:
+        """Leave what the next step begins from, for a run after this one was killed.
+
+        It is written now and then. The answer must not depend on when: a step that begins from
+        the state and one that goes on do the same, to the last bit.
+        """
+        if self.checkpoint is not None:
+            self.checkpoint.keep(self.problem, state)
 
     def interrupt(self) -> None:
         """Note Ctrl-C, which means the other problems as well."""
