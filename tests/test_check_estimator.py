@@ -105,4 +105,6 @@ def test_the_estimators_are_those_that_are_known_to_be_exported():
         "KernelSVR",
         "MercerMap",
         "Monomials",
+        "Nystroem",
+        "RandomFourier",
     }

@@ -20,6 +20,8 @@ from mercer.estimators import (
     KernelSVR as KernelSVR,
     MercerMap as MercerMap,
     Monomials as Monomials,
+    Nystroem as Nystroem,
+    RandomFourier as RandomFourier,
     explain as explain,
 )
 from mercer.gram import gram_of as gram_of

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "ApproximationWarning",
     "CheckpointError",
     "CheckpointWarning",
     "ConditionalKernelWarning",

@@ -7,6 +7,7 @@ from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.svm.svc import KernelSVC
 from mercer.estimators.svm.svr import KernelSVR
+from mercer.estimators.transformers.features import Nystroem, RandomFourier
 from mercer.estimators.transformers.maps import MercerMap, Monomials
 from mercer.estimators.transformers.pca import KernelPCA
 
@@ -21,5 +22,7 @@ __all__ = [
     "KernelSVR",
     "MercerMap",
     "Monomials",
+    "Nystroem",
+    "RandomFourier",
     "explain",
 ]

@@ -12,14 +12,14 @@ import numpy as np
 
 from mercer.kernels import domains
 from mercer.kernels.formula import Rule
-from mercer.kernels.kernel import Kernel
+from mercer.kernels.spectral import Array, Stationary
 from mercer.tiles import Expression, Tile
 
 SCHOENBERG = "completely monotone function of ||x - z||^2 (Schoenberg)"
 
 
 @dataclass(frozen=True)
-class Gaussian(Kernel):
+class Gaussian(Stationary):
     """Gaussian (radial basis function): exp(-||x - z||^2 / (2 sigma^2)).
 
     Parameters
@@ -38,6 +38,9 @@ class Gaussian(Kernel):
 
     def rule(self) -> Rule:
         return SCHOENBERG
+
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        return normal / np.asarray(self.length_scale)
 
     @property
     def gamma(self) -> float | None:
@@ -64,7 +67,7 @@ class Gaussian(Kernel):
 
 
 @dataclass(frozen=True)
-class Exponential(Kernel):
+class Exponential(Stationary):
     """Exponential: exp(-||x - z|| / length_scale)."""
 
     length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
@@ -75,9 +78,13 @@ class Exponential(Kernel):
     def rule(self) -> Rule:
         return SCHOENBERG
 
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        # The multivariate t distribution with one degree of freedom.
+        return normal / _root_chi2(random, 1, len(normal)) / np.asarray(self.length_scale)
+
 
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(Stationary):
     """Laplacian: exp(-||x - z||_1 / length_scale), a product over the columns."""
 
     alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({"gamma": "from_gamma"})
@@ -89,6 +96,10 @@ class Laplacian(Kernel):
 
     def rule(self) -> Rule:
         return "product over the columns of exponential kernels"
+
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        # A Cauchy distribution for every column.
+        return random.standard_cauchy(normal.shape) / np.asarray(self.length_scale)
 
     @property
     def gamma(self) -> float | None:
@@ -106,7 +117,7 @@ class Laplacian(Kernel):
 
 
 @dataclass(frozen=True)
-class Matern32(Kernel):
+class Matern32(Stationary):
     """Once differentiable: (1 + s) exp(-s), s = sqrt(3) ||x - z|| / length_scale."""
 
     length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
@@ -118,9 +129,13 @@ class Matern32(Kernel):
     def rule(self) -> Rule:
         return SCHOENBERG
 
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        # The multivariate t distribution with three degrees of freedom.
+        return normal / _root_chi2(random, 3, len(normal)) / np.asarray(self.length_scale)
+
 
 @dataclass(frozen=True)
-class Matern52(Kernel):
+class Matern52(Stationary):
     """Twice differentiable: (1 + s + s^2/3) exp(-s), s = sqrt(5) ||x - z|| / length_scale."""
 
     length_scale: float | tuple[float, ...] | str = domains.length_scale(1.0)
@@ -132,9 +147,13 @@ class Matern52(Kernel):
     def rule(self) -> Rule:
         return SCHOENBERG
 
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        # The multivariate t distribution with five degrees of freedom.
+        return normal / _root_chi2(random, 5, len(normal)) / np.asarray(self.length_scale)
+
 
 @dataclass(frozen=True)
-class RationalQuadratic(Kernel):
+class RationalQuadratic(Stationary):
     """Mixture of Gaussians: (1 + ||x - z||^2 / (2 m length_scale^2))^(-m).
 
     Parameters
@@ -155,9 +174,14 @@ class RationalQuadratic(Kernel):
     def rule(self) -> Rule:
         return SCHOENBERG
 
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        # Gaussians exp(-t ||x - z||^2 / (2 length_scale^2)), t of a gamma distribution of mean 1.
+        t = random.gamma(self.mixture, 1.0 / self.mixture, (len(normal), 1))
+        return normal * np.sqrt(t) / np.asarray(self.length_scale)
+
 
 @dataclass(frozen=True)
-class InverseMultiquadric(Kernel):
+class InverseMultiquadric(Stationary):
     """Inverse multiquadric: 1 / sqrt(||x - z||^2 + c)."""
 
     c: float = domains.positive(1.0)
@@ -168,9 +192,14 @@ class InverseMultiquadric(Kernel):
     def rule(self) -> Rule:
         return SCHOENBERG
 
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        # Gaussians exp(-t ||x - z||^2 / c), t of a gamma distribution of mean 1/2.
+        t = random.gamma(0.5, 1.0, (len(normal), 1))
+        return normal * np.sqrt(2.0 * t / self.c)
+
 
 @dataclass(frozen=True)
-class Periodic(Kernel):
+class Periodic(Stationary):
     """Periodic in every column: exp(-2 sum_j sin^2(pi (x_j - z_j) / p) / length_scale^2).
 
     Parameters
@@ -190,8 +219,19 @@ class Periodic(Kernel):
     def rule(self) -> Rule:
         return "Gaussian of points on circles"
 
+    def frequencies(self, random: np.random.Generator, normal: Array) -> Array:
+        # Harmonics with the weights e^-m I_j(m), m = 1 / length_scale^2: differences of two
+        # numbers of a Poisson distribution of mean m/2.
+        counts = random.poisson(0.5 / self.length_scale**2, (2, *normal.shape))
+        return 2.0 * np.pi / self.period * (counts[0] - counts[1]).astype(np.float64)
+
 
 def _reciprocal(value: float) -> float | None:
     """Return 1 / value; None where that is no positive number of float64."""
     found = 1.0 / value if value > 0.0 else math.inf
     return found if 0.0 < found < math.inf else None
+
+
+def _root_chi2(random: np.random.Generator, degrees: int, p: int) -> Array:
+    """Return sqrt(c / degrees), a column of p numbers c of a chi-squared distribution."""
+    return np.asarray(np.sqrt(random.chisquare(degrees, (p, 1)) / degrees))
