@@ -1,5 +1,7 @@
 """Errors and warnings: each message says what was wrong, the value received and what to do."""
 
+import inspect
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = [
     "KernelSyntaxError",
     "MemoryLimitError",
     "ModelFileError",
+    "warn_caller",
 ]
 
 
@@ -85,6 +88,16 @@ class EngineWarning(UserWarning):
 
 class IgnoredColumnsWarning(UserWarning):
     """A kernel that names no columns does not read all columns of a table."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the first line outside of mercer, however many calls lie between."""
+    package = __name__.partition(".")[0]
+    # Level 1 is this function, the innermost frame.
+    level, frame = 1, inspect.currentframe()
+    while frame and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
 """time_limit is a promise: a fit ends within it, a tenth more and a second, with a model."""
 
 import warnings
+from functools import partial
 from time import perf_counter, sleep
 
 import numpy as np
@@ -29,10 +30,10 @@ LIMIT = 0.2
 ENTRY = 5e-6
 
 
-def slow(X, Z):
+def slow(X, Z, factor=1.0):
     """A kernel whose entries take microseconds, as those of strings do: 5 s for 1000 rows."""
     sleep(ENTRY * len(X) * len(Z))
-    return np.exp(-0.5 * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+    return np.exp(-0.5 * factor * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
 
 
 SLOW = FromFunction(slow)
@@ -192,3 +193,29 @@ def test_limits_that_mean_nothing_are_refused(model, limit, rows):
     model = clone(model).set_params(time_limit=limit)
     with pytest.raises(ValueError, match="time_limit must be a positive number of seconds or None"):
         model.fit(*rows)
+
+
+SEARCHES = [m for m in MODELS if type(m).__name__.endswith("CV")]
+
+
+@pytest.mark.parametrize("model", SEARCHES, ids=lambda m: type(m).__name__)
+def test_a_search_speaks_of_the_limit_that_it_was_given(model, rows):
+    said = " ".join(fitted(clone(model), *rows))
+    assert f"time_limit={LIMIT:g}" in said
+    assert "limit of 0.0" not in said
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidgeCV(), KernelRidgeClassifierCV(), KernelLogisticRegressionCV()]
+)
+def test_a_search_leaves_the_time_for_a_fit(model, monkeypatch, rng):
+    # The time beyond the limit is longer than the limit, and there once.
+    monkeypatch.setattr(runs, "SECONDS_TO_MEASURE", 0.4)
+    X = rng.uniform(-1.0, 1.0, size=(150, 2))
+    y = np.where(X[:, 0] > 0.0, 1, 0)
+    # A Gram matrix takes half of the limit.
+    kernels = [FromFunction(partial(slow, factor=1.0 + 0.1 * i)) for i in range(6)]
+    model.set_params(kernels=kernels, time_limit=LIMIT)
+    said = fitted(model, X, y)
+    assert any("raise time_limit" in text for text in said)
+    assert model.score(X, y) > 0.5

@@ -22,6 +22,7 @@ from mercer import (
 from mercer.errors import MemoryLimitError
 from mercer.planning import Settings, planned_logistic, planned_margin, planned_ridge
 from mercer.planning.forecast import Forecast
+from mercer.planning.held_out import share_of_search
 from mercer.planning.rates import RATES, Work, machine_slowness
 from mercer.solvers import (
     Banded,
@@ -283,3 +284,16 @@ def test_the_choice_follows_from_the_level_of_the_processor(rng, monkeypatch):
     # Entries that NumPy computes are too dear to be computed in every step.
     assert taken["v4"] is ConjugateGradient
     assert taken["numpy"] is Cholesky
+
+
+@pytest.mark.parametrize(("limit", "solver"), [(None, "cholesky"), (1e3, "cholesky"), (0.2, "cg")])
+def test_a_factor_that_takes_too_long_for_the_limit_gives_way_to_steps(limit, solver, rng):
+    X = rng.normal(size=(20_000, 8))
+    model = KernelRidge(Gaussian(1.0), alpha=1e-9, time_limit=limit, memory="8GB")
+    assert model.plan(X).solver == solver
+
+
+@pytest.mark.parametrize(("fit", "share"), [(0.0, 0.5), (3.0, 0.4), (100.0, 0.2)])
+def test_a_search_leaves_twice_the_time_of_a_fit(fit, share, monkeypatch):
+    monkeypatch.setattr(Work, "expected", fit)
+    assert share_of_search(Work(), 10.0) == pytest.approx(share)

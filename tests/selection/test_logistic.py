@@ -215,13 +215,13 @@ def test_the_search_takes_no_more_than_twenty_fits(rng):
 def test_a_time_limit_ends_the_search_with_the_best_so_far(rng):
     X = rng.normal(size=(1500, 5))
     y = np.argmax(X + rng.normal(size=(1500, 5)), axis=1)
-    model = KernelLogisticRegressionCV(time_limit=0.2, random_state=0)
+    model = KernelLogisticRegressionCV(time_limit=0.5, random_state=0)
     began = perf_counter()
     # The fit to all rows may say so as well.
     with pytest.warns(ConvergenceWarning) as seen:
         model.fit(X, y)
-    assert perf_counter() - began < 1.1 * 0.2 + 1.0
-    assert any("time_limit=0.2 was up after" in str(warning.message) for warning in seen)
+    assert perf_counter() - began < 1.1 * 0.5 + 1.0
+    assert any("time_limit=0.5 was up after" in str(warning.message) for warning in seen)
     assert model.score(X, y) > 0.3
     assert model.cv_results_["rank_test_score"][model.best_index_] == 1
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from mercer.errors import ConvergenceWarning
 from mercer.kernels import Gaussian, Linear
 from mercer.selection import KernelRidgeCV, ridge as room
 from mercer.selection.search import Search
@@ -123,3 +124,22 @@ def test_what_was_done_is_said(data):
 def test_without_a_seed_the_same_rows_have_the_same_answer_twice(data):
     first, second = (KernelRidgeCV(KERNELS, ALPHAS).fit(*data).cv_results_ for _ in range(2))
     assert_array_equal(first["mean_test_score"], second["mean_test_score"])
+
+
+def test_where_time_is_short_candidates_are_scored_on_fewer_rows(data, monkeypatch):
+    monkeypatch.setattr(room, "LEAST_ROWS", 30)
+    monkeypatch.setattr(Search, "expected", lambda self, kernels, alphas: 1e3 * len(self))
+    model = KernelRidgeCV(KERNELS, ALPHAS, time_limit=60.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="time_limit=60 .* on more than 30 rows"):
+        model.fit(*data)
+    assert set(model.cv_results_["n_resources"]) == {30}
+    assert model.kernel_ == Gaussian(1.0)
+    assert model.best_estimator_.function_.dual.rows.shape == (120, 2)
+
+
+def test_without_any_score_the_choice_is_the_one_in_the_middle(data, monkeypatch):
+    monkeypatch.setattr(
+        Search, "scored", lambda self, kernels, alphas: [self._unscored(a) for a in alphas]
+    )
+    model = KernelRidgeCV(KERNELS, ALPHAS, random_state=0).fit(*data)
+    assert model.best_params_ == {"kernel": Gaussian(1.0), "alpha": 1.0}

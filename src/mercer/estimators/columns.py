@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +9,7 @@ import scipy.sparse as sp
 
 from mercer.data.columns import is_table
 from mercer.data.kinds import READ, Kind, column_kinds
-from mercer.errors import IgnoredColumnsWarning
+from mercer.errors import IgnoredColumnsWarning, warn_caller
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.columns import (
     assigned,
@@ -51,23 +49,12 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
         return
     held = ", ".join(f"{column!r} ({kind})" for column, kind in ignored[:MOST_NAMED])
     more = f" and {len(ignored) - MOST_NAMED} more" if len(ignored) > MOST_NAMED else ""
-    warnings.warn(
+    warn_caller(
         f"{kernel!s:.80} names no columns and ignores those of kinds that it does not read: {held}"
         f"{more}; kernel='auto' reads every column and scales the numbers, and .on(...) says which "
         "columns are meant",
         IgnoredColumnsWarning,
-        stacklevel=_level_of_caller(),
     )
-
-
-def _level_of_caller() -> int:
-    """Return the stacklevel by which who calls this warns at the first line outside of mercer."""
-    package = __name__.partition(".")[0]
-    # Level 1 is the caller, and the innermost frame that of this function.
-    level, frame = 0, inspect.currentframe()
-    while frame and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def has_place_for_missing(kernel: Any) -> bool:

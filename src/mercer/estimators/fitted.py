@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.errors import ConvergenceWarning
+from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
 from mercer.gram import Gram, Repair
 from mercer.kernels import Kernel
@@ -74,8 +73,7 @@ def carried(solution: Solution, repair: Repair) -> Solution:
 def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
     """Return the certificate of the worst solution, and warn if it is not satisfied, or of Ctrl-C.
 
-    A gap of a few units of rounding satisfies any tolerance: it is known no better. This is for the
-    `fit` of an estimator to call, whose caller the warning points at.
+    A gap of a few units of rounding satisfies any tolerance: it is known no better.
     """
     worst = max(solutions, key=lambda s: float(s.residual.max()))
     certificate = Certificate(
@@ -89,5 +87,5 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
     )
     ended = next((s for s in solutions if s.is_interrupted), worst)
     if ended.is_interrupted or not certificate.satisfied:
-        warnings.warn(f"{certificate}: {ended.advice}", ConvergenceWarning, stacklevel=3)
+        warn_caller(f"{certificate}: {ended.advice}", ConvergenceWarning)
     return certificate

@@ -204,7 +204,10 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        run = Run(self.time_limit)
+        return self.fit_within(Run(self.time_limit), X, y, sample_weight)
+
+    def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
         training = self._training(X, y, sample_weight, checked_positive("C", self.C), run)
         problem = training.problem
         if self.warm_start:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -14,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from mercer.data.checks import checked_positive
 from mercer.data.columns import stack_rows, take_rows
 from mercer.data.kept import owned
-from mercer.errors import ConvergenceWarning
+from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import (
     class_weighted,
@@ -275,10 +274,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
         self.n_seen_, self.n_iter_ = seen + len(codes), 1
         if course.is_interrupted:
-            warnings.warn(
-                "Ctrl-C ended the pass, and some of the rows were not visited",
-                ConvergenceWarning,
-                stacklevel=2,
+            warn_caller(
+                "Ctrl-C ended the pass, and some of the rows were not visited", ConvergenceWarning
             )
         return self
 
@@ -356,9 +353,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             reason = "the last f depends on where it stopped; use averaged=True or more max_epochs"
         if not reason:
             return
-        warnings.warn(
+        warn_caller(
             f"the classes do not separate after {course.iterations} passes and {self.mistakes_} "
             f"mistakes: {reason}",
             ConvergenceWarning,
-            stacklevel=3,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from mercer.errors import (
     ConditionalKernelWarning,
     ConvergenceWarning,
     IndefiniteKernelError,
+    warn_caller,
 )
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.fitted import carried, function_of
@@ -164,7 +164,11 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        run, kernel = Run(self.time_limit), self._kernel_for(X)
+        return self.fit_within(Run(self.time_limit), X, y, sample_weight)
+
+    def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
+        kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
         used = problem.used
@@ -290,20 +294,17 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             self.kernel_.proof() is not None,
         )
         if solution.is_interrupted or not self.certificate_.satisfied:
-            warnings.warn(
-                f"{self.certificate_}: {solution.advice or ILL_CONDITIONED}",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_caller(
+                f"{self.certificate_}: {solution.advice or ILL_CONDITIONED}", ConvergenceWarning
             )
         is_open = self.kernel_.is_conditional and not self._is_repaired_
         if is_open and not self.fit_intercept:
-            warnings.warn(
+            warn_caller(
                 f"{self.kernel_!r} is positive semi-definite on coefficients of sum zero only, "
                 "which nothing ensures without an offset: the answer is a stationary point of the "
                 "objective, as scikit-learn's is, and need not be its minimum; use "
                 "fit_intercept=True",
                 ConditionalKernelWarning,
-                stacklevel=3,
             )
 
 

@@ -5,19 +5,26 @@ call takes the same route and gives the same bits; no clock is asked. Seconds ar
 a `Plan` alone.
 """
 
-from mercer.planning.logistic import logistic_plan, planned_logistic, wants_factor
+from mercer.planning.logistic import (
+    logistic_plan,
+    logistic_work,
+    planned_logistic,
+    wants_factor,
+)
 from mercer.planning.margin import margin_plan, planned_margin
 from mercer.planning.plan import Plan, Settings
-from mercer.planning.ridge import planned_ridge, ridge_plan
+from mercer.planning.ridge import planned_ridge, ridge_plan, ridge_work
 
 __all__ = [
     "Plan",
     "Settings",
     "logistic_plan",
+    "logistic_work",
     "margin_plan",
     "planned_logistic",
     "planned_margin",
     "planned_ridge",
     "ridge_plan",
+    "ridge_work",
     "wants_factor",
 ]

@@ -8,11 +8,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.planning.rates import Work
+
 # What a singular value decomposition takes for every entry of the features and every feature.
 DECOMPOSITION = 6.0
 # What the recurrences on a chain take for every knot and ridge, several ridges at once or one at a
 # time, and what it takes to start them.
 KNOT_AT_ONCE, KNOT, START = 100.0, 500.0, 3e6
+# The least and the most of a time limit that a search leaves to the fit after it.
+LEAST_LEFT, MOST_LEFT = 0.5, 0.8
 
 
 class Folds(Protocol):
@@ -26,6 +30,11 @@ class Folds(Protocol):
     def are_complements(self) -> bool: ...
     @property
     def are_single(self) -> bool: ...
+
+
+def share_of_search(fit: Work, time_limit: float) -> float:
+    """Return the share of a time limit for a search: twice what the fit takes is left to that."""
+    return 1.0 - min(max(2.0 * fit.expected / time_limit, LEAST_LEFT), MOST_LEFT)
 
 
 def entries_held_out(n: int, splits: Folds | None, alphas: int) -> tuple[float, float]:

@@ -46,8 +46,17 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
     """Return what `planned_logistic` would return, in words, with the other one if it fits."""
     gram = unheld_gram_of(kernel, rows, settings.memory)
     entry = entry_work(kernel, rows)
-    both = (_by_factors(gram, problem, entry), _by_products(kernel, rows, gram, problem, entry))
+    work, form, needed, reason = _by_products(kernel, rows, gram, problem, entry)
+    both = (_by_factors(gram, problem, entry), Plan("cg", form, needed, work.seconds, reason))
     return among(both, _solver(settings, gram, problem).name, gram.memory, kernel)
+
+
+def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: int) -> Work:
+    """Return the work that a logistic problem takes by what the plan would choose."""
+    gram, entry = unheld_gram_of(kernel, rows, memory), entry_work(kernel, rows)
+    if wants_factor(gram, problem):
+        return newton_work(len(gram), problem.columns, entry)
+    return _by_products(kernel, rows, gram, problem, entry)[0]
 
 
 def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
@@ -55,9 +64,10 @@ def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
     scores = len(gram) * problem.columns
     if scores <= FEW_SCORES:
         return True
-    stiffness = problem.C * float((problem.weights * np.abs(gram.diagonal())).max())
     fits = 8 * (problem.columns + 2) * len(gram) ** 2 <= gram.memory
-    return problem.columns > 1 and stiffness > STIFF and scores <= MANY_SCORES and fits
+    if problem.columns == 1 or scores > MANY_SCORES or not fits:
+        return False
+    return problem.C * float((problem.weights * np.abs(gram.diagonal())).max()) > STIFF
 
 
 def newton_bytes(n: int, columns: int) -> int:
@@ -95,19 +105,20 @@ def _by_factors(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
 
 def _by_products(
     kernel: Kernel, rows: Any, gram: Gram, problem: LogisticProblem, entry: Work
-) -> Plan:
+) -> tuple[Work, str, int, str]:
+    """Return the work by products, the form of the matrix, its bytes and why it is taken."""
     n, m = len(gram), problem.columns
     rank = int(FIRST_RANK * n**0.5) + 1
     p = few_features(kernel, rows, n, gram.memory)
     if p is not None:
         work = newton_product_work(n, m, min(rank, p), Work(byte=48.0 * n * p))
         reason = f"the kernel has {p} explicit features for {n} rows"
-        return Plan("cg", "explicit features", FEATURE_BYTES * n * p, work.seconds, reason)
+        return work, "explicit features", FEATURE_BYTES * n * p, reason
     beside = _product_bytes(n, rank)
     if 6 * n**2 + beside <= gram.memory:
         read = n**2 * Work(byte=4.0)
         work = n**2 * (0.5 * entry) + newton_product_work(n, m, rank, read)
         reason = "steps read the matrix in float32, and the gap is measured in float64"
-        return Plan("cg", "a matrix in float32", 6 * n**2 + beside, work.seconds, reason)
+        return work, "a matrix in float32", 6 * n**2 + beside, reason
     work = newton_product_work(n, m, rank, n**2 * (0.5 * entry))
-    return Plan("cg", "a streamed matrix", beside, work.seconds, "products store nothing of n^2")
+    return work, "a streamed matrix", beside, "products store nothing of n^2"

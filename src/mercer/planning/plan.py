@@ -9,6 +9,8 @@ from typing import Any
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.kernels import Kernel
+from mercer.planning.rates import Work
+from mercer.solvers import Run
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,16 @@ class Settings:
     def is_open(self) -> bool:
         """Whether the solver is left to the plan."""
         return isinstance(self.solver, str) and self.solver == "auto"
+
+    def allow(self, work: Work) -> bool:
+        """Whether work that gives nothing before it is done may be begun.
+
+        It is to take half of the time, that beyond the limit included: the other half is for what
+        counts and rates of a processor do not know.
+        """
+        if self.time_limit is None:
+            return True
+        return 2.0 * work.expected <= self.time_limit + Run(self.time_limit).grace
 
 
 @dataclass(frozen=True, repr=False)

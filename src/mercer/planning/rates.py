@@ -50,10 +50,15 @@ class Work:
         return 1e-9 * float(np.dot(_numbers(self), _numbers(rates())))
 
     @property
-    def seconds(self) -> float:
-        """Seconds here: by the cost, all threads and the speed of this machine."""
+    def expected(self) -> float:
+        """Seconds on all threads of a processor of this level: the same in every call."""
         moved = Work(byte=self.byte).cost
-        return machine_slowness() * (moved + (self.cost - moved) / thread_count())
+        return moved + (self.cost - moved) / thread_count()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds here: those expected, by the speed of this machine."""
+        return machine_slowness() * self.expected
 
 
 def _numbers(work: Work) -> tuple[float, ...]:

@@ -86,6 +86,18 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     return among(costs.plans(settings), name, costs.gram.memory, kernel)
 
 
+def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, memory: int) -> Work:
+    """Return the most work that a ridge problem takes by what the plan would choose."""
+    costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, memory), problem)
+    n, targets = problem.y.shape
+    p = few_features(kernel, rows, n, memory)
+    if p is not None:
+        return feature_work(n, p, sparse_entries(kernel, rows, memory))
+    if costs.gram.chain() is not None:
+        return chain_work(n, targets)
+    return costs.factor_work(costs.prefers_single())
+
+
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     """Return the number of a kernel's explicit features if `n` rows are better solved in them.
 
@@ -135,9 +147,15 @@ class _RidgeCosts:
         # Entries that are not arithmetic are computed once, for the factor.
         if self._is_small or not self.kernel.program.is_arithmetic:
             return "cholesky"
-        factor = self.factor_work(self.prefers_single()).cost
+        work = self.factor_work(self.prefers_single())
+        if not settings.allow(work):
+            return "cg"
+        factor = work.cost
         least = least_product_work(n, gram.memory, self.entry, AS_GOOD_AS_A_FACTOR).cost
         if factor < DOUBT * least + WORTH or factor < DOUBT * self.products.work.cost:
+            return "cholesky"
+        if settings.time_limit is not None and self.products.work.expected > settings.time_limit:
+            # A factor may be done soon after the limit, where no further step is begun.
             return "cholesky"
         # The same pivots every time, as a factor gives the same answer every time.
         return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from mercer.data.deadline import TimeIsUpError
-from mercer.errors import ConvergenceWarning, MemoryLimitError
+from mercer.errors import ConvergenceWarning, MemoryLimitError, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.svm.probabilities import score_columns
 from mercer.solvers import Run
@@ -58,11 +57,10 @@ class Calibration:
             with Run(self.time_limit).limited():
                 scores = score_columns(self._held_out_scores())
         except TimeIsUpError:
-            warnings.warn(
+            warn_caller(
                 f"the time limit of {self.time_limit:g} s was up before every row was left out; "
                 "probabilities are those of a temperature of one; raise time_limit",
                 ConvergenceWarning,
-                stacklevel=5,
             )
             return 1.0
         targets = smoothed_targets(self.codes, self.weights, scores.shape[1])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
-from mercer.errors import ConvergenceWarning
+from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, present_classes
@@ -35,9 +33,6 @@ from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
 
 Array = NDArray[np.float64]
-
-# The share of a time limit after which nothing more is tried: the rest is for the fit to all rows.
-SHARE_OF_SEARCH = 0.6
 
 
 class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
@@ -177,18 +172,17 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         run = Run(self.time_limit)
         kernels = candidates(self.kernels, X, beside(self))
         kernels, search = self._search(kernels, X, y, sample_weight, groups)
-        search = replace(search, run=run.share(SHARE_OF_SEARCH))
-        self._keep(self._rounds(kernels, search))
+        self._keep(self._rounds(kernels, search.leaving_a_fit(kernels, run)))
         model = KernelLogisticRegression(
             self.kernel_,
             self.C_,
             class_weight=self.class_weight,
             fit_intercept=self.fit_intercept,
-            time_limit=run.rest,
+            time_limit=self.time_limit,
             memory=self.memory,
             random_state=self._seed,
         )
-        self.best_estimator_ = model.fit(X, y, sample_weight)
+        self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
         self.classes_ = model.classes_
         return self
 
@@ -260,12 +254,11 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         rounds = search.rounds(kernels, Cs)
         if any(r.is_cut for r in rounds):
             tried = sum(len(r) for r in rounds)
-            warnings.warn(
+            warn_caller(
                 f"time_limit={self.time_limit:g} was up after {tried} candidates, on up to "
                 f"{rounds[-1].n_rows} of {len(search)} rows; the best of them is fitted; raise "
                 "time_limit, or give fewer kernels or Cs",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return rounds
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.deadline import TimeIsUpError, until
 from mercer.data.memory import gigabytes
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
@@ -19,7 +19,8 @@ from mercer.estimators.validation import training_subset
 from mercer.gram import DenseGram, Gram, shared_grams
 from mercer.kernels import Kernel, recentred
 from mercer.native.threads import one_blas_thread
-from mercer.planning import wants_factor
+from mercer.planning import logistic_work, wants_factor
+from mercer.planning.held_out import share_of_search
 from mercer.selection.classes import ClassScores
 from mercer.selection.results import Round, Schedule
 from mercer.selection.samples import (
@@ -85,6 +86,14 @@ class LogisticSearch:
     def is_over(self) -> bool:
         """Whether the time is up."""
         return self.run.is_over()
+
+    def leaving_a_fit(self, kernels: Sequence[Kernel], run: Run) -> LogisticSearch:
+        """Return the search in as much of a run as leaves enough for one fit to all rows."""
+        if run.time_limit is None:
+            return replace(self, run=run)
+        fits = [logistic_work(k, self.X, self.problem, self.memory) for k in kernels]
+        longest = max(fits, key=lambda fit: fit.expected)
+        return replace(self, run=run.share(share_of_search(longest, run.time_limit)))
 
     def on(self, rows: Rows) -> LogisticSearch:
         """Return the search on some of the rows."""
@@ -223,7 +232,7 @@ class LogisticSearch:
                     break
                 ascending = np.argsort(values, kind="stable")
                 try:
-                    with self.run.limited():
+                    with until(self.run.deadline):
                         scores, is_short = self._scored(
                             gram, kernel, values[ascending] / share, stops_early
                         )

@@ -54,6 +54,9 @@ class Round:
     @property
     def best_kernel(self) -> int:
         """The position of the kernel that is best when every column has the best of its alphas."""
+        if not self.is_scored:
+            # Of kernels in an order, such as that of their length scales, the one in the middle.
+            return len(self.kernels) // 2
         best = [self.averaged(_comparable(means).max(axis=0)) for means in self.means]
         return int(np.argmax(best))
 

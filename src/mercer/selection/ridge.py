@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
-from mercer.errors import ConvergenceWarning
+from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
 from mercer.estimators.validation import checked_training, checked_weights, copies_of
@@ -33,9 +33,8 @@ Array = NDArray[np.float64]
 # processor takes two seconds for a kernel on 3000 rows, and eight times as long on 6000.
 ROWS_FOR_KERNELS = 4000
 ROWS_OF_SAMPLE = 3000
-
-# The share of a time limit after which nothing more is tried: the rest is for the fit to all rows.
-SHARE_OF_SEARCH = 0.6
+# With a short time limit the sample is smaller, but has at least so many rows.
+LEAST_ROWS = 200
 
 
 class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
@@ -70,7 +69,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     alpha_per_target : bool
         Whether every target has a ridge of its own. The kernel is the same for all.
     time_limit : float, optional
-        Seconds in which to choose and fit. What was scored by then is chosen from, with a warning.
+        Seconds in which to choose and fit. Where they are expected to be too few, candidates are
+        scored on fewer rows, and what was scored in time is chosen from, with a warning.
     memory : int or str, optional
         The limit for Gram matrices and their reductions, in bytes or as ``"4GB"``; a share of the
         free memory by default.
@@ -171,16 +171,16 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             Groups of rows for a splitter that keeps them together.
         """
         run = Run(self.time_limit)
-        self.choose(X, y, sample_weight, groups)
+        self.choose(X, y, sample_weight, groups, run=run)
         model = KernelRidge(
             self.kernel_,
             self.alpha_,
             fit_intercept=self.fit_intercept,
-            time_limit=run.rest,
+            time_limit=self.time_limit,
             memory=self.memory,
             random_state=self.random_state,
         )
-        self.best_estimator_ = model.fit(X, y, sample_weight)
+        self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
         return self
 
     def choose(
@@ -190,6 +190,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         sample_weight: Any = None,
         groups: Any = None,
         copies: Array | None = None,
+        run: Run | None = None,
     ) -> Self:
         """Choose kernel and ridge as `fit` does, and fit nothing.
 
@@ -199,17 +200,25 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             As in `fit`.
         copies : array of shape (n,), optional
             How many equal rows every row stands for, if its weight has other factors too.
+        run : Run, optional
+            What this is a part of; a part of its time is left for a fit.
         """
-        run = Run(self.time_limit).share(SHARE_OF_SEARCH)
+        run = Run(self.time_limit) if run is None else run
         kernels = candidates(self.kernels, X, beside(self))
         search = self._search(kernels, X, y, sample_weight, groups, copies, run)
-        self._keep(self._rounds(kernels, search))
-        if search.run.ended_by:
-            warnings.warn(
-                f"time_limit={self.time_limit:g} was up before all candidates were scored; the "
-                "best of those that were is fitted; raise time_limit, or give fewer kernels",
+        kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
+        if self.kernels is None:
+            kernels = around(kernels[0])
+        alphas = [ridges(self.alphas, k, search.X, search.weights) for k in kernels]
+        search = search.leaving_a_fit(kernels, alphas)
+        rounds = self._rounds(kernels, alphas, search)
+        self._keep(rounds)
+        if search.run.ended_by or rounds[-1].is_cut:
+            all_scored = "" if search.run.ended_by else f" on more than {rounds[-1].n_rows} rows"
+            warn_caller(
+                f"time_limit={self.time_limit:g} is too short to score all candidates{all_scored}; "
+                "the best of those that were is fitted; raise time_limit, or give fewer kernels",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
@@ -276,29 +285,45 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             return None
         return Splits.of(self.cv, X, y, groups, len(y))
 
-    def _rounds(self, kernels: list[Kernel], search: Search) -> list[Round]:
+    def _rounds(self, kernels: list[Kernel], alphas: list[Array], search: Search) -> list[Round]:
         """Return what was tried: all on all rows, or kernels on a sample first."""
-        kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
-        if self.kernels is None:
-            kernels = around(kernels[0])
-        alphas = [ridges(self.alphas, k, search.X, search.weights) for k in kernels]
         # What is tried on all rows takes no longer than the largest matrix that is.
         work, _ = entries_held_out(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
         is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
-        if is_small or search.is_quick(kernels, alphas, work):
+        is_whole = is_small or search.is_quick(kernels, alphas, work)
+        if is_whole and search.expected(kernels, alphas) <= search.seconds:
             return [search.round_of(kernels, alphas)]
         # What ends on all rows is refused before the sample is tried.
         search.check_room(kernels, alphas)
-        random = check_random_state(SEED if self.random_state is None else self.random_state)
-        rows = np.sort(random.choice(len(search), ROWS_OF_SAMPLE, replace=False))
-        sample = search.on(rows)
+        lasts = [search.expected([k], [a]) for k, a in zip(kernels, alphas, strict=True)]
+        # Kernels tried on all rows after it have half of the time, or there are none.
+        is_last = max(lasts) <= search.seconds / 2.0
+        seconds = search.seconds / (2.0 if is_last else 1.0)
+        sample = self._sample(kernels, alphas, search, seconds)
         share = sample.weights.sum() / search.weights.sum()
         first = sample.round_of(kernels, alphas, share)
+        if len(sample) == len(search):
+            return [first]
         best = first.best_kernel
         kernels, alphas = kernels[best : best + 1], alphas[best : best + 1]
+        if not is_last:
+            return [replace(first, is_cut=True)]
         last = search.round_of(kernels, alphas)
         # Time may be up before anything is scored on all rows.
         return [first, last] if last.is_scored else [first]
+
+    def _sample(
+        self, kernels: list[Kernel], alphas: list[Array], search: Search, seconds: float
+    ) -> Search:
+        """Return the search on random rows, no more than are expected to be scored in time."""
+        random = check_random_state(SEED if self.random_state is None else self.random_state)
+        size = min(ROWS_OF_SAMPLE, len(search))
+        rows = random.choice(len(search), size, replace=False)
+        sample = search.on(np.sort(rows))
+        while len(sample) > LEAST_ROWS and sample.expected(kernels, alphas) > seconds:
+            fewer = max(len(sample) * 2 // 3, LEAST_ROWS)
+            sample = search.on(np.sort(rows[:fewer]))
+        return sample
 
     def _keep(self, rounds: list[Round]) -> None:
         last = rounds[-1]

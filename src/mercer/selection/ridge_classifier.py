@@ -183,7 +183,10 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
-        run = Run(self.time_limit)
+        return self.fit_within(Run(self.time_limit), X, y, sample_weight)
+
+    def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
         self._refuse_several()
         kernel = self._kernel_for(X)
         signs = Signs.of(self, kernel, X, y, sample_weight)
@@ -195,11 +198,11 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
             tol=self.tol,
             memory=self.memory,
             max_iter=self.max_iter,
-            time_limit=run.rest,
+            time_limit=self.time_limit,
             random_state=self.random_state,
             repair=self.repair,
         )
-        model.fit(signs.rows, signs.targets, signs.weights)
+        model.fit_within(run, signs.rows, signs.targets, signs.weights)
 
         self.classes_, self.estimator_, self.kernel_ = signs.classes, model, model.kernel_
         self.function_, self.certificate_ = model.function_, model.certificate_
@@ -343,7 +346,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             memory=self.memory,
             random_state=self.random_state,
         )
-        choice.choose(signs.rows, signs.targets, signs.weights, copies=signs.copies)
+        choice.choose(signs.rows, signs.targets, signs.weights, copies=signs.copies, run=run)
         model = KernelRidgeClassifier(
             choice.kernel_,
             choice.alpha_,
@@ -353,10 +356,10 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             tol=self.tol,
             memory=self.memory,
             max_iter=self.max_iter,
-            time_limit=run.rest,
+            time_limit=self.time_limit,
             random_state=self.random_state,
         )
-        self.best_estimator_ = model.fit(X, y, sample_weight)
+        self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
         for name in CHOSEN:
             setattr(self, name, getattr(choice, name))
         return self

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.deadline import TimeIsUpError, until
 from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.estimators import KernelRidge
@@ -20,6 +20,10 @@ from mercer.kernels import Kernel, recentred
 from mercer.native import NotPositiveError
 from mercer.native.jobs import in_pool
 from mercer.native.threads import one_blas_thread, thread_count
+from mercer.planning import ridge_work
+from mercer.planning.entries import entry_work
+from mercer.planning.held_out import entries_held_out, share_of_search
+from mercer.planning.rates import Work
 from mercer.selection.held_out import held_out_errors, held_out_losses
 from mercer.selection.results import Round
 from mercer.selection.scoring import Scores
@@ -32,7 +36,7 @@ from mercer.selection.sources import (
     structured_source,
 )
 from mercer.selection.splits import Splits
-from mercer.solvers import Run
+from mercer.solvers import RidgeProblem, Run
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -69,6 +73,8 @@ class Search:
         The limit in bytes.
     run : Run
         When to end: candidates that are not scored by then have no scores.
+    seconds : float
+        What is meant to be scored here takes so long at most, counted and not timed.
     """
 
     X: Any
@@ -82,6 +88,7 @@ class Search:
     scores: Scores
     memory: int
     run: Run
+    seconds: float = np.inf
 
     def __len__(self) -> int:
         return len(self.y)
@@ -96,6 +103,36 @@ class Search:
             copies=self.copies[rows],
             splits=None if self.splits is None else self.splits.on(rows),
         )
+
+    def leaving_a_fit(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> Search:
+        """Return the search in as much of the time as leaves enough for one fit to all rows."""
+        limit = self.run.time_limit
+        if limit is None:
+            return self
+        targets = np.ones(self.y.shape[1])
+        fits = [
+            ridge_work(
+                k,
+                self.X,
+                RidgeProblem(self.y, np.median(a) * targets, self.weights, self.fit_intercept),
+                self.memory,
+            )
+            for k, a in zip(kernels, alphas, strict=True)
+        ]
+        share = share_of_search(max(fits, key=lambda fit: fit.expected), limit)
+        return replace(self, run=self.run.share(share), seconds=share * limit)
+
+    def expected(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> float:
+        """Return the seconds that scoring takes by its counts and the rates of a processor."""
+        whole = Work()
+        for kernel, ridges in zip(kernels, alphas, strict=True):
+            source = self._structured(kernel, ridges)
+            if source is not None:
+                whole += Work(double=source.work)
+                continue
+            steps = min(entries_held_out(len(self), self.splits, len(ridges)))
+            whole += Work(double=steps) + 0.5 * len(self) ** 2 * entry_work(kernel, self.X)
+        return whole.expected
 
     def round_of(
         self, kernels: Sequence[Kernel], alphas: Sequence[Array], share: float = 1.0
@@ -119,7 +156,8 @@ class Search:
         Kernels that the time was too short for have scores that are not numbers.
         """
         try:
-            with self.run.limited():
+            # Nothing has to be measured afterwards, for which there would be time beyond the limit.
+            with until(self.run.deadline):
                 return self._all_scored(kernels, alphas)
         except TimeIsUpError:
             self.run.ended_by = "time"

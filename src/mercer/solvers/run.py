@@ -87,11 +87,16 @@ class Run:
         """The time until then."""
         return self.deadline - perf_counter()
 
+    @property
+    def grace(self) -> float:
+        """The seconds beyond the limit after which work is broken off."""
+        return SHARE_TO_MEASURE * (self.time_limit or 0.0) + SECONDS_TO_MEASURE
+
     def limited(self) -> AbstractContextManager[None]:
         """Return a context in which blocks and native code look at the clock as well."""
         if self.time_limit is None:
             return until(inf)
-        return until(self.deadline + SHARE_TO_MEASURE * self.time_limit + SECONDS_TO_MEASURE)
+        return until(self.deadline + self.grace)
 
     def part(self) -> Run:
         """Return the run of one of several problems that end together."""

@@ -323,6 +323,17 @@ def test_a_time_limit_that_is_over_at_once_still_gives_an_iterate(X, y):
     assert_allclose(true_residual(Exponential(0.5)(X), problem, solution), solution.residual)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_steps_that_are_worse_than_none_are_not_taken(rng, fit_intercept):
+    X = rng.normal(size=(400, 8))
+    problem = problem_of(X[:, :2] ** 2 + 5.0, 1e-3, fit_intercept=fit_intercept)
+    gram = StreamedGram(Gaussian(4.0), X)
+    solution = ConjugateGradient(rank=8).solve(gram, problem, Run(progress=lambda *_: True))
+    assert solution.iterations == 1
+    assert (solution.residual <= 1.0 + 1e-12).all()
+    assert_allclose(true_residual(Gaussian(4.0)(X), problem, solution), solution.residual)
+
+
 def test_ctrl_c_returns_the_iterate_with_its_residual(X, y):
     def interrupt(count):
         if count == 5:

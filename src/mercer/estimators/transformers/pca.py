@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import as_matrix
 from mercer.data.columns import n_rows, take_rows
-from mercer.errors import ConvergenceWarning, IndefiniteKernelError
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.ridge import KernelRidge
@@ -121,11 +120,10 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         """Return the components that there is time for, and warn."""
         seed = checked_seed(self.random_state) or 0
         found = PivotedComponents(min(len(gram), LANDMARKS), seed).solve(gram, problem, run)
-        warnings.warn(
+        warn_caller(
             f"the time limit of {self.time_limit:g} s was up; the components are those of "
             f"{found.n_landmarks} rows; raise time_limit, or give n_landmarks",
             ConvergenceWarning,
-            stacklevel=5,
         )
         return found
 
@@ -307,10 +305,10 @@ class KernelPCA(EigenFeatures):
                 kernel,
                 self.alpha,
                 fit_intercept=False,
-                time_limit=run.rest,
+                time_limit=self.time_limit,
                 memory=self.memory,
             )
-            self.inverse_ = model.fit(found.scores, _numbers(X))
+            self.inverse_ = model.fit_within(run, found.scores, _numbers(X))
 
 
 def _refuse_no_components(found: Components, kernel: Kernel) -> None:

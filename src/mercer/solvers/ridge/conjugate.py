@@ -22,6 +22,7 @@ from mercer.solvers.ridge.bordered import (
     Measured,
     RidgeProblem,
     RidgeSolver,
+    best_offset,
     relative_norm,
 )
 from mercer.solvers.ridge.cg_factor import IteratedFactor
@@ -99,10 +100,11 @@ class ConjugateGradient(RidgeSolver):
                 raise _refusal(gram, roots * error.direction, alpha) from None
             except FloatingPointError:
                 raise _overflow(gram, alpha) from None
-            part, a = problem.of_targets(targets), roots[:, None] * system.a
+            part = problem.of_targets(targets)
+            c, b = _no_worse_than_an_offset(system, r, y) if A.is_over else (system.a, system.b)
             # What is over has no time for one product more.
             tol = np.inf if A.is_over else self.tol
-            solution = (a, system.b.sum(axis=0), r)
+            solution = (roots[:, None] * c, b.sum(axis=0), r)
             with shielded() if A.is_over else nullcontext():
                 found = Measured.of(part, solution, diagonal, gram.__matmul__, tol)
             answer.keep(found, targets)
@@ -163,6 +165,23 @@ def _residual(A: IteratedFactor, system: Bordered, run: Run) -> Array:
     if not np.isfinite(r).all():
         raise FloatingPointError("the residual is not finite")
     return r
+
+
+def _no_worse_than_an_offset(system: Bordered, r: Array, y: Array) -> tuple[Array, Array]:
+    """Return a and b, the offset alone for targets of which more is left than that leaves.
+
+    Every step brings a closer to the solution in the norm of A; the first ones may all the same
+    predict worse than no step, which counts where there is no time for more. Their residuals are
+    replaced in `r`.
+    """
+    a, b = system.a, system.b
+    worse = relative_norm(r, y, system.N) > 1.0
+    if not worse.any():
+        return a, b
+    offset = best_offset(system.N, y)
+    a, b = np.where(worse, 0.0, a), np.where(worse, offset, b)
+    r[:, worse] = (y - system.N @ offset)[:, worse]
+    return a, b
 
 
 def _refusal(gram: Gram, c: Array, alpha: float) -> ValueError:
