@@ -34,7 +34,7 @@ help:
 	@echo "make test      run the tests, with the default engine and with the NumPy engine"
 	@echo "make peers     run scikit-learn's own tests of its kernel machines against ours"
 	@echo "make lint      run ruff, mypy, import-linter and codespell"
-	@echo "make fuzz      try a million mutated expressions on the parser"
+	@echo "make fuzz      try a million mutated expressions on the parser, and as many model files"
 	@echo "make sanitize  run the tests of native code with AddressSanitizer and UBSan"
 	@echo "make bench     run the benchmarks side by side with the peers"
 	@echo "make mutate    put small faults into the code and count those that the tests notice"
@@ -63,6 +63,7 @@ mutate: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(VENV)/bin/python tests/fuzz_expression.py $(FUZZ_ARGS)
+	$(VENV)/bin/python tests/fuzz_model_file.py $(FUZZ_ARGS)
 
 sanitize: $(SANITIZE)/.sanitize
 	env -u MERCER_ENGINE $(ALONE) $(WATCHED) $(SANITIZE)/bin/python -m pytest -n auto \

@@ -63,6 +63,8 @@ _HOMES = {
     "explain": "mercer.estimators",
     "gram_of": "mercer.gram",
     "kernel": "mercer.kernels",
+    "load": "mercer.files",
+    "save": "mercer.files",
 }
 
 _ROOMS = (
@@ -70,6 +72,7 @@ _ROOMS = (
     "errors",
     "estimators",
     "features",
+    "files",
     "functions",
     "gram",
     "kernels",

@@ -3,6 +3,7 @@ from mercer import (
     errors as errors,
     estimators as estimators,
     features as features,
+    files as files,
     functions as functions,
     gram as gram,
     kernels as kernels,
@@ -24,6 +25,7 @@ from mercer.estimators import (
     RandomFourier as RandomFourier,
     explain as explain,
 )
+from mercer.files import load as load, save as save
 from mercer.gram import gram_of as gram_of
 from mercer.kernels import (
     AdditiveChi2 as AdditiveChi2,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +40,8 @@ class Calibration:
         How many equal rows every row stands for, one of which is left out.
     time_limit : float, optional
         Seconds to find the temperature in; one is taken for it where they are not enough.
+    known : float, optional
+        The temperature once it was found.
     """
 
     model: KernelRidge
@@ -49,10 +50,16 @@ class Calibration:
     weights: Array
     copies: Array
     time_limit: float | None = None
+    known: float | None = None
 
-    @cached_property
+    @property
     def temperature(self) -> float:
         """T in softmax(T scores), from the scores of rows of which one copy was left out."""
+        if self.known is None:
+            self.known = self._found()
+        return self.known
+
+    def _found(self) -> float:
         try:
             with Run(self.time_limit).limited():
                 scores = score_columns(self._held_out_scores())

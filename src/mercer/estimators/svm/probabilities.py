@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,8 @@ class CrossFits:
         Their classes by number.
     weights : array of shape (n,)
         w, with those of the classes.
+    known : float, optional
+        The temperature once it was found, when the rows are needed no more.
 
     References
     ----------
@@ -58,10 +59,17 @@ class CrossFits:
     X: Any
     codes: Any
     weights: Any
+    known: float | None = None
 
-    @cached_property
+    @property
     def temperature(self) -> float:
         """T, for which softmax(T scores) of the rows held out has the largest likelihood."""
+        if self.known is None:
+            self.known = self._found()
+            self.X = self.codes = self.weights = None
+        return self.known
+
+    def _found(self) -> float:
         classes = int(self.codes.max()) + 1
         parts = self._parts(classes)
         scores = np.full((len(self.codes), classes), np.nan)
@@ -74,9 +82,7 @@ class CrossFits:
                     scores[test] = self._scores(np.flatnonzero(parts != part), test, limit)
         # Rows that were never held out have no scores, and do not count.
         targets = smoothed_targets(self.codes, self.weights, classes)
-        found = temperature(scores, targets, self.weights)
-        self.X = self.codes = self.weights = None
-        return found
+        return temperature(scores, targets, self.weights)
 
     def _parts(self, classes: int) -> Codes:
         """Return the part that every row is held out with, -1 for the only row of its class."""

@@ -1,0 +1,206 @@
+"""The container of a model file: a specification and arrays, sealed by a hash.
+
+A file is one of safetensors: the length of a header, the header in JSON, and the buffers of all
+arrays. The metadata of the header hold the specification as JSON and the SHA-256 of all bytes of
+the file, in which the 64 digits of the hash itself are counted as zeros.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from mercer.errors import ModelFileError
+
+# The version of what is written. A reader takes files of all versions up to its own.
+FORMAT_VERSION = 1
+MAGIC = "mercer"
+EMPTY_HASH = "0" * 64
+# Where the hash stands: once in the header, and nowhere else.
+HASH = re.compile(rb'"sha256":"([0-9a-f]{64})"')
+# The bytes of a header that may be read: its JSON takes many times as much memory.
+LARGEST_HEADER = 100_000_000
+# Pickles begin like this, and so do archives that may hold some. A length may, too, by chance.
+PICKLES = (b"\x80", b"(", b"}", b"]", b"c", b"PK\x03\x04", b"\x1f\x8b")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write(path: str | os.PathLike[str], spec: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a specification and arrays so that the file is the old or the new one, whole.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    spec : JSON value
+        The specification.
+    arrays : dict of arrays
+        Arrays of numbers by name.
+    """
+    replace_file(Path(path), sealed(spec, arrays))
+
+
+def sealed(spec: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the bytes of a file; the same specification and arrays give the same bytes."""
+    metadata = {
+        "format": MAGIC,
+        "format_version": str(FORMAT_VERSION),
+        "sha256": EMPTY_HASH,
+        "spec": json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False),
+    }
+    plain = {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
+    content = safetensors.numpy.save(plain, metadata)
+    return _canonical(content, metadata)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
+    """Return the specification and the arrays of a file, after its hash was verified.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error.strerror or error}") from None
+    try:
+        return unsealed(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def unsealed(content: bytes) -> tuple[Any, Arrays]:
+    """Return the specification and the arrays in the bytes of a file, which are verified first."""
+    header, start = _header(content)
+    metadata = header.get("__metadata__")
+    if not isinstance(metadata, dict) or metadata.get("format") != MAGIC:
+        raise ModelFileError("this is no model file of mercer, though one of safetensors")
+    _check_version(metadata.get("format_version"))
+    stated = [match.span(1) for match in HASH.finditer(content, 0, start)]
+    if len(stated) != 1:
+        raise ModelFileError(
+            "the file has no hash, or several; it is damaged, save the model again"
+        )
+    begin, end = stated[0]
+    digest = sha256(content[:begin])
+    digest.update(EMPTY_HASH.encode())
+    digest.update(memoryview(content)[end:])
+    if digest.hexdigest().encode() != content[begin:end]:
+        raise ModelFileError(
+            "the bytes do not have the SHA-256 that the file states; it is damaged or was changed, "
+            "save the model again"
+        )
+    try:
+        spec = json.loads(metadata.get("spec", ""))
+        arrays = safetensors.numpy.load(content)
+    except (ValueError, RecursionError, KeyError, safetensors.SafetensorError) as error:
+        raise ModelFileError(f"the content cannot be read: {error}") from None
+    for array in arrays.values():
+        array.flags.writeable = False
+    return spec, arrays
+
+
+def _header(content: bytes) -> tuple[dict[str, Any], int]:
+    """Return the header of a file, and where it ends."""
+    length = int.from_bytes(content[:8], "little")
+    header = None
+    if 8 <= 8 + length <= min(len(content), LARGEST_HEADER):
+        with suppress(ValueError, RecursionError):
+            header = json.loads(content[8 : 8 + length])
+    if isinstance(header, dict):
+        return header, 8 + length
+    if content.startswith(PICKLES):
+        raise ModelFileError(
+            "this is no model file but perhaps a pickle or an archive, which may run code when it "
+            "is opened; mercer opens neither, write one with mercer.save"
+        )
+    raise ModelFileError("this is no model file, or a part of it is missing")
+
+
+def _check_version(stated: Any) -> None:
+    if not isinstance(stated, str) or not stated.isdecimal() or len(stated) > 9:
+        raise ModelFileError(f"format_version must be a whole number, got {stated!r:.40}")
+    if not 1 <= int(stated) <= FORMAT_VERSION:
+        raise ModelFileError(
+            f"the file has format_version {int(stated)}, and this mercer reads 1 to "
+            f"{FORMAT_VERSION}; install a newer one"
+        )
+
+
+def _canonical(content: bytes, metadata: dict[str, str]) -> bytes:
+    """Return a file with its metadata in order and its hash filled in."""
+    # safetensors writes the metadata in the order of a hash table, another one in every process.
+    header, start = _header(content)
+    arrays = {name: header[name] for name in sorted(header) if name != "__metadata__"}
+    ordered = {"__metadata__": {k: metadata[k] for k in sorted(metadata)}, **arrays}
+    text = json.dumps(ordered, separators=(",", ":")).encode()
+    # Buffers begin at multiples of eight bytes, so that arrays of numbers can be read in place.
+    text += b" " * (-len(text) % 8)
+    parts = [len(text).to_bytes(8, "little"), text, content[start:]]
+    digest = sha256()
+    for part in parts:
+        digest.update(part)
+    filled = HASH.sub(b'"sha256":"' + digest.hexdigest().encode() + b'"', text, count=1)
+    return b"".join([parts[0], filled, parts[2]])
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a file in the place of another one, or leave that as it was.
+
+    The new one is written beside it and forced to the disk before it takes the name.
+    """
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be written: {error.strerror or error}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(name)
+        raise ModelFileError(
+            f"{path} cannot be written: {error.strerror or error}; what was there before is "
+            "unchanged"
+        ) from None
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    """Return the rights that files of this process do not have."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Force the new name to the disk, where folders can be opened for it."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,349 @@
+"""Values as JSON and arrays: what a fitted model is made of, and nothing that runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from mercer.data.columns import is_table
+from mercer.data.kept import rows_from_state, rows_state
+from mercer.data.layout import check_entries
+from mercer.errors import ModelFileError
+from mercer.files.registry import CLASSES, ESTIMATORS, name_of
+from mercer.files.types import check_field
+from mercer.kernels import Kernel
+
+# Levels of objects within objects; models have about ten.
+DEPTH = 60
+# Numbers of a tuple from which on they are an array of the file.
+LONG = 32
+# Kinds of numbers that are stored as they are, and those that are stored as whole numbers.
+PLAIN, TIMES = "biuf", "mM"
+# What tables may be made by, which is imported where a model was fitted to one.
+LIBRARIES = ("mapping", "pandas", "polars", "pyarrow")
+# Whole numbers that JSON readers keep.
+WHOLE = 2**53
+
+Node = Any
+
+
+@dataclass
+class Encoder:
+    """Turns values into nodes of JSON, and collects their arrays.
+
+    Attributes
+    ----------
+    arrays : dict of arrays
+        By name; equal arrays have one name.
+    """
+
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    _names: dict[bytes, str] = field(default_factory=dict)
+
+    def node(self, value: Any, path: str) -> Node:
+        """Return a value as a node, or refuse it by the path that leads to it.
+
+        Parameters
+        ----------
+        value : object
+            Plain values, arrays, rows and objects of classes of `mercer.files.registry`.
+        path : str
+            What it is called by the user, such as ``"KernelRidge.kernel"``.
+        """
+        if value is None or isinstance(value, bool | str):
+            return value
+        if isinstance(value, int | float) and not isinstance(value, np.generic):
+            return _number(value)
+        if isinstance(value, np.generic):
+            return {"scalar": self.node(np.asarray(value), path)}
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if sp.issparse(value):
+            return self._sparse(value, path)
+        if isinstance(value, list | tuple) and type(value) in (list, tuple):
+            return self._sequence(value, path)
+        if isinstance(value, dict):
+            pairs = [[self.node(k, path), self.node(v, f"{path}[{k!r}]")] for k, v in value.items()]
+            return {"dict": pairs}
+        if isinstance(value, BaseEstimator):
+            return self._estimator(value, path)
+        if is_table(value):
+            return {"rows": self.node(rows_state(value), path)}
+        if is_dataclass(value) and name_of(type(value)) is not None:
+            return self._object(value, path)
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, Kernel) and value == owner.diagonal:
+            return {"diagonal": self.node(owner, path)}
+        raise ValueError(_refusal(value, path))
+
+    def _array(self, value: NDArray[Any], path: str) -> Node:
+        kind = value.dtype.kind
+        if kind in PLAIN and value.dtype.itemsize <= 8:
+            node: Node = {"array": self._stored(value)}
+        elif kind in TIMES:
+            node = {"array": self._stored(value.view(np.int64)), "dtype": value.dtype.str}
+        elif kind == "U":
+            node = {"texts": value.ravel().tolist(), "shape": list(value.shape)}
+            node["dtype"] = value.dtype.str
+        elif kind == "O":
+            nodes = [self.node(v, path) for v in value.ravel().tolist()]
+            node = {"objects": nodes, "shape": list(value.shape)}
+        else:
+            raise ValueError(f"{path} holds an array of {value.dtype}, which no model file holds")
+        if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
+            node["order"] = "F"
+        return node
+
+    def _stored(self, value: NDArray[Any]) -> str:
+        plain = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("="), copy=False)
+        content = f"{plain.dtype.str}{value.shape}".encode() + plain.tobytes()
+        name = self._names.setdefault(sha256(content).digest(), f"a{len(self._names):05d}")
+        self.arrays[name] = plain.reshape(value.shape)
+        return name
+
+    def _sparse(self, value: Any, path: str) -> Node:
+        if value.format not in ("csr", "csc"):
+            value = value.tocsr()
+        parts = {
+            name: self.node(getattr(value, name), path) for name in ("data", "indices", "indptr")
+        }
+        kind = f"{value.format}_{'array' if isinstance(value, sp.sparray) else 'matrix'}"
+        return {"sparse": kind, "shape": [int(n) for n in value.shape], **parts}
+
+    def _sequence(self, value: list[Any] | tuple[Any, ...], path: str) -> Node:
+        kind = type(value).__name__
+        if len(value) >= LONG and all(type(v) is float for v in value):
+            return {kind: self.node(np.array(value), path)}
+        return {kind: [self.node(v, f"{path}[{i}]") for i, v in enumerate(value)]}
+
+    def _object(self, value: Any, path: str) -> Node:
+        parts = {
+            f.name: self.node(getattr(value, f.name), f"{path}.{f.name}")
+            for f in fields(value)
+            if f.init
+        }
+        return {"object": name_of(type(value)), "fields": parts}
+
+    def _estimator(self, value: BaseEstimator, path: str) -> Node:
+        name = type(value).__name__
+        if ESTIMATORS.get(name) is not type(value):
+            raise ValueError(_refusal(value, path))
+        settings = value.get_params(deep=False)
+        params = {k: self.node(v, f"{path}.{k}") for k, v in sorted(settings.items())}
+        # What was worked out after the fit, such as factors, is worked out again.
+        state = {k: v for k, v in vars(value).items() if k.endswith("_") and k not in settings}
+        fitted = {k: self.node(v, f"{path}.{k}") for k, v in sorted(state.items())}
+        return {"estimator": name, "params": params, "fitted": fitted}
+
+
+def _number(value: float) -> Node:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    return value if abs(value) <= WHOLE else {"int": str(value)}
+
+
+def _refusal(value: Any, path: str) -> str:
+    if callable(value) and not isinstance(value, BaseEstimator):
+        return (
+            f"{path} is the Python function {value!r:.60}, which a model file cannot hold: opening "
+            "it would run code; use a kernel of the expression language, or pickle at your own risk"
+        )
+    return (
+        f"{path} is a {type(value).__module__}.{type(value).__qualname__}, which a model file "
+        "cannot hold; give a plain value"
+    )
+
+
+class Decoder:
+    """Turns nodes back into values; whatever is not as an `Encoder` writes it is refused.
+
+    Parameters
+    ----------
+    arrays : dict of arrays
+        Those of the file.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.arrays = arrays
+        self._kinds: dict[str, Callable[[dict[str, Any], int], Any]] = {
+            "array": self._array,
+            "dict": self._dict,
+            "diagonal": self._diagonal,
+            "estimator": self._estimator,
+            "float": self._float,
+            "int": self._int,
+            "list": lambda node, depth: self._items(node["list"], depth),
+            "object": self._object,
+            "objects": self._objects,
+            "rows": self._rows,
+            "scalar": self._scalar,
+            "sparse": self._sparse,
+            "texts": self._texts,
+            "tuple": lambda node, depth: tuple(self._items(node["tuple"], depth)),
+        }
+
+    def value(self, node: Node, depth: int = 0) -> Any:
+        """Return the value of a node."""
+        if depth > DEPTH:
+            raise ModelFileError(f"objects nest deeper than {DEPTH} levels")
+        if node is None or isinstance(node, bool | str | int | float):
+            return node
+        kind = next((k for k in self._kinds if k in node), None) if isinstance(node, dict) else None
+        if kind is None:
+            raise ModelFileError(f"a value of the file has no known form: {str(node)[:60]}")
+        return self._kinds[kind](node, depth + 1)
+
+    def _array(self, node: dict[str, Any], depth: int) -> NDArray[Any]:
+        name = node["array"]
+        if not isinstance(name, str) or name not in self.arrays:
+            raise ModelFileError(f"there is no array {name!r:.40} in the file")
+        array = self.arrays[name]
+        if "dtype" in node:
+            array = array.view(_dtype(node["dtype"], TIMES))
+        return _ordered(array, node)
+
+    def _texts(self, node: dict[str, Any], depth: int) -> NDArray[Any]:
+        texts, dtype = node["texts"], _dtype(node["dtype"], "U")
+        if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
+            raise ModelFileError("an array of texts holds something else")
+        longest = max(map(len, texts), default=0)
+        # A text is as long as the longest at least, so that a short file makes no large array.
+        array = np.array(texts, dtype if dtype.itemsize <= 4 * max(longest, 1) else f"<U{longest}")
+        return _frozen(_ordered(array.reshape(_shape(node, len(texts))), node))
+
+    def _objects(self, node: dict[str, Any], depth: int) -> NDArray[Any]:
+        values = self._items(node["objects"], depth)
+        array = np.empty(len(values), object)
+        array[:] = values
+        return _frozen(_ordered(array.reshape(_shape(node, len(values))), node))
+
+    def _items(self, nodes: Node, depth: int) -> list[Any]:
+        if isinstance(nodes, dict):
+            return list(self.value(nodes, depth).tolist())
+        if not isinstance(nodes, list):
+            raise ModelFileError("a sequence of the file is no list")
+        return [self.value(node, depth) for node in nodes]
+
+    def _dict(self, node: dict[str, Any], depth: int) -> dict[Any, Any]:
+        return {self.value(k, depth): self.value(v, depth) for k, v in node["dict"]}
+
+    def _float(self, node: dict[str, Any], depth: int) -> float:
+        if node["float"] not in ("nan", "inf", "-inf"):
+            raise ModelFileError(f"a number must be nan, inf or -inf, got {node['float']!r:.40}")
+        return float(node["float"])
+
+    def _int(self, node: dict[str, Any], depth: int) -> int:
+        text = node["int"]
+        if not isinstance(text, str) or len(text) > 400 or not text.lstrip("-").isdecimal():
+            raise ModelFileError(f"a whole number is written as {text!r:.40}")
+        return int(text)
+
+    def _scalar(self, node: dict[str, Any], depth: int) -> Any:
+        array = self.value(node["scalar"], depth)
+        if not isinstance(array, np.ndarray) or array.size != 1:
+            raise ModelFileError("a single number of the file is no array of one")
+        return array.reshape(-1)[0]
+
+    def _sparse(self, node: dict[str, Any], depth: int) -> Any:
+        makers = {
+            "csr_array": sp.csr_array,
+            "csr_matrix": sp.csr_matrix,
+            "csc_array": sp.csc_array,
+            "csc_matrix": sp.csc_matrix,
+        }
+        if node["sparse"] not in makers:
+            raise ModelFileError(f"sparse rows are CSR or CSC, got {node['sparse']!r:.40}")
+        shape = [n for n in node["shape"] if isinstance(n, int) and 0 <= n < 2**63]
+        if len(shape) != 2:
+            raise ModelFileError(f"sparse rows have two sizes, got {node['shape']!r:.60}")
+        parts = [self.value(node[name], depth) for name in ("data", "indices", "indptr")]
+        if not all(isinstance(p, np.ndarray) and p.ndim == 1 for p in parts):
+            raise ModelFileError("the parts of sparse rows are no arrays")
+        if any(p.dtype.kind != "i" for p in parts[1:]) or parts[0].dtype.kind not in PLAIN:
+            raise ModelFileError("the parts of sparse rows are no numbers of the kinds they should")
+        matrix = makers[node["sparse"]](tuple(parts), shape=tuple(shape))
+        check_entries(matrix, "a sparse matrix of the file")
+        return matrix
+
+    def _rows(self, node: dict[str, Any], depth: int) -> Any:
+        state = self.value(node["rows"], depth)
+        library = state.get("library") if isinstance(state, dict) else None
+        if library not in LIBRARIES:
+            raise ModelFileError(f"a table of the file is one of {library!r:.40}")
+        try:
+            return rows_from_state(state)
+        except ImportError:
+            raise ModelFileError(
+                f"the model was fitted to a table of {library}; install it"
+            ) from None
+
+    def _diagonal(self, node: dict[str, Any], depth: int) -> Any:
+        kernel = self.value(node["diagonal"], depth)
+        if not isinstance(kernel, Kernel):
+            raise ModelFileError("the diagonal of something that is no kernel")
+        return kernel.diagonal
+
+    def _object(self, node: dict[str, Any], depth: int) -> Any:
+        kind = CLASSES.get(node["object"]) if isinstance(node["object"], str) else None
+        if kind is None:
+            raise ModelFileError(
+                f"the file names {node['object']!r:.40}, which is no part of models"
+            )
+        names = {f.name for f in fields(kind) if f.init}
+        given = {name: self.value(part, depth) for name, part in node["fields"].items()}
+        unknown = sorted(given.keys() - names)
+        if unknown:
+            raise ModelFileError(f"{node['object']} has no part {unknown[0]!r:.40}")
+        for name, part in given.items():
+            check_field(kind, name, part)
+        return kind(**given)
+
+    def _estimator(self, node: dict[str, Any], depth: int) -> Any:
+        kind = ESTIMATORS.get(node["estimator"]) if isinstance(node["estimator"], str) else None
+        if kind is None:
+            raise ModelFileError(f"the file holds {node['estimator']!r:.40}, which is no estimator")
+        params = {k: self.value(v, depth) for k, v in node["params"].items()}
+        unknown = sorted(params.keys() - set(kind._get_param_names()))
+        if unknown:
+            raise ModelFileError(f"{node['estimator']} has no parameter {unknown[0]!r:.40}")
+        model = kind(**params)
+        for name, part in node["fitted"].items():
+            if not name.endswith("_") or name.startswith("__") or hasattr(kind, name):
+                raise ModelFileError(f"{node['estimator']} keeps no {name!r:.40}")
+            vars(model)[name] = self.value(part, depth)
+        return model
+
+
+def _dtype(text: Any, kinds: str) -> np.dtype[Any]:
+    try:
+        dtype = np.dtype(text) if isinstance(text, str) and len(text) < 20 else None
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.kind not in kinds:
+        raise ModelFileError(f"an array has the unknown kind {text!r:.40}")
+    return dtype
+
+
+def _shape(node: dict[str, Any], size: int) -> tuple[int, ...]:
+    shape = node["shape"]
+    is_whole = isinstance(shape, list) and all(isinstance(n, int) and n >= 0 for n in shape)
+    if not is_whole or len(shape) > 4 or math.prod(shape) != size:
+        raise ModelFileError(f"an array of {size} entries has the shape {shape!r:.60}")
+    return tuple(shape)
+
+
+def _ordered(array: NDArray[Any], node: dict[str, Any]) -> NDArray[Any]:
+    return _frozen(np.asfortranarray(array)) if node.get("order") == "F" else array
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,149 @@
+"""A file is whole and as it was written, or refused."""
+
+import errno
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from hashlib import sha256
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.errors import ModelFileError
+from mercer.files.container import EMPTY_HASH, FORMAT_VERSION, sealed, unsealed
+
+SPEC = {"model": {"object": "Gaussian", "fields": {"length_scale": 2.0}}}
+CONTENT = sealed(SPEC, {"a": np.arange(3.0)})
+
+
+def resealed(content, **metadata):
+    """Return a file with other metadata and a hash that fits."""
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    header["__metadata__"] |= {"sha256": EMPTY_HASH, **metadata}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    whole = len(text).to_bytes(8, "little") + text + content[8 + length :]
+    return whole.replace(EMPTY_HASH.encode(), sha256(whole).hexdigest().encode(), 1)
+
+
+def test_what_is_sealed_comes_back():
+    spec, arrays = unsealed(CONTENT)
+    assert spec == SPEC
+    assert np.array_equal(arrays["a"], np.arange(3.0))
+
+
+def test_the_same_content_gives_the_same_bytes_in_every_process():
+    code = (
+        "from mercer.files.container import sealed; import numpy as np, sys;"
+        f"sys.stdout.buffer.write(sealed({SPEC!r}, dict(a=np.arange(3.0))))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert said.stdout == CONTENT
+
+
+def test_the_hash_is_that_of_all_bytes():
+    (stated,) = [json.loads(CONTENT[8 : 8 + int.from_bytes(CONTENT[:8], "little")])]
+    digest = stated["__metadata__"]["sha256"]
+    zeros = CONTENT.replace(digest.encode(), EMPTY_HASH.encode())
+    assert sha256(zeros).hexdigest() == digest
+
+
+def test_no_bit_can_change_unseen():
+    for place in range(len(CONTENT)):
+        for bit in range(8):
+            changed = bytearray(CONTENT)
+            changed[place] ^= 1 << bit
+            with pytest.raises(ModelFileError):
+                unsealed(bytes(changed))
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 100, len(CONTENT) - 1])
+def test_no_end_can_be_missing(length):
+    with pytest.raises(ModelFileError):
+        unsealed(CONTENT[:length])
+
+
+def test_nothing_can_be_added():
+    with pytest.raises(ModelFileError):
+        unsealed(CONTENT + b"\0")
+
+
+def test_a_file_of_a_newer_format_is_refused_by_its_version():
+    newer = resealed(CONTENT, format_version=str(FORMAT_VERSION + 1))
+    with pytest.raises(ModelFileError, match=r"format_version 2.*install a newer one"):
+        unsealed(newer)
+
+
+@pytest.mark.parametrize("version", ["0", "-1", "1.0", "", "9" * 50])
+def test_a_version_that_is_none_is_refused(version):
+    with pytest.raises(ModelFileError, match="format_version"):
+        unsealed(resealed(CONTENT, format_version=version))
+
+
+def test_a_file_of_safetensors_that_is_not_ours_is_told_apart():
+    with pytest.raises(ModelFileError, match="no model file of mercer, though one of safetensors"):
+        unsealed(resealed(CONTENT, format="pt"))
+
+
+def test_a_pickle_is_refused_and_not_opened():
+    for protocol in range(6):
+        with pytest.raises(ModelFileError, match="pickle"):
+            unsealed(pickle.dumps({"a": 1}, protocol))
+
+
+def test_a_header_that_claims_to_be_huge_takes_no_memory():
+    with pytest.raises(ModelFileError, match="is missing"):
+        unsealed((2**62).to_bytes(8, "little") + b"{}")
+
+
+def test_a_failing_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "k.mercer"
+    mercer.save(mercer.Gaussian(1.0), path)
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("mercer.files.container.os.fsync", full)
+    with pytest.raises(ModelFileError, match="No space left on device; what was there before"):
+        mercer.save(mercer.Gaussian(2.0), path)
+    monkeypatch.undo()
+    assert mercer.load(path) == mercer.Gaussian(1.0)
+    assert os.listdir(tmp_path) == ["k.mercer"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ModelFileError, match=r"none/k\.mercer cannot be written: No such file"):
+        mercer.save(mercer.Gaussian(1.0), tmp_path / "none" / "k.mercer")
+
+
+WRITER = """
+import sys, mercer
+from mercer.files.container import write
+import numpy as np
+path, big = sys.argv[1], np.ones(200_000)
+print("ready", flush=True)
+i = 0
+while True:
+    i += 1
+    model = {"object": "Gaussian", "fields": {"length_scale": float(i)}}
+    write(path, {"model": model}, {"a": i * big})
+"""
+
+
+@pytest.mark.parametrize("wait", [0.01, 0.05])
+def test_a_writer_that_is_killed_leaves_a_whole_file(tmp_path, wait):
+    path = tmp_path / "k.mercer"
+    mercer.save(mercer.Gaussian(0.5), path)
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE)
+    assert writer.stdout.readline() == b"ready\n"
+    time.sleep(wait)
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    assert isinstance(mercer.load(path), mercer.Gaussian)

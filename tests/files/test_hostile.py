@@ -1,0 +1,199 @@
+"""What a hostile file can do: nothing but be refused."""
+
+import builtins
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.errors import ModelFileError
+from mercer.files.container import read, sealed, unsealed
+from mercer.files.models import restored
+from mercer.files.values import Encoder
+from saved import MODELS
+
+FIXTURES = Path(__file__).with_name("fixtures")
+
+
+def spec_of(name):
+    encoder = Encoder()
+    node = encoder.node(MODELS[name]()[0], "model")
+    return {"model": node}, encoder.arrays
+
+
+def refused(spec, arrays, match):
+    # Through the bytes of a file, as a reader gets it.
+    with pytest.raises(ModelFileError, match=match):
+        restored(*unsealed(sealed(spec, arrays)))
+
+
+@pytest.mark.parametrize(
+    ("node", "match"),
+    [
+        ({"object": "Popen", "fields": {"args": ["id"]}}, "no part of models"),
+        ({"object": "os.system", "fields": {}}, "no part of models"),
+        ({"object": "FromFunction", "fields": {"f": "print"}}, "no part of models"),
+        ({"object": ["Gaussian"], "fields": {}}, "no part of models"),
+        ({"estimator": "Pipeline", "params": {}, "fitted": {}}, "no estimator"),
+        ({"estimator": "KernelEstimator", "params": {}, "fitted": {}}, "no estimator"),
+        ({"object": "Gaussian", "fields": {"length_scale": -1.0}}, "positive"),
+        ({"object": "Gaussian", "fields": {"length_scale": {"float": "nan"}}}, "."),
+        ({"object": "Gaussian", "fields": {"width": 1.0}}, "has no part 'width'"),
+        ({"object": "Polynomial", "fields": {"degree": "x"}}, "."),
+        ({"object": "Scaled", "fields": {"kernel": 3, "factor": 2.0}}, "."),
+        ({"object": "Sum", "fields": {"terms": {"tuple": [1, 2]}}}, "."),
+        ({"array": "a00000"}, "which is no model"),
+        ({"array": "none"}, "no array"),
+        ("gaussian", "which is no model"),
+        (None, "which is no model"),
+        ([1, 2], "no known form"),
+        ({"eval": "1 + 1"}, "no known form"),
+    ],
+)
+def test_what_is_no_model_of_ours_is_refused(node, match):
+    refused({"model": node}, {"a00000": np.ones(2)}, match)
+
+
+def test_nesting_is_bounded():
+    node = {"object": "Constant", "fields": {"value": 1.0}}
+    for _ in range(200):
+        node = {"object": "Exp", "fields": {"kernel": node}}
+    refused({"model": node}, {}, "nest deeper than 60 levels")
+
+
+def test_an_attribute_that_would_replace_a_method_is_refused():
+    spec, arrays = spec_of("ridge")
+    for name in ("predict", "__class__", "fit", "dual_coef_"):
+        changed = {**spec["model"], "fitted": {**spec["model"]["fitted"], name: 1}}
+        refused({"model": changed}, arrays, "keeps no")
+
+
+def test_coefficients_for_other_rows_are_refused():
+    spec, arrays = spec_of("ridge")
+    f = spec["model"]["fitted"]["function_"]["fields"]
+    short = {**arrays, "b": np.ones((3, 1))}
+    f["coefficients"] = {"array": "b"}
+    refused(spec, short, "3 coefficients for 30 rows")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_coefficients_that_are_no_numbers_are_refused(bad):
+    spec, arrays = spec_of("ridge")
+    name = spec["model"]["fitted"]["function_"]["fields"]["coefficients"]["array"]
+    refused(spec, {**arrays, name: np.full_like(arrays[name], bad)}, "must be finite")
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        ("indices", [10**8]),
+        ("indices", [-1]),
+        ("indptr", [0, 5]),
+        ("indptr", [5, 0]),
+    ],
+)
+def test_sparse_rows_that_point_outside_are_refused(part, values):
+    spec, arrays = spec_of("ridge of sparse rows")
+    rows = spec["model"]["fitted"]["function_"]["fields"]["rows"]
+    name = rows[part]["array"]
+    bad = arrays[name].copy()
+    bad[: len(values)] = values
+    refused(spec, {**arrays, name: bad}, ".")
+
+
+def test_a_table_of_an_unknown_library_is_refused():
+    spec, arrays = spec_of("ridge of a table")
+    state = spec["model"]["fitted"]["function_"]["fields"]["rows"]["rows"]["dict"]
+    next(pair for pair in state if pair[0] == "library")[1] = "antigravity"
+    refused(spec, arrays, "a table of the file is one of 'antigravity'")
+
+
+def test_knots_that_do_not_ascend_are_refused():
+    spec, arrays = spec_of("ridge on a line")
+    name = spec["model"]["fitted"]["function_"]["fields"]["knots"]["array"]
+    refused(spec, {**arrays, name: arrays[name][::-1].copy()}, "ascending")
+
+
+def test_columns_out_of_order_are_refused():
+    spec, arrays = spec_of("ridge of texts")
+    name = spec["model"]["fitted"]["function_"]["fields"]["columns"]["array"]
+    refused(spec, {**arrays, name: arrays[name][::-1].copy()}, "ascending")
+
+
+def test_parts_of_other_types_are_refused():
+    spec, arrays = spec_of("ridge")
+    spec["model"]["fitted"]["function_"]["fields"]["kernel"] = "gaussian"
+    refused(spec, arrays, r"DualFunction\.kernel cannot be 'gaussian'")
+
+
+def test_opening_a_file_imports_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "m.mercer"
+    mercer.save(MODELS["SVC of a table"]()[0], path)
+    mercer.load(path)
+    asked = []
+    importing = builtins.__import__
+
+    def watched(name, *args, **kwargs):
+        asked.append((name, args[2] if len(args) > 2 else None))
+        return importing(name, *args, **kwargs)
+
+    loaded = set(sys.modules)
+    monkeypatch.setattr(builtins, "__import__", watched)
+    mercer.load(path)
+    monkeypatch.undo()
+    assert set(sys.modules) == loaded
+    known = {"mercer", "numpy", "scipy", "sklearn", "pandas", "narwhals", "safetensors"}
+    assert {name.partition(".")[0] for name, _ in asked if name} <= known | set(
+        sys.stdlib_module_names
+    )
+
+
+HUNGRY = """
+import resource, sys
+from mercer.errors import ModelFileError
+import mercer
+mercer.load(sys.argv[1])
+used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for path in sys.argv[2:]:
+    try:
+        mercer.load(path)
+    except ModelFileError:
+        pass
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used) / 1024)
+"""
+
+GREEDY = {
+    "wide sparse rows": {"sparse": "csr_array", "shape": [2**62, 2], "data": {"array": "f"}}
+    | {"indices": {"array": "i"}, "indptr": {"array": "i"}},
+    "texts of a long kind": {"texts": ["a"] * 1000, "dtype": "<U100000000", "shape": [1000]},
+    "a large shape": {"texts": [], "dtype": "<U1", "shape": [0, 10**9, 10**9]},
+    "a large number": {"int": "9" * 10**6},
+}
+
+
+def test_small_files_take_no_large_memory(tmp_path):
+    good, arrays = tmp_path / "good.mercer", {"f": np.zeros(0), "i": np.zeros(1, np.int64)}
+    mercer.save(MODELS["ridge"]()[0], good)
+    paths = [good]
+    for name, node in GREEDY.items():
+        spec = {"model": {"estimator": "KernelRidge", "params": {}, "fitted": {"x_": node}}}
+        paths.append(tmp_path / f"{name}.mercer")
+        paths[-1].write_bytes(sealed(spec, arrays))
+    said = subprocess.run([sys.executable, "-c", HUNGRY, *paths], capture_output=True, text=True)
+    assert float(said.stdout or "inf") < 50.0, said.stderr
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.mercer")), ids=lambda p: p.name)
+def test_files_of_every_format_are_still_read(path):
+    model = mercer.load(path)
+    rows, expected = np.array([[0.0, 0.0], [1.0, -1.0]]), np.load(path.with_suffix(".npy"))
+    found = model.predict(rows) if hasattr(model, "predict") else model(rows)
+    assert np.allclose(found, expected, rtol=0, atol=1e-12)
+    assert read(path)[0]["model"] is not None
+
+
+def test_there_is_a_file_of_the_present_format():
+    assert any(path.name.startswith("v1") for path in FIXTURES.glob("*.mercer"))

@@ -1,0 +1,158 @@
+"""A model that was saved and loaded answers as before."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+import mercer
+from catalogue import ARD, COMPOSITE, SIMPLE
+from mercer.errors import ModelFileError
+from mercer.files.registry import CLASSES, ESTIMATORS
+from saved import CSR, MODELS, TEXTS, THREE, X, Y, answers
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.mercer"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_answers_bit_for_bit(name, path):
+    model, rows = MODELS[name]()
+    mercer.save(model, path)
+    loaded = mercer.load(path)
+    assert type(loaded) is type(model)
+    before, after = answers(model, rows), answers(loaded, rows)
+    assert before.keys() == after.keys()
+    for way, values in before.items():
+        assert np.array_equal(values, after[way]), way
+
+
+@pytest.mark.parametrize("name", ["ridge", "SVC of three classes", "ridge of a table", "logistic"])
+def test_a_loaded_model_is_saved_as_the_same_bytes(name, path):
+    mercer.save(MODELS[name]()[0], path)
+    content = path.read_bytes()
+    mercer.save(mercer.load(path), path)
+    assert path.read_bytes() == content
+
+
+def test_a_model_is_the_same_in_another_process(path):
+    model, rows = MODELS["SVC of three classes"]()
+    mercer.save(model, path)
+    code = (
+        "import sys, mercer, numpy as np; m = mercer.load(sys.argv[1]);"
+        "X = np.random.default_rng(0).normal(size=(30, 3));"
+        "print(m.decision_function(X).tobytes().hex())"
+    )
+    said = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert said.stdout.strip() == model.decision_function(rows).tobytes().hex(), said.stderr
+
+
+def test_what_is_known_beyond_predictions_is_kept(path):
+    model = mercer.KernelRidge(alpha=0.1).fit(X, Y)
+    mercer.save(model, path)
+    loaded = mercer.load(path)
+    assert np.array_equal(loaded.leave_one_out_predictions_, model.leave_one_out_predictions_)
+    assert np.array_equal(
+        loaded.predict(X, return_std=True)[1], model.predict(X, return_std=True)[1]
+    )
+    assert str(loaded.certificate_) == str(model.certificate_)
+    assert np.array_equal(loaded.certificate_.bound(X), model.certificate_.bound(X))
+    assert loaded.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_probabilities_are_kept_whether_they_were_asked_for_or_not(path, when):
+    model = mercer.KernelSVC().fit(X, THREE)
+    if when == "after":
+        model.predict_proba(X)
+    mercer.save(model, path)
+    loaded = mercer.load(path)
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_loaded_perceptron_goes_on_learning(path):
+    model = mercer.KernelPerceptron().partial_fit(X[:20], THREE[:20], classes=[0, 1, 2])
+    mercer.save(model, path)
+    loaded = mercer.load(path)
+    for m in (model, loaded):
+        m.partial_fit(X[20:], THREE[20:])
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("kernel", [*SIMPLE, *ARD, *COMPOSITE], ids=str)
+def test_every_kernel_is_saved_and_loaded(kernel, path):
+    mercer.save(kernel, path)
+    assert mercer.load(path) == kernel
+
+
+def test_a_kernel_of_many_columns_is_saved(path):
+    wide = np.random.default_rng(0).normal(size=(20, 600))
+    model = mercer.KernelRidge(mercer.Gaussian("median").after(mercer.Standardize())).fit(
+        wide, Y[:20]
+    )
+    mercer.save(model, path)
+    assert np.array_equal(mercer.load(path).predict(wide), model.predict(wide))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mercer.FromFunction(lambda X, Z: X @ Z.T),
+        mercer.FromFeatures(np.sin),
+        mercer.Gaussian(1.0).after(np.tanh),
+        mercer.Linear().scaled_by(lambda X: X[:, 0]),
+        2.0 * mercer.Linear() + mercer.FromFunction(lambda X, Z: X @ Z.T),
+    ],
+    ids=["function", "features", "map", "scaled", "within a sum"],
+)
+def test_a_python_function_is_refused_with_the_reason(kernel, path):
+    model = mercer.KernelRidge(kernel).fit(X, Y)
+    for given in (kernel, model):
+        with pytest.raises(ValueError, match=r"which a model file cannot hold"):
+            mercer.save(given, path)
+    assert not path.exists()
+
+
+def test_a_model_that_is_not_fitted_is_refused(path):
+    with pytest.raises(NotFittedError, match="KernelSVC is not fitted yet"):
+        mercer.save(mercer.KernelSVC(), path)
+
+
+@pytest.mark.parametrize("given", [3, "model", BaseEstimator(), None])
+def test_what_is_no_model_is_refused(given, path):
+    with pytest.raises((ValueError, NotFittedError), match=r"save takes|not fitted"):
+        mercer.save(given, path)
+
+
+def test_every_public_estimator_can_be_saved():
+    public = {getattr(mercer, name) for name in mercer.__all__}
+    wanted = {k for k in public if isinstance(k, type) and issubclass(k, BaseEstimator)}
+    assert wanted == set(ESTIMATORS.values())
+
+
+def test_names_of_the_registry_belong_to_one_class_each():
+    assert all(kind.__name__ == name for name, kind in CLASSES.items())
+    assert not CLASSES.keys() & ESTIMATORS.keys()
+
+
+def test_sparse_and_text_rows_stay_what_they_are(path):
+    mercer.save(mercer.KernelRidge().fit(CSR, Y), path)
+    assert type(mercer.load(path).X_fit_) is type(CSR)
+    mercer.save(mercer.KernelRidge("spectrum(2)").fit(TEXTS, Y), path)
+    assert list(mercer.load(path).X_fit_) == TEXTS
+
+
+def test_nobody_can_write_into_the_arrays_of_a_loaded_model(path):
+    mercer.save(mercer.KernelRidge().fit(X, Y), path)
+    with pytest.raises(ValueError, match="read-only"):
+        mercer.load(path).X_fit_[0, 0] = 1.0
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ModelFileError, match=r"none\.mercer: No such file"):
+        mercer.load(tmp_path / "none.mercer")
