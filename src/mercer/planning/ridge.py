@@ -14,12 +14,14 @@ from mercer.kernels import Kernel
 from mercer.planning.costs import chain_work, eigen_work, factor_work, feature_work
 from mercer.planning.entries import entry_work
 from mercer.planning.forecast import Forecast, forecast, least_product_work, preconditioner_rank
+from mercer.planning.landmarks import planned_landmarks
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import (
     Banded,
     Cholesky,
     ConjugateGradient,
+    NystromRidge,
     Primal,
     RidgeProblem,
     RidgeSolver,
@@ -59,6 +61,9 @@ def planned_ridge(
     problem : RidgeProblem
         Targets, ridges and weights.
     """
+    if not settings.is_open and isinstance(as_solver(settings.solver), NystromRidge):
+        given = (settings.solver, settings.tol, settings.max_iter, settings.seed)
+        return as_solver(*given), planned_landmarks(settings, kernel, rows)
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
     solver = costs.solver(settings)
     name = name_of(solver)

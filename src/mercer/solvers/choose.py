@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.solvers.line.banded import Banded
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.lowrank.ridge import NystromRidge
 from mercer.solvers.margin.block_ascent import BlockAscent
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import MarginSolver
@@ -25,6 +26,7 @@ SOLVERS: dict[str, type[RidgeSolver]] = {
     "cg": ConjugateGradient,
     "cholesky": Cholesky,
     "eigen": Eigen,
+    "nystrom": NystromRidge,
     "primal": Primal,
 }
 

@@ -1,0 +1,137 @@
+"""The normal equations of a ridge problem in features of landmarks, by passes over the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.checks import fits_single
+from mercer.gram import LandmarkGram
+from mercer.solvers.lowrank.normal import NormalSums, normal_sums
+from mercer.solvers.ridge.bordered import RidgeProblem
+from mercer.solvers.rounding import EPS, EPS32, LAMBDA, UNITS, column_norms
+
+Array = NDArray[np.float64]
+
+# The least pivot of the landmarks beside the largest from which on features are right to a few
+# digits of float32, since errors are divided by its root.
+PIVOT = 1e-5
+# Steps of the power method, which come near to the largest eigenvalue from below.
+POWERS = 8
+
+
+class Point(NamedTuple):
+    """theta, and what a pass over all rows says of it.
+
+    Parameters
+    ----------
+    theta : array of shape (m, targets)
+        Weights of the features.
+    b : array of shape (targets,)
+        The offsets that fit best beside them.
+    r : array of shape (n, targets)
+        y - F theta - b.
+    g : array of shape (m, targets)
+        F'W r - alpha theta, zero at the minimum.
+    hidden : array of shape (targets,)
+        What rounding may hide of sqrt(g'N^-1 g) for N = F'WF + alpha I.
+    """
+
+    theta: Array
+    b: Array
+    r: Array
+    g: Array
+    hidden: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkEquations:
+    """(F'WF + alpha I) theta = F'Wy with features and targets counted from their weighted means.
+
+    Without an offset they are counted from zero.
+
+    Parameters
+    ----------
+    gram : LandmarkGram
+        F F', of which blocks of rows are computed.
+    problem : RidgeProblem
+        Targets, ridges and weights.
+    means : array of shape (targets,)
+        The weighted means of the targets.
+    centre : array of shape (m,), optional
+        About the mean of the features, from some rows.
+    """
+
+    gram: LandmarkGram
+    problem: RidgeProblem
+    means: Array
+    centre: Array | None
+
+    @classmethod
+    def of(cls, gram: LandmarkGram, problem: RidgeProblem) -> LandmarkEquations:
+        """Return the equations of a problem."""
+        if not problem.fit_intercept:
+            return cls(gram, problem, np.zeros(problem.y.shape[1]), None)
+        # Counted from the first row, so that the mean of a constant is exact.
+        first, shares = problem.y[0], problem.weights / problem.weights.sum()
+        means = first + shares @ (problem.y - first)
+        return cls(gram, problem, means, gram.sample[1].mean(axis=0))
+
+    @property
+    def y(self) -> Array:
+        """The targets minus their means, of shape (n, targets)."""
+        return self.problem.y - self.means
+
+    def sums(self, dtype: Any) -> NormalSums:
+        """Return the sums of all rows in one pass, with features in this precision."""
+        found = normal_sums(self.gram, self.y, self.problem.weights, self.centre, dtype)
+        return found if self.centre is None else found.centred()
+
+    def at(self, theta: Array) -> Point:
+        """Return what is measured at theta, in one pass in float64."""
+        problem, phi = self.problem, self.gram.landmarks
+        w, c = problem.weights, phi.coefficients(theta)
+        r, adjoint = self.gram.residuals(c, self.y, w)
+        b = w @ r / w.sum() if problem.fit_intercept else np.zeros(r.shape[1])
+        r -= b
+        raw = adjoint[:, :-1] - np.outer(adjoint[:, -1], b)
+        g = phi.whitened(np.ascontiguousarray(raw.T)).T - problem.alpha * theta
+        return Point(theta, self.means + b, r, g, self._hidden(theta, c))
+
+    def _hidden(self, theta: Array, c: Array) -> Array:
+        """Return what rounding may hide of F theta = K_nm c, as `product_rounding` counts it."""
+        roots = np.linalg.norm(self.gram.landmarks.factor, axis=1)
+        terms = LAMBDA * column_norms(roots[:, None] * c) * self._norm
+        return np.asarray(UNITS * EPS * (terms + np.sqrt(self.problem.alpha) * column_norms(theta)))
+
+    @property
+    def _norm(self) -> float:
+        """About sqrt(tr(W F F')), from some rows."""
+        index, F = self.gram.sample
+        mean = float(np.mean(self.problem.weights[index] * np.einsum("ij,ij->i", F, F)))
+        return float(np.sqrt(len(self.problem.y) * mean))
+
+    def allow_single(self) -> bool:
+        """Whether features in float32 give equations that a few passes refine.
+
+        Their rounding has to be small beside the least ridge, and beside the least pivot of the
+        landmarks, by which features are divided.
+        """
+        pivots, size = np.diag(self.gram.landmarks.factor) ** 2, self._norm**2
+        if not fits_single(np.array([size, size**-1])):
+            return False
+        is_even = pivots.min() > PIVOT * pivots.max()
+        return bool(is_even and self.problem.alpha.min() > UNITS * EPS32 * self._largest())
+
+    def _largest(self) -> float:
+        """About the largest eigenvalue of F'WF, from some rows."""
+        index, F = self.gram.sample
+        Z = F if self.centre is None else F - self.centre
+        Z = np.sqrt(self.problem.weights[index, None]) * Z
+        v = np.ones(Z.shape[1])
+        for _ in range(POWERS):
+            v = Z.T @ (Z @ (v / np.linalg.norm(v)))
+        return float(np.linalg.norm(v)) * len(self.problem.y) / len(index)

@@ -1,0 +1,138 @@
+"""The normal equations of features that are there a few rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk, ssyrk
+from scipy.linalg.lapack import dpotrs
+
+from mercer.gram import LandmarkGram
+from mercer.native.lapack import cholesky, eigh
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NormalSums:
+    """F'WF, F'Wy, F'W1 and 1'W1 of some rows, sums of float64 whatever the features are in.
+
+    Parameters
+    ----------
+    G : array of shape (m, m)
+        F'WF, of which the upper triangle counts.
+    Fy : array of shape (m, targets)
+        F'Wy.
+    F1 : array of shape (m,)
+        F'W1.
+    weight : float
+        1'W1.
+    """
+
+    G: Array
+    Fy: Array
+    F1: Array
+    weight: float
+
+    def __add__(self, other: NormalSums) -> NormalSums:
+        return NormalSums(
+            self.G + other.G, self.Fy + other.Fy, self.F1 + other.F1, self.weight + other.weight
+        )
+
+    def __sub__(self, other: NormalSums) -> NormalSums:
+        return NormalSums(
+            self.G - other.G, self.Fy - other.Fy, self.F1 - other.F1, self.weight - other.weight
+        )
+
+    def centred(self) -> NormalSums:
+        """Return the sums of features counted from their weighted mean, which is F1 / weight.
+
+        Targets have to be counted from their mean already. Where features are counted from about
+        their mean before they are summed, no digits are lost.
+        """
+        mean = self.F1 / self.weight
+        G = self.G - np.outer(self.F1, mean)
+        return NormalSums(G, self.Fy, np.zeros_like(self.F1), self.weight)
+
+
+def block_sums(F: NDArray[Any], y: Array, weights: Array, centre: Array | None) -> NormalSums:
+    """Return the sums of a block of rows, a pure function of it.
+
+    Parameters
+    ----------
+    F : array of shape (rows, m)
+        The features in float32 or float64, overwritten.
+    y : array of shape (rows, targets)
+        The targets.
+    weights : array of shape (rows,)
+        w.
+    centre : array of shape (m,), optional
+        What the features are counted from.
+    """
+    if centre is not None:
+        F -= centre.astype(F.dtype)
+    F1 = np.asarray(F.T @ weights.astype(F.dtype), np.float64)
+    Fy = np.asarray(F.T @ (weights[:, None] * y).astype(F.dtype), np.float64)
+    if not (weights == 1.0).all():
+        F *= np.sqrt(weights).astype(F.dtype)[:, None]
+    # BLAS counts along columns: it finds the transpose, of which it takes the upper half.
+    syrk = ssyrk if F.dtype == np.float32 else dsyrk
+    return NormalSums(np.asarray(syrk(1.0, F.T), np.float64), Fy, F1, float(weights.sum()))
+
+
+def normal_sums(
+    gram: LandmarkGram, y: Array, weights: Array, centre: Array | None, dtype: Any
+) -> NormalSums:
+    """Return the sums of all rows, block by block in their order, in one pass."""
+    total: NormalSums | None = None
+    for rows, F in gram.feature_blocks(dtype):
+        some = block_sums(F, y[rows], weights[rows], centre)
+        total = some if total is None else total + some
+    assert total is not None
+    return total
+
+
+class Inverse:
+    """(G + alpha I)^-1 for every target, whose ridges may differ.
+
+    One ridge takes a Cholesky factor, several take one eigendecomposition.
+
+    Parameters
+    ----------
+    G : array of shape (m, m)
+        Symmetric, by its upper triangle; overwritten.
+    alpha : array of shape (targets,)
+        The ridges.
+    """
+
+    def __init__(self, G: Array, alpha: Array) -> None:
+        self.alpha = alpha
+        self._factor: Array | None = None
+        A = np.asfortranarray(G)
+        if (alpha == alpha[0]).all():
+            kept = A.copy(order="F")
+            A[np.diag_indices(len(A))] += alpha[0]
+            if cholesky(A, lower=False) == 0:
+                self._factor = A
+                return
+            A = kept
+        s, self._V = eigh(A, lower=False)
+        # What is negative is rounding: G is a sum of squares.
+        self._s = np.maximum(s, 0.0)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether G + alpha I is invertible to working precision."""
+        if self._factor is not None:
+            return True
+        least = len(self._s) * np.finfo(np.float64).eps * self._s[-1]
+        return bool(self._s[0] + self.alpha.min() > least)
+
+    def __call__(self, g: Array) -> Array:
+        """Return the solution for right-hand sides of shape (m, targets)."""
+        if self._factor is not None:
+            return np.asarray(dpotrs(self._factor, np.asfortranarray(g), lower=0)[0])
+        return np.asarray(self._V @ ((self._V.T @ g) / (self._s[:, None] + self.alpha)))

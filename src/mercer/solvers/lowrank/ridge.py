@@ -1,0 +1,138 @@
+"""Ridge regression by landmarks: as many unknowns as there are landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import Gram, LandmarkGram
+from mercer.solvers.lowrank.equations import LandmarkEquations, Point
+from mercer.solvers.lowrank.normal import Inverse
+from mercer.solvers.refusals import overflow
+from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative
+from mercer.solvers.rounding import EPS
+from mercer.solvers.run import Run
+from mercer.solvers.solution import ILL_CONDITIONED, Solution
+
+Array = NDArray[np.float64]
+
+MEASURE = "relative residual in the landmark model"
+# Multiplications from which on features in float32 save a tenth of a second.
+WORTH = 1e10
+
+
+@dataclass(frozen=True)
+class NystromRidge(RidgeSolver):
+    """Minimise sum_i w_i (y_i - theta'phi_i - b)^2 + alpha ||theta||^2 in features of landmarks.
+
+    With an offset b the features and targets are counted from their weighted means, and then
+    (F'WF + alpha I) theta = F'Wy. One pass over the rows gives the m x m system: the features of a
+    block in float32 where that leaves enough digits, their products summed in float64, of which
+    the symmetric half is computed. Further passes measure the residual in float64 and refine.
+
+    The residual is sqrt((J(theta, b) - min J) / sum_i w_i (y_i - mean)^2) for the objective J of the
+    landmark model, as J - min J = g'N^-1 g with the residual g of the normal equations and their
+    matrix N; what rounding may hide of F theta is added to it. It says nothing about what the
+    landmarks leave of the kernel. The coefficients are those of the kernel of the landmarks,
+    a = W (y - F theta - b) / alpha.
+
+    Parameters
+    ----------
+    tol : float
+        Relative residual that is asked for.
+    max_iter : int
+        Steps of refinement.
+
+    References
+    ----------
+    C. Williams and M. Seeger (2001), Using the Nystrom method to speed up kernel machines;
+    A. Rudi, R. Camoriano and L. Rosasco (2015), Less is more: Nystrom computational
+    regularization.
+    """
+
+    iterates: ClassVar[bool] = True
+
+    tol: float = 1e-6
+    max_iter: int = 20
+
+    def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
+        """Return the solution for every target; all weights must be positive."""
+        if not isinstance(gram, LandmarkGram):
+            raise ValueError(
+                f"the solver 'nystrom' needs a Gram matrix by landmarks, got {gram!r}; use "
+                "landmark_gram(kernel, X, n_landmarks)"
+            )
+        equations = LandmarkEquations.of(gram, problem)
+        is_worth = len(problem.y) * gram.landmarks.n_features**2 > WORTH
+        if is_worth and equations.allow_single():
+            found = self._refined(equations, np.float32, run)
+            if run.ended_by or (found.residual <= self.tol).all():
+                return self._solution(problem, found, run)
+        return self._solution(problem, self._refined(equations, np.float64, run), run)
+
+    def _refined(self, equations: LandmarkEquations, dtype: Any, run: Run) -> _Refined:
+        """Return the solution of the m x m system, refined by passes in float64."""
+        problem, sums = equations.problem, equations.sums(dtype)
+        inverse = Inverse(sums.G, problem.alpha)
+        if not inverse.is_regular:
+            raise ValueError(
+                f"alpha = {problem.alpha.min():g} leaves the equations of {len(sums.G)} landmarks "
+                f"on {len(problem.y)} rows singular to working precision; raise alpha, or take "
+                "fewer landmarks"
+            )
+        # Where the equations are right to rounding so is the answer, for a pass more or two.
+        enough = self.tol if dtype == np.float32 else 16 * EPS
+        best = _Refined.of(equations.at(inverse(sums.Fy)), inverse, problem, 0)
+        while best.steps < self.max_iter and not (best.residual <= enough).all():
+            if run.report(best.steps + 1, float(best.residual.max())):
+                break
+            found = run.measured(lambda at=best.point.theta + best.step: equations.at(at))
+            if found is None:
+                break
+            last, found = best, _Refined.of(found, inverse, problem, best.steps + 1)
+            best = last if (found.gap >= last.gap).all() else found
+            if (found.gap > 0.5 * last.gap).all():
+                break
+        return best
+
+    def _solution(self, problem: RidgeProblem, found: _Refined, run: Run) -> Solution:
+        point, alpha = found.point, problem.alpha
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            radius = np.where(alpha > 0.0, found.gap / np.sqrt(alpha), np.inf)
+            a = problem.weights[:, None] * point.r / alpha
+        if not np.isfinite(a[:, alpha > 0.0]).all():
+            raise overflow(float(alpha[alpha > 0.0].min()))
+        # Least squares has no such coefficients, and its function is that of theta alone.
+        a[:, alpha == 0.0] = np.nan
+        return Solution(
+            a,
+            point.b,
+            found.residual,
+            radius,
+            self.tol,
+            "nystrom",
+            point.theta,
+            MEASURE,
+            iterations=found.steps,
+            advice=run.advice(f"{found.steps} steps of refinement", ILL_CONDITIONED),
+        )
+
+
+class _Refined(NamedTuple):
+    """A point, the step from it to the minimum, sqrt(J - min J), the same relative to the targets,
+    and how many steps led to it."""
+
+    point: Point
+    step: Array
+    gap: Array
+    residual: Array
+    steps: int
+
+    @classmethod
+    def of(cls, point: Point, inverse: Inverse, problem: RidgeProblem, steps: int) -> _Refined:
+        step = inverse(point.g)
+        gap = np.sqrt(np.maximum((point.g * step).sum(axis=0), 0.0)) + point.hidden
+        return cls(point, step, gap, relative(gap, problem.sizes), steps)
