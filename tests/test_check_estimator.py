@@ -41,6 +41,7 @@ SETTINGS = [
     KernelLogisticRegression(Matern32(2.0), 10.0, class_weight="balanced"),
     KernelPCA(Matern32(2.0), n_components=1),
     KernelRidge(Matern32(2.0), 0.1, solver="cholesky", fit_intercept=False),
+    KernelRidge(solver="nystrom"),
     KernelRidgeClassifier("laplacian", class_weight="balanced", repair="clip"),
     KernelRidgeClassifierCV([Gaussian(2.0), Linear()], [0.1, 1.0]),
     KernelRidgeClassifierCV("laplacian", class_weight="balanced"),

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from mercer.gram import LowRankGram, chain_of, gram_of
+from mercer.gram import LowRankGram, chain_of, gram_of, landmark_gram
 from mercer.kernels import Exponential, Gaussian
 from mercer.solvers import (
     SMO,
@@ -21,6 +21,7 @@ from mercer.solvers import (
     MarginProblem,
     NewtonCG,
     NewtonCholesky,
+    NystromRidge,
     Primal,
     RidgeProblem,
     RidgeSolver,
@@ -35,6 +36,7 @@ X = RNG.normal(size=(N, 2))
 GRAM = gram_of(Gaussian(1.0), X)
 FEATURES = LowRankGram(np.column_stack([X, X**2, np.ones(N)]))
 LINE = chain_of(Exponential(), X[:, :1])
+LANDMARKS = landmark_gram(Gaussian(1.0), X, 8)
 WEIGHTS = RNG.uniform(0.5, 2.0, N)
 SIGNS = np.where(X[:, 0] > 0.3 * X[:, 1], 1.0, -1.0)
 
@@ -54,6 +56,8 @@ CASES = [
     (Eigen(), GRAM, RIDGE),
     (Primal(), FEATURES, RIDGE),
     (Banded(), LINE, RIDGE),
+    (NystromRidge(), LANDMARKS, RIDGE),
+    (NystromRidge(), LANDMARKS, replace(RIDGE, fit_intercept=False)),
     (SMO(), GRAM, MARGIN),
     (SMO(), GRAM, TUBE),
     (SMO(), GRAM, replace(MARGIN, fit_intercept=False)),

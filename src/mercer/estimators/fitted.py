@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
-from mercer.gram import Gram, Repair
+from mercer.gram import Gram, LandmarkGram, Repair
 from mercer.kernels import Kernel
-from mercer.solvers import Certificate, ChainSolution, Solution
+from mercer.solvers import Approximation, Certificate, ChainSolution, Solution
 
 Array = NDArray[np.float64]
 
@@ -59,6 +59,13 @@ def function_of(
     if solution.theta is not None:
         return PrimalFunction(kernel, gram.feature_columns, solution.theta, b, dual)
     return in_features(dual, memory)
+
+
+def approximation_of(gram: Gram) -> Approximation | None:
+    """Return what landmarks leave of the kernel, or None where the matrix is that of the kernel."""
+    if not isinstance(gram, LandmarkGram):
+        return None
+    return Approximation(gram.trace_residual(), gram.landmarks.n_features, len(gram.sample[0]))
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

@@ -16,9 +16,10 @@ from mercer.functions import PrimalFunction
 from mercer.gram import (
     FeatureGram,
     Gram,
+    LandmarkGram,
     unheld_gram_of,
 )
-from mercer.solvers import RidgeProblem
+from mercer.solvers import Approximation, RidgeProblem
 from mercer.solvers.line.path import ChainSmoother
 from mercer.solvers.ridge.feature_path import FeatureSmoother
 from mercer.solvers.ridge.held_out import Smoother, jackknife_plus, leave_one_out, smoothers
@@ -26,7 +27,9 @@ from mercer.solvers.ridge.held_out import Smoother, jackknife_plus, leave_one_ou
 Array = NDArray[np.float64]
 
 
+# What is worked out when it is asked for, and what it is worked out from in a landmark model.
 CACHES = ("_residual_cache", "_smoother_cache")
+UNSAVED = (*CACHES, "_by_landmarks_")
 
 
 class RidgePosterior(KernelMachine):
@@ -34,7 +37,9 @@ class RidgePosterior(KernelMachine):
 
     They come in closed form from one more factorisation of the training Gram matrix, of the
     explicit features if there the fit was found, or along the chain of points on a line, which is
-    not repeated for further calls and not part of a saved model.
+    not repeated for further calls and not part of a saved model. Of a landmark model they are those
+    of its approximate kernel, but for the prior variance k(x, x), and need the training rows, which
+    are not part of a saved model either.
     """
 
     memory: Any
@@ -44,12 +49,14 @@ class RidgePosterior(KernelMachine):
     _problem_: RidgeProblem
     _used_: NDArray[np.bool_]
     _is_repaired_: bool
+    approximation_: Approximation | None
+    _by_landmarks_: LandmarkGram | None
     _residual_cache: Array
     _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in CACHES}
+        return {name: value for name, value in state.items() if name not in UNSAVED}
 
     @property
     def leave_one_out_predictions_(self) -> Array:
@@ -64,7 +71,9 @@ class RidgePosterior(KernelMachine):
         held_out[self._used_] = problem.y - self._loo_residuals()
         if not self._used_.all():
             unused = np.flatnonzero(~self._used_)
-            held_out[unused] = self.function_(take_rows(self.X_fit_, unused))
+            is_exact = self.approximation_ is None
+            rows = self.X_fit_ if is_exact else self._gram_by_landmarks().X
+            held_out[unused] = self.function_(take_rows(rows, unused))
         return self._shaped(held_out)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
@@ -109,6 +118,11 @@ class RidgePosterior(KernelMachine):
         return values.reshape(len(values), *self._target_shape_)
 
     def _gram(self) -> Gram:
+        if self.approximation_ is not None:
+            gram = self._gram_by_landmarks()
+            return LandmarkGram(
+                gram.landmarks, used_rows(self.kernel_, gram.X, self._used_), self.memory
+            )
         if self._is_repaired_:
             raise ValueError(
                 f"{self.kernel_!r} was repaired with repair={self.repair!r}, and only a positive "
@@ -125,6 +139,17 @@ class RidgePosterior(KernelMachine):
         if isinstance(self.function_, PrimalFunction):
             return FeatureGram(self.kernel_, rows, self.memory)
         return unheld_gram_of(self.kernel_, rows, self.memory)
+
+    def _gram_by_landmarks(self) -> LandmarkGram:
+        """Return the matrix of all training rows, which a landmark model has in memory alone."""
+        gram = getattr(self, "_by_landmarks_", None)
+        if gram is None:
+            raise ValueError(
+                "the training rows are no part of a landmark model that was saved or copied, and "
+                "held-out predictions, intervals and deviations are worked out from them; fit it "
+                "again"
+            )
+        return gram
 
     def _loo_residuals(self) -> Array:
         if not hasattr(self, "_residual_cache"):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.validation import training_subset
-from mercer.gram import Gram
+from mercer.gram import Gram, unheld_gram_of
 from mercer.kernels import Kernel, Witness
 from mercer.solvers import refuse_indefinite
 from mercer.solvers.definite import PRODUCTS
@@ -50,6 +50,16 @@ def refuse_indefinite_kernel(
         refuse_indefinite(gram, on_sum_zero, products)
     except IndefiniteKernelError as error:
         raise with_points(error, kernel, rows, remedy) from None
+
+
+def refuse_by_landmarks(kernel: Kernel, rows: Any, memory: Any) -> None:
+    """Refuse a kernel without a proof that some of the rows show to be indefinite.
+
+    A model by landmarks does not read the whole Gram matrix, and neither does this.
+    """
+    if kernel.proof() is None:
+        gram = unheld_gram_of(kernel, rows, memory)
+        refuse_indefinite_kernel(kernel, rows, gram, kernel.is_conditional, products=0)
 
 
 def refuse_unless_repaired(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> None:

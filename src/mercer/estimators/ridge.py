@@ -17,9 +17,14 @@ from mercer.errors import (
     warn_caller,
 )
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.fitted import carried, function_of
+from mercer.estimators.fitted import approximation_of, carried, function_of
 from mercer.estimators.posterior import CACHES, RidgePosterior
-from mercer.estimators.refusals import REPAIR, refuse_indefinite_kernel, with_points
+from mercer.estimators.refusals import (
+    REPAIR,
+    refuse_by_landmarks,
+    refuse_indefinite_kernel,
+    with_points,
+)
 from mercer.estimators.validation import (
     checked_ridges,
     checked_rows,
@@ -27,7 +32,7 @@ from mercer.estimators.validation import (
     checked_weights,
     used_rows,
 )
-from mercer.gram import Repair, repair_of, unheld_gram_of
+from mercer.gram import LandmarkGram, Repair, repair_of, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.planning import Plan, planned_ridge, ridge_plan
 from mercer.solvers import (
@@ -62,12 +67,19 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         of full rank.
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "banded", "cg", "cholesky", "eigen", "primal"} or solver
+    solver : {"auto", "banded", "cg", "cholesky", "eigen", "nystrom", "primal"} or solver
         How to solve. ``"auto"`` takes what `plan` says: ``"primal"``, least squares in the explicit
         features of a kernel that has few; ``"banded"``, O(n log n) for the Sobolev, exponential
         and Laplacian kernel of one column; ``"cholesky"``, the exact factor, where it fits; and
         else ``"cg"``, conjugate gradients with a Gram matrix that is never stored. ``"eigen"`` is
-        one eigendecomposition for many different alphas.
+        one eigendecomposition for many different alphas. ``"nystrom"`` is approximate: f is a sum
+        over `n_landmarks` landmarks, in time and memory that grow with n as n m^2 and m^2.
+    n_landmarks : int, optional
+        How many landmarks m ``"nystrom"`` takes, at most as many as there are rows; 10 sqrt(n) by
+        default. Those that others make superfluous, such as copies, are left out.
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
+        How they are chosen: rows at random by what earlier ones leave of k(x, x), all rows alike,
+        or the centres of clusters of rows of numbers; or the landmarks themselves.
     tol : float, optional
         The relative residual that `certificate_` has to reach, 1e-6 by default.
     memory : int or str, optional
@@ -98,9 +110,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     function_ : Function
         f + b as a value, of which `X_fit_`, `dual_coef_`, `coef_` and `intercept_` are parts.
     X_fit_ : rows
-        The training rows, or the training Gram matrix of ``kernel="precomputed"``.
+        The training rows, or the training Gram matrix of ``kernel="precomputed"``; by
+        ``"nystrom"`` the landmarks.
     dual_coef_ : array of shape (n,) or (n, targets)
-        a; zero for rows of zero weight.
+        a; zero for rows of zero weight. By ``"nystrom"`` one for each landmark.
     coef_ : array of shape (p,) or (targets, p)
         The weights c of explicit features, f(x) = c'phi(x), if ``"primal"`` ran or the kernel is
         one of k-grams.
@@ -109,7 +122,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     certificate_ : Certificate
         The residual of (K + alpha W^-1) a + b 1 = y and 1'a = 0, relative to y, or with an offset
         to what y has beside its mean, and a bound on the distance from the exact f; by
-        ``"primal"`` those of `coef_`, from its normal equations.
+        ``"primal"`` those of `coef_`, from its normal equations; by ``"nystrom"`` those of the
+        landmark model, whose exact answer is then f*.
+    approximation_ : Approximation or None
+        What the landmarks leave of the kernel; None where the model is exact.
     solution_ : Solution
         What the solver returned, with its time.
     solver_ : solver
@@ -127,6 +143,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         *,
         fit_intercept: bool = True,
         solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         tol: float | None = None,
         memory: Any = None,
         max_iter: int | None = None,
@@ -141,6 +159,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.tol = tol
         self.memory = memory
         self.max_iter = max_iter
@@ -191,6 +211,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.function_ = function_of(kernel, X, used, repair.gram, solution, self.memory)
         self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
+        self.approximation_ = approximation_of(repair.gram)
+        phi = repair.gram.landmarks
+        self._by_landmarks_ = None if phi is None else LandmarkGram(phi, X, self.memory)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution)
         return self
@@ -256,7 +279,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     ) -> tuple[RidgeSolver, Repair]:
         """Return the solver, and the Gram matrix to solve with after its repair."""
         solver, gram = planned_ridge(self._settings(), kernel, rows, problem)
-        if self.repair is None:
+        if gram.landmarks is not None:
+            refuse_by_landmarks(kernel, rows, self.memory)
+        elif self.repair is None:
             # Without an offset, too, a conditional kernel is solved with, and there is a warning.
             on_sum_zero = kernel.is_conditional
             refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero, remedy=REPAIR)

@@ -16,6 +16,8 @@ FEATURE_PASSES = 1.0
 # Bytes moved for every entry of explicit features, and of the products of sparse ones: they are
 # made, weighted and read in steps.
 FEATURE_MOVED = 500.0
+# Bytes moved for every entry between rows and landmarks: it is written, whitened, centred and read.
+LANDMARK_MOVED = 40.0
 # Bytes that stand for two entries of a sparse row that are multiplied.
 MEETING = 100.0
 # Bytes moved for every row of a chain: sorting, recurrences there and back, refinement.
@@ -63,6 +65,13 @@ def feature_work(n: int, p: int, entries: int | None = None) -> Work:
     met = entries * (entries / n) * MEETING
     moved = FEATURE_MOVED * (entries + p**2)
     return Work(double=p**3 / 6.0 / FACTOR_SHARE, byte=moved + met)
+
+
+def landmark_work(n: int, m: int, entry: Work) -> Work:
+    """Return the work for the m x m equations of m landmarks on n rows, and a pass to measure."""
+    # Features by a triangular factor, and the upper half of their products.
+    equations = Work(single=float(n) * m**2) + n * m * Work(byte=LANDMARK_MOVED)
+    return 2.0 * n * m * entry + equations + Work(double=m**3 / 3.0 / FACTOR_SHARE)
 
 
 def chain_work(n: int, targets: int) -> Work:

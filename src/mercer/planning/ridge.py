@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.memory import memory_limit
 from mercer.gram import Gram, features_of, gram_of, open_features_of, sparse_entries, unheld_gram_of
 from mercer.kernels import Kernel
-from mercer.planning.costs import chain_work, eigen_work, factor_work, feature_work
+from mercer.planning.costs import chain_work, eigen_work, factor_work, feature_work, landmark_work
 from mercer.planning.entries import entry_work
 from mercer.planning.forecast import Forecast, forecast, least_product_work, preconditioner_rank
-from mercer.planning.landmarks import planned_landmarks
+from mercer.planning.landmarks import landmark_bytes, landmark_count, planned_landmarks
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import (
@@ -62,6 +63,9 @@ def planned_ridge(
         Targets, ridges and weights.
     """
     if not settings.is_open and isinstance(as_solver(settings.solver), NystromRidge):
+        n, targets = problem.y.shape
+        needed = landmark_bytes(n, landmark_count(settings, n), targets)
+        check_room("nystrom", needed, memory_limit(settings.memory), "nystrom")
         given = (settings.solver, settings.tol, settings.max_iter, settings.seed)
         return as_solver(*given), planned_landmarks(settings, kernel, rows)
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
@@ -233,14 +237,16 @@ class _RidgeCosts:
         """What conjugate gradients will take."""
         return forecast(self.gram, self.entry, self._least_shift, AS_GOOD_AS_A_FACTOR)
 
-    def bytes(self, name: str, solver: Any = None) -> int:
-        """Return the memory that a solver by name takes beside the data."""
+    def bytes(self, name: str, solver: Any = None, m: int = 0) -> int:
+        """Return the memory that a solver by name takes beside the data, with m landmarks."""
         n, targets = self.problem.y.shape
         if name == "cholesky":
             is_single = isinstance(solver, Cholesky) and solver.precision == "single"
             return (4 if is_single else 8) * n**2
         if name == "eigen":
             return 24 * n**2
+        if name == "nystrom":
+            return landmark_bytes(n, m, targets)
         if name == "banded":
             return 8 * n * (10 + 4 * targets)
         return 8 * n * (preconditioner_rank(n, self.gram.memory) + 8 * (targets + 1))
@@ -267,6 +273,15 @@ class _RidgeCosts:
         yield _plan("eigen", "a dense matrix", self.bytes("eigen"), work, reason)
         if self.needs_factor(settings):
             return
+        if name_of(self.solver(settings)) == "nystrom":
+            m = landmark_count(settings, n)
+            reason = (
+                f"f is a sum over {m} landmarks: approximate, and exact for the kernel of these"
+            )
+            work = landmark_work(n, m, self.entry)
+            yield _plan(
+                "nystrom", "features of landmarks", self.bytes("nystrom", m=m), work, reason
+            )
         expected, ridges = self.products, len(np.unique(self.problem.alpha))
         steps = f"{expected.steps:.0f} steps" if np.isfinite(expected.steps) else "many steps"
         reason = f"products store nothing of n^2; about {steps} from a glance at the spectrum"

@@ -101,6 +101,14 @@ class LandmarkEquations:
         g = phi.whitened(np.ascontiguousarray(raw.T)).T - problem.alpha * theta
         return Point(theta, self.means + b, r, g, self._hidden(theta, c))
 
+    def least_dual(self, c: Array) -> Array:
+        """Return a = W F c with the centred features, in one pass: F'a is F'WF c."""
+        w, phi = self.problem.weights, self.gram.landmarks
+        fitted = self.gram.cross_product(phi.coefficients(c))
+        if self.problem.fit_intercept:
+            fitted -= w @ fitted / w.sum()
+        return np.asarray(w[:, None] * fitted)
+
     def _hidden(self, theta: Array, c: Array) -> Array:
         """Return what rounding may hide of F theta = K_nm c, as `product_rounding` counts it."""
         roots = np.linalg.norm(self.gram.landmarks.factor, axis=1)

@@ -12,8 +12,12 @@ from scipy.linalg.lapack import dpotrs
 
 from mercer.gram import LandmarkGram
 from mercer.native.lapack import cholesky, eigh
+from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
+
+# A pivot of so much of the largest, for every row, is rounding.
+ROUNDING = 16.0 * EPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,7 @@ class Inverse:
         if (alpha == alpha[0]).all():
             kept = A.copy(order="F")
             A[np.diag_indices(len(A))] += alpha[0]
-            if cholesky(A, lower=False) == 0:
+            if cholesky(A, lower=False) == 0 and _least_pivot(A) > ROUNDING * len(A):
                 self._factor = A
                 return
             A = kept
@@ -125,14 +129,19 @@ class Inverse:
 
     @property
     def is_regular(self) -> bool:
-        """Whether G + alpha I is invertible to working precision."""
-        if self._factor is not None:
+        """Whether the matrix is invertible: by a ridge, or G is so to working precision."""
+        if self._factor is not None or self.alpha.min() > 0.0:
             return True
-        least = len(self._s) * np.finfo(np.float64).eps * self._s[-1]
-        return bool(self._s[0] + self.alpha.min() > least)
+        return bool(self._s[0] > ROUNDING * len(self._s) * self._s[-1])
 
     def __call__(self, g: Array) -> Array:
         """Return the solution for right-hand sides of shape (m, targets)."""
         if self._factor is not None:
             return np.asarray(dpotrs(self._factor, np.asfortranarray(g), lower=0)[0])
         return np.asarray(self._V @ ((self._V.T @ g) / (self._s[:, None] + self.alpha)))
+
+
+def _least_pivot(R: Array) -> float:
+    """Return the least squared diagonal entry of a Cholesky factor beside the largest."""
+    squares = R.diagonal() ** 2
+    return float(squares.min() / squares.max())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,11 +34,11 @@ class NystromRidge(RidgeSolver):
     block in float32 where that leaves enough digits, their products summed in float64, of which
     the symmetric half is computed. Further passes measure the residual in float64 and refine.
 
-    The residual is sqrt((J(theta, b) - min J) / sum_i w_i (y_i - mean)^2) for the objective J of the
-    landmark model, as J - min J = g'N^-1 g with the residual g of the normal equations and their
+    The residual is sqrt((J(theta, b) - min J) / sum_i w_i (y_i - mean)^2) for the objective J of
+    the landmark model, as J - min J = g'N^-1 g for the residual g of the normal equations and their
     matrix N; what rounding may hide of F theta is added to it. It says nothing about what the
     landmarks leave of the kernel. The coefficients are those of the kernel of the landmarks,
-    a = W (y - F theta - b) / alpha.
+    a = W (y - F theta - b) / alpha, and with alpha = 0 those of smallest a'W^-1 a with F'a = theta.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ class NystromRidge(RidgeSolver):
         if is_worth and equations.allow_single():
             found = self._refined(equations, np.float32, run)
             if run.ended_by or (found.residual <= self.tol).all():
-                return self._solution(problem, found, run)
-        return self._solution(problem, self._refined(equations, np.float64, run), run)
+                return self._solution(equations, found, run)
+        return self._solution(equations, self._refined(equations, np.float64, run), run)
 
     def _refined(self, equations: LandmarkEquations, dtype: Any, run: Run) -> _Refined:
         """Return the solution of the m x m system, refined by passes in float64."""
@@ -89,24 +90,26 @@ class NystromRidge(RidgeSolver):
         while best.steps < self.max_iter and not (best.residual <= enough).all():
             if run.report(best.steps + 1, float(best.residual.max())):
                 break
-            found = run.measured(lambda at=best.point.theta + best.step: equations.at(at))
-            if found is None:
+            theta = best.point.theta + best.step
+            point = run.measured(partial(equations.at, theta))
+            if point is None:
                 break
-            last, found = best, _Refined.of(found, inverse, problem, best.steps + 1)
-            best = last if (found.gap >= last.gap).all() else found
-            if (found.gap > 0.5 * last.gap).all():
+            found, last = _Refined.of(point, inverse, problem, best.steps + 1), best.gap
+            best = best if (found.gap >= last).all() else found
+            if (found.gap > 0.5 * last).all():
                 break
         return best
 
-    def _solution(self, problem: RidgeProblem, found: _Refined, run: Run) -> Solution:
-        point, alpha = found.point, problem.alpha
+    def _solution(self, equations: LandmarkEquations, found: _Refined, run: Run) -> Solution:
+        problem, point, alpha = equations.problem, found.point, equations.problem.alpha
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             radius = np.where(alpha > 0.0, found.gap / np.sqrt(alpha), np.inf)
             a = problem.weights[:, None] * point.r / alpha
         if not np.isfinite(a[:, alpha > 0.0]).all():
             raise overflow(float(alpha[alpha > 0.0].min()))
-        # Least squares has no such coefficients, and its function is that of theta alone.
-        a[:, alpha == 0.0] = np.nan
+        is_free = np.flatnonzero(alpha == 0.0)
+        if len(is_free):
+            a[:, is_free] = equations.least_dual(found.inverse(point.theta)[:, is_free])
         return Solution(
             a,
             point.b,
@@ -122,10 +125,14 @@ class NystromRidge(RidgeSolver):
 
 
 class _Refined(NamedTuple):
-    """A point, the step from it to the minimum, sqrt(J - min J), the same relative to the targets,
-    and how many steps led to it."""
+    """A point and the inverse by which it is refined.
+
+    Beside them the step from it to the minimum, sqrt(J - min J), the same relative to the targets,
+    and how many steps led to it.
+    """
 
     point: Point
+    inverse: Inverse
     step: Array
     gap: Array
     residual: Array
@@ -135,4 +142,4 @@ class _Refined(NamedTuple):
     def of(cls, point: Point, inverse: Inverse, problem: RidgeProblem, steps: int) -> _Refined:
         step = inverse(point.g)
         gap = np.sqrt(np.maximum((point.g * step).sum(axis=0), 0.0)) + point.hidden
-        return cls(point, step, gap, relative(gap, problem.sizes), steps)
+        return cls(point, inverse, step, gap, relative(gap, problem.sizes), steps)

@@ -1,0 +1,120 @@
+"""Ridge regression by landmarks against the slow formula of the same model."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer import Gaussian
+from mercer.gram import gram_of, landmark_gram
+from mercer.solvers import NystromRidge
+from mercer.solvers.lowrank.equations import LandmarkEquations
+from mercer.solvers.lowrank.normal import Inverse, block_sums
+from ridges import problem_of
+
+
+def case(rng, n=60, m=15, targets=2):
+    X = rng.normal(size=(n, 2))
+    y = np.sin(X[:, :1]) + 0.1 * rng.normal(size=(n, targets)) + 5.0
+    return landmark_gram(Gaussian(1.0), X, m), y
+
+
+def slow(gram, problem):
+    """theta and b by the dense normal equations with a column of ones without penalty."""
+    F = np.column_stack([gram.features(), np.ones(len(gram))[:, None]])
+    F = F if problem.fit_intercept else F[:, :-1]
+    W, penalty = np.diag(problem.weights), np.ones(F.shape[1])
+    penalty[gram.landmarks.n_features :] = 0.0
+    found = [
+        np.linalg.solve(F.T @ W @ F + alpha * np.diag(penalty), F.T @ W @ y)
+        for alpha, y in zip(problem.alpha, problem.y.T, strict=True)
+    ]
+    theta = np.column_stack(found)
+    m = gram.landmarks.n_features
+    return theta[:m], theta[m] if problem.fit_intercept else np.zeros(theta.shape[1])
+
+
+@pytest.mark.parametrize("alpha", [0.1, [0.1, 2.0], 0.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_answer_is_that_of_the_dense_normal_equations(fit_intercept, weighted, alpha, rng):
+    gram, y = case(rng)
+    weights = rng.uniform(0.3, 3.0, len(y)) if weighted else None
+    problem = problem_of(y, alpha, weights, fit_intercept)
+    found = NystromRidge().solve(gram, problem)
+    theta, b = slow(gram, problem)
+    assert_allclose(found.theta, theta, rtol=1e-8, atol=1e-9)
+    assert_allclose(found.intercept, b, rtol=1e-8, atol=1e-9)
+    assert (found.residual < 1e-10).all()
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.0])
+def test_the_coefficients_are_those_of_the_kernel_of_the_landmarks(alpha, rng):
+    gram, y = case(rng)
+    found = NystromRidge().solve(gram, problem_of(y, alpha))
+    assert_allclose(gram.features().T @ found.coefficients, found.theta, rtol=1e-7, atol=1e-9)
+    assert_allclose(found.coefficients.sum(axis=0), 0.0, atol=1e-9)
+
+
+def test_features_in_float32_are_refined_to_the_tolerance(rng, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.lowrank.ridge.WORTH", 0.0)
+    gram, y = case(rng)
+    problem = problem_of(y, 0.1)
+    single = np.asarray(gram.features(), np.float32).astype(float)
+    assert not np.array_equal(single, gram.features())
+    found = NystromRidge(tol=1e-9).solve(gram, problem)
+    assert found.iterations > 0
+    assert_allclose(found.theta, slow(gram, problem)[0], rtol=1e-5, atol=1e-6)
+    assert (found.residual <= 1e-9).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 1.0])
+def test_features_are_in_float32_where_the_ridge_is_not_lost_in_their_rounding(alpha, rng):
+    gram, y = case(rng)
+    equations = LandmarkEquations.of(gram, problem_of(y, alpha))
+    assert equations.allow_single() == (alpha == 1.0)
+
+
+def test_landmarks_that_nearly_depend_on_each_other_are_not_for_float32(rng):
+    X = rng.normal(size=(40, 2))
+    gram = landmark_gram(Gaussian(50.0), X, 40)
+    equations = LandmarkEquations.of(gram, problem_of(X[:, 0], 10.0))
+    assert not equations.allow_single()
+
+
+def test_blocks_add_up_to_all_rows(rng):
+    F, y, w = rng.normal(size=(20, 4)), rng.normal(size=(20, 2)), rng.uniform(1.0, 2.0, 20)
+    parts = [block_sums(F[s].copy(), y[s], w[s], None) for s in (slice(0, 7), slice(7, 20))]
+    total = parts[0] + parts[1]
+    assert_allclose(np.triu(total.G), np.triu(F.T @ (w[:, None] * F)))
+    assert_allclose(total.Fy, F.T @ (w[:, None] * y))
+    assert_allclose((total - parts[1]).F1, F[:7].T @ w[:7])
+
+
+def test_centred_sums_are_those_of_centred_features(rng):
+    F, y, w = rng.normal(size=(20, 4)) + 3.0, rng.normal(size=(20, 2)), rng.uniform(1.0, 2.0, 20)
+    y -= w @ y / w.sum()
+    sums = block_sums(F.copy(), y, w, np.full(4, 2.5)).centred()
+    Z = F - w @ F / w.sum()
+    assert_allclose(np.triu(sums.G), np.triu(Z.T @ (w[:, None] * Z)))
+    assert_allclose(sums.Fy, Z.T @ (w[:, None] * y))
+
+
+@pytest.mark.parametrize("alpha", [[0.5, 0.5], [0.5, 2.0]])
+def test_the_inverse_serves_every_ridge(alpha, rng):
+    F, g = rng.normal(size=(9, 4)), rng.normal(size=(4, 2))
+    found = Inverse(np.triu(F.T @ F), np.array(alpha))(g)
+    for t in range(2):
+        assert_allclose(found[:, t], np.linalg.solve(F.T @ F + alpha[t] * np.eye(4), g[:, t]))
+
+
+def test_least_squares_without_full_rank_is_refused(rng):
+    X = rng.normal(size=(5, 2))
+    gram = landmark_gram(Gaussian(0.3), X, 5)
+    with pytest.raises(ValueError, match="alpha = 0 leaves the equations of 5 landmarks on 5 rows"):
+        NystromRidge().solve(gram, problem_of(X[:, 0], 0.0))
+
+
+def test_a_matrix_without_landmarks_is_refused(rng):
+    X = rng.normal(size=(5, 2))
+    with pytest.raises(ValueError, match="needs a Gram matrix by landmarks"):
+        NystromRidge().solve(gram_of(Gaussian(1.0), X), problem_of(X[:, 0]))
