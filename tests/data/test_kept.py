@@ -1,6 +1,7 @@
 """Rows that a model keeps."""
 
 import datetime as dt
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from mercer.data.kept import owned, rows_from_state, rows_state, same_rows
+from mercer.data.kept import owned, read_only, rows_from_state, rows_state, same_rows
 
 DAYS = [dt.datetime(2024, 5, day, 12) for day in (3, 1, 2)]
 COLUMNS = {
@@ -23,6 +24,8 @@ COLUMNS = {
 TABLES = {
     "pandas": pd.DataFrame(COLUMNS),
     "categorical": pd.DataFrame({"site": pd.Categorical(["a", "b", "a"])}),
+    "whole categories": pd.DataFrame({"site": pd.Categorical([3, 1, 3])}),
+    "nullable": pd.DataFrame({"site": pd.array(["a", pd.NA, "b"], dtype="string")}),
     "polars": pl.DataFrame(COLUMNS),
     "enum": pl.DataFrame({"site": ["a", "b", "a"]}, {"site": pl.Enum(["b", "a"])}),
     "pyarrow": pa.table(COLUMNS),
@@ -33,6 +36,7 @@ ROWS = {
     "array": np.arange(6.0).reshape(3, 2),
     "single": np.arange(6.0, dtype=np.float32).reshape(3, 2),
     "csr": sp.csr_array(np.eye(3)),
+    "csc": sp.csc_array(np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 4.0]])),
     "texts": ["a", "bc", "d"],
     "tokens": [["a", 1], ["b"], []],
     "arrays of tokens": [np.array([1, 2]), np.array([3])],
@@ -47,6 +51,8 @@ def test_rows_are_had_back_from_their_state(X):
     if X is not ROWS["arrays of tokens"]:
         assert type(again) is type(X)
         assert same_rows(X, again)
+    if X is ROWS["whole categories"]:
+        assert again.dtypes.equals(X.dtypes)
 
 
 @pytest.mark.parametrize("X", ROWS.values(), ids=list(ROWS))
@@ -144,3 +150,32 @@ def test_rows_differ_by_one_value():
     assert not same_rows(ROWS["array"], ROWS["array"][:2])
     assert not same_rows(ROWS["csr"], 2.0 * ROWS["csr"])
     assert not same_rows(ROWS["texts"], ROWS["array"])
+    assert not same_rows(TABLES["nullable"], TABLES["nullable"].fillna("c"))
+    assert not same_rows(np.array([None], object), np.array([np.nan], object))
+
+
+def test_rows_by_columns_are_not_rows_by_rows():
+    csc = ROWS["csc"]
+    same_parts = sp.csr_array((csc.data, csc.indices, csc.indptr), shape=csc.shape)
+    assert not same_rows(csc, same_parts)
+    assert_array_equal(rows_from_state(rows_state(csc)).toarray(), csc.toarray())
+    other = csc.tocoo()
+    assert_array_equal(rows_from_state(rows_state(other)).toarray(), csc.toarray())
+    assert same_rows(other, other.copy())
+
+
+def test_own_named_tuples_are_named_tuples():
+    pair = namedtuple("pair", "left right")
+    rows = [pair("a", ["b"]), pair("c", ["d"])]
+    kept = owned(rows)
+    rows[0].right.append("e")
+    assert kept == [pair("a", ["b"]), pair("c", ["d"])]
+    assert type(kept[0]) is pair
+
+
+@pytest.mark.parametrize("name", ["array", "csr", "csc", "pandas", "whole categories"])
+def test_who_writes_into_a_state_is_refused(name):
+    X = ROWS[name] if name == "pandas" or "cat" in name else read_only(ROWS[name])
+    parts = [v for v in rows_state(X).values() if isinstance(v, np.ndarray)]
+    assert parts
+    assert not any(part.flags.writeable for part in parts)

@@ -18,7 +18,14 @@ from mercer.functions import (
     function_from_state,
     in_features,
 )
-from mercer.kernels import Exponential, FromFunction, Gaussian, Precomputed, Spectrum
+from mercer.kernels import (
+    Exponential,
+    FromFunction,
+    Gaussian,
+    Precomputed,
+    Spectrum,
+    Standardize,
+)
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -60,13 +67,15 @@ def test_it_survives_pickle(made):
     function, X = made
     copy = pickle.loads(pickle.dumps(function))
     assert copy == function
+    assert not copy.coefficients.flags.writeable
     assert_array_equal(copy(X), function(X))
 
 
 def test_its_state_is_flat_and_gives_it_back(made):
     function, X = made
     state = function.state()
-    assert all(isinstance(v, np.ndarray | str | list | bool) for v in state.values())
+    assert all(isinstance(v, np.ndarray | str | list | int | float) for v in state.values())
+    assert not any(v.flags.writeable for v in state.values() if isinstance(v, np.ndarray))
     again = function_from_state(state)
     assert again == function
     assert_array_equal(again(X), function(X))
@@ -103,7 +112,7 @@ def test_a_function_is_frozen(made):
 
 def test_a_kernel_of_a_function_of_python_has_no_state(rng):
     f = dual(rng, FromFunction(lambda X, Z: X @ Z.T))
-    with pytest.raises(ValueError, match="cannot be written as text"):
+    with pytest.raises(ValueError, match="has no state of arrays"):
         f.state()
 
 
@@ -172,3 +181,36 @@ def test_any_numbers_are_read_back_and_cut_into_blocks(rows, a, b, cut):
     assert again == f
     parts = np.vstack([f(rows[:cut]), f(rows[cut:])])
     assert_allclose(parts, f(rows), rtol=1e-9, atol=1e-9 * np.abs(a).max(initial=1.0))
+
+
+def test_it_prints_in_one_line(made):
+    text = repr(made[0])
+    assert type(made[0]).__name__ in text
+    assert len(text) < 250
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("name", ["dual", "csr", "pairs", "primal", "straight line"])
+def test_rows_with_other_columns_are_called_X(name, rng):
+    function, X = FORMS[name](rng)
+    wrong = np.zeros((4, X.shape[1] + 1))
+    with pytest.raises(ValueError, match=f"X has {X.shape[1] + 1} columns, and the function was"):
+        function(wrong)
+
+
+def test_the_rows_of_a_function_cannot_be_written_to(rng):
+    f = dual(rng)
+    with pytest.raises(ValueError, match="read-only"):
+        f.rows[0] = 0.0
+    g, _ = FORMS["csr"](rng)
+    with pytest.raises(ValueError, match="read-only"):
+        g.rows.data[0] = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        pairs(rng).counts[0] = 9
+
+
+def test_a_kernel_of_many_numbers_has_a_state(rng):
+    X = rng.normal(size=(20, 600))
+    f = dual(rng, Gaussian(30.0).after(Standardize()).resolved(X), X)
+    assert len(str(f.kernel)) > 10_000
+    assert function_from_state(f.state()) == f

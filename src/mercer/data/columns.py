@@ -29,6 +29,11 @@ def is_table(X: Any) -> bool:
     return root in TABLE_MODULES and root in sys.modules and hasattr(type(X), "columns")
 
 
+def is_matrix(X: Any) -> bool:
+    """Whether `X` is an array or a sparse matrix with columns."""
+    return (isinstance(X, np.ndarray) or sp.issparse(X)) and X.ndim == 2
+
+
 def _is_mapping(X: Any) -> bool:
     # SciPy's dictionary of keys is a mapping too, but no table.
     return isinstance(X, Mapping) and not sp.issparse(X)

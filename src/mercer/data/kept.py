@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.categories import is_missing
 from mercer.data.columns import column_names, column_values, is_table
 
 # Plain values and arrays by name.
@@ -33,7 +34,11 @@ def owned(X: Any) -> Any:
     if isinstance(X, Mapping):
         return {name: owned(column) for name, column in X.items()}
     if isinstance(X, list | tuple):
-        return type(X)(row if isinstance(row, str) else owned(row) for row in X)
+        rows = [row if isinstance(row, str) else owned(row) for row in X]
+        if isinstance(X, list):
+            return rows
+        # A named tuple takes its values one by one.
+        return X._make(rows) if hasattr(X, "_make") else tuple(rows)
     if is_table(X):
         import narwhals as nw
 
@@ -63,8 +68,11 @@ def same_rows(X: Any, Z: Any) -> bool:
     if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
         return _same_arrays(X, Z)
     if sp.issparse(X) and sp.issparse(Z):
+        if X.format != Z.format or X.shape != Z.shape:
+            return False
+        X, Z = _compressed(X), _compressed(Z)
         pairs = ((X.data, Z.data), (X.indices, Z.indices), (X.indptr, Z.indptr))
-        return X.shape == Z.shape and all(_same_arrays(a, b) for a, b in pairs)
+        return all(_same_arrays(a, b) for a, b in pairs)
     if is_table(X) and is_table(Z):
         ours, theirs = column_values(X), column_values(Z)
         return [name for name, _ in ours] == [name for name, _ in theirs] and all(
@@ -81,8 +89,35 @@ def _same_arrays(a: NDArray[Any], b: NDArray[Any]) -> bool:
         return False
     if a.dtype != object:
         return np.array_equal(a, b, equal_nan=a.dtype.kind in "fcmM")
-    # What is missing differs from itself.
-    return all(p is q or p == q or (p != p and q != q) for p, q in zip(a.flat, b.flat, strict=True))
+    return all(map(_same_values, a.flat, b.flat))
+
+
+def _same_values(p: Any, q: Any) -> bool:
+    """Whether two cells hold the same; what is missing differs from itself, or is no answer."""
+    if p is q:
+        return True
+    if is_missing(p) or is_missing(q):
+        return is_missing(p) and is_missing(q) and (p is None) == (q is None)
+    return same_rows(p, q)
+
+
+def _compressed(X: Any) -> Any:
+    """Return a sparse matrix with the three vectors of its rows, or of its columns if it is CSC."""
+    return X if X.format in ("csr", "csc") else X.tocsr()
+
+
+def read_only(X: Any) -> Any:
+    """Return arrays and compressed sparse matrices as views that cannot be written to."""
+    if isinstance(X, np.ndarray):
+        if not X.flags.writeable:
+            return X
+        view = X.view()
+        view.flags.writeable = False
+        return view
+    if sp.issparse(X) and X.format in ("csr", "csc"):
+        parts = (read_only(X.data), read_only(X.indices), read_only(X.indptr))
+        return type(X)(parts, shape=X.shape)
+    return X
 
 
 def rows_state(X: Any) -> State:
@@ -94,12 +129,13 @@ def rows_state(X: Any) -> State:
     if isinstance(X, np.ndarray) and X.dtype != object:
         return {"kind": "array", "values": X}
     if sp.issparse(X):
+        X = _compressed(X)
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
-        return {"kind": "csr", **parts, "shape": list(map(int, X.shape))}
+        return {"kind": X.format, **parts, "shape": list(map(int, X.shape))}
     if is_table(X):
         return _table_state(X)
     if isinstance(X, list | tuple | np.ndarray):
-        values = [row.tolist() if isinstance(row, np.ndarray) else row for row in X]
+        values = [row if isinstance(row, str) else np.asarray(row, object).tolist() for row in X]
         return {"kind": "list", "values": values}
     raise ValueError(
         f"rows of the type {type(X).__name__} have no state of arrays and plain values; fit the "
@@ -110,13 +146,11 @@ def rows_state(X: Any) -> State:
 def _table_state(X: Any) -> State:
     state: State = {"kind": "table", "library": _library(X), "names": column_names(X)}
     for i, (name, column) in enumerate(column_values(X)):
-        values = np.asarray(column)
-        if values.dtype == object:
-            state[f"column{i}"] = values.tolist()
-            if _is_categorical(X, name):
-                state[f"column{i}.is_categorical"] = True
-        else:
-            state[f"column{i}"] = values if values.dtype.kind != "U" else values.tolist()
+        values = read_only(np.asarray(column))
+        is_text = values.dtype == object or values.dtype.kind == "U"
+        state[f"column{i}"] = values.tolist() if is_text else values
+        if _is_categorical(X, name):
+            state[f"column{i}.is_categorical"] = True
     return state
 
 
@@ -140,11 +174,12 @@ def rows_from_state(state: State) -> Any:
     kind = state["kind"]
     if kind in ("array", "list"):
         return state["values"]
-    if kind == "csr":
+    if kind in ("csr", "csc"):
         parts = (state["data"], state["indices"], state["indptr"])
-        return sp.csr_array(parts, shape=tuple(state["shape"]))
+        made = sp.csr_array if kind == "csr" else sp.csc_array
+        return made(parts, shape=tuple(state["shape"]))
     if kind != "table":
-        raise ValueError(f"rows are an array, csr, list or table, got {kind!r} in the state")
+        raise ValueError(f"rows are an array, csr, csc, list or table, got {kind!r} in the state")
     columns = {name: state[f"column{i}"] for i, name in enumerate(state["names"])}
     if state["library"] == "mapping":
         return columns

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.columns import n_rows
-from mercer.data.kept import State, rows_state, same_rows
+from mercer.data.columns import is_matrix, n_rows
+from mercer.data.kept import State, read_only, rows_state, same_rows
 from mercer.kernels import Kernel
-from mercer.kernels.language.expression import kernel as kernel_of_text
+from mercer.kernels.language.spec import kernel_state
 
 Array = NDArray[np.float64]
 
@@ -35,12 +35,20 @@ class Function(ABC):
     coefficients: Array
     intercept: Array
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # A dataclass leaves alone what its body defines, and overwrites what it inherits.
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
     def __post_init__(self) -> None:
         # Whoever writes into what a model returns would change the model, and not its certificate.
-        for name in ("coefficients", "intercept"):
-            numbers = np.asarray(getattr(self, name)).view()
-            numbers.flags.writeable = False
-            object.__setattr__(self, name, numbers)
+        for name, value in self.__getstate__().items():
+            object.__setattr__(self, name, read_only(value))
+
+    def __repr__(self) -> str:
+        targets = f"{self.n_targets} target" + ("" if self.n_targets == 1 else "s")
+        rows = "" if self.dual is None else f", {n_rows(self.dual.rows)} rows"
+        return f"<{type(self).__name__} of {self.kernel!r}: {targets}{rows}>"
 
     @property
     def n_targets(self) -> int:
@@ -58,6 +66,7 @@ class Function(ABC):
 
     def __call__(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`, of shape (n, targets)."""
+        self._check_columns(X)
         values = None
         for rows, some in self.blocks(X):
             if values is None and rows.stop - rows.start == n_rows(X):
@@ -65,6 +74,17 @@ class Function(ABC):
             values = np.empty((n_rows(X), self.n_targets)) if values is None else values
             values[rows] = some
         return np.empty((0, self.n_targets)) if values is None else values
+
+    def _check_columns(self, X: Any) -> None:
+        """Refuse a matrix with other columns than the training rows have."""
+        rows: Any = None if self.dual is None else self.dual.rows
+        if not (is_matrix(rows) and is_matrix(X)) or self.kernel.is_precomputed:
+            return
+        if X.shape[1] != rows.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, and the function was fitted to rows of "
+                f"{rows.shape[1]}; give rows with the same columns"
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Function) or type(self) is not type(other):
@@ -79,15 +99,21 @@ class Function(ABC):
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         return {name: getattr(self, name) for name in names}
 
+    def __setstate__(self, state: State) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, read_only(value))
+
     def state(self) -> State:
         """Return what the function is made of by name, as arrays and plain values alone.
 
-        The kernel is its text in the expression language. `function_from_state` reads it back.
+        The arrays are those of the function, and cannot be written to. What belongs to the kernel,
+        to the rows and to the dual form goes by ``kernel.``, ``rows.`` and ``dual.`` before its
+        name. `mercer.functions.function_from_state` reads it back.
         """
         state: State = {"form": self.form}
         for name, value in self.__getstate__().items():
             if isinstance(value, Kernel):
-                state[name] = exact_text(value)
+                state |= {f"{name}.{key}": part for key, part in kernel_state(value).items()}
             elif isinstance(value, Function):
                 state |= {f"{name}.{key}": part for key, part in value.state().items()}
             elif name == "rows":
@@ -95,18 +121,3 @@ class Function(ABC):
             elif value is not None:
                 state[name] = value
         return state
-
-
-def exact_text(kernel: Kernel) -> str:
-    """Return a kernel as text that gives the same kernel back, or refuse one that has none."""
-    text = str(kernel)
-    try:
-        is_exact = kernel_of_text(text) == kernel
-    except ValueError as error:
-        raise ValueError(f"{kernel!r:.200} cannot be written as text: {error}") from None
-    if not is_exact:
-        raise ValueError(
-            f"{kernel!r:.200} cannot be written as text: what {text!r:.200} means is another "
-            "kernel; use a kernel of the expression language"
-        )
-    return text

@@ -11,7 +11,7 @@ from mercer.functions.function import Function
 from mercer.functions.line import LineFunction
 from mercer.functions.pairs import PairFunction
 from mercer.functions.primal import PrimalFunction
-from mercer.kernels.language.expression import kernel
+from mercer.kernels.language.spec import kernel_from_state
 
 FORMS: dict[str, type[Any]] = {
     form.form: form for form in (DualFunction, PairFunction, PrimalFunction, LineFunction)
@@ -21,10 +21,23 @@ FORMS: dict[str, type[Any]] = {
 def function_from_state(state: State) -> Function:
     """Return the function that `Function.state` described.
 
+    The forms of functions, the kernels and the maps of their rows come from closed lists, and
+    nothing is evaluated.
+
     Parameters
     ----------
     state : dict
         Arrays and plain values by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.functions import function_from_state
+    >>> X = np.linspace(0.0, 1.0, 20).reshape(-1, 1)
+    >>> f = KernelRidge("gaussian(0.5)", 0.1).fit(X, X[:, 0] ** 2).function_
+    >>> function_from_state(f.state()) == f
+    True
     """
     form = state.get("form")
     if form not in FORMS:
@@ -32,7 +45,7 @@ def function_from_state(state: State) -> Function:
     found: dict[str, Any] = {}
     for field in fields(FORMS[form]):
         if field.name == "kernel":
-            found["kernel"] = kernel(state["kernel"])
+            found["kernel"] = kernel_from_state(_below("kernel", state))
         elif field.name == "rows":
             found["rows"] = rows_from_state(_below("rows", state))
         elif field.name == "dual":
