@@ -29,7 +29,7 @@ from mercer.files.models import restored
 from mercer.files.registry import CLASSES, ESTIMATORS
 from mercer.files.values import Encoder
 
-SECONDS, HANGS_AFTER, MEMORY = 1.0, 60, 4 << 30
+SECONDS, HANGS_AFTER, MEMORY = 1.0, 600, 4 << 30
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 Y, SIGNS, TEXTS = X[:, 0], np.array([0, 1, 2, 0, 1, 2]), ["ab", "bc", "ca", "abc", "b", "aa"]
