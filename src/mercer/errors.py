@@ -62,6 +62,10 @@ class IndefiniteKernelError(ValueError):
         return str(self.args[0])
 
 
+class DataFileError(ValueError):
+    """A file of data is missing, damaged or not of the form that was expected."""
+
+
 class ModelFileError(ValueError):
     """A model file is damaged, too new, or was not written by mercer."""
 

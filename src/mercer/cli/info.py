@@ -1,17 +1,59 @@
 """`mercer info`: what runs here, for bug reports and for the curious."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click
 
 from mercer import __version__
+from mercer.cli.talk import told
 
 __all__ = ["engine_line", "info"]
 
 
 @click.command()
-def info() -> None:
-    """Print version, engine, threads and memory."""
+@click.argument("model", required=False)
+@told
+def info(model: str | None) -> None:
+    """Print version, engine, threads and memory; or what is in the file MODEL."""
+    lines = _here() if model is None else _inside(model)
+    for label, text in lines.items():
+        click.echo(f"{label:<10} {text}")
+
+
+def _inside(path: str) -> dict[str, str]:
+    """Return what a model file holds, without a number of it."""
+    from pathlib import Path
+
+    from mercer.data.columns import n_rows
+    from mercer.data.memory import gigabytes
+    from mercer.files import load
+    from mercer.kernels import Kernel
+
+    model = load(path)
+    lines = {"file": f"{path}, {gigabytes(Path(path).stat().st_size)}"}
+    if isinstance(model, Kernel):
+        return lines | {"kernel": str(model)}
+    inner = getattr(model, "best_estimator_", model)
+    lines["model"] = type(inner).__name__
+    if hasattr(inner, "kernel_"):
+        lines["kernel"] = str(inner.kernel_)
+    if hasattr(inner, "classes_"):
+        lines["classes"] = ", ".join(map(str, inner.classes_[:20]))
+    names = getattr(inner, "feature_names_in_", None)
+    if names is not None:
+        lines["columns"] = ", ".join(map(str, names))
+    dual = getattr(getattr(inner, "function_", None), "dual", None)
+    if dual is not None:
+        lines["holds"] = f"{n_rows(dual.rows)} training rows: whoever has the file can read them"
+    if hasattr(inner, "certificate_"):
+        lines["certificate"] = str(inner.certificate_)
+    return lines
+
+
+def _here() -> dict[str, str]:
+    """Return what runs on this machine."""
     import platform
     from importlib.metadata import version
 
@@ -20,7 +62,7 @@ def info() -> None:
 
     engine = describe()
     libraries = ("numpy", "scipy", "scikit-learn")
-    lines = {
+    return {
         "mercer": __version__,
         "engine": engine_line(engine),
         "threads": str(engine["threads"]),
@@ -28,8 +70,6 @@ def info() -> None:
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         "libraries": ", ".join(f"{name} {version(name)}" for name in libraries),
     }
-    for label, text in lines.items():
-        click.echo(f"{label:<10} {text}")
 
 
 def engine_line(engine: dict[str, Any]) -> str:

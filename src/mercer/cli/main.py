@@ -1,19 +1,53 @@
 """The command group and its entry point."""
 
+from __future__ import annotations
+
+from importlib import import_module
+
 import click
 
 from mercer import __version__
-from mercer.cli.demo import demo
-from mercer.cli.info import info
 
 __all__ = ["main"]
 
+# Every command, with what it does. Its module is imported when it runs: help needs none of them.
+COMMANDS = {
+    "fit": "Fit a model to a table, test it on held-out rows and save it.",
+    "predict": "Predict the rows of a table with a saved model.",
+    "check": "Say whether an expression is a valid kernel, with a proof or a witness.",
+    "info": "Tell what runs here, or what is in a model file.",
+    "demo": "Fit a model of aqueous solubility and print how well it does.",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"mercer.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, for which none of them is imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done; 1 bad data, a bad model or a refuted kernel; 2 wrong usage.",
+)
 @click.version_option(__version__, prog_name="mercer")
-def main() -> None:
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def main(ctx: click.Context, debug: bool) -> None:
     """Kernel machines: pick a similarity, get a model."""
-
-
-main.add_command(demo)
-main.add_command(info)
+    ctx.obj = debug

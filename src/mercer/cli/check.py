@@ -1,0 +1,37 @@
+"""`mercer check`: whether an expression is a valid kernel."""
+
+from __future__ import annotations
+
+import click
+
+from mercer.cli.talk import told
+
+__all__ = ["check"]
+
+
+@click.command()
+@click.argument("expression")
+@click.option("--data", help="A table among whose rows to look for a witness first.")
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Designs of points to try where there is no proof.",
+)
+@told
+def check(expression: str, data: str | None, trials: int) -> None:
+    """Say whether EXPRESSION is a positive semi-definite kernel.
+
+    The answer is a proof, a witness against it, or that none was found; a refuted kernel ends with
+    exit code 1.
+    """
+    from mercer.files.tables import read_table
+    from mercer.kernels import kernel
+    from mercer.kernels.validity.proof import Status
+
+    rows = None if data is None else read_table(data)
+    found = kernel(expression).check(rows, trials=trials)
+    click.echo(str(found))
+    if found.status == Status.REFUTED:
+        raise click.exceptions.Exit(1)

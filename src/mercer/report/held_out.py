@@ -1,0 +1,128 @@
+"""How good a model is on rows that it was not fitted to, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# Samples of the held-out rows, drawn with replacement, and the share of them within an interval.
+SAMPLES, CONFIDENCE = 1000, 0.95
+# Probabilities are at least so large, as scikit-learn has it.
+LEAST = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score of held-out rows with an interval by the bootstrap.
+
+    Parameters
+    ----------
+    name : str
+        What is measured.
+    value, low, high : float
+        The score, and the ends of the interval of 95 %.
+    baseline : float
+        The score of the mean, or of the shares of the classes.
+    higher_is_better : bool
+        Which way is better.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    baseline: float
+    higher_is_better: bool
+
+    @property
+    def beats_baseline(self) -> bool:
+        """Whether the whole interval is better than the baseline."""
+        return self.low > self.baseline if self.higher_is_better else self.high < self.baseline
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}), baseline {self.baseline:.4g}"
+
+
+def regression_scores(y: Array, predicted: Array, mean: float, weights: Array) -> list[Score]:
+    """Return R2, the root mean squared error and the mean absolute error.
+
+    Parameters
+    ----------
+    y, predicted : arrays of shape (n,)
+        Targets and predictions of held-out rows.
+    mean : float
+        The mean of the training targets, which the baseline predicts.
+    weights : array of shape (n,)
+        The weights of the rows.
+    """
+    squares, flat = (y - predicted) ** 2, (y - mean) ** 2
+    absolute, flat_absolute = np.abs(y - predicted), np.abs(y - mean)
+
+    def r2(errors: Array, w: Array) -> float:
+        centre = np.average(y, weights=w)
+        return float(1.0 - np.sum(w * errors) / max(np.sum(w * (y - centre) ** 2), 1e-300))
+
+    def rmse(errors: Array, w: Array) -> float:
+        return float(np.sqrt(np.average(errors, weights=w)))
+
+    def mae(errors: Array, w: Array) -> float:
+        return float(np.average(errors, weights=w))
+
+    return [
+        _scored("R2", r2, squares, flat, weights, True),
+        _scored("RMSE", rmse, squares, flat, weights, False),
+        _scored("MAE", mae, absolute, flat_absolute, weights, False),
+    ]
+
+
+def classification_scores(
+    codes: Array, labels: Array, probabilities: Array | None, shares: Array, weights: Array
+) -> list[Score]:
+    """Return the accuracy and, where there are probabilities, the log loss.
+
+    Parameters
+    ----------
+    codes, labels : arrays of shape (n,)
+        The classes of held-out rows by number, and those predicted.
+    probabilities : array of shape (n, classes), optional
+        Their probabilities.
+    shares : array of shape (classes,)
+        The shares of the classes among the training rows, which the baseline predicts.
+    weights : array of shape (n,)
+        The weights of the rows.
+    """
+
+    def mean(values: Array, w: Array) -> float:
+        return float(np.average(values, weights=w))
+
+    right, usual = codes == labels, codes == int(np.argmax(shares))
+    scores = [_scored("accuracy", mean, right, usual, weights, True)]
+    if probabilities is not None:
+        own = np.maximum(probabilities[np.arange(len(codes)), codes], LEAST)
+        flat = np.maximum(shares[codes], LEAST)
+        scores.append(_scored("log loss", mean, -np.log(own), -np.log(flat), weights, False))
+    return scores
+
+
+def _scored(
+    name: str, score: Any, values: Array, flat: Array, weights: Array, higher_is_better: bool
+) -> Score:
+    """Return a score of values with its interval, and that of the baseline."""
+    random, n = np.random.default_rng(0), len(values)
+    drawn = (
+        [
+            score(values, weights * np.bincount(random.integers(n, size=n), minlength=n))
+            for _ in range(SAMPLES)
+        ]
+        if n > 1
+        else [score(values, weights)]
+    )
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low, high = np.nanquantile(drawn, [tail, 1.0 - tail])
+    found, base = score(values, weights), score(flat, weights)
+    return Score(name, found, float(low), float(high), base, higher_is_better)
