@@ -52,6 +52,8 @@ SETTINGS = [
     KernelSVC(solver="sgd", tol=0.1),
     KernelSVC("linear", solver="primal", tol=0.01),
     KernelSVR("linear", solver="primal"),
+    KernelSVC(solver="nystrom", tol=1e-10),
+    KernelSVR(solver="nystrom", tol=1e-10),
     KernelSVR(Matern32(2.0), 10.0),
     MercerMap(Matern32(2.0)),
     KernelLogisticRegression("auto"),

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.native import coordinates
-from mercer.native.coordinates import Descent
+from mercer.native.coordinates import Descent, SharedRows
 from mercer.native.core import routines
 from mercer.native.smo import Box
 from mercer.native.twins import coordinates as coordinates_twin
@@ -83,6 +83,42 @@ def test_weights_and_offset_are_kept_along(rng, F):
     assert_allclose(state.w, F.T @ state.a, atol=1e-12)
     assert_allclose(state.offset, 0.1 + 0.3 * state.a.sum(), atol=1e-12)
     assert ((box.lower <= state.a) & (state.a <= box.upper)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("is_centred", [True, False])
+def test_rows_that_are_shared_are_those_of_a_centred_copy(rng, dtype, is_centred, monkeypatch):
+    many = (1.0 + rng.normal(size=(90, 37))).astype(dtype)
+    where = rng.permutation(90)[:40]
+    shared = SharedRows(many, where, is_centred)
+    F = many[where].astype(np.float64)
+    F = F - F.mean(axis=0) * is_centred
+    a, w = rng.normal(size=40), rng.normal(size=37)
+    off = 1e-12 if dtype == np.float64 else 1e-4
+    assert_allclose(shared @ w, F @ w, atol=off)
+    assert_allclose(shared.transposed(a), F.T @ a, atol=off)
+    assert_allclose(shared.squares, (F**2).sum(axis=1), rtol=off)
+    box = box_of(rng, 40, 0.1)
+    copied = descent(F, box)
+    states = [Descent(shared, box, shared.squares, 0.3, np.zeros(40), 0.1) for _ in range(2)]
+    for state in (copied, states[0]):
+        for start in range(3):
+            state.sweep(np.arange(start, 40))
+            state.update_multiplier()
+    monkeypatch.setattr(coordinates, "routines", lambda twin: twin)
+    for start in range(3):
+        states[1].sweep(np.arange(start, 40))
+        states[1].update_multiplier()
+    for state in states:
+        assert_allclose(state.a, copied.a, atol=off)
+        assert_allclose(state.w, copied.w, atol=10 * off)
+        assert_allclose(state.offset, copied.offset, atol=off)
+
+
+def test_neighbours_among_shared_rows_are_not_copied(rng):
+    many = rng.normal(size=(90, 5))
+    ((_, block),) = SharedRows(many, np.arange(20, 60), False)._blocks()
+    assert np.shares_memory(block, many)
 
 
 def test_rows_that_are_not_visited_stay_as_they_are(rng, F):

@@ -41,7 +41,9 @@ def test_solvers_of_margins_and_likelihoods_are_known_by_their_names():
     assert as_margin_solver("sgd") == BlockAscent()
     assert as_logistic_solver("cg", max_iter=3) == NewtonCG(max_iter=3)
     assert as_logistic_solver("newton") == NewtonCholesky()
-    with pytest.raises(ValueError, match="one of 'auto', 'smo', 'primal', 'sgd' or a solver"):
+    with pytest.raises(
+        ValueError, match="one of 'auto', 'smo', 'primal', 'sgd', 'nystrom' or a solver"
+    ):
         as_margin_solver("cg")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import Tags
 
 from mercer.estimators.arguments import Arguments, beside
 from mercer.estimators.columns import has_place_for_missing, takes_text
-from mercer.estimators.validation import checked_seed, kernel_for
+from mercer.estimators.validation import checked_landmarks, checked_seed, kernel_for
 from mercer.functions import Function, PrimalFunction
 from mercer.kernels import Kernel, as_kernel, recentred
 from mercer.planning import Settings
@@ -91,6 +92,11 @@ class KernelMachine(KernelEstimator):
         seed = checked_seed(self.random_state)
         given = (self.solver, self.tol, self.max_iter, seed, self.memory, self.repair)
         return Settings(*given, self.n_landmarks, self.landmarks, self.time_limit)
+
+    def _fit_settings(self, kernel: Kernel) -> Settings:
+        """Return the same, with landmarks that are given as rows checked like training rows."""
+        landmarks = checked_landmarks(self, kernel, self.landmarks)
+        return replace(self._settings(), landmarks=landmarks)
 
     def _resolved(self, kernel: Kernel, rows: Any, weights: Any = None) -> Kernel:
         """Return the kernel with numbers for parameters that is fitted to weighted rows.

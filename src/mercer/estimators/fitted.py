@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.errors import ConvergenceWarning, warn_caller
+from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
 from mercer.gram import Gram, LandmarkGram, Repair
 from mercer.kernels import Kernel
@@ -46,9 +47,8 @@ def function_of(
     memory : int or str, optional
         The limit for features.
     """
-    if gram.landmarks is not None and solution.theta is not None:
-        weights = gram.landmarks.coefficients(solution.theta)
-        return DualFunction(kernel, gram.landmarks.rows, weights, solution.intercept)
+    if gram.landmarks is not None:
+        return landmark_function(kernel, gram.landmarks, [solution])
     a, b = solution.coefficients, solution.intercept
     if not used.all():
         a = np.zeros((len(used), a.shape[1]))
@@ -59,6 +59,21 @@ def function_of(
     if solution.theta is not None:
         return PrimalFunction(kernel, gram.feature_columns, solution.theta, b, dual)
     return in_features(dual, memory)
+
+
+def landmark_function(
+    kernel: Kernel, landmarks: LandmarkMap, solutions: Sequence[Solution]
+) -> DualFunction:
+    """Return f + b of all targets as one sum over landmarks.
+
+    A solution that time cut off before its first step has no weights, which are zero then.
+    """
+    found = [
+        np.zeros((landmarks.n_features, len(s.intercept))) if s.theta is None else s.theta
+        for s in solutions
+    ]
+    b = np.concatenate([s.intercept for s in solutions])
+    return DualFunction(kernel, landmarks.rows, landmarks.coefficients(np.hstack(found)), b)
 
 
 def approximation_of(gram: Gram) -> Approximation | None:
@@ -84,7 +99,7 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
     """
     worst = max(solutions, key=lambda s: float(s.residual.max()))
     certificate = Certificate(
-        "relative duality gap",
+        worst.measure,
         float(worst.residual.max()),
         max(worst.tolerance, ROUNDING),
         max(float(s.radius.max()) for s in solutions),

@@ -107,9 +107,18 @@ def checked_rows(estimator: Any, X: Any) -> Any:
     """
     if not hasattr(estimator, "kernel_"):
         check_is_fitted(estimator)
-    kernel = estimator.kernel_
-    if _is_flawless(estimator, X):
-        return X
+    return X if _is_flawless(estimator, X) else _like_training(estimator, estimator.kernel_, X)
+
+
+def checked_landmarks(estimator: Any, kernel: Kernel, landmarks: Any) -> Any:
+    """Return landmarks that are given as rows, as the training rows were checked, or a rule."""
+    if isinstance(landmarks, str):
+        return landmarks
+    return _like_training(estimator, kernel, landmarks)
+
+
+def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:
+    """Return rows as those that the estimator was fitted to."""
     X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
         return _noted(estimator, kernel, X, reset=False)

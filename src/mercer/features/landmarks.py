@@ -75,6 +75,15 @@ class LandmarkMap(FeatureMap):
         L = self._single if K.dtype == np.float32 else self.factor
         return np.asarray(trsm(1.0, L, K.T, lower=1, overwrite_b=1).T)
 
+    @property
+    def single_error(self) -> float:
+        """About how far features in float32 are off, beside the root of the largest k(z, z).
+
+        An entry of K is off by a unit of rounding, and L^-1 makes that larger by 1 / L_jj.
+        """
+        pivots = np.abs(self.factor.diagonal())
+        return float(np.finfo(np.float32).eps * pivots.max() / pivots.min())
+
     @cached_property
     def _single(self) -> NDArray[np.float32]:
         return np.asfortranarray(self.factor, np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, ClassVar
@@ -25,6 +25,31 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
 def slot(own: int, other: int) -> int:
     """Return which coefficient a row of one class has against another one."""
     return other - 1 if other > own else other
+
+
+def by_other_class(
+    codes: NDArray[np.intp],
+    indices: Sequence[NDArray[np.intp]],
+    duals: Sequence[Array],
+    n_classes: int,
+) -> Array:
+    """Return the coefficients of every row against the other classes, (n_classes - 1, n).
+
+    Parameters
+    ----------
+    codes : array of shape (n,)
+        The class of every row by its number.
+    indices, duals : sequences of arrays
+        The rows of every pair of classes, those of its first class first, and their coefficients.
+    n_classes : int
+        The number of classes.
+    """
+    A = np.zeros((n_classes - 1, len(codes)))
+    members = np.bincount(codes, minlength=n_classes)
+    for (i, j), index, dual in zip(pairs_of(n_classes), indices, duals, strict=True):
+        own, other = np.split(index, [members[i]])
+        A[slot(i, j), own], A[slot(j, i), other] = np.split(dual, [members[i]])
+    return A
 
 
 @dataclass(frozen=True, eq=False)

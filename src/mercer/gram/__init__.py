@@ -12,6 +12,7 @@ from mercer.gram.features import (
     sparse_entries,
 )
 from mercer.gram.gram import Gram, PartOfGram, ShiftedGram, SingleGram
+from mercer.gram.held import HeldLandmarkGram, fits_features
 from mercer.gram.landmarks import LandmarkGram, landmark_gram
 from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
@@ -31,6 +32,7 @@ __all__ = [
     "FeatureGram",
     "FormulaOfPrecomputed",
     "Gram",
+    "HeldLandmarkGram",
     "LandmarkGram",
     "LowRankGram",
     "Operator",
@@ -49,6 +51,7 @@ __all__ = [
     "feature_weights",
     "features_at",
     "features_of",
+    "fits_features",
     "gram_of",
     "kept_gram_of",
     "landmark_gram",

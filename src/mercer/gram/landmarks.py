@@ -46,11 +46,19 @@ class LandmarkGram(Gram):
     memory : int or str, optional
         The limit for `features` and `dense`, in bytes or as ``"4GB"``; a share of the free memory
         by default.
+    index : array of shape (m,), optional
+        Which of the rows the landmarks are; None where they were not chosen among these.
     """
 
-    def __init__(self, landmarks: LandmarkMap, X: Any, memory: Any = None) -> None:
+    def __init__(
+        self,
+        landmarks: LandmarkMap,
+        X: Any,
+        memory: Any = None,
+        index: NDArray[np.intp] | None = None,
+    ) -> None:
         self._landmarks = landmarks
-        self.X = X
+        self.X, self.index = X, index
         self.memory = memory_limit(memory)
 
     @property
@@ -204,15 +212,15 @@ def landmark_gram(
     memory : int or str, optional
         As for `LandmarkGram`.
     """
-    rows = landmarks
+    rows, index = landmarks, None
     if isinstance(landmarks, str):
-        rows = chosen_landmarks(kernel, X, _checked(m, n_rows(X)), landmarks, seed)
+        rows, index = _chosen(kernel, X, _checked(m, n_rows(X)), landmarks, seed)
     elif m is not None and m != n_rows(landmarks):
         raise ValueError(
             f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
         )
-    phi, _ = landmark_map(kernel, rows)
-    return LandmarkGram(phi, X, memory)
+    phi, taken = landmark_map(kernel, rows)
+    return LandmarkGram(phi, X, memory, None if index is None else index[taken])
 
 
 def chosen_landmarks(kernel: Kernel, X: Any, m: int, how: str, seed: int = 0) -> Any:
@@ -222,17 +230,26 @@ def chosen_landmarks(kernel: Kernel, X: Any, m: int, how: str, seed: int = 0) ->
     the rows where these are many; ``"uniform"`` takes them all alike; ``"kmeans"`` takes the
     centres of clusters of rows of numbers. The other parameters are those of `landmark_gram`.
     """
+    return _chosen(kernel, X, m, how, seed)[0]
+
+
+def _chosen(
+    kernel: Kernel, X: Any, m: int, how: str, seed: int
+) -> tuple[Any, NDArray[np.intp] | None]:
+    """Return landmarks, and which rows they are if they are rows."""
     if how not in RULES:
         names = ", ".join(map(repr, RULES))
         raise ValueError(f"landmarks must be one of {names} or rows, got {how!r}")
     n, random = n_rows(X), np.random.default_rng(seed)
     if how == "kmeans":
-        return _centres(X, m, seed)
+        return _centres(X, m, seed), None
     if how == "uniform" or m == n:
-        return take_rows(X, np.sort(random.choice(n, m, replace=False)))
-    pool = np.sort(random.choice(n, min(n, POOL * m), replace=False))
-    rows = X if len(pool) == n else take_rows(X, pool)
-    return take_rows(rows, pivot_rows(StreamedGram(kernel, rows), m, random))
+        index = np.sort(random.choice(n, m, replace=False))
+    else:
+        pool = np.sort(random.choice(n, min(n, POOL * m), replace=False))
+        rows = X if len(pool) == n else take_rows(X, pool)
+        index = pool[pivot_rows(StreamedGram(kernel, rows), m, random)]
+    return take_rows(X, index), index
 
 
 def pivot_rows(gram: Gram, m: int, random: np.random.Generator) -> NDArray[np.intp]:

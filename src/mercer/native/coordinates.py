@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import Matrix
-from mercer.native.core import routines
+from mercer.native.core import core, cpu_level, routines
 from mercer.native.smo import Box
 from mercer.native.twins import coordinates as coordinates_twin
 
@@ -17,6 +20,69 @@ Array = NDArray[np.float64]
 
 # The least curvature of a coefficient beside the largest, for rows without features.
 FLAT = float(np.finfo(np.float64).eps)
+
+
+class SharedRows:
+    """F - 1 c' at some rows of an array F that several problems share, of which none is copied.
+
+    Products are computed in the precision of F and summed in float64, block by block.
+
+    Parameters
+    ----------
+    F : array of shape (n, p)
+        The features in float32 or float64.
+    where : array of shape (m,)
+        Which rows of F.
+    is_centred : bool
+        Whether c is the mean of these rows; else it is zero.
+    """
+
+    def __init__(self, F: NDArray[Any], where: NDArray[np.int64], is_centred: bool) -> None:
+        self.F, self.where = F, where
+        self.shape = (len(where), F.shape[1])
+        self.size = len(where) * F.shape[1]
+        self.centre = np.zeros(F.shape[1])
+        if is_centred:
+            self.centre = self.transposed(np.ones(len(where))) / len(where)
+
+    def __matmul__(self, w: Array) -> Array:
+        """Return (F - 1 c') w."""
+        return self._plain(w) - self.centre @ w
+
+    def transposed(self, a: Array) -> Array:
+        """Return (F - 1 c')'a."""
+        a = a.astype(self.F.dtype)
+        found = -float(a.sum()) * self.centre
+        for some, block in self._blocks():
+            found += block.T @ a[some]
+        return found
+
+    @cached_property
+    def shift(self) -> Array:
+        """F c."""
+        return self._plain(self.centre) if self.centre.any() else np.zeros(len(self.where))
+
+    @cached_property
+    def squares(self) -> Array:
+        """The sum of squares of every row of F - 1 c'."""
+        found = self.centre @ self.centre - 2.0 * self.shift
+        for some, block in self._blocks():
+            found[some] += np.einsum("ij,ij->i", block, block)
+        return np.maximum(found, 0.0)
+
+    def _plain(self, w: Array) -> Array:
+        """Return F w."""
+        found, w = np.empty(len(self.where)), w.astype(self.F.dtype)
+        for some, block in self._blocks():
+            found[some] = block @ w
+        return found
+
+    def _blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield some of the rows at a time, as a view where they stand side by side in F."""
+        for some in row_blocks(self.shape, MEMORY):
+            rows = self.where[some]
+            is_run = rows[-1] - rows[0] + 1 == len(rows) and (np.diff(rows) == 1).all()
+            yield some, self.F[rows[0] : rows[-1] + 1] if is_run else self.F[rows]
 
 
 class Descent:
@@ -27,8 +93,8 @@ class Descent:
 
     Parameters
     ----------
-    F : array or CSR matrix of shape (n, p)
-        The features in float64.
+    F : array, CSR matrix or SharedRows of shape (n, p)
+        The features; an array or CSR matrix in float64.
     box : Box
         z, the bounds and epsilon.
     squares : array of shape (n,)
@@ -40,11 +106,6 @@ class Descent:
     b : float
         The multiplier of sum(a) = 0, the offset of f.
 
-    Attributes
-    ----------
-    w : array of shape (p,)
-        F'a.
-
     References
     ----------
     C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), A dual coordinate
@@ -52,15 +113,22 @@ class Descent:
     M. R. Hestenes (1969), Multiplier and gradient methods.
     """
 
-    def __init__(self, F: Matrix, box: Box, squares: Array, rho: float, a: Array, b: float) -> None:
+    def __init__(
+        self,
+        F: Matrix | SharedRows,
+        box: Box,
+        squares: Array,
+        rho: float,
+        a: Array,
+        b: float,
+    ) -> None:
         self.box, self.rho, self.a = box, rho, a
         curvature = squares + rho
         self._curvature = np.maximum(curvature, FLAT * curvature.max() or 1.0)
-        self._is_sparse = sp.issparse(F)
-        self._rows: tuple[NDArray[Any], ...]
-        if not self._is_sparse:
-            self._rows = (np.ascontiguousarray(F),)
-        else:
+        self._is_sparse, n = sp.issparse(F), F.shape[0]
+        self._rows: tuple[Any, ...]
+        self._centre, self._shift = np.zeros(1), np.zeros(n)
+        if not isinstance(F, SharedRows) and self._is_sparse:
             most = np.iinfo(np.int32).max
             if F.shape[1] > most:
                 raise ValueError(
@@ -69,17 +137,30 @@ class Descent:
                 )
             columns = F.indices.astype(np.int32, copy=False)
             self._rows = (F.data, columns, F.indptr.astype(np.int64, copy=False))
-        self.w = np.asarray(F.T @ a, np.float64)
-        self._offset = np.array([b + rho * a.sum()])
+            self._sums = np.asarray(F.T @ a, np.float64)
+        else:
+            if isinstance(F, SharedRows):
+                self._centre, self._shift = F.centre, F.shift
+            else:
+                F = SharedRows(np.ascontiguousarray(F), np.arange(n), False)
+            self._rows = (F.F, F.where, cpu_level() if core() else "")
+            self._sums = F.transposed(a) + a.sum() * self._centre
+        # b + rho sum(a), sum(a), and a'F c for the centre c.
+        self._kept = np.array([b + rho * a.sum(), a.sum(), a @ self._shift])
+
+    @property
+    def w(self) -> Array:
+        """F'a, of the rows less their centre."""
+        return np.asarray(self._sums - self._kept[1] * self._centre)
 
     @property
     def offset(self) -> float:
         """The offset b + rho sum(a) of f(x) = w'phi(x) + offset that coefficients are moved by."""
-        return float(self._offset[0])
+        return float(self._kept[0])
 
     def update_multiplier(self) -> None:
         """Add rho sum(a) to the multiplier b."""
-        self._offset[0] += self.rho * self.a.sum()
+        self._kept[0] += self.rho * self.a.sum()
 
     def sweep(self, order: NDArray[np.int64]) -> None:
         """Minimise over one coefficient after the other, with w and the offset kept along."""
@@ -94,7 +175,9 @@ class Descent:
             box.epsilon,
             self._curvature,
             self.rho,
+            self._shift,
+            float(self._centre @ self._centre),
             self.a,
-            self.w,
-            self._offset,
+            self._sums,
+            self._kept,
         )

@@ -7,13 +7,14 @@ from typing import Any
 
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
-from mercer.gram import Gram, features_of, kept_gram_of, sparse_entries
+from mercer.gram import Gram, HeldLandmarkGram, features_of, kept_gram_of, sparse_entries
 from mercer.gram.features import ENTRY_BYTES
 from mercer.kernels import Kernel
 from mercer.planning.costs import batch_work, coordinate_work, working_set_work
 from mercer.planning.entries import entry_work
+from mercer.planning.landmarks import planned_landmarks
 from mercer.planning.plan import Plan, Settings, among
-from mercer.solvers import CoordinateDescent, MarginSolver, as_margin_solver
+from mercer.solvers import CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
 from mercer.solvers.choose import margin_name
 from mercer.solvers.margin.smo import STORE
 
@@ -32,6 +33,8 @@ def planned_margin(settings: Settings, kernel: Kernel, rows: Any) -> tuple[Margi
     The parameters are those of `planned_ridge`.
     """
     solver = _solver(settings, kernel, rows)
+    if isinstance(solver, NystromDescent):
+        return solver, HeldLandmarkGram.of(planned_landmarks(settings, kernel, rows), solver.dtype)
     if not isinstance(solver, CoordinateDescent):
         # Entries that take long are held.
         return solver, kept_gram_of(kernel, rows, settings.memory)

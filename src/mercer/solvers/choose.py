@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.solvers.line.banded import Banded
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.lowrank.margin import NystromDescent
 from mercer.solvers.lowrank.ridge import NystromRidge
 from mercer.solvers.margin.block_ascent import BlockAscent
 from mercer.solvers.margin.coordinates import CoordinateDescent
@@ -36,6 +37,7 @@ MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
     "smo": SMO,
     "primal": CoordinateDescent,
     "sgd": BlockAscent,
+    "nystrom": NystromDescent,
 }
 
 Known = TypeVar("Known", bound=RidgeSolver | Newton | MarginSolver)

@@ -114,3 +114,11 @@ def check_costs(largest: float) -> None:
 def overflow(alpha: float) -> ValueError:
     """Return the refusal of a ridge that is too small for float64 to hold what follows from it."""
     return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
+
+
+def without_landmarks(gram: Gram) -> ValueError:
+    """Return the refusal of a matrix that is not known by landmarks."""
+    return ValueError(
+        f"the solver 'nystrom' needs the Gram matrix by landmarks, got {gram!r}; use "
+        "landmark_gram(kernel, X, n_landmarks)"
+    )

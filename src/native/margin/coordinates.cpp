@@ -3,12 +3,25 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
+
+#include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
+#include "levels.hpp"
+#include "margin/feature_rows.hpp"
 #include "module.hpp"
 #include "require.hpp"
 
 namespace nb = nanobind;
+
+namespace mercer {
+#if defined(MERCER_X86_LEVELS)
+extern const FeatureLevel features_v2, features_v3, features_v4;
+#else
+extern const FeatureLevel features_plain;
+#endif
+}  // namespace mercer
 
 namespace {
 
@@ -55,28 +68,33 @@ struct Sparse {
     }
 };
 
-// The rows of an array.
+// Some rows of an array.
 struct Dense {
-    const double* values;
+    const FeatureLevel& level;
+    const char* values;
+    const std::int64_t* where;
     Index width;
+    bool single;
 
-    void fetch_row(Index i) const { fetch(values + i * width, width); }
-
-    double dot(Index i, const double* w) const {
-        const double* x = values + i * width;
-        double sum[chains] = {};
-        Index k = 0;
-        for (; k + chains <= width; k += chains)
-            for (Index c = 0; c < chains; ++c) sum[c] += x[k + c] * w[k + c];
-        for (; k < width; ++k) sum[0] += x[k] * w[k];
-        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    const char* row(Index i) const {
+        const auto bytes = static_cast<Index>(single ? sizeof(float) : sizeof(double));
+        return values + where[i] * width * bytes;
     }
 
-    void add(Index i, double t, double* w) const {
-        const double* x = values + i * width;
-        for (Index k = 0; k < width; ++k) w[k] += t * x[k];
-    }
+    void fetch_row(Index i) const { fetch(row(i), width * (single ? 4 : 8)); }
+
+    double dot(Index i, const double* w) const { return level.dot(row(i), w, width, single); }
+
+    void add(Index i, double t, double* w) const { level.add(row(i), t, w, width, single); }
 };
+
+const FeatureLevel& own_level(const std::string& name) {
+#if defined(MERCER_X86_LEVELS)
+    return level_named(name, features_v2, features_v3, features_v4);
+#else
+    return level_named(name), features_plain;
+#endif
+}
 
 // The least of 1/2 h (u - a)^2 + g (u - a) + epsilon |u| within the bounds.
 double least(double a, double g, double h, double epsilon, double lower, double upper) {
@@ -85,50 +103,77 @@ double least(double a, double g, double h, double epsilon, double lower, double 
     return std::min(std::max(u, lower), upper);
 }
 
+// What steps keep along beside the weights.
+struct Sums {
+    double offset;   // b + rho sum(a)
+    double total;    // sum(a)
+    double shifted;  // sum_i a_i c'x_i for the centre c of the rows x
+};
+
 template <class Rows>
 void sweep(const Rows& rows, const Whole& order, const Numbers& z, const Numbers& lower,
            const Numbers& upper, double epsilon, const Numbers& curvature, double rho,
-           const Vector<double>& a, const Vector<double>& w, const Vector<double>& offset) {
+           const Numbers& shift, double square, const Vector<double>& a, const Vector<double>& w,
+           const Vector<double>& kept) {
     const auto count = static_cast<Index>(order.size()), n = static_cast<Index>(a.size());
-    require(have_size(n, z, lower, upper, curvature) && have_size(1, offset) &&
+    require(have_size(n, z, lower, upper, curvature, shift) && have_size(3, kept) &&
                 are_within(order.data(), count, 0, n),
             "there must be a number for every row, and a row for every one of the order");
     double* const weights = w.data();
-    double& b = *offset.data();
+    Sums s{kept.data()[0], kept.data()[1], kept.data()[2]};
     for (Index k = 0; k < count; ++k) {
         const Index i = order.data()[k];
         if (k + 1 < count) rows.fetch_row(order.data()[k + 1]);
-        const double g = rows.dot(i, weights) + b - z.data()[i];
+        const double q = shift.data()[i];
+        // (x - c)'(w - sum(a) c), of which only x'w takes long.
+        const double f = rows.dot(i, weights) - s.total * (q - square) - s.shifted;
+        const double g = f + s.offset - z.data()[i];
         const double u = least(a.data()[i], g, curvature.data()[i], epsilon, lower.data()[i],
                                upper.data()[i]);
         const double change = u - a.data()[i];
         if (change == 0.0) continue;
         a.data()[i] = u;
-        b += rho * change;
+        s.offset += rho * change;
+        s.total += change;
+        s.shifted += q * change;
         rows.add(i, change, weights);
     }
+    kept.data()[0] = s.offset, kept.data()[1] = s.total, kept.data()[2] = s.shifted;
 }
 
 void sweep_sparse(const Numbers& values, const Vector<const std::int32_t>& columns,
                   const Whole& starts, const Whole& order, const Numbers& z, const Numbers& lower,
                   const Numbers& upper, double epsilon, const Numbers& curvature, double rho,
-                  const Vector<double>& a, const Vector<double>& w, const Vector<double>& offset) {
+                  const Numbers& shift, double square, const Vector<double>& a,
+                  const Vector<double>& w, const Vector<double>& kept) {
     const auto n = static_cast<Index>(a.size()), entries = static_cast<Index>(values.size());
     require(have_size(entries, columns) && have_size(n + 1, starts) && are_runs(starts, entries) &&
                 are_within(columns.data(), entries, 0, static_cast<Index>(w.size())),
             "the starts or the columns of features lead out of their matrix");
     sweep(Sparse{values.data(), columns.data(), starts.data()}, order, z, lower, upper, epsilon,
-          curvature, rho, a, w, offset);
+          curvature, rho, shift, square, a, w, kept);
 }
 
-void sweep_dense(const Matrix<const double>& values, const Whole& order, const Numbers& z,
-                 const Numbers& lower, const Numbers& upper, double epsilon,
-                 const Numbers& curvature, double rho, const Vector<double>& a,
-                 const Vector<double>& w, const Vector<double>& offset) {
-    require(has_shape(values, static_cast<Index>(a.size()), static_cast<Index>(w.size())),
-            "there must be a feature for every row and weight");
-    sweep(Dense{values.data(), static_cast<Index>(values.shape(1))}, order, z, lower, upper,
-          epsilon, curvature, rho, a, w, offset);
+template <class T>
+void sweep_dense(const ::Matrix<const T>& values, const Whole& where, const std::string& cpu,
+                 const Whole& order, const Numbers& z, const Numbers& lower, const Numbers& upper,
+                 double epsilon, const Numbers& curvature, double rho, const Numbers& shift,
+                 double square, const Vector<double>& a, const Vector<double>& w,
+                 const Vector<double>& kept) {
+    const auto n = static_cast<Index>(a.size()), width = static_cast<Index>(values.shape(1));
+    require(have_size(n, where) && have_size(width, w) &&
+                are_within(where.data(), n, 0, static_cast<Index>(values.shape(0))),
+            "there must be a row of features for every coefficient and a weight for every feature");
+    const Dense rows{own_level(cpu), reinterpret_cast<const char*>(values.data()), where.data(),
+                     width, sizeof(T) == sizeof(float)};
+    sweep(rows, order, z, lower, upper, epsilon, curvature, rho, shift, square, a, w, kept);
+}
+
+template <class T> void bind_dense(nb::module_& m) {
+    const auto kept = nb::arg().noconvert();
+    m.def("descend_dense", &sweep_dense<T>, kept, kept, nb::arg(), kept, kept, kept, kept,
+          nb::arg(), kept, nb::arg(), kept, nb::arg(), kept, kept, kept,
+          nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace
@@ -137,7 +182,8 @@ void bind_coordinates(nb::module_& m) {
     // A converted array would be a copy, and what is written to it lost.
     const auto kept = nb::arg().noconvert();
     m.def("descend_sparse", &sweep_sparse, kept, kept, kept, kept, kept, kept, kept, nb::arg(),
-          kept, nb::arg(), kept, kept, kept, nb::call_guard<nb::gil_scoped_release>());
-    m.def("descend_dense", &sweep_dense, kept, kept, kept, kept, kept, nb::arg(), kept, nb::arg(),
-          kept, kept, kept, nb::call_guard<nb::gil_scoped_release>());
+          kept, nb::arg(), kept, nb::arg(), kept, kept, kept,
+          nb::call_guard<nb::gil_scoped_release>());
+    bind_dense<float>(m);
+    bind_dense<double>(m);
 }

@@ -144,7 +144,15 @@ def _learn(estimator: Any, X: Any, codes: NDArray[np.intp], costs: Array) -> Non
         whole = (np.abs(signs) * costs[:, None]).sum(axis=0)
         share = a.sum(axis=0) / np.maximum(whole, np.finfo(np.float64).tiny)
         b = b + share / np.sqrt(seen / BATCH + 1.0)
-    k = len(estimator.classes_)
+    k, estimator._seen_ = len(estimator.classes_), seen + len(codes)
+    if getattr(estimator, "approximation_", None) is not None:
+        # Landmarks are of no class, and have a coefficient for every problem.
+        kept = np.flatnonzero(a.any(axis=1))
+        rows, a = stack_rows(dual.rows, take_rows(X, kept)), np.vstack([dual.coefficients, a[kept]])
+        estimator.support_ = np.concatenate([estimator.support_, seen + kept])
+        estimator.n_support_ = estimator.n_support_ + np.bincount(codes[kept], minlength=k)
+        estimator.function_ = DualFunction(estimator.kernel_, rows, a, b)
+        return
     if k > 2 and estimator.multiclass == "ovo":
         by_pair, a = a, np.zeros((len(codes), k - 1))
         for p, (i, j) in enumerate(pairs_of(k)):
@@ -160,4 +168,3 @@ def _learn(estimator: Any, X: Any, codes: NDArray[np.intp], costs: Array) -> Non
     estimator.support_ = np.concatenate([estimator.support_, seen + kept])[order]
     estimator.n_support_ = np.bincount(everything, minlength=k).astype(np.int32)
     estimator.function_ = in_features(estimator._dual(rows, a, b), estimator.memory)
-    estimator._seen_ = seen + len(codes)

@@ -14,8 +14,9 @@ from sklearn.base import clone
 from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
 from mercer.estimators.validation import checked_rows, training_subset
+from mercer.functions import Function
 from mercer.kernels import Kernel
-from mercer.solvers import Run
+from mercer.solvers import Approximation, Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
 Array = NDArray[np.float64]
@@ -115,6 +116,8 @@ class CrossFittedProbabilities(ABC):
 
     classes_: NDArray[Any]
     kernel_: Kernel
+    function_: Function
+    approximation_: Approximation | None
     _cross_fits_: CrossFits | None
 
     def predict_proba(self, X: Any) -> Array:
@@ -141,6 +144,9 @@ class CrossFittedProbabilities(ABC):
         settings = self.get_params(deep=False)  # type: ignore[attr-defined]
         settings.update(kernel=kernel, gamma=None, degree=None, coef0=None)
         settings.update(class_weight=None, warm_start=False)
+        if self.approximation_ is not None:
+            # Those that were found serve all parts.
+            settings.update(landmarks=self.function_.dual.rows, n_landmarks=None)
         self._cross_fits_ = CrossFits(type(self)(**settings), kernel, X, codes, weights)
 
 

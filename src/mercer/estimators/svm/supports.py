@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -16,12 +16,14 @@ from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.fitted import carried
-from mercer.estimators.refusals import refuse_unless_repaired
+from mercer.estimators.fitted import carried, landmark_function
+from mercer.estimators.refusals import refuse_by_landmarks, refuse_unless_repaired
 from mercer.estimators.validation import checked_unlabelled, training_subset
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
+from mercer.functions.pairs import pairs_of
 from mercer.gram import (
     Gram,
+    LandmarkGram,
     dense_rows,
     repair_of,
     unheld_gram_of,
@@ -30,7 +32,15 @@ from mercer.gram import (
 from mercer.kernels import Kernel
 from mercer.native.threads import one_blas_thread, thread_count, workers
 from mercer.planning import Plan, margin_plan, planned_margin
-from mercer.solvers import SMO, MarginProblem, MarginSolver, OffsetAlone, Run, Solution
+from mercer.solvers import (
+    SMO,
+    Approximation,
+    MarginProblem,
+    MarginSolver,
+    OffsetAlone,
+    Run,
+    Solution,
+)
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -53,6 +63,36 @@ class Task:
 
     index: Rows
     problem: MarginProblem
+
+
+def class_tasks(
+    problem: Callable[[Array, Array], MarginProblem], codes: Rows, costs: Array, multiclass: str
+) -> list[Task]:
+    """Return the problems with two classes: signs are +1 for the second of only two.
+
+    Parameters
+    ----------
+    problem : callable
+        problem(signs, costs) -> MarginProblem.
+    codes : array of shape (n,)
+        The class of every row by its number.
+    costs : array of shape (n,)
+        What the loss of every row counts.
+    multiclass : {"ovo", "ovr"}
+        Whether more than two classes meet two at a time, or each meets all others.
+    """
+
+    def task(index: Rows, positive: int) -> Task:
+        signs = np.where(codes[index] == positive, 1.0, -1.0)
+        return Task(index, problem(signs, costs[index]))
+
+    everything, n_classes = np.arange(len(codes)), int(codes.max()) + 1
+    if n_classes == 2:
+        return [task(everything, 1)]
+    if multiclass == "ovr":
+        return [task(everything, c) for c in range(n_classes)]
+    members = [np.flatnonzero(codes == c) for c in range(n_classes)]
+    return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
 
 
 def solve_all(
@@ -115,14 +155,19 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     warm_start: bool
     kernel_: Kernel
     support_: Rows
+    n_support_: NDArray[np.int32]
+    approximation_: Approximation | None
     _is_interrupted_: bool
 
     def _prepared(self, kernel: Kernel, rows: Any, run: Run) -> tuple[Any, Gram]:
         """Return the solver, and the Gram matrix to solve with."""
 
         def prepare() -> tuple[Any, Gram]:
-            solver, gram = planned_margin(self._settings(), kernel, rows)
-            refuse_unless_repaired(self, kernel, rows, gram)
+            solver, gram = planned_margin(self._fit_settings(kernel), kernel, rows)
+            if gram.landmarks is not None:
+                refuse_by_landmarks(kernel, rows, self.memory)
+            else:
+                refuse_unless_repaired(self, kernel, rows, gram)
             return solver, gram
 
         def otherwise() -> tuple[Any, Gram]:
@@ -169,6 +214,19 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             used = c.any(axis=1)
             c, columns = c[used], columns[used]
         return PrimalFunction(self.kernel_, columns, c, dual.intercept, dual)
+
+    def _keep_landmarks(
+        self, gram: Gram, used: Rows, codes: Rows, solutions: Sequence[Solution]
+    ) -> None:
+        """Store the function as a sum over landmarks, which are its support vectors.
+
+        `codes` are the classes of the rows that were solved for, by number.
+        """
+        assert isinstance(gram, LandmarkGram)
+        index = np.empty(0, np.intp) if gram.index is None else gram.index
+        self.support_ = used[index]
+        self.n_support_ = np.bincount(codes[index], minlength=codes.max() + 1).astype(np.int32)
+        self.function_ = landmark_function(self.kernel_, gram.landmarks, solutions)
 
     def _keep_start(
         self, C: float, tasks: Sequence[Task], used: Rows, solutions: Sequence[Solution]

@@ -13,7 +13,7 @@ from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.classes import class_weighted, decided, present_classes
-from mercer.estimators.fitted import gap_certificate
+from mercer.estimators.fitted import approximation_of, gap_certificate
 from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
@@ -21,6 +21,7 @@ from mercer.estimators.svm.single_labels import settled_classes
 from mercer.estimators.svm.supports import (
     SupportVectorMachine,
     Task,
+    class_tasks,
     solve_all,
     support_rows,
     warm_starts,
@@ -32,9 +33,10 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.functions import DualFunction, PairFunction
-from mercer.functions.pairs import pairs_of, slot
+from mercer.functions.pairs import by_other_class, pairs_of
+from mercer.gram import Gram
 from mercer.planning import Plan
-from mercer.solvers import MarginProblem, Run
+from mercer.solvers import MarginProblem, Run, Solution
 
 Array = NDArray[np.float64]
 
@@ -66,10 +68,16 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
     break_ties : bool
         Whether `predict` takes the largest sum of scores among classes with as many votes, as in
         the columns of ``"ovr"``; else the first of them, as scikit-learn does by default.
-    solver : {"auto", "smo", "primal", "sgd"} or solver
+    solver : {"auto", "smo", "primal", "sgd", "nystrom"} or solver
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
         for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
+        ``"nystrom"`` is exact for the kernel of landmarks, in a time linear in the rows.
+    n_landmarks : int, optional
+        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
+        How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
+        or centres of clusters; or the landmarks themselves.
     tol : float
         The relative duality gap that `certificate_` has to reach.
     memory : int or str, optional
@@ -100,21 +108,24 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         The scores f + b of all problems as a value, of which `support_vectors_`, `dual_coef_`,
         `coef_` and `intercept_` are parts.
     support_ : array of shape (n_SV,)
-        The rows of the support vectors, those of the first class first.
+        The rows of the support vectors, those of the first class first. By ``"nystrom"`` these are
+        the landmarks, in any order; empty where they are no training rows.
     support_vectors_ : rows
         Themselves; empty for ``kernel="precomputed"``.
     n_support_ : array of shape (n_classes,)
         How many belong to each class.
     dual_coef_ : array of shape (n_classes - 1, n_SV)
         a. With more than two classes a vector has one for every other class, in their order; by
-        ``multiclass="ovr"`` one for each of n_classes problems.
+        ``multiclass="ovr"`` one for each of n_classes problems; a landmark one for each problem.
     intercept_ : array of shape (problems,)
         b.
     coef_ : array of shape (problems, p)
         The weights c of features, f(x) = c'phi(x), if ``"primal"`` found them or the kernel
         counts k-grams: a new row then takes the time that reading it takes.
     certificate_ : Certificate
-        The duality gap in float64 of the worst problem.
+        The duality gap in float64 of the worst problem; by ``"nystrom"`` in the landmark model.
+    approximation_ : Approximation or None
+        What the landmarks leave of the kernel.
     n_iter_ : int
         Working sets, or epochs, of the problem that took most.
     kernel_ : Kernel
@@ -143,6 +154,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         decision_function_shape: str = "ovr",
         break_ties: bool = True,
         solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         tol: float = 1e-3,
         memory: Any = None,
         max_iter: int | None = None,
@@ -162,6 +175,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.tol = tol
         self.memory = memory
         self.max_iter = max_iter
@@ -202,7 +217,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         rows = X if is_all else training_subset(kernel, X, used)
         kernel = self._resolved(kernel, rows, copies[used])
         solver, gram = self._prepared(kernel, rows, run)
-        tasks = self._tasks(codes, C * weights[used], len(classes))
+        problem = partial(MarginProblem.classification, fit_intercept=self.fit_intercept)
+        tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
 
@@ -213,13 +229,11 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self._seen_ = len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
         self.n_iter_ = max(1, *(s.iterations for s in solutions))
-        A, support = self._by_class(codes, tasks, [s.coefficients[:, 0] for s in solutions])
-        self.n_support_ = np.bincount(codes[support], minlength=len(classes)).astype(np.int32)
-        self.support_ = used[support]
-        rows_kept, columns = support_rows(kernel, X, self.support_)
-        b = np.array([s.intercept[0] for s in solutions])
-        dual = self._dual(rows_kept, A[:, support].T, b, columns)
-        self.function_ = self._function(dual, gram, solutions)
+        self.approximation_ = approximation_of(gram)
+        if self.approximation_ is not None:
+            self._keep_landmarks(gram, used, codes, solutions)
+        else:
+            self._keep_supports(X, used, codes, gram, tasks, solutions)
         self._keep_start(C, tasks, used, solutions)
         self._keep_calibration(kernel, rows, codes, weights[used])
         self.certificate_ = gap_certificate(kernel, solutions)
@@ -306,39 +320,32 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             )
         return checked_positive("C", self.C)
 
-    def _tasks(self, codes: NDArray[np.intp], costs: Array, n_classes: int) -> list[Task]:
-        """Return the problems with two classes: signs are +1 for the second of only two."""
-
-        def task(index: NDArray[np.intp], positive: int) -> Task:
-            signs = np.where(codes[index] == positive, 1.0, -1.0)
-            problem = MarginProblem.classification(signs, costs[index], self.fit_intercept)
-            return Task(index, problem)
-
-        everything = np.arange(len(codes))
-        if n_classes == 2:
-            return [task(everything, 1)]
-        if self.multiclass == "ovr":
-            return [task(everything, c) for c in range(n_classes)]
-        members = [np.flatnonzero(codes == c) for c in range(n_classes)]
-        return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
-
-    def _by_class(
-        self, codes: NDArray[np.intp], tasks: list[Task], duals: list[Array]
-    ) -> tuple[Array, NDArray[np.intp]]:
-        """Return the coefficients of all rows, and which rows have any, class by class."""
-        n_classes = len(self.classes_)
-        by_pairs = n_classes > 2 and self.multiclass == "ovo"
-        A = np.zeros((n_classes - 1 if by_pairs else len(tasks), len(codes)))
-        members, pairs = np.bincount(codes, minlength=n_classes), pairs_of(n_classes)
-        for k, (task, dual) in enumerate(zip(tasks, duals, strict=True)):
-            if not by_pairs:
-                A[k, task.index] = dual
-                continue
-            i, j = pairs[k]
-            own, other = np.split(task.index, [members[i]])
-            A[slot(i, j), own], A[slot(j, i), other] = np.split(dual, [members[i]])
+    def _keep_supports(
+        self,
+        X: Any,
+        used: NDArray[np.intp],
+        codes: NDArray[np.intp],
+        gram: Gram,
+        tasks: list[Task],
+        solutions: list[Solution],
+    ) -> None:
+        """Store the support vectors, class by class, and the function of them."""
+        duals, n_classes = [s.coefficients[:, 0] for s in solutions], len(self.classes_)
+        if self._is_by_pairs:
+            A = by_other_class(codes, [task.index for task in tasks], duals, n_classes)
+        else:
+            A = np.zeros((len(tasks), len(codes)))
+            for k, task in enumerate(tasks):
+                A[k, task.index] = duals[k]
         support = np.flatnonzero(A.any(axis=0))
-        return A, support[np.argsort(codes[support], kind="stable")]
+        support = support[np.argsort(codes[support], kind="stable")]
+        self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
+        self.support_ = used[support]
+        rows, columns = support_rows(self.kernel_, X, self.support_)
+        b = np.array([s.intercept[0] for s in solutions])
+        self.function_ = self._function(
+            self._dual(rows, A[:, support].T, b, columns), gram, solutions
+        )
 
     def _dual(
         self, rows: Any, a: Array, b: Array, columns: NDArray[np.intp] | None = None

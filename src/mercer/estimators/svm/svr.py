@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.estimators.callbacks import run_as_task
-from mercer.estimators.fitted import gap_certificate
+from mercer.estimators.fitted import approximation_of, gap_certificate
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import (
     SupportVectorMachine,
@@ -51,10 +51,16 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         Half the width of the tube, at least zero.
     fit_intercept : bool
         Whether there is an offset b, which is not penalised.
-    solver : {"auto", "smo", "primal", "sgd"} or solver
+    solver : {"auto", "smo", "primal", "sgd", "nystrom"} or solver
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
         for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
+        ``"nystrom"`` is exact for the kernel of landmarks, in a time linear in the rows.
+    n_landmarks : int, optional
+        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
+        How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
+        or centres of clusters; or the landmarks themselves.
     tol : float
         The relative duality gap that `certificate_` has to reach.
     memory : int or str, optional
@@ -83,7 +89,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         f + b as a value, of which `support_vectors_`, `dual_coef_`, `coef_` and `intercept_` are
         parts.
     support_ : array of shape (n_SV,)
-        The rows of the support vectors.
+        The rows of the support vectors. By ``"nystrom"`` these are the landmarks; empty where they
+        are no training rows.
     support_vectors_ : rows
         Themselves; empty for ``kernel="precomputed"``.
     n_support_ : array of shape (1,)
@@ -96,7 +103,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         The weights c of features, f(x) = c'phi(x), if ``"primal"`` found them or the kernel
         counts k-grams: a new row then takes the time that reading it takes.
     certificate_ : Certificate
-        The duality gap in float64.
+        The duality gap in float64; by ``"nystrom"`` in the landmark model.
+    approximation_ : Approximation or None
+        What the landmarks leave of the kernel.
     n_iter_ : int
         Working sets, or epochs.
     kernel_ : Kernel
@@ -113,6 +122,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         tol: float = 1e-3,
         memory: Any = None,
         max_iter: int | None = None,
@@ -129,6 +140,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.tol = tol
         self.memory = memory
         self.max_iter = max_iter
@@ -171,14 +184,18 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         solve = partial(solve_all, solver, gram, self.repair, tasks)
         (solution,) = run_as_task(self, solve, run, X, y, True)
 
-        a = solution.coefficients
-        support = np.flatnonzero(a[:, 0])
         self.kernel_, self.solver_ = kernel, solver
-        self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
         self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
-        rows, columns = support_rows(kernel, X, self.support_)
-        dual = DualFunction(kernel, rows, a[support], solution.intercept, columns)
-        self.function_ = self._function(dual, gram, [solution])
+        self.approximation_ = approximation_of(gram)
+        if self.approximation_ is not None:
+            self._keep_landmarks(gram, used, np.zeros(len(used), np.intp), [solution])
+        else:
+            a = solution.coefficients
+            support = np.flatnonzero(a[:, 0])
+            self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
+            rows, columns = support_rows(kernel, X, self.support_)
+            dual = DualFunction(kernel, rows, a[support], solution.intercept, columns)
+            self.function_ = self._function(dual, gram, [solution])
         self._keep_start(C, tasks, used, [solution])
         self.certificate_ = gap_certificate(kernel, [solution])
         return self

@@ -18,9 +18,9 @@ def descend_sparse(values: Array, columns: Array, starts: Array, *problem: Any) 
     _descend(lambda i: (columns[spans[i]], values[spans[i]]), *problem)
 
 
-def descend_dense(values: Array, *problem: Any) -> None:
-    """Visit rows of an array; see `mercer.native.coordinates.Descent`."""
-    _descend(lambda i: (slice(None), values[i]), *problem)
+def descend_dense(values: Array, where: Array, cpu: str, *problem: Any) -> None:
+    """Visit some rows of an array; see `mercer.native.coordinates.Descent`."""
+    _descend(lambda i: (slice(None), values[where[i]].astype(np.float64)), *problem)
 
 
 def _descend(
@@ -32,16 +32,21 @@ def _descend(
     epsilon: float,
     curvature: Array,
     rho: float,
+    shift: Array,
+    square: float,
     a: Array,
     w: Array,
-    offset: Array,
+    kept: Array,
 ) -> None:
     for i in order:
         columns, x = row(i)
-        g, h = x @ w[columns] + offset[0] - z[i], curvature[i]
+        offset, total, shifted = kept
+        # (x - c)'(w - sum(a) c) for the centre c.
+        f = x @ w[columns] - total * (shift[i] - square) - shifted
+        g, h = f + offset - z[i], curvature[i]
         free = a[i] - g / h
         u = np.sign(free) * max(abs(free) - epsilon / h, 0.0)
         u = min(max(u, lower[i]), upper[i])
         change, a[i] = u - a[i], u
-        offset[0] += rho * change
+        kept += change * np.array([rho, 1.0, shift[i]])
         np.add.at(w, columns, change * x)

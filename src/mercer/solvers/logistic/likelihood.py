@@ -71,7 +71,8 @@ class LogisticProblem:
         b = self.best_offset(A, np.zeros(self.columns))
         unit = np.ones(self.columns)
         radius = np.sqrt(2.0 * self.loss(A + b)) * unit
-        return Solution(A, b, unit, radius, tol, "offset alone")
+        measure = "relative duality gap"
+        return Solution(A, b, unit, radius, tol, "offset alone", measure=measure)
 
     @property
     def columns(self) -> int:

@@ -206,6 +206,7 @@ class Descent:
             self._tol,
             self._name,
             None if F is None else F.T @ self._A,
+            "relative duality gap",
             iterations=self._steps,
             advice=self._advice(relative),
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.gram import Gram
-from mercer.native.coordinates import Descent
+from mercer.native.coordinates import Descent, SharedRows
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.margin.interior import interior_point
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
@@ -22,6 +22,7 @@ from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Features = Matrix | SharedRows
 
 # The iteration goes on to this share of the tolerance, as working sets do.
 MARGIN = 0.1
@@ -87,22 +88,28 @@ class CoordinateDescent(MarginSolver):
                 f"the primal solver needs the features of the rows, a LowRankGram, got {gram!r}; "
                 "use the solver 'smo'"
             )
-        # Threads of the BLAS would be no help with a row at a time.
-        with one_blas_thread():
-            centred, mean = _centred(F.astype(np.float64, copy=False), problem)
-            state = _State(centred, problem, run, np.random.default_rng(self.random_state))
-            is_cut = False
-            with run.guarded():
-                is_cut = self._descend(state, gram.memory)
-        limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
-        name, advice = "primal", run.advice(f"{state.epoch} epochs", limit)
-        if not (is_cut or run.ended_by) and state.gap.relative > self.tol:
-            name = "smo"
-            advice = state.hand_over(SMO(self.tol), gram.entries())
+        centred, mean = _centred(F.astype(np.float64, copy=False), problem)
+        state, name, advice = self._descended(centred, gram, problem, run)
         gap = problem.proved(state.a, np.asarray(state.F @ state.w, np.float64), gram.diagonal())
         found = problem.solution(state.a, gap, self.tol, state.epoch, name, advice)
         offset = np.array([gap.offset - mean @ state.w])
         return replace(found, intercept=offset, theta=state.w[:, None])
+
+    def _descended(
+        self, F: Features, gram: Gram, problem: MarginProblem, run: Run
+    ) -> tuple[_State, str, str]:
+        """Return what the iteration came to, who finished it, and what that advises."""
+        # Threads of the BLAS would be no help with a row at a time.
+        with one_blas_thread():
+            state = _State(F, problem, run, np.random.default_rng(self.random_state))
+            is_cut = False
+            with run.guarded():
+                is_cut = self._descend(state, gram.memory)
+        limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
+        advice = run.advice(f"{state.epoch} epochs", limit)
+        if is_cut or run.ended_by or state.gap.relative <= self.tol:
+            return state, "primal", advice
+        return state, "smo", state.hand_over(SMO(self.tol), gram.entries())
 
     def _descend(self, state: _State, memory: int) -> bool:
         """Descend, and where that creeps and features are few go on by an interior point.
@@ -132,7 +139,7 @@ def _centred(F: Matrix, problem: MarginProblem) -> tuple[Matrix, Array]:
     return F - mean, mean
 
 
-def _epochs(F: Matrix, is_narrow: bool) -> int:
+def _epochs(F: Features, is_narrow: bool) -> int:
     """Return how many epochs take no longer than what would take over."""
     n, p = F.shape
     # Working sets compute K, an interior point the squares of the features.
@@ -146,12 +153,12 @@ class _State:
     """The iterate, which need not have the sum zero, and the best feasible coefficients so far."""
 
     def __init__(
-        self, F: Matrix, problem: MarginProblem, run: Run, rng: np.random.Generator
+        self, F: Features, problem: MarginProblem, run: Run, rng: np.random.Generator
     ) -> None:
         self.F, self.problem, self.run, self.rng = F, problem, run, rng
         self.epoch = 0
         n = F.shape[0]
-        squares = (F * F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F)
+        squares = _squares(F)
         rho = PRICE * float(squares.mean()) if problem.fit_intercept else 0.0
         self.a, self.w, self.gap = np.zeros(n), np.zeros(F.shape[1]), Gap(0.0, np.inf, np.inf)
         self._keep(self.a if problem.start is None else problem.feasible(problem.start))
@@ -180,7 +187,7 @@ class _State:
             self._keep(a)
             return self.run.report(self.epoch, self.gap.relative)
 
-        self._keep(interior_point(self.F, self.problem, goal, watch))
+        self._keep(interior_point(_in_double(self.F), self.problem, goal, watch))
 
     def hand_over(self, solver: SMO, gram: Gram) -> str:
         """Go on by working sets, whose rounds count as epochs; return what they advise."""
@@ -202,7 +209,7 @@ class _State:
 
     def _keep(self, a: Array) -> None:
         """Keep feasible coefficients if they are the best, with their weights and gap."""
-        w = np.asarray(self.F.T @ a, np.float64)
+        w = _transposed(self.F, a)
         gap = self.problem.gap(a, np.asarray(self.F @ w, np.float64))
         if gap.gap <= self.gap.gap:
             self.a, self.w, self.gap = a, w, gap
@@ -216,3 +223,20 @@ class _State:
         # Those are left out that are further on the safe side than any row is on the wrong one.
         wrong = float(slopes.max())
         self.active = np.flatnonzero(slopes > -wrong if wrong > 0.0 else slopes > -np.inf)
+
+
+def _squares(F: Features) -> Array:
+    """Return the sum of squares of every row."""
+    if isinstance(F, SharedRows):
+        return F.squares
+    return np.asarray((F * F).sum(axis=1) if sp.issparse(F) else np.einsum("ij,ij->i", F, F))
+
+
+def _transposed(F: Features, a: Array) -> Array:
+    """Return F'a."""
+    return F.transposed(a) if isinstance(F, SharedRows) else np.asarray(F.T @ a, np.float64)
+
+
+def _in_double(F: Features) -> Matrix:
+    """Return features as a matrix in float64; their centre makes no difference to its user."""
+    return F.F[F.where].astype(np.float64, copy=False) if isinstance(F, SharedRows) else F

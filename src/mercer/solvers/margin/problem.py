@@ -269,6 +269,7 @@ class MarginProblem:
             np.array([np.sqrt(2.0 * gap.gap)]),
             tol,
             solver,
+            measure="relative duality gap",
             iterations=iterations,
             advice=advice,
         )

@@ -1,0 +1,51 @@
+"""The features of landmarks in memory."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer import Gaussian
+from mercer.errors import MemoryLimitError
+from mercer.gram import HeldLandmarkGram, fits_features, landmark_gram
+from mercer.testing import check_gram
+
+random = np.random.default_rng(0)
+X = random.normal(size=(60, 3))
+
+
+def gram(scale=1.5, m=12):
+    return landmark_gram(Gaussian(scale), X, m)
+
+
+def test_it_keeps_the_contract_of_a_gram_matrix():
+    F = gram().landmarks(X)
+    check_gram(HeldLandmarkGram.of(gram(), np.float64), F @ F.T)
+
+
+@pytest.mark.parametrize(("dtype", "off"), [(np.float64, 0.0), (np.float32, 1e-5)])
+def test_blocks_are_those_of_the_features_in_any_precision(dtype, off):
+    held = HeldLandmarkGram.of(gram(), dtype)
+    blocks = [F for _, F in held.feature_blocks(entries=100)]
+    assert_allclose(np.vstack(blocks), gram().features(), rtol=0, atol=off)
+    assert held.held_bytes == 60 * 12 * np.dtype(dtype).itemsize
+
+
+def test_what_is_held_in_a_precision_is_not_computed_again():
+    held = HeldLandmarkGram.of(gram(), np.float32)
+    assert HeldLandmarkGram.of(held, np.float32) is held
+    assert HeldLandmarkGram.of(held, np.float64).F.dtype == np.float64
+    assert_array_equal(held.index, gram().index)
+
+
+def test_landmarks_that_are_nearly_dependent_are_whitened_in_float64():
+    stiff = gram(60.0, 12)
+    assert stiff.landmarks.single_error > 1e-2
+    held = HeldLandmarkGram.of(stiff, np.float32)
+    assert_array_equal(held.F, stiff.features().astype(np.float32))
+
+
+def test_features_that_do_not_fit_are_refused_with_the_landmarks_that_would():
+    small = landmark_gram(Gaussian(1.5), X, 12, memory=60 * 4 * 12 - 1)
+    assert not fits_features(small, np.float32)
+    with pytest.raises(MemoryLimitError, match="use n_landmarks=11"):
+        HeldLandmarkGram.of(small, np.float32)
