@@ -31,6 +31,8 @@ TOLD, PROBLEM, MORE_THAN_MANY = 200.0, 50_000, 0.4
 # Bytes that stand for all visits of a row by coordinate descent, and of an entry of its features;
 # from real tables and texts of 5 to 100 entries in a row.
 VISITS, VISITED = 600_000.0, 17_000.0
+# Bytes that stand for all visits of a feature of landmarks, which are visited in float32.
+LANDMARK_VISITED = 400.0
 # How often batches go through all rows.
 BATCH_EPOCHS = 32
 
@@ -108,6 +110,14 @@ def working_set_work(n: int, problems: Sequence[int], entry: Work) -> Work:
 def coordinate_work(n: float, entries: float) -> Work:
     """Return the work for a margin problem in features of so many entries, one row at a time."""
     return Work(byte=VISITS * n + VISITED * entries)
+
+
+def landmark_coordinate_work(n: int, m: int, problems: Sequence[int], entry: Work) -> Work:
+    """Return the work for margin problems on so many of n rows each, in features of m landmarks."""
+    features = n * m * entry + Work(single=0.5 * n * m**2) + n * m * Work(byte=LANDMARK_MOVED)
+    # A look at the entries between rows and landmarks, and one back, measures the gap.
+    each = 2.0 * entry + Work(byte=LANDMARK_VISITED)
+    return features + sum(problems) * m * each + Work(double=m**3 / 6.0 / FACTOR_SHARE)
 
 
 def batch_work(n: int, entry: Work) -> Work:

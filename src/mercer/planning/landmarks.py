@@ -66,3 +66,8 @@ def landmark_count(settings: Settings, n: int) -> int:
 def landmark_bytes(n: int, m: int, targets: int) -> int:
     """Return the memory that m landmarks take beside n rows: m x m arrays, blocks, columns."""
     return 8 * (SQUARES * m**2 + BLOCKS * min(LARGE, n * m) + 4 * n * targets)
+
+
+def landmark_feature_bytes(n: int, m: int) -> int:
+    """Return the memory of stored features in float32, the factor of landmarks, and a block."""
+    return 4 * n * m + 8 * (SQUARES * m**2 + BLOCKS * min(n * m, LARGE))

@@ -10,9 +10,14 @@ from mercer.data.memory import memory_limit
 from mercer.gram import Gram, HeldLandmarkGram, features_of, kept_gram_of, sparse_entries
 from mercer.gram.features import ENTRY_BYTES
 from mercer.kernels import Kernel
-from mercer.planning.costs import batch_work, coordinate_work, working_set_work
+from mercer.planning.costs import (
+    batch_work,
+    coordinate_work,
+    landmark_coordinate_work,
+    working_set_work,
+)
 from mercer.planning.entries import entry_work
-from mercer.planning.landmarks import planned_landmarks
+from mercer.planning.landmarks import landmark_count, landmark_feature_bytes, planned_landmarks
 from mercer.planning.plan import Plan, Settings, among
 from mercer.solvers import CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
 from mercer.solvers.choose import margin_name
@@ -55,7 +60,10 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     """
     limit = memory_limit(settings.memory)
     name = margin_name(_solver(settings, kernel, rows))
-    return among(_plans(kernel, rows, limit, problems), name, limit, kernel)
+    plans = [*_plans(kernel, rows, limit, problems)]
+    if name == "nystrom":
+        plans.append(_by_landmarks(settings, kernel, rows, problems))
+    return among(plans, name, limit, kernel)
 
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
@@ -78,6 +86,17 @@ def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
         return entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
     most = min((NARROW * n) ** 0.5, limit / (FEATURE_BYTES * n))
     return kernel.n_features(rows, int(most)) is not None
+
+
+def _by_landmarks(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Plan:
+    """Return what landmarks would take."""
+    n = n_rows(rows)
+    m = landmark_count(settings, n)
+    work = landmark_coordinate_work(n, m, problems, entry_work(kernel, rows))
+    reason = f"f is a sum over {m} landmarks: approximate, and exact for the kernel of these"
+    return Plan(
+        "nystrom", "features of landmarks", landmark_feature_bytes(n, m), work.seconds, reason
+    )
 
 
 def _plans(kernel: Kernel, rows: Any, limit: int, problems: Sequence[int]) -> Iterator[Plan]:

@@ -149,3 +149,11 @@ def test_a_stream_goes_on_from_the_landmarks():
     assert_array_equal(model.dual_coef_[:, :40], first)
     tube = KernelSVR(Gaussian(1.5), solver="nystrom", n_landmarks=40).fit(X[:100], TARGETS[:100])
     assert len(tube.partial_fit(X[100:], TARGETS[100:]).support_vectors_) > 40
+
+
+def test_the_plan_names_the_landmarks():
+    plan = svc().plan(X, 3)
+    assert plan.solver == "nystrom"
+    assert "40 landmarks" in plan.reason
+    assert plan.memory >= 4 * 150 * 40
+    assert "nystrom" not in {p.solver for p in KernelSVC(Gaussian(1.5)).plan(X).alternatives}
