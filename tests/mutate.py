@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import warnings
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -46,6 +47,8 @@ MEANINGLESS = ("_BitOr", "_BitAnd", "_BitXor", "_LShift", "_RShift", "_MatMult",
 # Seconds of tests beside its own for one mutant, seconds of computing after which it is given up as
 # one that does not end, and how many times as long it may wait: a busy machine brings none down.
 BUDGET, PATIENCE, WAITING = 20.0, 120, 10.0
+# What looks at the code as it was imported. No test is measured to run the lines of a class.
+AT_IMPORT = "tests/test_values.py"
 # Libraries that take long to import. Those that pytest rewrites are not among them.
 PRELOADED = (
     "matplotlib.figure",
@@ -124,10 +127,13 @@ class Cover:
         Of the module all tests are taken, so that those written since the lines were measured
         count.
         """
-        found = self.tests.get((mutant.path, mutant.line)) or self.of_file.get(mutant.path, set())
+        found = self.tests.get((mutant.path, mutant.line))
         path = Path(mutant.path)
         own = f"tests/{path.parent}/test_{path.stem}.py"
         chosen = [own] if (ROOT / own).exists() else []
+        if found is None:
+            found = self.of_file.get(mutant.path, set())
+            chosen.append(AT_IMPORT)
         others = {test for test in found if not test.startswith(f"{own}::")}
         spent = 0.0
         for test in sorted(others, key=lambda test: (self.seconds.get(test, 1.0), test)):
@@ -217,7 +223,9 @@ def killed(mutant: Mutant, tests: list[str]) -> str:
 
         settings = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist"]
         try:
-            # What cannot be imported is brought down; pytest would say that it could not run.
+            # What cannot be imported is brought down; pytest would say that it could not run. So
+            # is what Python warns of, as in every test: `is` beside a number or a text.
+            warnings.simplefilter("error", SyntaxWarning)
             import_module(mutant.module)
             code = pytest.main([*settings, *tests])
         except BaseException:

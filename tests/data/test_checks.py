@@ -12,6 +12,7 @@ from mercer.data.checks import (
     check_finite,
     check_no_text,
     check_not_negative,
+    check_targets,
     checked_not_negative,
     checked_positive,
     fits_single,
@@ -157,3 +158,19 @@ def test_wide_numbers_beyond_double_are_refused_by_their_place():
     X[1, 2] = np.longdouble(2.0) ** 1100
     with pytest.raises(ValueError, match=r"at row 1, column 2, beyond 1\.8e308"):
         as_matrix(X)
+
+
+@pytest.mark.parametrize("dtype", [object, np.float64, np.float32])
+def test_targets_of_which_one_is_not_finite_are_refused_by_its_row(dtype):
+    for value, what in ((np.nan, "NaN"), (np.inf, "infinity")):
+        with pytest.raises(ValueError, match=f"Input y contains {what}.* at row 2"):
+            check_targets(np.array([1.0, 2.0, value, np.nan], dtype))
+        with pytest.raises(ValueError, match=f"Input y contains {what}.* at row 1"):
+            check_targets(np.array([[1.0, 2.0], [0.0, value]], dtype))
+    check_targets(np.array([1.0, 2.0], dtype))
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [1, 2], [True, False], ["a", None], [10**400], 3.0])
+def test_targets_that_are_no_floats_pass_as_what_they_are(labels):
+    check_targets(np.array(labels, object))
+    check_targets(labels)

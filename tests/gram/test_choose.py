@@ -37,6 +37,17 @@ def test_a_gram_is_streamed_where_it_does_not_fit(X):
     assert_allclose(gram @ np.ones(50), KERNEL(X).sum(axis=1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("memory", [20_000, 19_999])
+def test_held_or_streamed_a_gram_knows_how_new_rows_compare_with_its_own(X, rng, memory):
+    new = rng.normal(size=(3, 2))
+    assert_allclose(gram_of(KERNEL, X, memory).entries_at(new), KERNEL(X, new), rtol=1e-12)
+
+
+def test_entries_of_no_known_kernel_do_not_tell_how_new_rows_compare(X):
+    with pytest.raises(ValueError, match=r"does not know how new rows compare.*use gram_of"):
+        DenseGram(KERNEL(X), 1 << 20).entries_at(X)
+
+
 def test_a_gram_is_held_where_it_fits_into_its_share(X):
     assert isinstance(gram_of(KERNEL, X, memory=40_000, share=0.5), DenseGram)
     assert isinstance(gram_of(KERNEL, X, memory=39_999, share=0.5), StreamedGram)

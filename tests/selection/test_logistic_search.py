@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
 
 from mercer.errors import MemoryLimitError
+from mercer.gram import PrecomputedGram
 from mercer.kernels import Gaussian, Linear
 from mercer.selection.classes import ClassScores
 from mercer.selection.logistic_search import LogisticSearch
-from mercer.selection.results import Round, Schedule
+from mercer.selection.results import Schedule
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
 
@@ -31,58 +32,6 @@ def search_of(X, codes, cv=None, weights=None, memory=1 << 30, run=None, scoring
 def rows(rng):
     X = rng.normal(size=(120, 2))
     return X, np.digitize(X[:, 0], [-0.6, 0.9])
-
-
-def round_of(scores, Cs, kernels=None):
-    kernels = [Gaussian(s) for s in (1.0, 2.0, 3.0)][: len(scores)] if kernels is None else kernels
-    shaped = [np.reshape(s, (-1, 1, 1)) for s in scores]
-    return Round(kernels, Cs[: len(scores)], shaped, 10, None)
-
-
-def test_the_best_kernels_survive_with_the_cs_from_a_tenth_of_their_best():
-    Cs = [np.array([0.5, 1.0, 9.9, 10.0, 100.0])] * 3
-    last = round_of([[-3, -2, -4, -2.5, -9], [-1, -5, -5, -1.5, -9], [-8, -8, -8, -8, -2]], Cs)
-    kernels, kept = Schedule().survivors(last, last.kernels, Cs, 2)
-    assert kernels == [Gaussian(2.0), Gaussian(1.0)]
-    # The best C is 0.5 of one and 1 of the other, and all are at least a tenth of those.
-    assert [k.tolist() for k in kept] == [Cs[0].tolist(), Cs[0].tolist()]
-    kernels, kept = Schedule().survivors(
-        round_of([[-9, -9, -9, -9, -1]], Cs), [Gaussian(1.0)], Cs, 1
-    )
-    assert kept[0].tolist() == [10.0, 100.0]
-
-
-def test_a_score_that_is_no_number_does_not_survive():
-    Cs = [np.array([1.0, 100.0])] * 2
-    last = round_of([[np.nan, np.nan], [np.nan, -3.0]], Cs)
-    kernels, kept = Schedule().survivors(last, last.kernels, Cs, 1)
-    assert kernels == [Gaussian(2.0)]
-    assert kept[0].tolist() == [100.0]
-
-
-def test_kernels_of_equal_scores_survive_in_their_order():
-    Cs = [np.array([1.0])] * 3
-    last = round_of([[-1.0], [-1.0], [-1.0]], Cs)
-    assert Schedule().survivors(last, last.kernels, Cs, 2)[0] == list(last.kernels[:2])
-
-
-@pytest.mark.parametrize(
-    ("scores", "past"),
-    [
-        ([0.9, 0.8], True),
-        ([0.9, 0.86], False),
-        ([0.9, 0.86, 0.9], False),
-        ([0.9, 0.86, 0.89], True),
-        ([0.86, 0.9, 0.89], False),
-        ([-1.0, -1.04], False),
-        ([-1.0, -1.06], True),
-        ([np.nan], False),
-        ([np.nan, 0.5], False),
-        ([-np.inf, -np.inf], False),
-    ],
-)
-def test_scores_are_past_their_best_by_five_in_a_hundred_or_twice(scores, past):
-    assert Schedule().is_past(scores) is past
 
 
 @pytest.mark.parametrize("size", [40, 70])
@@ -284,3 +233,13 @@ def test_a_fold_without_a_class_to_train_on_is_refused(rows):
     search = search_of(X[order], codes[order], KFold(3))
     with pytest.raises(ValueError, match="training rows lack one of the 3 classes"):
         search._round([Linear()], [CS], stops_early=False)
+
+
+def test_time_that_is_up_after_the_last_candidate_cut_nothing_off(rows, monkeypatch):
+    X, codes = rows
+    search = search_of(X, codes % 2)
+    monkeypatch.setattr(LogisticSearch, "is_over", True)
+    K = PrecomputedGram(Linear()(X))
+    for Cs, is_cut in ((CS[:1], False), (CS, True)):
+        scores, found = search._left_out(K, Cs, stops_early=False)
+        assert (len(scores), found) == (1, is_cut)

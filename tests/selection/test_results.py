@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear
-from mercer.selection.results import Round, table
+from mercer.selection.results import Round, Schedule, table
 
 
 def round_of(Cs, scores, is_cut=False):
@@ -96,3 +96,56 @@ def test_the_best_kernel_has_the_best_mean_over_the_best_of_every_column():
     assert Round([Linear(), Gaussian(1.0)], Cs, [one, other[:1]], 10, None).best_kernel == 0
     assert Round([Linear(), Gaussian(1.0)], Cs, [one, other], 10, None).best_kernel == 1
     assert len(Round([Linear(), Gaussian(1.0)], Cs, [one, other], 10, None)) == 4
+
+
+def tried(scores, Cs):
+    """A round of up to three kernels with the scores of their Cs."""
+    kernels = [Gaussian(s) for s in (1.0, 2.0, 3.0)][: len(scores)]
+    shaped = [np.reshape(s, (-1, 1, 1)) for s in scores]
+    return Round(kernels, Cs[: len(scores)], shaped, 10, None)
+
+
+def test_the_best_kernels_survive_with_the_cs_from_a_tenth_of_their_best():
+    Cs = [np.array([0.5, 1.0, 9.9, 10.0, 100.0])] * 3
+    last = tried([[-3, -2, -4, -2.5, -9], [-1, -5, -5, -1.5, -9], [-8, -8, -8, -8, -2]], Cs)
+    kernels, kept = Schedule().survivors(last, last.kernels, Cs, 2)
+    assert kernels == [Gaussian(2.0), Gaussian(1.0)]
+    # The best C is 0.5 of one and 1 of the other, and all are at least a tenth of those.
+    assert [k.tolist() for k in kept] == [Cs[0].tolist(), Cs[0].tolist()]
+    kernels, kept = Schedule().survivors(tried([[-9, -9, -9, -9, -1]], Cs), [Gaussian(1.0)], Cs, 1)
+    assert kept[0].tolist() == [10.0, 100.0]
+    last = tried([[-9, -9, -9, -1, -9]], Cs)
+    assert Schedule().survivors(last, last.kernels, Cs, 1)[1][0].tolist() == [1.0, 9.9, 10.0, 100.0]
+
+
+def test_a_score_that_is_no_number_does_not_survive():
+    Cs = [np.array([1.0, 100.0])] * 2
+    last = tried([[np.nan, np.nan], [np.nan, -3.0]], Cs)
+    kernels, kept = Schedule().survivors(last, last.kernels, Cs, 1)
+    assert kernels == [Gaussian(2.0)]
+    assert kept[0].tolist() == [100.0]
+
+
+def test_kernels_of_equal_scores_survive_in_their_order():
+    Cs = [np.array([1.0])] * 3
+    last = tried([[-1.0], [-1.0], [-1.0]], Cs)
+    assert Schedule().survivors(last, last.kernels, Cs, 2)[0] == list(last.kernels[:2])
+
+
+@pytest.mark.parametrize(
+    ("scores", "past"),
+    [
+        ([0.9, 0.8], True),
+        ([0.9, 0.86], False),
+        ([0.9, 0.86, 0.9], False),
+        ([0.9, 0.86, 0.89], True),
+        ([0.86, 0.9, 0.89], False),
+        ([-1.0, -1.04], False),
+        ([-1.0, -1.06], True),
+        ([np.nan], False),
+        ([np.nan, 0.5], False),
+        ([-np.inf, -np.inf], False),
+    ],
+)
+def test_scores_are_past_their_best_by_five_in_a_hundred_or_twice(scores, past):
+    assert Schedule().is_past(scores) is past

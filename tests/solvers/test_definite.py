@@ -255,3 +255,23 @@ def test_as_many_rows_are_looked_at_as_the_memory_holds_of_three_matrices(monkey
         assert len(found) == 1
         # Products are taken where not all entries were looked at.
         assert len(list(definite._suspects(gram, False, 3))) == (1 if m == 50 else 2)
+
+
+@pytest.mark.parametrize(("on_sum_zero", "sizes"), [(False, [1, 2, 4, 8]), (True, [2, 4, 8])])
+def test_a_witness_is_looked_for_on_twice_as_many_rows_until_they_are_all(
+    monkeypatch, on_sum_zero, sizes
+):
+    seen = []
+
+    def lowest(K, entry, on_sum_zero):
+        seen.append(len(K))
+
+    monkeypatch.setattr(definite, "_lowest", lowest)
+    gram = PrecomputedGram(-np.eye(11))
+    refusal = _smallest(gram, np.arange(11), np.arange(1.0, 12.0) ** 2, on_sum_zero)
+    assert seen == sizes
+    assert np.count_nonzero(refusal.witness.coefficients) == 11
+    seen.clear()
+    monkeypatch.setattr(definite, "MOST", 4)
+    _smallest(gram, np.arange(11), np.arange(1.0, 12.0) ** 2, on_sum_zero)
+    assert seen == [size for size in sizes if size <= 4]

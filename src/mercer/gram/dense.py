@@ -62,6 +62,9 @@ class DenseGram(Gram):
     def errors(self, index: Index) -> Array:
         return super().errors(index) if self.source is None else self.source.errors(index)
 
+    def entries_at(self, X: Any) -> Array:
+        return super().entries_at(X) if self.source is None else self.source.entries_at(X)
+
     @property
     def stored(self) -> tuple[Array, Array | None]:
         return self._matrix, None

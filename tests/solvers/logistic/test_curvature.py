@@ -39,7 +39,7 @@ def test_the_first_rank_is_twice_the_root_of_the_rows_and_half_of_them_at_most(
     assert LowRankCurvature(gram, None, rank, 0)._wanted == wanted
 
 
-@pytest.mark.parametrize(("room", "rank"), [(7.5, 7), (0.5, 1), (1e9, 13)])
+@pytest.mark.parametrize(("room", "rank"), [(7.5, 7), (8, 8), (0.5, 1), (1e9, 13)])
 @pytest.mark.parametrize("has_copy", [True, False])
 def test_the_rank_fits_into_the_memory(rng, room, rank, has_copy):
     X = rng.normal(size=(N, 2))

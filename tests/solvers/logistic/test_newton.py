@@ -213,3 +213,19 @@ def test_a_newton_system_is_solved_to_a_share_of_the_gap_or_of_the_tolerance(
     left = 0.05 * point.gap if share == "gap" else 0.25 * tol * point.primal
     # A residual r of the step leaves a gap of C^2 / 2 r'R'K R r.
     assert_allclose(goals, [2.0 * left / 4.0**2])
+
+
+def test_the_gap_is_measured_in_float64_once_the_steps_have_reached_the_tolerance(K, monkeypatch):
+    descent = descent_of(K, problem_of(2, 50.0), 1e-10)
+    measured, seen = descent._measured_once, []
+
+    def counted(problem, point):
+        seen.append((problem.C, point.relative_gap))
+        return measured(problem, point)
+
+    descent._measured_once = counted
+    solution = descent.to(50.0, Run())
+    assert solution.iterations > 2
+    # Not on the way, and only from a point that the steps take for the end of it.
+    assert [C for C, _ in seen] == [50.0]
+    assert seen[0][1] <= 1e-10

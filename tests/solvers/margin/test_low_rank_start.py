@@ -375,3 +375,16 @@ def test_the_sample_ends_in_time_and_with_ctrl_c(X, rng):
     stopped.stop[0] = 1
     with pytest.raises(KeyboardInterrupt):
         seeding.are_bounded(StreamedGram(KERNEL, X), problem, stopped)
+
+
+def test_some_rows_stand_for_all_in_proportion_to_their_number(X, rng, monkeypatch):
+    monkeypatch.setattr(seeding, "FEWEST", 170)
+    weights, of = [], seeding._Smooth.of
+
+    def seen(F, diagonal, problem, weight):
+        weights.append((len(F), weight))
+        return of(F, diagonal, problem, weight)
+
+    monkeypatch.setattr(seeding._Smooth, "of", seen)
+    seeded(StreamedGram(KERNEL, X), classification(X, rng, 1.0))
+    assert weights == [(170, 800 / 170), (800, 1.0)]

@@ -380,6 +380,116 @@ def test_float64_measures_once_float32_has_told_all_it_can(
     assert run._measured(active) == ("certified", True)
 
 
+class Told:
+    """Values whose gap is known beforehand, in place of those of a solve."""
+
+    def __init__(self, gaps):
+        self.gaps, self.is_exact = iter(gaps), False
+
+    @property
+    def gap(self):
+        return Gap(0.0, next(self.gaps), 2.0)
+
+    def exact(self):
+        self.is_exact = True
+
+
+def stages(X, problem, gaps):
+    """Return what every stage solves for: which rows, to which gap, above which floor, and how."""
+    state = run_of(X, problem)
+    seen, values = [], Told([2.0 * gap for gap in gaps])
+
+    def improve(active, aim, floor, is_double):
+        assert values.is_exact is is_double
+        seen.append(("all" if active is None else "some", aim, floor, is_double))
+
+    state.values, state._improve = values, improve
+    state._seeded = lambda: np.arange(5)
+    state._doubtful = lambda gap: np.arange(5)
+    state._measured = lambda active: (values.gap, True)
+    state.finish()
+    return seen
+
+
+def test_rows_in_doubt_are_solved_while_that_halves_the_gap_and_all_rows_where_it_does_not(
+    X, signs, monkeypatch
+):
+    monkeypatch.setattr(smo, "MANY", 399)
+    gaps = [0.4, 0.19, 0.15, 0.12, 0.1, 0.099, 0.04, 0.9e-3]
+    seen = stages(X, classification(signs), gaps)
+    assert [rows for rows, *_ in seen] == [*["some"] * 6, "all", "some"]
+    # Two digits at first, then a fiftieth of the gap of all rows; all rows go to the end.
+    aims = [1e-2, *(0.02 * np.array([0.4, 0.19, 0.15, 0.12, 0.1])), 1e-4, 0.02 * 0.04]
+    assert_allclose([aim for _, aim, *_ in seen], aims)
+    assert [floor for _, _, floor, _ in seen] == [0.0, *[2.0] * 7]
+    assert not any(is_double for *_, is_double in seen)
+
+
+def test_float64_is_for_all_rows_that_float32_does_not_get_on_with(X, signs, monkeypatch):
+    monkeypatch.setattr(smo, "MANY", 399)
+    gaps = [0.1, 0.09, 0.09, 0.09, 0.09, 0.08, 0.07]
+    seen = stages(X, classification(signs), gaps)
+    # Without progress for four stages all rows are solved for, then in float64, then no more.
+    assert [rows for rows, *_ in seen] == ["some"] * 5 + ["all"] * 2
+    assert [is_double for *_, is_double in seen] == [False] * 6 + [True]
+
+
+@pytest.mark.parametrize(
+    ("gap", "active", "is_double", "is_eager"),
+    [
+        (0.09, None, False, True),
+        (0.11, None, False, False),
+        (0.09, None, True, False),
+        (0.09, np.arange(300), False, False),
+    ],
+)
+def test_a_solve_of_all_rows_near_the_optimum_begins_with_a_leap(
+    X, signs, recorded, gap, active, is_double, is_eager
+):
+    state = run_of(X, classification(signs))
+    state._gap = gap
+    state._improve(active, 1e-2, 0.0, is_double)
+    assert recorded.calls[0]["is_eager"] is is_eager
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "is_taken"), [(0, False), (1, True), (319, True), (320, False)]
+)
+def test_a_seed_leaves_the_rows_in_doubt_unless_they_are_none_or_most(
+    X, signs, monkeypatch, doubtful, is_taken
+):
+    problem = classification(signs)
+    a = problem.feasible(np.where(X[:, 2] > 0.5, signs, 0.0))
+    rows = np.arange(doubtful)
+    monkeypatch.setattr(smo, "are_bounded", lambda *given: True)
+    monkeypatch.setattr(smo, "seed", lambda *given: seeding.Seed(a.copy(), rows))
+    state = run_of(X, problem)
+    found = state._seeded()
+    assert_array_equal(state.values.a, a)
+    if is_taken:
+        assert_array_equal(found, rows)
+        assert_allclose(state.values.f[rows], (KERNEL(X) @ a)[rows], atol=1e-4)
+    else:
+        assert found is None
+        assert_allclose(state.values.f, KERNEL(X) @ a, atol=1e-4)
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_ctrl_c_ends_with_a_model_once_a_working_set_was_solved(X, signs, monkeypatch, rounds):
+    def finish(state):
+        state.rounds = rounds
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(smo._State, "finish", finish)
+    run = Run()
+    if rounds == 0:
+        with pytest.raises(KeyboardInterrupt):
+            SMO().solve(StreamedGram(KERNEL, X), classification(signs), run)
+    else:
+        assert SMO().solve(StreamedGram(KERNEL, X), classification(signs), run).iterations == 1
+        assert run.is_interrupted
+
+
 def test_bounds_out_of_reach_end_with_a_sentence_and_not_never(rng):
     X = rng.normal(size=(30, 2))
     # Linear functions do not fit these targets, and the steps are as small as the targets are.

@@ -9,7 +9,7 @@ from mercer.gram import StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.native.perceptron import sweep
 from mercer.native.twins import perceptron as perceptron_twin
-from mercer.solvers import Perceptron, Run, run as runs
+from mercer.solvers import Perceptron, Run
 from mercer.solvers.online.perceptron import (
     HeldPerceptron,
     StreamedPerceptron,
@@ -137,62 +137,6 @@ def test_further_rows_go_on_from_what_is_known(rng):
     tally, *_ = run(perceptron(StreamedGram(Linear(), X), tally, 30), 50, max_epochs=1)
     assert_array_equal(tally.counts, whole.counts)
     assert_allclose(tally.mean(), whole.mean(), rtol=1e-14)
-
-
-class Ticking:
-    """A learner that counts visits and never learns enough."""
-
-    rows_at_a_time = 10
-
-    def __init__(self, failing_at=np.inf):
-        self.visits = 0
-        self.failing_at = failing_at
-
-    def visit(self, order):
-        if self.visits >= self.failing_at:
-            raise KeyboardInterrupt
-        self.visits += 1
-
-    def mistakes(self):
-        return np.array([self.visits])
-
-    def settle(self, is_right):
-        pass
-
-
-def test_the_clock_ends_it_within_an_epoch(monkeypatch):
-    times = iter(np.arange(0.0, 100.0))
-    learner, run = Ticking(), Run(3.5, began=0.0)
-    monkeypatch.setattr(runs, "perf_counter", lambda: next(times))
-    epochs, _ = Perceptron().passes(learner, 100, run)
-    assert (run.ended_by, epochs, learner.visits) == ("time", 1, 5)
-
-
-def test_ctrl_c_leaves_what_was_learned_and_raises_before():
-    run = Run()
-    epochs, _ = Perceptron().passes(Ticking(failing_at=13), 100, run)
-    assert (run.ended_by, epochs) == ("interrupt", 2)
-    with pytest.raises(KeyboardInterrupt):
-        Perceptron().passes(Ticking(failing_at=0), 100, Run())
-
-
-def test_progress_hears_of_every_epoch_and_may_end_it():
-    heard = []
-
-    def progress(epoch, share):
-        heard.append((epoch, share))
-        return epoch == 3
-
-    run = Run(progress=progress)
-    Perceptron().passes(Ticking(), 20, run)
-    assert run.ended_by == "progress"
-    assert heard == [(1, 0.1), (2, 0.1), (3, 0.1)]
-
-
-@pytest.mark.parametrize("epochs", [0, 1.5])
-def test_settings_that_mean_nothing_are_refused(epochs):
-    with pytest.raises(ValueError, match=f"max_epochs must be a .*, got {epochs}"):
-        Perceptron(epochs)
 
 
 def test_margins_are_those_of_the_function_written_out(rng):

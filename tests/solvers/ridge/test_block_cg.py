@@ -98,3 +98,13 @@ def test_products_that_are_not_finite_are_told(rng):
     state = BlockCG(lambda P: np.full_like(P, np.nan), V, np.zeros_like(V), V.copy())
     with pytest.raises(FloatingPointError, match="not finite"):
         state.step(lambda R: R.copy())
+
+
+@pytest.mark.parametrize("least", [-1.0, 0.0])
+def test_of_a_block_the_direction_of_least_curvature_is_handed_out(least):
+    A = np.diag([5.0, 3.0, least])
+    V = np.eye(3)[:, 1:]
+    state = BlockCG(A.__matmul__, V, np.zeros_like(V), V)
+    with pytest.raises(CurvatureError) as found:
+        state.step(lambda R: R.copy())
+    assert_allclose(np.abs(found.value.direction), [0.0, 0.0, 1.0], atol=1e-12)

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.solvers.ridge.held_out import held_out, jackknife_plus, less_one
+from mercer.gram import FeatureGram, LowRankGram, PrecomputedGram, chain_of, gram_of
+from mercer.kernels import Exponential, Gaussian, Linear
+from mercer.solvers import RidgeProblem
+from mercer.solvers.ridge.held_out import (
+    few_features,
+    held_out,
+    jackknife_plus,
+    leave_one_out,
+    less_one,
+    smoothers,
+)
 
 
 def ridge(K, y, weights, alpha=0.3):
@@ -72,3 +82,38 @@ def test_a_row_that_is_predicted_by_nothing_opens_an_interval_only_at_its_rank()
     below = np.sort([-0.5 - 1.0, -1.0 - 2.0, -1.5 - 3.0, -np.inf])
     above = np.sort([-0.5 + 1.0, -1.0 + 2.0, -1.5 + 3.0, np.inf])
     assert (lower[0], upper[0]) == (below[1], above[2])
+
+
+# Entries, features that are few, and points on a line.
+@pytest.mark.parametrize(
+    ("make", "kernel", "columns"),
+    [(gram_of, Gaussian(1.0), 3), (FeatureGram, Linear(), 3), (chain_of, Exponential(), 1)],
+)
+def test_residuals_without_a_row_and_the_smoother_are_those_of_the_whole_system(
+    rng, make, kernel, columns
+):
+    X = rng.normal(size=(12, columns))
+    gram, K, w = make(kernel, X), kernel(X), rng.uniform(0.5, 2.0, size=12)
+    Y, alphas = rng.normal(size=(12, 3)), np.array([0.3, 2.0, 0.3])
+    problem = RidgeProblem(Y, alphas, w, True)
+    expected, fitted = np.empty((12, 3)), np.empty((12, 3))
+    for t in range(3):
+        fitted[:, t] = ridge(K, Y[:, t], w, alphas[t])(K)
+        for i in range(12):
+            rest = np.arange(12) != i
+            without = ridge(K[np.ix_(rest, rest)], Y[rest, t], w[rest], alphas[t])
+            expected[i, t] = Y[i, t] - without(K[i, rest])
+    assert_allclose(leave_one_out(gram, problem), expected, rtol=1e-8)
+    seen = []
+    for smoother in smoothers(gram, problem):
+        seen.append(smoother.targets.tolist())
+        H = smoother.weights(X)
+        assert_allclose(H.T @ Y[:, smoother.targets], fitted[:, smoother.targets], rtol=1e-8)
+    assert sorted(seen) == [[0, 2], [1]]
+
+
+def test_features_are_few_where_they_are_fewer_than_rows(rng):
+    F = rng.normal(size=(5, 5))
+    assert few_features(LowRankGram(F)) is None
+    assert_allclose(few_features(LowRankGram(F[:, :4])), F[:, :4])
+    assert few_features(PrecomputedGram(np.eye(5))) is None
