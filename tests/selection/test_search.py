@@ -1,5 +1,7 @@
 """How many kernels are tried side by side, and what is shared among them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -114,3 +116,21 @@ def test_kernels_run_side_by_side_as_threads_and_memory_allow(
     search = search_of(rng, memory)
     search.scored([Gaussian(1.0 + k) for k in range(kernels)], [ALPHAS] * kernels)
     assert seen == [at_once]
+
+
+def test_a_scorer_sees_targets_and_errors_in_the_unit_of_the_user(rng):
+    seen = []
+
+    def scorer(model, X, y):
+        seen.append((X, y, model.predict(X)))
+        return 1.0
+
+    search = replace(
+        search_of(rng), units=np.array([8.0]), scores=Scores.of(scorer, False, False, True)
+    )
+    errors, rows = rng.normal(size=(1, 4, 1)), np.array([3, 5, 7, 11])
+    search._judged(errors, rows)
+    (X, y, predicted), truth = seen[0], 8.0 * search.y[rows, 0]
+    assert_array_equal(X, search.X[rows])
+    assert_allclose(y, truth)
+    assert_allclose(predicted, truth - 8.0 * errors[0, :, 0])

@@ -56,3 +56,21 @@ def test_a_singular_system_says_which_ridge_rounding_alone_asks_for():
     message = str(singular(1e-20, 50, 3.0))
     assert "singular to working precision at alpha = 1e-20" in message
     assert f"rounding alone asks for {10 * 50 * EPS * 3.0:.1g}" in message
+
+
+@pytest.mark.parametrize(("few", "bound"), [(2, "entries"), (1, "largest")])
+def test_of_few_rows_every_entry_is_granted_an_error_of_its_own(monkeypatch, few, bound):
+    class Known(PrecomputedGram):
+        def errors(self, index):
+            return 1e-5 * np.arange(1.0, 1.0 + len(index) ** 2).reshape(len(index), len(index))
+
+    monkeypatch.setattr(module, "FEW", few)
+    gram = Known(INDEFINITE)
+    witness = indefinite_along(gram, np.array([1.0, -1.0, 0.0])).witness
+    unit = np.abs(witness.coefficients)
+    expected = {
+        "entries": form_error(INDEFINITE[:2, :2], gram.errors([0, 1]), np.sqrt([0.5, 0.5])),
+        "largest": (8 * EPS + gram.entry_error) * (unit @ np.abs(INDEFINITE) @ unit),
+    }
+    assert_allclose(witness.rounding_bound, expected[bound])
+    assert expected["entries"] > 2.0 * expected["largest"]

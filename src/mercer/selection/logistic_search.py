@@ -331,7 +331,7 @@ class LogisticSearch:
         gap = self.schedule.gap
         solver = NewtonCholesky(gap) if is_exact else NewtonCG(gap, random_state=self.seed)
         path = solver.path(gram, problem, Cs.tolist(), self.run.part())
-        for C, solution in zip(Cs, path, strict=False):
+        for C, solution in zip(Cs, path, strict=True):
             if solution.is_interrupted:
                 # A model is there once all have been compared.
                 raise KeyboardInterrupt

@@ -247,3 +247,11 @@ def test_only_few_rows_are_held_beside_their_copy(rng, monkeypatch, few, is_held
     assert (curvature._gram is not gram) is is_held
     held = DenseGram.of(StreamedGram(Gaussian(1.0), rng.normal(size=(N, 2))))
     assert NewtonCG(random_state=0)._curvature(held, problem)._gram is held
+
+
+@pytest.mark.parametrize(("entries", "has_copy"), [(14, True), (13, False)])
+def test_what_is_held_already_leaves_less_room_for_a_copy(rng, entries, has_copy):
+    gram = DenseGram.of(StreamedGram(Gaussian(1.0), rng.normal(size=(N, 2)), entries * N * N))
+    problem = LogisticProblem(np.arange(N) % 2, 2, 1.0, np.ones(N), True)
+    curvature = NewtonCG(random_state=0)._curvature(gram, problem)
+    assert (curvature._copy is not None) is has_copy

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.solvers.lowrank.preconditioner import LowRankInverse
+from mercer.solvers.lowrank.preconditioner import UNITS, LowRankInverse
+from mercer.solvers.rounding import EPS
 
 N = 60
 
@@ -52,3 +53,17 @@ def test_without_rows_it_divides_by_the_ridge(rng):
     inverse = LowRankInverse(np.empty((0, N)))
     inverse.shift(4.0)
     assert_allclose(inverse.solve(V), V / 4.0)
+
+
+def test_a_ridge_that_rounding_hides_grows_tenfold_until_there_is_a_factor(rng, monkeypatch):
+    F = rng.normal(size=(10, N))
+    inverse = LowRankInverse(F)
+    inverse.shift(0.0)
+    least = UNITS * EPS * np.trace(F @ F.T)
+    assert_allclose(inverse.alpha, least)
+    inverse.shift(3.0 * least)
+    assert_allclose(inverse.alpha, 3.0 * least)
+    tries = iter([False, False, True])
+    monkeypatch.setattr(inverse, "_factored", lambda: next(tries))
+    inverse.shift(2.0)
+    assert_allclose(inverse.alpha, 200.0)

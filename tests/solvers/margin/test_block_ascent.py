@@ -172,3 +172,22 @@ def test_it_starts_from_given_coefficients_made_feasible(rng, K):
     assert warm.residual[0] <= 1e-4
     beyond = BlockAscent(0.0, 0, random_state=0).solve(gram, replace(problem, start=10.0 * best))
     assert_array_equal(beyond.coefficients[:, 0], problem.feasible(10.0 * best))
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_ctrl_c_ends_with_a_model_after_an_epoch_and_raises_before(rng, K, monkeypatch, epochs):
+    done = []
+
+    def epoch(state, run):
+        if len(done) == epochs:
+            raise KeyboardInterrupt
+        done.append(run)
+
+    monkeypatch.setattr(_State, "epoch", epoch)
+    run = Run()
+    if epochs == 0:
+        with pytest.raises(KeyboardInterrupt):
+            BlockAscent().solve(PrecomputedGram(K), problem_of(rng, "tube"), run)
+    else:
+        solution = BlockAscent().solve(PrecomputedGram(K), problem_of(rng, "tube"), run)
+        assert (solution.iterations, run.ended_by) == (1, "interrupt")

@@ -390,13 +390,16 @@ class Told:
     def gap(self):
         return Gap(0.0, next(self.gaps), 2.0)
 
+    def certified(self):
+        return self.gap
+
     def exact(self):
         self.is_exact = True
 
 
-def stages(X, problem, gaps):
+def stages(X, problem, gaps, tol=1e-3):
     """Return what every stage solves for: which rows, to which gap, above which floor, and how."""
-    state = run_of(X, problem)
+    state = run_of(X, problem, tol)
     seen, values = [], Told([2.0 * gap for gap in gaps])
 
     def improve(active, aim, floor, is_double):
@@ -497,3 +500,44 @@ def test_bounds_out_of_reach_end_with_a_sentence_and_not_never(rng):
     solution = SMO(max_steps=5000).solve(gram_of(Linear(), X), problem)
     assert solution.residual[0] > 1e-3
     assert "lower C, or scale small targets up" in solution.advice
+
+
+def test_last_digits_are_taken_if_they_leave_no_larger_gap_and_looked_for_thrice(
+    X, signs, monkeypatch
+):
+    problem, K = classification(signs), KERNEL(X)
+    exact = SMO(tol=1e-13).solve(StreamedGram(KERNEL, X), problem).coefficients[:, 0]
+    rough = problem.feasible(exact + 1e-3)
+    for found, is_better in ((exact, True), (np.zeros(400), False), (None, False)):
+        state, goals = run_of(X, problem), []
+        state.values.replace(rough.copy(), K @ rough, True)
+        point = None if found is None else (found.copy(), K @ found)
+        monkeypatch.setattr(smo, "polished", lambda *given, point=point: point)
+        state._improve = lambda active, goal, *given, goals=goals: goals.append(goal)
+        state._polish(state.values.gap)
+        assert_array_equal(state.values.a, exact if is_better else rough)
+        # Where rounding alone is left over there is no more to be had.
+        assert goals == ([] if is_better else [1e-8, 1e-11, 1e-14])
+
+
+@pytest.mark.parametrize("reason", ["rounds", "stalled", "time", "steps"])
+def test_working_sets_that_do_not_find_the_last_digits_are_not_missed(
+    X, signs, monkeypatch, reason
+):
+    state, goals = run_of(X, classification(signs)), []
+    monkeypatch.setattr(smo, "polished", lambda *given: None)
+
+    def improve(active, goal, floor, is_double, most):
+        goals.append((goal, is_double, most))
+        state.reason = reason
+
+    state._improve, state.rounds = improve, 7
+    state._polish(state.values.gap)
+    assert goals == [(1e-8, True, 37)]
+    assert state.reason == ("converged" if reason in ("rounds", "stalled") else reason)
+
+
+def test_after_thirty_stages_it_ends_with_what_there_is(X, signs, monkeypatch):
+    monkeypatch.setattr(smo, "MANY", 399)
+    gaps = 0.4 ** np.arange(1.0, 40.0)
+    assert len(stages(X, classification(signs), gaps, tol=1e-30)) == 30

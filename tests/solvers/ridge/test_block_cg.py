@@ -108,3 +108,15 @@ def test_of_a_block_the_direction_of_least_curvature_is_handed_out(least):
     with pytest.raises(CurvatureError) as found:
         state.step(lambda R: R.copy())
     assert_allclose(np.abs(found.value.direction), [0.0, 0.0, 1.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("apart", "size"), [(0.0, 2), (1e-18, 2), (1e-3, 3)])
+def test_directions_that_depend_on_others_are_left_out(rng, apart, size):
+    Z = rng.normal(size=(9, 3))
+    Z[:, 2] = Z[:, 0] - Z[:, 1] + apart * Z[:, 2]
+    Z *= [1.0, 1e-6, 1.0]
+    Z[:, 2] *= 1e3
+    P = module._orthonormal(Z)
+    assert P.shape == (9, size)
+    assert_allclose(P.T @ P, np.eye(size), atol=1e-12)
+    assert_allclose(P @ (P.T @ Z), Z, atol=1e-12)

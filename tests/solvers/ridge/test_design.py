@@ -140,3 +140,16 @@ def test_means_far_from_zero_lose_no_digits(rng):
     y = 1e8 + rng.normal(size=(N, 1))
     centred, _ = Design(F, np.ones(N), True).targets(y)
     assert_allclose(centred.sum(), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 50.0])
+def test_what_centring_leaves_of_the_squares_is_weighted(rng, unit):
+    found = []
+    for share in np.linspace(0.5, 0.95, 30):
+        F = (rng.random(size=(40, 1)) < share).astype(float)
+        weights = unit * rng.uniform(0.2, 3.0, size=40)
+        centred = F - np.average(F, axis=0, weights=weights)
+        left = (weights @ centred**2) / (weights @ F**2)
+        found.append(SparseDesign(sp.csr_array(F), weights, True).is_safe)
+        assert found[-1] is bool(left[0] >= 0.25)
+    assert 5 < sum(found) < 25

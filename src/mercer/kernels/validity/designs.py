@@ -180,7 +180,7 @@ def _simplex(rng: np.random.Generator, n: int, width: int) -> NDArray[np.float64
     """Return the origin, the corners of the simplex, their opposites and their sum."""
     corners = np.eye(width)
     points = np.vstack([np.zeros(width), corners, -corners, np.ones(width)])
-    return points[: max(n, 2)] if n < len(points) else points
+    return points[: max(n, 2)]
 
 
 def _lattice(rng: np.random.Generator, n: int, width: int) -> NDArray[np.float64]:

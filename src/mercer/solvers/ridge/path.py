@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
 from mercer.native import NotPositiveError, Shifted, reduce
+from mercer.solvers.rounding import usual_unit
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-# Gram matrices of another size are brought to it, lest the squares of their entries overflow.
-USUAL = (1e-60, 1e60)
 
 
 class RidgePath:
@@ -40,7 +38,8 @@ class RidgePath:
         if not (weights == 1.0).all():
             K *= self.roots
             K *= self.roots[:, None]
-        self.unit = _unit(K)
+        # Lest the squares of its entries overflow.
+        self.unit = usual_unit(float(np.abs(K.diagonal()).mean()))
         if self.unit != 1.0:
             K /= self.unit
         self.u = self.roots / np.linalg.norm(self.roots) if fit_intercept else None
@@ -157,19 +156,10 @@ class Fits:
         more : float
             N - n.
         """
-        # Q keeps norms.
-        squares = (self._solved**2).sum(axis=1)
         traces = self._shifted.traces() / self.path.unit
         if more:
             with np.errstate(divide="ignore"):
                 traces = traces + more / np.asarray(self.alphas)
-        factor = ((len(self.y) + more) / traces) ** 2 / (self.path.roots**2).sum()
-        return np.asarray(factor[:, None] * squares)
-
-
-def _unit(K: Array) -> float:
-    """Return the power of two by which to divide K, one unless its size is out of the ordinary."""
-    size = float(np.abs(K.diagonal()).mean())
-    if not 0.0 < size < np.inf or USUAL[0] < size < USUAL[1]:
-        return 1.0
-    return float(2.0 ** np.round(np.log2(size)))
+        # Q keeps norms; divided by their mean, coefficients of any size have squares.
+        errors = self._solved * ((len(self.y) + more) / traces)[:, None, None]
+        return np.asarray((errors**2).sum(axis=1) / (self.path.roots**2).sum())
