@@ -187,6 +187,23 @@ void multiply(nb::list leaves, Code code, Constants constants, nb::list factors,
     });
 }
 
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Add to `out` the derivatives of comparisons by the entries of the left rows, see `SlopeJob`.
+void slopes(int kind, Rows left, Rows right, Rows values, Vector weights,
+            nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads,
+            const std::string& cpu) {
+    const mercer::Level& level = mercer::level_named(cpu);
+    const auto rows = static_cast<Index>(left.shape(0)), width = static_cast<Index>(left.shape(1));
+    const auto columns = static_cast<Index>(values.shape(1));
+    require(mercer::has_shape(right, width, columns) && mercer::has_shape(values, rows, columns) &&
+                mercer::has_shape(out, rows, width) && mercer::have_size(width, weights),
+            "the sides, the values and the result must be of agreeing shapes");
+    const mercer::SlopeJob job{static_cast<mercer::Kind>(kind), left.data(), right.data(),
+                               values.data(), weights.data(), out.data(), rows, columns, width};
+    mercer::without_gil([&] { return mercer::slopes(level, job, threads, mercer::signals()); });
+}
+
 // Write the entries of rows that are not zero, by their values, columns and starts. Returns how many
 // they are, or -1 if there are more than the room that was given, less a row for the last of them.
 template <class T>
@@ -230,6 +247,7 @@ Index gather_entries(Array A, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device:
 NB_MODULE(_native, m) {
     m.def("fill", &fill);
     m.def("multiply", &multiply);
+    m.def("slopes", &slopes);
     m.def("gather_entries", &gather_entries);
     bind_chain(m);
     bind_line(m);

@@ -62,6 +62,24 @@ def n_rows(X: Any) -> int:
     return int(shape[0])
 
 
+def n_columns(X: Any) -> int:
+    """Return the number of columns of a matrix or a table."""
+    if is_table(X):
+        return len(column_names(X))
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"rows with columns are needed, got {type(X).__name__} of shape {shape}")
+    return int(shape[1])
+
+
+def column_places(X: Any, columns: Sequence[str | int]) -> list[int]:
+    """Return the positions of columns that are given by name or position, as `select_columns`."""
+    if not is_table(X):
+        return [int(c) % n_columns(X) for c in columns]
+    names = column_names(X)
+    return [names.index(_name_of(c, names)) for c in columns]
+
+
 def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
     """Return the rows at `index`, in the form in which `X` came."""
     if isinstance(X, np.ndarray):

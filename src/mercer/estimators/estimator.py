@@ -11,7 +11,12 @@ from sklearn.utils import Tags
 
 from mercer.estimators.arguments import Arguments, beside
 from mercer.estimators.columns import has_place_for_missing, takes_text
-from mercer.estimators.validation import checked_landmarks, checked_seed, kernel_for
+from mercer.estimators.validation import (
+    checked_landmarks,
+    checked_rows,
+    checked_seed,
+    kernel_for,
+)
 from mercer.functions import Function, PrimalFunction
 from mercer.kernels import Kernel, as_kernel, recentred
 from mercer.planning import Settings
@@ -107,6 +112,15 @@ class KernelMachine(KernelEstimator):
         kernel = kernel.resolved(rows, weights)
         is_free = self.fit_intercept and self.repair is None
         return recentred(kernel, rows) if is_free and kernel.is_conditional else kernel
+
+    def gradient(self, X: Any) -> Array:
+        """Return the gradient of f by its input at the rows `X`, see `Function.gradient`.
+
+        The columns are those that `fit` noted; its shape is (n, columns), or (n, columns,
+        functions) if there are several.
+        """
+        found = self.function_.gradient(checked_rows(self, X))
+        return found[:, :, 0] if found.shape[2] == 1 else found
 
     @property
     def dual_coef_(self) -> Array:

@@ -252,6 +252,15 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         values = values.reshape(len(values), *self._target_shape_)
         return (values, self._shaped(self._deviation(X))) if return_std else values
 
+    def gradient(self, X: Any) -> Array:
+        """Return the gradient of f by its input at the rows `X`, see `Function.gradient`.
+
+        The columns are those that `fit` noted; its shape is (n, columns), or (n, columns,
+        targets).
+        """
+        found = self.function_.gradient(checked_rows(self, X))
+        return found.reshape(*found.shape[:2], *self._target_shape_)
+
     @property
     def X_fit_(self) -> Any:
         """The training rows, or the training Gram matrix of a precomputed kernel."""

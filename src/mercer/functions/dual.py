@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.data.checks import fits_single
-from mercer.data.columns import n_rows, take_rows
+from mercer.data.columns import n_columns, n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.functions.function import Array, Function
 from mercer.gram import dense_rows
 from mercer.kernels import Kernel
-from mercer.tiles import apply
+from mercer.tiles import Tile, apply
+from mercer.tiles.derivative import input_gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,18 @@ class DualFunction(Function):
             return np.zeros((n_rows(X), self.n_targets))
         values = apply(self.kernel.program, self.compared(X), self.rows, self.coefficients)
         return np.asarray(values, np.float64)
+
+    def gradient(self, X: Any) -> Array:
+        if self.kernel.is_precomputed:
+            raise ValueError(
+                "f of a finished Gram matrix has no gradient: its rows are no points; fit it to "
+                "rows and a kernel"
+            )
+        self._check_columns(X)
+        seen, a = self.compared(X), self.by_target
+        if len(a) == 0:
+            return np.zeros((n_rows(X), n_columns(X), self.n_targets))
+        return input_gradient(self.kernel.lower(Tile()), seen, self.rows, a)
 
     def compared(self, X: Any) -> Any:
         """Return new rows in the form in which they are compared with the x_i."""

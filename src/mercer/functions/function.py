@@ -86,6 +86,21 @@ class Function(ABC):
                 f"{rows.shape[1]}; give rows with the same columns"
             )
 
+    def gradient(self, X: Any) -> Array:
+        """Return the gradient of f by its input at the rows `X`, of shape (n, columns, targets).
+
+        Columns that f does not read as numbers have the gradient zero. Where f has no gradient,
+        such as that of `Laplacian` where a row has a number of a training row, it is the mean of
+        those on both sides.
+        """
+        if self.dual is None:
+            raise ValueError(
+                f"the training rows of f are not kept, so that the gradient of {self.kernel!r:.100}"
+                " is not known; fit with a solver that keeps them, such as 'cholesky'"
+            )
+        gradient: Array = self.dual.gradient(X)
+        return gradient
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Function) or type(self) is not type(other):
             return NotImplemented

@@ -74,6 +74,25 @@ class Formula(Parametric, ABC):
             np.fill_diagonal(squared, 0.0)
         return np.sqrt(np.maximum(squared, 0.0)).astype(K.dtype, copy=False)
 
+    def parameter_gradient(self, X: Any, G: Any) -> dict[str, Any]:
+        """Return <G, dK/dtheta> for every real parameter theta, by its name in `get_params`.
+
+        It is a number for a number, and an array for one of several, such as a length scale for
+        every column. Where a kernel has no derivative it is the mean of those on both sides.
+
+        Parameters
+        ----------
+        X : rows
+            The x_i of K_ij = k(x_i, x_j).
+        G : array of shape (n, n)
+            The weights of the entries.
+        """
+        # Imported here because it is about kernels.
+        from mercer.kernels.tangents import parameter_gradient
+        from mercer.tiles.derivative import Contraction
+
+        return parameter_gradient(self.resolved(X), Contraction(X, G))
+
     @property
     def is_quick(self) -> bool:
         """Whether an entry is computed about as quickly as one that is stored is read."""

@@ -36,6 +36,10 @@ class Received:
     def __call__(self, X: Any) -> Any:
         return numbers_of(X)
 
+    def pullback(self, X: Any, V: Array) -> Array:
+        """Return J(x)'v, which is v."""
+        return V
+
     def as_latex(self, x: str) -> str:
         """Return the row itself."""
         return x
@@ -87,6 +91,11 @@ class AsNumbers(InputMap):
         matrix = as_matrix_with_gaps(X)
         return matrix if sp.issparse(matrix) else np.where(np.isnan(matrix), 0.0, matrix)
 
+    def pullback(self, X: Any, V: Array) -> Array:
+        """Return J(x)'v: v, and zero by what is missing."""
+        matrix = as_matrix_with_gaps(X)
+        return V if sp.issparse(matrix) else np.where(np.isnan(matrix)[:, :, None], 0.0, V)
+
 
 @dataclass(frozen=True)
 class FillMissing(InputMap):
@@ -108,6 +117,7 @@ class FillMissing(InputMap):
     """
 
     domain: ClassVar[str] = "sequences"
+    is_discrete: ClassVar[bool] = True
 
     value: str = domains.text("")
 
@@ -233,6 +243,13 @@ class Standardize(InputMap):
             rows[is_gap] = 0.0
             rows = np.column_stack([rows, is_gap[:, list(self.indicators or ())]])
         return np.asarray(rows, dtype=matrix.dtype)
+
+    def pullback(self, X: Any, V: Array) -> Array:
+        """Return J(x)'v: v_j / scale_j, and zero by what is missing."""
+        slopes = V[:, : len(self.scale)] / np.array(self.scale)[:, None]
+        if self.missing == MEAN:
+            slopes[np.isnan(self._dense(X))] = 0.0
+        return np.asarray(slopes)
 
     def as_latex(self, x: str) -> str:
         """Return the mapped row as a formula."""

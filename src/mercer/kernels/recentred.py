@@ -19,6 +19,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.language import printing
 from mercer.kernels.validity.proof import Proof
 from mercer.tiles import Expression, Tile
+from mercer.tiles.derivative import input_gradient
 
 Array = NDArray[Any]
 
@@ -104,6 +105,12 @@ class FromOrigin:
             )
         return np.column_stack([u, np.ones_like(u)])
 
+    def pullback(self, X: Any, V: Array) -> Array:
+        """Return J(x)'v: the gradient of k(x, x0) by x, times v_0."""
+        rows = _read(self.kernel, X)
+        x0, one = np.array([self.origin], rows.dtype), np.ones((1, 1))
+        return input_gradient(self.kernel.lower(Tile()), rows, x0, one) * V[:, :1]
+
     def as_latex(self, x: str) -> str:
         """Return the pair in terms of the row."""
         return rf"\left(u({x}),\, 1\right)"
@@ -115,6 +122,10 @@ class Swapped:
 
     def __call__(self, X: Array) -> Array:
         return np.ascontiguousarray(X[:, ::-1])
+
+    def pullback(self, X: Array, V: Array) -> Array:
+        """Return J(x)'v: v in the other order."""
+        return V[:, ::-1]
 
     def as_latex(self, x: str) -> str:
         """Return the swapped pair."""

@@ -71,9 +71,16 @@ def evaluate(
     return out
 
 
-def apply(program: Program, X: Any, Z: Any, V: Any) -> Array:
-    """Return K(X, Z) @ V without storing the matrix; `Z` None means the same rows as `X`."""
+def apply(
+    program: Program, X: Any, Z: Any, V: Any, known: Mapping[Input, Array] | None = None
+) -> Array:
+    """Return K(X, Z) @ V without storing the matrix; `Z` None means the same rows as `X`.
+
+    The values of inputs that are `known` are not computed; of the same rows they are symmetric.
+    """
     bound = bind(program, X, Z)
+    if known:
+        bound = bound.with_values(known)
     vectors = plain(np.asarray(V))
     if vectors.dtype.kind not in "fiub":
         raise ValueError(f"V must hold real numbers, got dtype {vectors.dtype}")

@@ -24,10 +24,11 @@ from mercer.tiles.tile import (
     Opaque,
     Polynomial,
     Power,
+    Rescale,
     ScaleRows,
 )
 
-FUNCTIONS = ("identity", "exp", "tanh", "sqrt", "log1p", "reciprocal")
+FUNCTIONS = ("identity", "exp", "tanh", "sqrt", "log1p", "reciprocal", "reciprocal_root")
 OPERATIONS = ("leaf", "constant", "map", "map_add", "add", "multiply", "scale_rows")
 BINARY = ("map_add", "add", "multiply")
 
@@ -112,9 +113,9 @@ class _Compiler:
                 s = self.value(argument)
                 return self.emit("map", first=s.slot, function=function, a=s.a, b=s.b)
             case ScaleRows(argument) | Normalize(argument):
-                s = self.value(argument)
-                index = self.factors.setdefault(e, len(self.factors))
-                return self.emit("scale_rows", first=s.slot, second=index, a=s.a, b=s.b)
+                return self.scaled(argument, e)
+            case Rescale(argument, factor):
+                return self.scaled(argument, factor)
             case Power(base, exponent):
                 return self.power(self.value(base), exponent)
             case Polynomial(argument, coefficients):
@@ -124,6 +125,11 @@ class _Compiler:
             case Add(terms):
                 return self.sum(terms)
         raise TypeError(f"lower() returned {e!r}; build it from the methods of the tile t")
+
+    def scaled(self, argument: Expression, factor: Factor) -> Value:
+        s = self.value(argument)
+        index = self.factors.setdefault(factor, len(self.factors))
+        return self.emit("scale_rows", first=s.slot, second=index, a=s.a, b=s.b)
 
     def multiply(self, s: Value, t: Value) -> Value:
         return self.emit("multiply", first=s.slot, second=t.slot, a=s.a, b=s.b, c=t.a, d=t.b)

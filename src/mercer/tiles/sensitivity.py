@@ -247,6 +247,14 @@ def _reciprocal(v: Slot) -> Slot:
     return v.becomes(value, lambda c: Change(slope * c.absolute, minus * c.relative))
 
 
+def _reciprocal_root(v: Slot) -> Slot:
+    # Squared distances that are small beside the norms are recomputed by differences, so that all
+    # of them are accurate relative to themselves, which is what counts here.
+    low, high = max(v.value.low, 0.0), max(v.value.high, 0.0)
+    most = 1.0 / math.sqrt(low) if low > 0.0 else math.inf
+    return Slot(Interval(1.0 / math.sqrt(high) if 0.0 < high < math.inf else 0.0, most))
+
+
 def _flattened(c: Change) -> Change:
     """Return the change of f(v) where f' lies between zero and one, and v f' / f too."""
     return Change(SHARE * c.absolute, SHARE * c.relative)
@@ -263,4 +271,5 @@ FUNCTIONS: dict[str, Callable[[Slot], Slot]] = {
     "sqrt": _sqrt,
     "log1p": _log1p,
     "reciprocal": _reciprocal,
+    "reciprocal_root": _reciprocal_root,
 }

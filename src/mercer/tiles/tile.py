@@ -151,6 +151,14 @@ class Normalize(Expression):
     argument: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class Rescale(Expression):
+    """An expression multiplied by the row factors of another: f(x) e(x, z) f(z)."""
+
+    argument: Expression
+    factor: ScaleRows | Normalize
+
+
 def as_expression(value: Expression | float) -> Expression:
     """Return `value` itself, or the constant it is."""
     return value if isinstance(value, Expression) else Number(float(value))

@@ -107,6 +107,8 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "sqrt": lambda x: np.minimum(np.sqrt(x), np.sqrt(np.finfo(x.dtype).max)),
     "log1p": np.log1p,
     "reciprocal": np.reciprocal,
+    # The derivative of the square root but for a half; at zero, where that has none, it is zero.
+    "reciprocal_root": lambda x: np.where(x > 0.0, 1.0 / np.sqrt(x), 0.0 * x),
 }
 
 

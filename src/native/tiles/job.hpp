@@ -12,7 +12,7 @@ constexpr Index tile_columns = 256;
 
 enum class Kind : int { dot, squared_distance, manhattan, minimum, chi2, sine, match, given };
 enum class Operation : int { leaf, constant, map, map_add, add, multiply, scale_rows };
-enum class Function : int { identity, exp, tanh, sqrt, log1p, reciprocal };
+enum class Function : int { identity, exp, tanh, sqrt, log1p, reciprocal, reciprocal_root };
 
 // A matrix by its strides, counted in entries. Or, where there are starts, by those of its entries
 // that are not zero: data[e] in columns[e] for e from starts[i] to starts[i + 1] are those of row i.
@@ -82,6 +82,19 @@ struct Tile {
     bool mirror;  // serve the transposed tile as well
 };
 
+// The derivative of comparisons by the entries of the left rows, summed over the right ones:
+// out[i][k] += sum_j values[i][j] d(x_ik, z_jk), where d is the derivative of a column's share. All
+// matrices are contiguous; those of the right rows have a row for every column that is compared.
+struct SlopeJob {
+    Kind kind;
+    const double* left;     // (rows, width)
+    const double* right;    // (width, columns)
+    const double* values;   // (rows, columns)
+    const double* weights;  // one per column; of a sine the periods
+    double* out;            // (rows, width)
+    Index rows, columns, width;
+};
+
 // The routines of one processor level, for double and for float.
 struct Level {
     const char* name;
@@ -89,6 +102,7 @@ struct Level {
     Index (*columns_per_tile)(const Job&, bool single);
     void (*fill)(const Job&, const Tile&, void* scratch, bool single);
     void (*multiply)(const Job&, const Tile&, void* scratch, bool single);
+    void (*slopes)(const SlopeJob&, Index row_begin, Index row_end);
 };
 
 }  // namespace mercer

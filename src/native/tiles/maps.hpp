@@ -135,6 +135,16 @@ template <class T> inline T square_root(T x) {
     return Bits<T>::largest_root < root ? Bits<T>::largest_root : root;
 }
 
+// 1 / sqrt(x), and zero at zero. NaN passes.
+template <class T> inline T reciprocal_root(T x) {
+    T root;
+    if constexpr (sizeof(T) == 8)
+        root = __builtin_sqrt(x);
+    else
+        root = __builtin_sqrtf(x);
+    return x == T(0) ? T(0) : T(1) / root;
+}
+
 // What becomes of the values of a function, one or a vector of them from place k on: they are kept
 // as they are, or added to others, which like all slots begin where a vector may.
 struct Itself {

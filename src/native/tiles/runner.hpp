@@ -346,27 +346,24 @@ template <class T> struct Runner {
     void map(const Step& step, const T* source, T* target, const Finish& finish) {
         const T a = constant<T>(step.a), b = constant<T>(step.b);
         const Index n = strip_rows * stride;
+        const auto each = [&](const auto& f) {
+            for (Index k = 0; k < n; ++k) target[k] = finish(k, f(a * source[k] + b));
+        };
         switch (step.function) {
             case Function::identity:
-                for (Index k = 0; k < n; ++k) target[k] = finish(k, a * source[k] + b);
-                break;
+                return each([](T v) { return v; });
             case Function::exp:
-                exponentials(source, a, b, target, n, finish);
-                break;
+                return exponentials(source, a, b, target, n, finish);
             case Function::tanh:
-                for (Index k = 0; k < n; ++k)
-                    target[k] = finish(k, hyperbolic_tangent(a * source[k] + b));
-                break;
+                return each([](T v) { return hyperbolic_tangent(v); });
             case Function::sqrt:
-                square_roots(source, a, b, target, n, finish);
-                break;
+                return square_roots(source, a, b, target, n, finish);
             case Function::log1p:
-                for (Index k = 0; k < n; ++k)
-                    target[k] = finish(k, log_one_plus(a * source[k] + b));
-                break;
+                return each([](T v) { return log_one_plus(v); });
             case Function::reciprocal:
-                for (Index k = 0; k < n; ++k) target[k] = finish(k, T(1) / (a * source[k] + b));
-                break;
+                return each([](T v) { return T(1) / v; });
+            case Function::reciprocal_root:
+                return each([](T v) { return reciprocal_root(v); });
         }
     }
 

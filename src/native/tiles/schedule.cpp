@@ -168,4 +168,13 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
         });
 }
 
+bool slopes(const Level& level, const SlopeJob& job, int threads, Interrupt interrupt) {
+    constexpr Index height = 16;
+    if (job.rows * job.columns * job.width < 1'000'000) threads = 1;
+    return run_tasks(blocks(job.rows, height), threads, 64, interrupt,
+                     [&](Index i, void*, const GoOn&) {
+                         level.slopes(job, i * height, std::min(job.rows, (i + 1) * height));
+                     });
+}
+
 }  // namespace mercer

@@ -10,8 +10,9 @@ namespace mercer {
 // Null if there is no such level here.
 const Level* choose_level(const char* name);
 
-// Both return false when interrupted. Results are the same bits for any number of threads.
+// All return false when interrupted. Results are the same bits for any number of threads.
 bool fill(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt);
 bool multiply(const Level& level, const Job& job, bool single, int threads, Interrupt interrupt);
+bool slopes(const Level& level, const SlopeJob& job, int threads, Interrupt interrupt);
 
 }  // namespace mercer

@@ -3,6 +3,7 @@
 #include "tiles/job.hpp"
 #include "tiles/panels.hpp"
 #include "tiles/runner.hpp"
+#include "tiles/slopes.hpp"
 
 namespace {
 
@@ -209,5 +210,5 @@ void multiply(const Job& job, const Tile& tile, void* scratch, bool single) {
 namespace mercer {
 extern const Level MERCER_JOIN(level_, MERCER_LEVEL);
 const Level MERCER_JOIN(level_, MERCER_LEVEL) = {MERCER_TEXT(MERCER_LEVEL), scratch_bytes,
-                                                 columns_per_tile, fill, multiply};
+                                                 columns_per_tile, fill, multiply, slopes};
 }  // namespace mercer

@@ -30,6 +30,8 @@ PAIR, WORD = 1000.0, 30.0
 class Symbols:
     """The map of rows to sequences of symbols, done once for all pairs."""
 
+    is_discrete: ClassVar[bool] = True
+
     def __call__(self, X: Any) -> Sequences:
         return as_sequences(X)
 
@@ -131,6 +133,8 @@ class Subsequence(Kernel):
 class CheckedRows:
     """The map of rows to a list of sequences, each checked to be one."""
 
+    is_discrete: ClassVar[bool] = True
+
     def __call__(self, X: Any) -> list[Any]:
         # Checked as it came, since only a table names the column in which a row is wrong.
         as_sequences(X)
@@ -211,6 +215,8 @@ class EditDistance(Kernel):
     scale: float = domains.positive(1.0)
 
     def lower(self, t: Tile) -> Expression:
-        fill = Levenshtein(math.ceil(min(VANISHING * self.scale, LARGEST_DISTANCE)))
+        # A power of two, which a little more or less of the scale leaves as it is.
+        most = 2 ** math.ceil(math.log2(max(VANISHING * self.scale, 1.0)))
+        fill = Levenshtein(min(most, LARGEST_DISTANCE))
         distance = t.after(CheckedRows()).opaque(fill, fill.diagonal)
         return t.exp(-1.0 / max(self.scale, 1e-300) * distance)

@@ -164,6 +164,10 @@ class MatrixMap:
             )
         return np.asarray(rows @ np.array(self.A).T, dtype=rows.dtype)
 
+    def pullback(self, Z: Any, V: Array) -> Array:
+        """Return J(z)'v = A'v."""
+        return np.asarray(np.einsum("pk,npt->nkt", np.array(self.A), V))
+
     def magnitudes(self, Z: Any) -> Array:
         """Return |A| |z|, which the rounding errors of A z are relative to."""
         return np.asarray(abs(as_matrix(Z, "Z")) @ np.abs(np.array(self.A)))

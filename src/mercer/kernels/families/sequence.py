@@ -76,6 +76,7 @@ class Grams:
 
     # There is a column for everything that might occur.
     columns: ClassVar[int] = COLUMNS
+    is_discrete: ClassVar[bool] = True
 
     def __call__(self, X: Any) -> sp.csr_array:
         S = self.compared(X)
@@ -196,7 +197,8 @@ class Spectrum(Kernel):
         return tuple(zip(weights, map(Grams, self.lengths), strict=True))
 
     def lower(self, t: Tile) -> Expression:
-        terms = [t.after(g).dot() if w == 1.0 else w * t.after(g).dot() for w, g in self.grams]
+        is_plain = self.weights is None
+        terms = [t.after(g).dot() if is_plain else w * t.after(g).dot() for w, g in self.grams]
         blend = terms[0] if len(terms) == 1 else t.sum(terms)
         return t.normalize(blend) if self.normalize else blend
 

@@ -21,6 +21,8 @@ WORD_COLUMNS = 1 << 20
 class WordCounts:
     """The map of a text to the counts of its words, each in the column of its hash."""
 
+    is_discrete: ClassVar[bool] = True
+
     def __call__(self, X: Any) -> sp.csr_array:
         rows = text_rows(X)
         return (

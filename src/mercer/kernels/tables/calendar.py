@@ -56,6 +56,7 @@ class Calendar(InputMap):
     """
 
     domain: ClassVar[str] = "dates"
+    is_discrete: ClassVar[bool] = True
 
     parts: tuple[str, ...] = domains.several_of(*PARTS)
     mean: float | None = domains.optional_real()
