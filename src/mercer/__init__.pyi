@@ -63,11 +63,12 @@ from mercer.kernels import (
     describe_columns as describe_columns,
     kernel as kernel,
 )
-from mercer.report import (
+from mercer.reports import (
     DecisionDisplay as DecisionDisplay,
     GammaSweepDisplay as GammaSweepDisplay,
     SelectionDisplay as SelectionDisplay,
 )
+from mercer.reports.page import report as report
 from mercer.selection import (
     KernelLogisticRegressionCV as KernelLogisticRegressionCV,
     KernelRidgeClassifier as KernelRidgeClassifier,

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Linear, Sigmoid
-from mercer.report import SelectionDisplay
+from mercer.reports import SelectionDisplay
 from mercer.selection import KernelRidgeClassifier, KernelRidgeClassifierCV, KernelRidgeCV
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 from refusals import refuses

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,7 @@ def _configured(ctx: click.Context, param: click.Parameter, path: str | None) ->
 @click.option("--drop", multiple=True, help="A column to leave out; may be given several times.")
 @click.option("--missing", type=click.Choice(["auto", "refuse", "drop"]), default="auto")
 @click.option("-o", "--output", help="Where the model goes, by custom with the ending .mercer.")
+@click.option("--report", help="A page to write about the model and the held-out rows.")
 @click.option("--memory", help="The limit of memory, such as 4GB.")
 @click.option("--time-limit", type=float, help="The limit of time in seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the split.")
@@ -96,7 +99,18 @@ def fit(
     if output is not None:
         save(model, output)
         result["model file"] = output
+    if options["report"] is not None:
+        from mercer.reports.page import report
+
+        with phase(f"writing {options['report']}"):
+            report(model, test.X, test.y, options["report"], command=_command())
+        result["report"] = options["report"]
     click.echo(json.dumps(result, default=str) if as_json else table(_shown(result)))
+
+
+def _command() -> str:
+    """Return the line that was typed."""
+    return shlex.join(["mercer", *sys.argv[1:]])
 
 
 def _shown(result: dict[str, Any]) -> dict[str, str]:

@@ -14,6 +14,7 @@ __all__ = ["main"]
 COMMANDS = {
     "fit": "Fit a model to a table, test it on held-out rows and save it.",
     "predict": "Predict the rows of a table with a saved model.",
+    "report": "Write a page about a saved model.",
     "check": "Say whether an expression is a valid kernel, with a proof or a witness.",
     "info": "Tell what runs here, or what is in a model file.",
     "demo": "Fit a model of aqueous solubility and print how well it does.",

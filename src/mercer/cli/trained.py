@@ -11,7 +11,7 @@ import numpy as np
 from mercer.cli.data import Job
 from mercer.estimators import KernelLogisticRegression, KernelRidge
 from mercer.kernels import describe_columns
-from mercer.report.held_out import Score, classification_scores, regression_scores
+from mercer.reports.held_out import Score, classification_scores, regression_scores
 from mercer.selection import KernelLogisticRegressionCV, KernelRidgeCV
 
 

@@ -20,8 +20,8 @@ from sklearn.svm import SVC
 import mercer
 from mercer.estimators import KernelPerceptron, KernelSVC
 from mercer.kernels import Gaussian
-from mercer.report import DecisionDisplay, GammaSweepDisplay, decision
-from mercer.report.sweep import GAMMAS
+from mercer.reports import DecisionDisplay, GammaSweepDisplay, decision
+from mercer.reports.sweep import GAMMAS
 from mercer.selection import KernelRidgeClassifier
 from refusals import refuses
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 
 from mercer.estimators import KernelEstimator, KernelSVC
 from mercer.kernels import Gaussian
-from mercer.report.decision import DecisionDisplay
+from mercer.reports.decision import DecisionDisplay
 
 # Ten widths from 2^-6 to 2^10, equal steps of the logarithm.
 GAMMAS = tuple(float(g) for g in 2.0 ** np.linspace(-6.0, 10.0, 10))

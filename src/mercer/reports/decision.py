@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.checks import as_matrix
 from mercer.data.columns import column_names, is_table, like_rows, table_matrix
 from mercer.kernels import Kernel
-from mercer.report.selection import shortened
+from mercer.reports.selection import shortened
 
 Array = NDArray[np.float64]
 

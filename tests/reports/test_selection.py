@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from mercer.kernels import Gaussian, Linear
-from mercer.report import SelectionDisplay, selection as room_of_pictures
+from mercer.reports import SelectionDisplay, selection as room_of_pictures
 from mercer.selection import KernelRidgeCV, ridge as room
 
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -1,0 +1,7 @@
+"""Pictures of models and of how they were chosen."""
+
+from mercer.reports.decision import DecisionDisplay
+from mercer.reports.selection import SelectionDisplay
+from mercer.reports.sweep import GammaSweepDisplay
+
+__all__ = ["DecisionDisplay", "GammaSweepDisplay", "SelectionDisplay"]

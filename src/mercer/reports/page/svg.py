@@ -1,0 +1,175 @@
+"""Plots as SVG in the colours of the page that they stand on, light or dark."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+WIDTH, HEIGHT = 460, 300
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 44
+# About how many numbers stand along an axis.
+TICKS = 5
+
+
+@dataclass
+class Plot:
+    """Axes on which points, lines and bands are drawn.
+
+    Parameters
+    ----------
+    x, y : (float, float)
+        The ends of the axes.
+    x_label, y_label : str
+        What they measure.
+    about : str
+        What is to be seen, for those who do not see it.
+    x_names : sequence of str
+        Names along the x axis in place of numbers, at 0, 1, 2 and so on.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    x_label: str
+    y_label: str
+    about: str
+    x_names: Sequence[str] = ()
+    _parts: list[str] = field(default_factory=list)
+
+    def _at(self, x: Any, y: Any) -> tuple[Array, Array]:
+        """Return where numbers stand on the picture."""
+        across = (np.asarray(x, float) - self.x[0]) / ((self.x[1] - self.x[0]) or 1.0)
+        up = (np.asarray(y, float) - self.y[0]) / ((self.y[1] - self.y[0]) or 1.0)
+        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (
+            HEIGHT - TOP - BOTTOM
+        )
+
+    def points(self, x: Any, y: Any, kind: str = "point") -> Plot:
+        """Draw a dot at every pair of numbers."""
+        dots = "".join(
+            f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.4"/>'
+            for a, b in zip(*self._at(x, y), strict=True)
+        )
+        return self._add(f'<g class="{kind}">{dots}</g>')
+
+    def line(self, x: Any, y: Any, kind: str = "line") -> Plot:
+        """Draw a line through pairs of numbers."""
+        return self._add(f'<polyline class="{kind}" points="{self._path(x, y)}"/>')
+
+    def band(self, x: Any, low: Any, high: Any) -> Plot:
+        """Draw the area between two lines."""
+        there, back = self._path(x, low), self._path(np.asarray(x)[::-1], np.asarray(high)[::-1])
+        return self._add(f'<polygon class="band" points="{there} {back}"/>')
+
+    def ranges(self, x: Any, low: Any, high: Any) -> Plot:
+        """Draw upright lines from one height to another."""
+        ends = zip(*self._at(x, low), self._at(x, high)[1], strict=True)
+        lines = "".join(
+            f'<line x1="{a:.1f}" x2="{a:.1f}" y1="{b:.1f}" y2="{c:.1f}"/>' for a, b, c in ends
+        )
+        return self._add(f'<g class="range">{lines}</g>')
+
+    def _path(self, x: Any, y: Any) -> str:
+        return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(*self._at(x, y), strict=True))
+
+    def _add(self, part: str) -> Plot:
+        self._parts.append(part)
+        return self
+
+    def __str__(self) -> str:
+        name = escape(self.about, quote=True)
+        axes = [*self._x_axis(), *self._y_axis()]
+        return (
+            f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}">'
+            f"<title>{name}</title>{''.join(axes)}{''.join(self._parts)}</svg>"
+        )
+
+    def _x_axis(self) -> list[str]:
+        middle = (LEFT + WIDTH - RIGHT) / 2
+        parts = [f'<text class="label" x="{middle}" y="{HEIGHT - 6}">{escape(self.x_label)}</text>']
+        numbers = [(t, _number(t)) for t in ticks(*self.x)]
+        named = [(float(j), name) for j, name in enumerate(self.x_names)]
+        for value, text in named or numbers:
+            a = float(self._at(value, self.y[0])[0])
+            parts.append(
+                f'<line class="grid" x1="{a:.1f}" x2="{a:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
+            )
+            shown = escape(str(text)[:14])
+            parts.append(
+                f'<text class="tick middle" x="{a:.1f}" y="{HEIGHT - BOTTOM + 16}">{shown}</text>'
+            )
+        return parts
+
+    def _y_axis(self) -> list[str]:
+        middle = (TOP + HEIGHT - BOTTOM) / 2
+        turned = f'transform="rotate(-90 14 {middle})"'
+        parts = [f'<text class="label" x="14" y="{middle}" {turned}>{escape(self.y_label)}</text>']
+        for value in ticks(*self.y):
+            b = float(self._at(self.x[0], value)[1])
+            parts.append(
+                f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{b:.1f}" y2="{b:.1f}"/>'
+            )
+            parts.append(
+                f'<text class="tick end" x="{LEFT - 6}" y="{b + 4:.1f}">{_number(value)}</text>'
+            )
+        return parts
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return round numbers from `low` to `high`."""
+    span = high - low
+    if not span > 0.0 or not np.isfinite(span):
+        return [low]
+    step = 10.0 ** floor(log10(span / TICKS))
+    step *= next(f for f in (1.0, 2.0, 5.0, 10.0) if span / (step * f) <= TICKS)
+    first = np.ceil(low / step - 1e-9)
+    return [float(k * step) for k in np.arange(first, np.floor(high / step + 1e-9) + 1.0)]
+
+
+def _number(value: float) -> str:
+    return f"{value + 0.0:.4g}"
+
+
+def around(*values: Any) -> tuple[float, float]:
+    """Return ends of an axis that hold all numbers, with a little room."""
+    every = np.concatenate([np.ravel(np.asarray(v, float)) for v in values])
+    every = every[np.isfinite(every)]
+    low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
+    room = 0.04 * (high - low) or max(abs(low), 1.0) * 0.05
+    return low - room, high + room
+
+
+def heat_map(matrix: Array, about: str) -> str:
+    """Return a matrix as a picture, its smallest entry pale and its largest dark."""
+    low, high = float(matrix.min()), float(matrix.max())
+    share = (matrix - low) / ((high - low) or 1.0)
+    ends = np.array([[247, 251, 255], [8, 48, 107]], float)
+    pixels = (ends[0] + share[..., None] * (ends[1] - ends[0])).astype(np.uint8)
+    return (
+        f'<img class="heat" alt="{escape(about, quote=True)}" '
+        f'src="data:image/png;base64,{base64.b64encode(png(pixels)).decode()}">'
+    )
+
+
+def png(pixels: NDArray[np.uint8]) -> bytes:
+    """Return an array of shape (rows, columns, 3) as a PNG."""
+    height, width, _ = pixels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        check = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    lines = b"".join(b"\0" + row.tobytes() for row in pixels)
+    parts = (chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(lines, 9)), chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
