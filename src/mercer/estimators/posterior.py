@@ -21,6 +21,7 @@ from mercer.gram import (
 )
 from mercer.solvers import Approximation, RidgeProblem
 from mercer.solvers.line.path import ChainSmoother
+from mercer.solvers.lowrank.path import LandmarkSmoother
 from mercer.solvers.ridge.feature_path import FeatureSmoother
 from mercer.solvers.ridge.held_out import Smoother, jackknife_plus, leave_one_out, smoothers
 
@@ -29,7 +30,7 @@ Array = NDArray[np.float64]
 
 # What is worked out when it is asked for, and what it is worked out from in a landmark model.
 CACHES = ("_residual_cache", "_smoother_cache")
-UNSAVED = (*CACHES, "_by_landmarks_")
+UNSAVED = (*CACHES, "_landmark_cache")
 
 
 class RidgePosterior(KernelMachine):
@@ -50,9 +51,9 @@ class RidgePosterior(KernelMachine):
     _used_: NDArray[np.bool_]
     _is_repaired_: bool
     approximation_: Approximation | None
-    _by_landmarks_: LandmarkGram | None
+    _landmark_cache: LandmarkGram | None
     _residual_cache: Array
-    _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother]
+    _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother | LandmarkSmoother]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -142,12 +143,12 @@ class RidgePosterior(KernelMachine):
 
     def _gram_by_landmarks(self) -> LandmarkGram:
         """Return the matrix of all training rows, which a landmark model has in memory alone."""
-        gram = getattr(self, "_by_landmarks_", None)
+        gram = getattr(self, "_landmark_cache", None)
         if gram is None:
             raise ValueError(
                 "the training rows are no part of a landmark model that was saved or copied, and "
-                "held-out predictions, intervals and deviations are worked out from them; fit it "
-                "again"
+                "held-out predictions, intervals and deviations, and the temperature of "
+                "probabilities, are worked out from them; fit it again, and ask before it is saved"
             )
         return gram
 

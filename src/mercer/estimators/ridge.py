@@ -213,7 +213,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self._is_repaired_ = repair.is_changed
         self.approximation_ = approximation_of(repair.gram)
         phi = repair.gram.landmarks
-        self._by_landmarks_ = None if phi is None else LandmarkGram(phi, X, self.memory)
+        self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution)
         return self

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.planning.costs import EIGEN
 from mercer.planning.rates import Work
 
 # What a singular value decomposition takes for every entry of the features and every feature.
@@ -70,6 +71,19 @@ def features_held_out(
     if not splits.are_complements:
         return np.inf, parts
     return whole + alphas * float((p * sizes**2 + sizes**3 / 3).sum()), parts
+
+
+def landmarks_held_out(shape: tuple[int, int], splits: Folds | None, alphas: int) -> float:
+    """Return the work with m landmarks on n rows, of shape (n, m)."""
+    n, m = shape
+    once = float(n) * m**2 + EIGEN * m**3
+    if splits is None:
+        return once
+    if splits.are_single:
+        # Features once more, turned to the eigenvectors, and products for every alpha.
+        return once + float(n) * m**2 + 2.0 * alphas * n * m
+    tested = float(splits.sizes.sum())
+    return once + tested * (m**2 + alphas * m) + len(splits.sizes) * EIGEN * m**3
 
 
 def chain_held_out(shape: tuple[int, int], splits: Folds | None, alphas: int) -> float:

@@ -62,7 +62,7 @@ def planned_ridge(
     problem : RidgeProblem
         Targets, ridges and weights.
     """
-    if not settings.is_open and isinstance(as_solver(settings.solver), NystromRidge):
+    if takes_landmarks(settings):
         n, targets = problem.y.shape
         needed = landmark_bytes(n, landmark_count(settings, n), targets)
         check_room("nystrom", needed, memory_limit(settings.memory), "nystrom")
@@ -95,16 +95,26 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     return among(costs.plans(settings), name, costs.gram.memory, kernel)
 
 
-def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, memory: int) -> Work:
-    """Return the most work that a ridge problem takes by what the plan would choose."""
+def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Settings) -> Work:
+    """Return the most work that a ridge problem takes by landmarks, or what the plan would choose.
+
+    The parameters are those of `planned_ridge`.
+    """
+    (n, targets), memory = problem.y.shape, memory_limit(settings.memory)
+    if takes_landmarks(settings):
+        return landmark_work(n, landmark_count(settings, n), entry_work(kernel, rows))
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, memory), problem)
-    n, targets = problem.y.shape
     p = few_features(kernel, rows, n, memory)
     if p is not None:
         return feature_work(n, p, sparse_entries(kernel, rows, memory))
     if costs.gram.chain() is not None:
         return chain_work(n, targets)
     return costs.factor_work(costs.prefers_single())
+
+
+def takes_landmarks(settings: Settings) -> bool:
+    """Whether the solver that was named is the one of landmarks."""
+    return not settings.is_open and isinstance(as_solver(settings.solver), NystromRidge)
 
 
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,15 +78,21 @@ class Calibration:
         """Return the probabilities that scores are worth, of shape (n, classes)."""
         return np.asarray(softmax(self.temperature * score_columns(scores), axis=1))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A landmark model is saved without the rows that the temperature comes from.
+        if self.model.approximation_ is not None:
+            self.known = self.temperature
+        return dict(vars(self))
+
     def _held_out_scores(self) -> Array:
         left_out = self.targets - self._left_out()
         if (self.copies <= 1.0).all():
             return np.asarray(self.targets - left_out)
         shape = (-1, *[1] * (self.targets.ndim - 1))
         w, copies = self.weights.reshape(shape), self.copies.reshape(shape)
-        fitted = np.divide(
-            self.model.alpha * self.model.dual_coef_, w, where=w > 0.0, out=left_out.copy()
-        )
+        a = np.zeros_like(left_out)
+        a[self.weights > 0.0] = self.model.solution_.coefficients.reshape(-1, *a.shape[1:])
+        fitted = np.divide(self.model.alpha * a, w, where=w > 0.0, out=left_out.copy())
         return np.asarray(self.targets - less_one(left_out, fitted, copies))
 
     def _left_out(self) -> Array:

@@ -15,9 +15,16 @@ from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
-from mercer.estimators.validation import checked_training, checked_weights, copies_of
+from mercer.estimators.validation import (
+    checked_seed,
+    checked_training,
+    checked_weights,
+    copies_of,
+)
 from mercer.kernels import Kernel
+from mercer.planning import Settings
 from mercer.planning.held_out import entries_held_out
+from mercer.planning.ridge import takes_landmarks
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import around, candidates, reader_of, ridges
 from mercer.selection.results import Round, table
@@ -68,6 +75,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         Whether there is an offset b. Without it `AdditiveChi2` and what is made of it are refused.
     alpha_per_target : bool
         Whether every target has a ridge of its own. The kernel is the same for all.
+    solver, n_landmarks, landmarks
+        As of `KernelRidge`, for the fit of what was chosen. With ``"nystrom"`` all candidates are
+        scored by their landmarks, which are not chosen again when rows are held out: one pass over
+        the rows and an eigendecomposition of as many rows as there are landmarks serve every alpha.
     time_limit : float, optional
         Seconds in which to choose and fit. Where they are expected to be too few, candidates are
         scored on fewer rows, and what was scored in time is chosen from, with a warning.
@@ -135,6 +146,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         scoring: Any = None,
         fit_intercept: bool = True,
         alpha_per_target: bool = False,
+        solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
@@ -148,6 +162,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self.scoring = scoring
         self.fit_intercept = fit_intercept
         self.alpha_per_target = alpha_per_target
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.time_limit = time_limit
         self.memory = memory
         self.random_state = random_state
@@ -176,6 +193,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             self.kernel_,
             self.alpha_,
             fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
             time_limit=self.time_limit,
             memory=self.memory,
             random_state=self.random_state,
@@ -237,7 +257,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         copies: Array | None,
         run: Run,
     ) -> Search:
-        reader = reader_of(kernels)
+        reader, settings = reader_of(kernels), self._settings()
         rows, targets = checked_training(self, reader, X, y)
         n = len(targets)
         weights = checked_weights(sample_weight, n)
@@ -259,6 +279,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             scores,
             memory_limit(self.memory),
             run,
+            by_landmarks=settings if takes_landmarks(settings) else None,
         )
         used = np.flatnonzero(weights > 0.0)
         if len(used) < 2:
@@ -267,6 +288,16 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
                 "give at least 2, or fit KernelRidge with a kernel and alpha of your choice"
             )
         return search if len(used) == n else search.on(used)
+
+    def _settings(self) -> Settings:
+        """Return what was said about how to solve."""
+        return Settings(
+            self.solver,
+            seed=checked_seed(self.random_state),
+            memory=self.memory,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
+        )
 
     def _splits(self, X: Any, y: Array, groups: Any) -> Splits | None:
         if isinstance(self.cv, str):

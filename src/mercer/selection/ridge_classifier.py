@@ -103,7 +103,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         Whether there is an offset b.
     class_weight : None, dict or "balanced"
         Factors of the weights of each class.
-    solver, tol, memory, max_iter, time_limit, random_state, repair
+    solver, n_landmarks, landmarks, tol, memory, max_iter, time_limit, random_state, repair
         As of `KernelRidge`.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
@@ -123,6 +123,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         b.
     certificate_ : Certificate
         The relative residual, and a bound on the distance from the exact f.
+    approximation_ : Approximation or None
+        What landmarks leave of the kernel; None where the model is exact.
     estimator_ : KernelRidge
         The regression on the targets.
     n_iter_ : int
@@ -146,6 +148,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         fit_intercept: bool = True,
         class_weight: Any = None,
         solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         tol: float | None = None,
         memory: Any = None,
         max_iter: int | None = None,
@@ -161,6 +165,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.tol = tol
         self.memory = memory
         self.max_iter = max_iter
@@ -195,6 +201,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
             self.alpha,
             fit_intercept=self.fit_intercept,
             solver=self.solver,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
             tol=self.tol,
             memory=self.memory,
             max_iter=self.max_iter,
@@ -206,7 +214,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
 
         self.classes_, self.estimator_, self.kernel_ = signs.classes, model, model.kernel_
         self.function_, self.certificate_ = model.function_, model.certificate_
-        self.n_iter_ = model.n_iter_
+        self.n_iter_, self.approximation_ = model.n_iter_, model.approximation_
         self._calibration_ = Calibration(
             model, signs.targets, signs.codes, signs.weights, signs.copies, self.time_limit
         )
@@ -269,8 +277,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         Whether there is an offset b.
     class_weight : None, dict or "balanced"
         Factors of the weights of each class.
-    solver, tol, memory, max_iter, time_limit, random_state
-        As of `KernelRidge`, for the fit of what was chosen; the limit of memory holds for all.
+    solver, n_landmarks, landmarks, tol, memory, max_iter, time_limit, random_state
+        As of `KernelRidge`, for the fit of what was chosen; the limit of memory and ``"nystrom"``
+        hold for all.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
         that they have there.
@@ -298,6 +307,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         fit_intercept: bool = True,
         class_weight: Any = None,
         solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         tol: float | None = None,
         memory: Any = None,
         max_iter: int | None = None,
@@ -312,6 +323,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.tol = tol
         self.memory = memory
         self.max_iter = max_iter
@@ -342,6 +355,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             None if self.kernels is None else kernels,
             self.alphas,
             fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
             time_limit=self.time_limit,
             memory=self.memory,
             random_state=self.random_state,
@@ -353,6 +369,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
             solver=self.solver,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
             tol=self.tol,
             memory=self.memory,
             max_iter=self.max_iter,

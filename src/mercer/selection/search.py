@@ -20,7 +20,7 @@ from mercer.kernels import Kernel, recentred
 from mercer.native import NotPositiveError
 from mercer.native.jobs import in_pool
 from mercer.native.threads import one_blas_thread, thread_count
-from mercer.planning import ridge_work
+from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out, share_of_search
 from mercer.planning.rates import Work
@@ -31,6 +31,7 @@ from mercer.selection.sources import (
     Chain,
     EntrySource,
     FeatureSource,
+    LandmarkSource,
     Source,
     entry_bytes,
     structured_source,
@@ -75,6 +76,8 @@ class Search:
         When to end: candidates that are not scored by then have no scores.
     seconds : float
         What is meant to be scored here takes so long at most, counted and not timed.
+    by_landmarks : Settings, optional
+        How landmarks are chosen, where all fits are by landmarks.
     """
 
     X: Any
@@ -89,6 +92,7 @@ class Search:
     memory: int
     run: Run
     seconds: float = np.inf
+    by_landmarks: Settings | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -115,7 +119,7 @@ class Search:
                 k,
                 self.X,
                 RidgeProblem(self.y, np.median(a) * targets, self.weights, self.fit_intercept),
-                self.memory,
+                self.by_landmarks or Settings(memory=self.memory),
             )
             for k, a in zip(kernels, alphas, strict=True)
         ]
@@ -195,7 +199,13 @@ class Search:
             for source in map(self._structured, kernels, alphas)
         )
 
-    def _structured(self, kernel: Kernel, alphas: Array) -> FeatureSource | Chain | None:
+    def _structured(
+        self, kernel: Kernel, alphas: Array
+    ) -> FeatureSource | Chain | LandmarkSource | None:
+        if self.by_landmarks is not None:
+            kernel = recentred(kernel, self.X) if self.fit_intercept else kernel
+            how = (self.splits, len(alphas), self.by_landmarks)
+            return LandmarkSource.of(kernel, self.X, self.y.shape, *how)
         return structured_source(kernel, self.X, self.y, self.splits, len(alphas), self.memory)
 
     def _sources(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Source]:

@@ -1,4 +1,4 @@
-"""Where the fits of a kernel come from: all entries, few features, or a chain of knots."""
+"""Where the fits of a kernel come from: entries, few features, landmarks, or a chain of knots."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.estimators.refusals import refuse_indefinite_kernel
-from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, chain_of
+from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
+from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, chain_of
 from mercer.kernels import Kernel
-from mercer.planning.held_out import chain_held_out, entries_held_out, features_held_out
+from mercer.planning import Settings
+from mercer.planning.held_out import (
+    chain_held_out,
+    entries_held_out,
+    features_held_out,
+    landmarks_held_out,
+)
+from mercer.planning.landmarks import landmark_bytes, landmark_count, planned_landmarks
 from mercer.planning.ridge import FEATURE_BYTES, few_features
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
 from mercer.solvers.line.path import TOGETHER
+from mercer.solvers.lowrank.path import LandmarkPath
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -145,6 +153,56 @@ class FeatureSource:
 
     def held(self) -> Held:
         return Features(FeatureGram(self.kernel, self.X, self.memory).F, self.memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """The features of landmarks on some rows, of which none are stored."""
+
+    gram: LandmarkGram
+
+    def path(self, weights: Array, fit_intercept: bool) -> Path:
+        return LandmarkPath(self.gram, weights, fit_intercept)
+
+    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+        return Landmarks(self.gram.part(train)), self.gram.part(test)
+
+    def by_identity(self, splits: Splits, alphas: int) -> bool:
+        # The sums of a fold are taken from those of all rows.
+        return splits.are_complements
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkSource:
+    """A kernel by landmarks, chosen as a fit to the same rows chooses them."""
+
+    kernel: Kernel
+    X: Any
+    settings: Settings
+    bytes: int
+    work: float
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        X: Any,
+        shape: tuple[int, int],
+        splits: Splits | None,
+        alphas: int,
+        settings: Settings,
+    ) -> LandmarkSource:
+        """Return the source for targets of some shape, with no more landmarks than rows."""
+        n, targets = shape
+        if isinstance(settings.landmarks, str) and settings.n_landmarks is not None:
+            settings = replace(settings, n_landmarks=min(settings.n_landmarks, n))
+        m = landmark_count(settings, n)
+        work = landmarks_held_out((n, m), splits, alphas)
+        return cls(kernel, X, settings, landmark_bytes(n, m, alphas * targets), work)
+
+    def held(self) -> Held:
+        refuse_by_landmarks(self.kernel, self.X, self.settings.memory)
+        return Landmarks(planned_landmarks(self.settings, self.kernel, self.X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ ROUNDING = 16.0 * EPS
 
 @dataclass(frozen=True, eq=False)
 class NormalSums:
-    """F'WF, F'Wy, F'W1 and 1'W1 of some rows, sums of float64 whatever the features are in.
+    """F'WF, F'Wy, F'W1, y'W1 and 1'W1 of some rows, sums of float64 whatever the features are in.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ class NormalSums:
         F'Wy.
     F1 : array of shape (m,)
         F'W1.
+    y1 : array of shape (targets,)
+        y'W1.
     weight : float
         1'W1.
     """
@@ -39,27 +41,33 @@ class NormalSums:
     G: Array
     Fy: Array
     F1: Array
+    y1: Array
     weight: float
 
     def __add__(self, other: NormalSums) -> NormalSums:
-        return NormalSums(
-            self.G + other.G, self.Fy + other.Fy, self.F1 + other.F1, self.weight + other.weight
-        )
+        return NormalSums(*(a + b for a, b in zip(self._parts, other._parts, strict=True)))
 
     def __sub__(self, other: NormalSums) -> NormalSums:
-        return NormalSums(
-            self.G - other.G, self.Fy - other.Fy, self.F1 - other.F1, self.weight - other.weight
-        )
+        return NormalSums(*(a - b for a, b in zip(self._parts, other._parts, strict=True)))
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return tuple(vars(self).values())
+
+    @property
+    def mean(self) -> Array:
+        """The weighted mean of the features, of shape (m,)."""
+        return self.F1 / self.weight
 
     def centred(self) -> NormalSums:
-        """Return the sums of features counted from their weighted mean, which is F1 / weight.
+        """Return the sums with features and targets counted from their weighted means in F'W.
 
-        Targets have to be counted from their mean already. Where features are counted from about
-        their mean before they are summed, no digits are lost.
+        The means remain known. Where features are counted from about their mean before they are
+        summed, no digits are lost.
         """
-        mean = self.F1 / self.weight
-        G = self.G - np.outer(self.F1, mean)
-        return NormalSums(G, self.Fy, np.zeros_like(self.F1), self.weight)
+        G = self.G - np.outer(self.F1, self.mean)
+        Fy = self.Fy - np.outer(self.mean, self.y1)
+        return NormalSums(G, Fy, self.F1, self.y1, self.weight)
 
 
 def block_sums(F: NDArray[Any], y: Array, weights: Array, centre: Array | None) -> NormalSums:
@@ -84,11 +92,16 @@ def block_sums(F: NDArray[Any], y: Array, weights: Array, centre: Array | None) 
         F *= np.sqrt(weights).astype(F.dtype)[:, None]
     # BLAS counts along columns: it finds the transpose, of which it takes the upper half.
     syrk = ssyrk if F.dtype == np.float32 else dsyrk
-    return NormalSums(np.asarray(syrk(1.0, F.T), np.float64), Fy, F1, float(weights.sum()))
+    G = np.asarray(syrk(1.0, F.T), np.float64)
+    return NormalSums(G, Fy, F1, weights @ y, float(weights.sum()))
 
 
 def normal_sums(
-    gram: LandmarkGram, y: Array, weights: Array, centre: Array | None, dtype: Any
+    gram: LandmarkGram,
+    y: Array,
+    weights: Array,
+    centre: Array | None,
+    dtype: Any = np.float64,
 ) -> NormalSums:
     """Return the sums of all rows, block by block in their order, in one pass."""
     total: NormalSums | None = None

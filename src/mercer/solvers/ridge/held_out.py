@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
-from mercer.gram import Gram
+from mercer.gram import Gram, LandmarkGram
 from mercer.solvers.line.banded import ChainSystem
 from mercer.solvers.line.path import ChainPath, ChainSmoother
+from mercer.solvers.lowrank.path import LandmarkPath, LandmarkSmoother
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem
 from mercer.solvers.ridge.cholesky import factored
 from mercer.solvers.ridge.feature_path import FeaturePath, FeatureSmoother
@@ -29,6 +30,8 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     distinct alpha, from the recurrences of a chain, or from the singular values of features that
     are fewer than the rows; no fit is repeated.
     """
+    if isinstance(gram, LandmarkGram):
+        return _on_path(LandmarkPath(gram, problem.weights, problem.fit_intercept), problem)
     chain, F = gram.chain(), few_features(gram)
     if chain is not None:
         return _on_path(ChainPath(chain, problem.weights, problem.fit_intercept), problem)
@@ -46,8 +49,13 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
 
 def smoothers(
     gram: Gram, problem: RidgeProblem
-) -> Iterator[Smoother | ChainSmoother | FeatureSmoother]:
+) -> Iterator[Smoother | ChainSmoother | FeatureSmoother | LandmarkSmoother]:
     """Yield the fit as a linear map of the targets, for every distinct alpha."""
+    if isinstance(gram, LandmarkGram):
+        by_landmarks = LandmarkPath(gram, problem.weights, problem.fit_intercept)
+        for alpha, targets in problem.by_alpha():
+            yield LandmarkSmoother(by_landmarks, alpha, targets)
+        return
     chain, F = gram.chain(), few_features(gram)
     if chain is not None:
         system = ChainSystem(chain, problem)
@@ -72,7 +80,7 @@ def _feature_path(F: Matrix, memory: int, problem: RidgeProblem) -> FeaturePath:
     return FeaturePath(F, problem.weights, problem.fit_intercept, memory)
 
 
-def _on_path(path: ChainPath | FeaturePath, problem: RidgeProblem) -> Array:
+def _on_path(path: ChainPath | FeaturePath | LandmarkPath, problem: RidgeProblem) -> Array:
     residuals = np.empty_like(problem.y)
     for alpha, targets in problem.by_alpha():
         fits = path.at(problem.y[:, targets], np.array([alpha]))

@@ -1,0 +1,293 @@
+"""The ridge path in features of landmarks: every alpha from one m x m eigendecomposition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import LandmarkGram
+from mercer.native.lapack import eigh
+from mercer.solvers.lowrank.normal import ROUNDING, NormalSums, normal_sums
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+class LandmarkPath:
+    """Ridge problems in features of landmarks that differ in alpha only: one more `RidgePath`.
+
+    With the features counted from their weighted mean, F'WF = V diag(s) V', it is
+    theta = V (s + alpha)^-1 V'F'Wy, and what the fit without row i misses there is
+    (y_i - f(x_i) - b) / (1 - h_i) with
+    h_i = w_i (sum_j (V'f_i)_j^2 / (s_j + alpha) + 1 / sum_l w_l). The landmarks stay where they are
+    when rows are left out. Passes over blocks of rows compute what has their length; no features
+    are stored.
+
+    Parameters
+    ----------
+    gram : LandmarkGram
+        F F'.
+    weights : array of shape (n,)
+        w, positive.
+    fit_intercept : bool
+        Whether there is an offset b.
+    """
+
+    def __init__(self, gram: LandmarkGram, weights: Array, fit_intercept: bool) -> None:
+        self.gram, self.weights, self.fit_intercept = gram, weights, fit_intercept
+        m = gram.landmarks.n_features
+        self.centre = gram.sample[1].mean(axis=0) if fit_intercept else np.zeros(m)
+        self.sums = normal_sums(gram, np.empty((len(gram), 0)), weights, self.centre)
+        self.spectrum = Spectrum.of(self._kept(self.sums))
+
+    def at(self, y: Array, alphas: Array) -> LandmarkFits:
+        """Return the fits to the targets `y` of shape (n, targets) for every alpha."""
+        alphas = np.asarray(alphas)
+        if not alphas.all() and self.spectrum.rank < len(self.spectrum.s):
+            raise ValueError(
+                f"alpha = 0 is least squares, which needs features of full rank, but those of "
+                f"{len(self.spectrum.s)} landmarks have the numerical rank {self.spectrum.rank} on "
+                f"{len(y)} rows; use alpha > 0 or fewer landmarks"
+            )
+        return LandmarkFits(self, y, alphas)
+
+    def with_targets(self, y: Array) -> NormalSums:
+        """Return the sums of all rows with these targets."""
+        weighted = self.weights[:, None] * y
+        raw = self.gram.cross_transposed(weighted)
+        total = weighted.sum(axis=0)
+        Fy = self.gram.landmarks.whitened(np.ascontiguousarray(raw.T)).T
+        Fy = Fy - np.outer(self.centre, total)
+        return NormalSums(self.sums.G, Fy, self.sums.F1, total, self.sums.weight)
+
+    def without(self, rows: Rows, y: Array) -> tuple[Spectrum, Array, Array]:
+        """Return the decomposition of all other rows, with F'Wy and the means of the targets.
+
+        `y` are the targets of all rows. The sums of the rows left out are taken from those of all.
+        """
+        left_out = normal_sums(self.gram.part(rows), y[rows], self.weights[rows], self.centre)
+        sums = self._kept(self.with_targets(y) - left_out)
+        return Spectrum.of(sums), sums.Fy, self._mean_of(sums)
+
+    def _kept(self, sums: NormalSums) -> NormalSums:
+        return sums.centred() if self.fit_intercept else replace(sums, F1=np.zeros_like(sums.F1))
+
+    def _mean_of(self, sums: NormalSums) -> Array:
+        is_free = self.fit_intercept
+        return sums.y1 / sums.weight if is_free else np.zeros_like(sums.y1)
+
+    def fitted(self, y: Array) -> tuple[Array, Array]:
+        """Return F'Wy of centred features, and the weighted means of the targets."""
+        sums = self._kept(self.with_targets(y))
+        return sums.Fy, self._mean_of(sums)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield V'f of centred features for some rows at a time, of shape (rows, m)."""
+        turned = self.gram.landmarks.coefficients(self.spectrum.V)
+        shift = (self.centre + self.spectrum.mean) @ self.spectrum.V
+        for rows, K in self.gram.cross_blocks():
+            Z = K @ turned
+            Z -= shift
+            yield rows, Z
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """F'WF = V diag(s) V' of centred features, and the mean that they are counted from.
+
+    Parameters
+    ----------
+    s : array of shape (m,)
+        Eigenvalues, ascending; what rounding alone explains is zero.
+    V : array of shape (m, m)
+        Eigenvectors.
+    mean : array of shape (m,)
+        The mean of the features, beside the centre of the sums.
+    """
+
+    s: Array
+    V: Array
+    mean: Array
+
+    @classmethod
+    def of(cls, sums: NormalSums) -> Spectrum:
+        """Return the decomposition of centred sums."""
+        # A copy: the sums of all rows serve every fold.
+        s, V = eigh(np.array(sums.G, order="F"), lower=False)
+        s = np.where(s > ROUNDING * len(s) * s[-1], s, 0.0)
+        return cls(s, V, sums.mean)
+
+    @property
+    def rank(self) -> int:
+        """How many eigenvalues are not zero."""
+        return int(np.count_nonzero(self.s))
+
+    def theta(self, Fy: Array, alphas: Array) -> Array:
+        """Return the weights of the features, of shape (m, alphas, targets)."""
+        along = self.V.T @ Fy
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = along[:, None] / (self.s[:, None] + alphas)[:, :, None]
+        scaled[~np.isfinite(scaled)] = 0.0
+        m, count, targets = scaled.shape
+        return np.asarray((self.V @ scaled.reshape(m, -1)).reshape(m, count, targets))
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkFits:
+    """The fits of a path to some targets, for every alpha.
+
+    Parameters
+    ----------
+    path : LandmarkPath
+        The decomposition.
+    y : array of shape (n, targets)
+        The targets.
+    alphas : array of shape (alphas,)
+        The ridges.
+    """
+
+    path: LandmarkPath
+    y: Array
+    alphas: Array
+
+    @cached_property
+    def _fitted(self) -> tuple[Array, Array]:
+        return self.path.fitted(self.y)
+
+    @cached_property
+    def _scores(self) -> Array:
+        """(s + alpha)^-1 V'F'Wy, of shape (m, alphas, targets)."""
+        spectrum = self.path.spectrum
+        turned = Spectrum(spectrum.s, np.eye(len(spectrum.s)), spectrum.mean)
+        return turned.theta(spectrum.V.T @ self._fitted[0], self.alphas)
+
+    def predicted(self, others: LandmarkGram) -> Array:
+        """Return f + b at other rows, of shape (alphas, rows, targets)."""
+        Fy, means = self._fitted
+        return self._at(others, self.path.spectrum, Fy, means)
+
+    def _at(self, others: LandmarkGram, spectrum: Spectrum, Fy: Array, means: Array) -> Array:
+        theta = spectrum.theta(Fy, self.alphas)
+        m, count, targets = theta.shape
+        side_by_side = theta.reshape(m, -1)
+        values = others.cross_product(others.landmarks.coefficients(side_by_side))
+        values -= (self.path.centre + spectrum.mean) @ side_by_side
+        shaped = values.reshape(len(others), count, targets) + means
+        return np.asarray(shaped.transpose(1, 0, 2))
+
+    def _passed(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield what the fits miss of some rows, (alphas, rows, targets), and 1 - h."""
+        path, (_, means) = self.path, self._fitted
+        s, share = path.spectrum.s, path.fit_intercept / path.weights.sum()
+        with np.errstate(divide="ignore"):
+            inverse = 1.0 / (s[:, None] + self.alphas)
+        inverse[~np.isfinite(inverse)] = 0.0
+        m, count, targets = self._scores.shape
+        for rows, Z in path.blocks():
+            fitted = (Z @ self._scores.reshape(m, -1)).reshape(len(Z), count, targets)
+            r = (self.y[rows] - means)[:, None] - fitted
+            h = path.weights[rows, None] * (Z**2 @ inverse + share)
+            yield rows, r.transpose(1, 0, 2), (1.0 - h).T
+
+    def _held_out(self) -> Iterator[tuple[slice, Array]]:
+        for rows, r, free in self._passed():
+            is_free = free[:, :, None] > ROUNDING
+            with np.errstate(divide="ignore", invalid="ignore"):
+                errors = r / free[:, :, None]
+            yield rows, np.where(is_free, errors, np.where(r == 0.0, 0.0, np.inf * np.sign(r)))
+
+    def leave_one_out(self) -> Array:
+        """Return what the fit without row i misses there, of shape (alphas, n, targets).
+
+        It is infinite where the other rows determine nothing.
+        """
+        errors = np.empty((len(self.alphas), *self.y.shape))
+        for rows, some in self._held_out():
+            errors[:, rows] = some
+        return errors
+
+    def losses(self) -> Array:
+        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
+        total = np.zeros((len(self.alphas), self.y.shape[1]))
+        weights = self.path.weights
+        for rows, some in self._held_out():
+            total += np.einsum("mit,mit,i->mt", some, some, weights[rows])
+        return total / weights.sum()
+
+    def leave_out(self, rows: Rows) -> Array:
+        """Return what the fit without the rows misses there, (alphas, rows, targets)."""
+        rest = self.path.without(rows, self.y)
+        return self.y[rows] - self._at(self.path.gram.part(rows), *rest)
+
+    def residuals(self) -> Array:
+        """Return y - f - b at every row, of shape (alphas, n, targets)."""
+        missed = np.empty((len(self.alphas), *self.y.shape))
+        for rows, r, _ in self._passed():
+            missed[:, rows] = r
+        return missed
+
+    def generalised(self, more: float = 0.0) -> Array:
+        """Return the criterion of generalised cross-validation, as `Fits.generalised` does."""
+        path, s, (Fy, means) = self.path, self.path.spectrum.s, self._fitted
+        weights, n = path.weights, len(self.y) + more
+        y = self.y - means
+        ridges = self.alphas[:, None]
+        kept = s > 0.0
+        along = (path.spectrum.V.T @ Fy)[kept] ** 2 / s[kept, None]
+        shrinkage = ridges / (s[kept] + ridges)
+        beside = np.maximum(weights @ y**2 - along.sum(axis=0), 0.0)
+        squares = shrinkage**2 @ along + beside
+        free = n - path.fit_intercept - (1.0 - shrinkage).sum(axis=1)
+        return np.asarray((n / free[:, None]) ** 2 * squares / weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkSmoother:
+    """The fit in features of landmarks as a linear map of the targets: one more `Smoother`.
+
+    With z = phi(x) minus the mean it is h(x) = W F (F'WF + alpha)^-1 z + w / sum_i w_i, and the
+    posterior variance of f(x) + b is alpha z'(F'WF + alpha)^-1 z + alpha / sum_i w_i, to which is
+    added k(x, x) - ||phi(x)||^2, the prior variance that the landmarks leave.
+
+    Parameters
+    ----------
+    path : LandmarkPath
+        The decomposition.
+    alpha : float
+        The ridge.
+    targets : array of int
+        Which targets have it.
+    """
+
+    path: LandmarkPath
+    alpha: float
+    targets: Rows
+
+    def _moved(self, X: Any) -> tuple[Array, Array]:
+        """Return V'z and ||phi(x)||^2 of new rows."""
+        path, F = self.path, self.path.gram.landmarks(X)
+        squares = np.einsum("ij,ij->i", F, F)
+        return (F - (path.centre + path.spectrum.mean)) @ path.spectrum.V, squares
+
+    def weights(self, X: Any) -> Array:
+        """Return h(x) at the rows `X`, of shape (n, rows)."""
+        path, spectrum = self.path, self.path.spectrum
+        along = self._moved(X)[0].T / (spectrum.s + self.alpha)[:, None]
+        theta = spectrum.V @ along
+        h = path.gram.cross_product(path.gram.landmarks.coefficients(theta))
+        h -= (path.centre + spectrum.mean) @ theta
+        if path.fit_intercept:
+            h += 1.0 / path.weights.sum()
+        return np.asarray(path.weights[:, None] * h)
+
+    def variance(self, X: Any, prior: Array) -> Array:
+        """Return the posterior variance of f(x) + b at the rows `X`, with k(x, x) for a prior."""
+        Z, squares = self._moved(X)
+        variance = Z**2 @ (self.alpha / (self.path.spectrum.s + self.alpha))
+        variance += np.maximum(prior - squares, 0.0)
+        return np.asarray(variance + self.path.fit_intercept * self.alpha / self.path.weights.sum())

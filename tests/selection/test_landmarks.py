@@ -1,0 +1,108 @@
+"""Choosing by landmarks: the exact search where all rows are landmarks, and refits elsewhere."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.model_selection import KFold
+
+import mercer
+from mercer import Gaussian, KernelRidge, KernelRidgeClassifier, KernelRidgeClassifierCV
+from mercer.selection import KernelRidgeCV
+
+ALPHAS = [0.05, 0.5, 5.0]
+
+
+def wave(rng, n=60):
+    X = rng.normal(size=(n, 2))
+    return X, np.sin(X[:, 0]) + 0.3 * rng.normal(size=n) + 2.0
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 4])
+def test_all_rows_as_landmarks_score_as_the_exact_search_does(cv, rng):
+    X, y = wave(rng)
+    weights = rng.integers(0, 3, len(y)).astype(float)
+    kernels = [Gaussian(0.5), Gaussian(1.0)]
+    exact = KernelRidgeCV(kernels, ALPHAS, cv=cv).fit(X, y, weights)
+    n = int((weights > 0).sum())
+    model = KernelRidgeCV(kernels, ALPHAS, cv=cv, solver="nystrom", n_landmarks=n)
+    model.fit(X, y, weights)
+    for column in ("mean_test_score", "alpha"):
+        assert_allclose(model.cv_results_[column], exact.cv_results_[column], rtol=1e-7)
+    assert model.approximation_.n_landmarks == n
+
+
+def test_folds_are_scored_by_fits_with_the_same_landmarks(rng):
+    X, y = wave(rng)
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv=4, solver="nystrom", n_landmarks=12)
+    model.fit(X, y)
+    rows, slow = model.best_estimator_.X_fit_, []
+    for alpha in ALPHAS:
+        losses = []
+        for train, test in KFold(4).split(X):
+            part = KernelRidge(Gaussian(1.0), alpha, solver="nystrom", landmarks=rows)
+            losses.append(np.mean((part.fit(X[train], y[train]).predict(X[test]) - y[test]) ** 2))
+        slow.append(-np.mean(losses))
+    assert_allclose(model.cv_results_["mean_test_score"], slow, rtol=1e-8)
+
+
+def test_a_scorer_judges_rows_left_out_by_landmarks(rng):
+    X, y = wave(rng)
+    settings = {"kernels": Gaussian(1.0), "alphas": ALPHAS, "solver": "nystrom", "n_landmarks": 12}
+    squares = KernelRidgeCV(**settings).fit(X, y)
+    scored = KernelRidgeCV(**settings, scoring="neg_mean_squared_error").fit(X, y)
+    assert_allclose(
+        scored.cv_results_["mean_test_score"], squares.cv_results_["mean_test_score"], rtol=1e-8
+    )
+
+
+def test_the_choice_of_two_classes_agrees_with_the_exact_one(rng):
+    X, y = wave(rng)
+    labels = y > 2.0
+    exact = KernelRidgeClassifierCV([Gaussian(1.0)], ALPHAS).fit(X, labels)
+    model = KernelRidgeClassifierCV([Gaussian(1.0)], ALPHAS, solver="nystrom", n_landmarks=60)
+    model.fit(X, labels)
+    assert model.alpha_ == exact.alpha_
+    assert_allclose(model.predict_proba(X), exact.predict_proba(X), rtol=1e-6)
+
+
+def test_whole_weights_count_equal_rows_in_probabilities(rng):
+    X, y = wave(rng)
+    weights = rng.integers(1, 3, 60).astype(float)
+    exact = KernelRidgeClassifier(Gaussian(1.0)).fit(X, y > 2.0, weights)
+    model = KernelRidgeClassifier(Gaussian(1.0), solver="nystrom", n_landmarks=60)
+    model.fit(X, y > 2.0, weights)
+    assert_allclose(model.predict_proba(X), exact.predict_proba(X), rtol=1e-6)
+
+
+def test_a_classifier_that_was_pickled_has_its_probabilities(rng):
+    X, y = wave(rng)
+    model = KernelRidgeClassifier(Gaussian(1.0), solver="nystrom", n_landmarks=10).fit(X, y > 2.0)
+    saved = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(saved.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_model_file_holds_what_predicts(rng, tmp_path):
+    X, y = wave(rng)
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, solver="nystrom", n_landmarks=10).fit(X, y)
+    mercer.save(model, tmp_path / "model.mercer")
+    read = mercer.load(tmp_path / "model.mercer")
+    assert np.array_equal(read.predict(X), model.predict(X))
+    assert read.approximation_ == model.approximation_
+
+
+def test_few_landmarks_are_quick_enough_for_all_rows_and_kernels(rng):
+    X, y = wave(rng, 4500)
+    model = KernelRidgeCV(
+        [Gaussian(0.5), Gaussian(1.0)], [1.0], cv="gcv", solver="nystrom", landmarks=X[:20]
+    )
+    model.fit(X, y)
+    assert "on 4500 rows" in model.search_
+    assert model.approximation_.n_landmarks == 20
+
+
+def test_more_landmarks_than_rows_are_refused(rng):
+    X, y = wave(rng)
+    with pytest.raises(ValueError, match="from 1 to the number of rows, 60, got 61"):
+        KernelRidgeCV(Gaussian(1.0), ALPHAS, solver="nystrom", n_landmarks=61).fit(X, y)
