@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,14 +93,36 @@ class LandmarkEquations:
 
     def at(self, theta: Array) -> Point:
         """Return what is measured at theta, in one pass in float64."""
-        problem, phi = self.problem, self.gram.landmarks
-        w, c = problem.weights, phi.coefficients(theta)
-        r, adjoint = self.gram.residuals(c, self.y, w)
+        problem, c = self.problem, self.gram.landmarks.coefficients(theta)
+        w = problem.weights
+        r, adjoint = self._by_entries(c) if self.is_even else self._by_features(theta)
         b = w @ r / w.sum() if problem.fit_intercept else np.zeros(r.shape[1])
         r -= b
-        raw = adjoint[:, :-1] - np.outer(adjoint[:, -1], b)
-        g = phi.whitened(np.ascontiguousarray(raw.T)).T - problem.alpha * theta
+        g = adjoint[:, :-1] - np.outer(adjoint[:, -1], b) - problem.alpha * theta
         return Point(theta, self.means + b, r, g, self._hidden(theta, c))
+
+    def _by_entries(self, c: Array) -> tuple[Array, Array]:
+        """Return r = y - K_nm c, and F'W [r, 1] from sums of entries."""
+        r, adjoint = self.gram.residuals(c, self.y, self.problem.weights)
+        return r, self.gram.landmarks.whitened(np.ascontiguousarray(adjoint.T)).T
+
+    def _by_features(self, theta: Array) -> tuple[Array, Array]:
+        """Return r = y - F theta, and F'W [r, 1], where small pivots would spoil sums of entries.
+
+        Features are right row by row, at the price of a triangular system for each.
+        """
+        r, w = self.y, self.problem.weights[:, None]
+        adjoint = np.zeros((len(theta), r.shape[1] + 1))
+        for rows, F in self.gram.feature_blocks():
+            r[rows] -= F @ theta
+            adjoint += F.T @ np.hstack([w[rows] * r[rows], w[rows]])
+        return r, adjoint
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether no pivot of the landmarks is so small that errors grow when divided by it."""
+        pivots = np.diag(self.gram.landmarks.factor) ** 2
+        return bool(pivots.min() > PIVOT * pivots.max())
 
     def least_dual(self, c: Array) -> Array:
         """Return a = W F c with the centred features, in one pass: F'a is F'WF c."""
@@ -128,11 +151,10 @@ class LandmarkEquations:
         Their rounding has to be small beside the least ridge, and beside the least pivot of the
         landmarks, by which features are divided.
         """
-        pivots, size = np.diag(self.gram.landmarks.factor) ** 2, self._norm**2
-        if not fits_single(np.array([size, size**-1])):
-            return False
-        is_even = pivots.min() > PIVOT * pivots.max()
-        return bool(is_even and self.problem.alpha.min() > UNITS * EPS32 * self._largest())
+        size = self._norm**2
+        is_inside = fits_single(np.array([size, 1.0 / size])) if size > 0.0 else False
+        is_seen = self.problem.alpha.min() > UNITS * EPS32 * self._largest()
+        return bool(is_inside and self.is_even and is_seen)
 
     def _largest(self) -> float:
         """About the largest eigenvalue of F'WF, from some rows."""
