@@ -1,6 +1,11 @@
 """The checks at the door, at the borders of what they let through."""
 
+import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -10,9 +15,11 @@ from mercer.data.checks import (
     as_matrix_with_gaps,
     as_vector,
     check_finite,
+    check_no_gaps,
     check_no_text,
     check_not_negative,
     check_targets,
+    checked_count,
     checked_not_negative,
     checked_positive,
     fits_single,
@@ -74,7 +81,7 @@ def test_the_first_entry_that_is_not_finite_is_named_by_its_place(layout, value,
 
 
 def test_only_a_missing_number_is_offered_a_place():
-    with pytest.raises(ValueError, match=r"rows first, or give them a place by kernel='auto'"):
+    with pytest.raises(ValueError, match=r"rows first, or give them a place by the kernel 'auto'"):
         as_matrix([[np.nan]])
     with pytest.raises(ValueError, match=r"impute or drop such rows first$"):
         as_matrix([[np.inf]])
@@ -171,6 +178,57 @@ def test_targets_of_which_one_is_not_finite_are_refused_by_its_row(dtype):
 
 
 @pytest.mark.parametrize("labels", [["a", "b"], [1, 2], [True, False], ["a", None], [10**400], 3.0])
-def test_targets_that_are_no_floats_pass_as_what_they_are(labels):
-    check_targets(np.array(labels, object))
-    check_targets(labels)
+def test_labels_that_are_no_floats_pass_as_what_they_are(labels):
+    check_no_gaps(np.array(labels, object))
+    check_no_gaps(labels)
+
+
+@pytest.mark.parametrize(
+    ("y", "found"),
+    [
+        (["a", "b"], "text at row 0: 'a'"),
+        (["1", "2"], "text at row 0: '1'"),
+        ([1.0, "x"], "text at row 1: 'x'"),
+        (np.array([1, b"2"], object), "text at row 1"),
+        (np.array(["2020-01-02"], "M8[D]"), "datetime64 at row 0: '2020-01-02'"),
+        ([dt.date(2020, 1, 2)], "date at row 0: '2020-01-02'"),
+        (np.array([5], "m8[s]"), "timedelta64 at row 0"),
+        (pd.Series(pd.Categorical(["a", "b"])), "text at row 0: 'a'"),
+        (pd.Series(pd.date_range("2020", periods=2, tz="UTC")), "Timestamp at row 0"),
+    ],
+    ids=str,
+)
+def test_targets_that_are_no_numbers_are_refused_in_a_line(y, found):
+    with pytest.raises(ValueError, match=f"y must hold numbers, got {found}") as error:
+        check_targets(y)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "y", [[1, 2], [True, False], [Fraction(1, 3)], [Decimal(2)], np.ones((2, 3)), [[1], [2, 3]]]
+)
+def test_numbers_of_any_kind_are_targets(y):
+    check_targets(y)
+
+
+def test_sparse_targets_are_refused():
+    with pytest.raises(ValueError, match=r"y is a sparse matrix of shape .*; pass y.toarray"):
+        check_targets(sp.csr_array(np.eye(2)))
+
+
+def test_missing_targets_are_named():
+    for y in ([1.0, None], pd.array([1, None], dtype="Int64"), [1.0, np.nan]):
+        with pytest.raises(ValueError, match="y contains NaN at row 1"):
+            check_targets(y)
+
+
+def test_counts_are_whole_numbers():
+    assert checked_count("n", np.int8(3)) == 3
+    for value in (0, 1.0, True, "2", None):
+        with pytest.raises(ValueError, match="n must be a whole number of at least 1, got"):
+            checked_count("n", value)
+
+
+def test_the_hint_of_sparse_rows_is_no_circle():
+    with pytest.raises(ValueError, match="or pass dense rows and the kernel 'auto'"):
+        check_finite(sp.csr_array([[np.nan, 1.0]]), "X")

@@ -46,7 +46,7 @@ def test_columns_that_are_ignored_are_named_in_one_warning(columns, y, table, ke
     with pytest.warns(IgnoredColumnsWarning, match=re.escape(ignored)) as caught:
         KernelRidge(kernel).fit(rows, y)
     assert len(caught) == 1
-    assert "kernel='auto'" in str(caught[0].message)
+    assert "the kernel 'auto'" in str(caught[0].message)
     assert caught[0].filename == __file__
 
 

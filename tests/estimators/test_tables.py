@@ -13,9 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-from mercer.estimators import (
-    KernelRidge,
-)
+from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelSVC
 from mercer.kernels import (
     Constant,
     FromFunction,
@@ -324,3 +322,31 @@ def test_categories_declared_otherwise_are_compared_by_their_values(columns, y, 
     expected = model.predict(table({"site": other}))
     declared = pd.DataFrame({"site": pd.Categorical(other, categories=sorted(other))})
     assert_allclose(model.predict(declared), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "column", "bad"),
+    [
+        ("gaussian(2.0).on(age)", "age", np.nan),
+        ("gaussian('median').on(age)", "age", "x"),
+        ("gaussian(2.0).after(standardize()).on(age, size)", "age", np.nan),
+        ("match().on(site) * linear.on(age)", "site", None),
+        ("spectrum(2).on(site)", "site", None),
+        ("gaussian(1.0).after(calendar()).on(day)", "day", None),
+    ],
+)
+@pytest.mark.parametrize("kind", [KernelSVC, KernelLogisticRegression, KernelRidge])
+def test_a_bad_cell_is_named_by_its_row_in_the_table(kernel, column, bad, kind):
+    table = pd.DataFrame(
+        {
+            "age": np.arange(30.0),
+            "size": np.arange(30.0) ** 2,
+            "site": ["north", "south", "east"] * 10,
+            "day": pd.date_range("2020-01-01", periods=30),
+        }
+    ).astype({column: object})
+    table.loc[17, column] = bad
+    # Three classes are sorted, and rows without weight left out.
+    weights = np.where(np.arange(30) < 5, 0.0, 1.0)
+    with pytest.raises(ValueError, match="at row 17"):
+        kind(kernel).fit(table, np.arange(30) % 3, weights)

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import mercer
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Linear, Polynomial, Standardize
+from mercer.kernels.maps import moments, sparse_moments
 from mercer.testing import check_kernel
 from refusals import refuses
 
@@ -252,3 +253,32 @@ def test_indicators_without_a_place_are_refused():
 def test_a_map_is_no_kernel(text):
     with pytest.raises(mercer.errors.KernelSyntaxError):
         mercer.kernel(text)
+
+
+def test_without_the_mean_sparse_rows_stay_sparse_at_the_same_distances(X):
+    sparse = sp.csr_array(np.where(X.mean(axis=0) < X, X, 0.0))
+    dense = sparse.toarray()
+    by_scale = Standardize(with_mean=False).resolved(sparse)
+    scaled = by_scale(sparse)
+    assert sp.issparse(scaled)
+    expected = StandardScaler(with_mean=False).fit_transform(dense)
+    assert_allclose(scaled.toarray(), expected, rtol=1e-12)
+    assert_allclose(by_scale(dense), expected, rtol=1e-12)
+    K = Gaussian(1.5).after(Standardize(with_mean=False))(sparse)
+    assert_allclose(K, SCALED(dense), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_rows_have_the_moments_of_dense_ones(X, weighted, rng):
+    dense = np.column_stack([np.where(X.mean(axis=0) < X, X, 0.0), np.full(40, 3.0), np.zeros(40)])
+    weights = rng.uniform(size=40) if weighted else None
+    for wanted, found in zip(
+        moments(dense, weights), sparse_moments(sp.csr_array(dense), weights), strict=True
+    ):
+        assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_a_gap_without_the_mean_stands_at_the_mean():
+    X = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]])
+    k = Standardize(missing="mean", with_mean=False).resolved(X)
+    assert_allclose(k(X)[1, 1] * k.scale[1], 4.0)

@@ -297,3 +297,27 @@ def test_a_factor_that_takes_too_long_for_the_limit_gives_way_to_steps(limit, so
 def test_a_search_leaves_twice_the_time_of_a_fit(fit, share, monkeypatch):
     monkeypatch.setattr(Work, "expected", fit)
     assert share_of_search(Work(), 10.0) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("count", [np.zeros(30), "two", 2.5, 0, -1, True])
+@pytest.mark.parametrize("kind", [KernelRidge, KernelSVC, KernelLogisticRegression])
+def test_what_is_no_number_of_targets_or_classes_is_refused(kind, count, rng):
+    with pytest.raises(ValueError, match=r"n_(targets|classes) must be a whole number of at least"):
+        kind(Gaussian(1.0)).plan(rng.normal(size=(30, 2)), count)
+
+
+@pytest.mark.parametrize("kind", [KernelRidge, KernelSVC, KernelSVR, KernelLogisticRegression])
+def test_a_plan_says_when_it_takes_longer_than_the_limit(kind, rng):
+    X = rng.normal(size=(300, 4))
+    short, long = (kind(Gaussian(1.0), time_limit=t).plan(X) for t in (1e-6, 1e3))
+    assert not short.is_in_time
+    assert "more than time_limit=1e-06: what there is by then is kept" in str(short)
+    assert long.is_in_time
+    assert "time_limit" not in str(long)
+    with pytest.raises(ValueError, match="time_limit must be a positive number"):
+        kind(Gaussian(1.0), time_limit=-1.0).plan(X)
+
+
+def test_a_plan_of_a_machine_without_a_positive_C_is_refused(rng):
+    with pytest.raises(ValueError, match="C must be a positive finite number, got -1"):
+        KernelSVC(Gaussian(1.0), C=-1.0).plan(rng.normal(size=(30, 2)))

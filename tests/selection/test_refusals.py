@@ -1,11 +1,16 @@
 """What KernelRidgeCV cannot choose from is refused in a line that says why."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.kernels import AdditiveChi2, FromFunction, Linear
-from mercer.selection import KernelLogisticRegressionCV, KernelRidgeCV
+from mercer.errors import IgnoredColumnsWarning, IndefiniteKernelError, MemoryLimitError
+from mercer.kernels import AdditiveChi2, Linear
+from mercer.selection import (
+    KernelLogisticRegressionCV,
+    KernelRidgeClassifierCV,
+    KernelRidgeCV,
+)
 from mercer.selection.logistic_search import LogisticSearch
 from mercer.selection.search import Search
 
@@ -75,16 +80,6 @@ def test_weights_that_are_all_zero_are_refused(X, y):
         KernelRidgeCV().fit(X, y, np.zeros(N))
 
 
-def test_a_singular_candidate_is_refused_with_the_reason(X, y):
-    with pytest.raises(ValueError, match=r"needs an invertible|singular to working"):
-        KernelRidgeCV(FromFunction(lambda A, B: A @ B.T), [1.0, 0.0]).fit(X, y)
-
-
-def test_least_squares_in_features_of_low_rank_is_refused_with_the_rank(X, y):
-    with pytest.raises(ValueError, match=r"alpha = 0 .* 50 x 4 have the numerical rank 2 of 4"):
-        KernelRidgeCV(Linear(), [1.0, 0.0]).fit(np.hstack([X, X]), y)
-
-
 @pytest.mark.parametrize("cv", ["loo", "gcv", 5])
 def test_an_indefinite_matrix_is_refused_with_its_witness(cv):
     K = np.eye(20)
@@ -109,3 +104,29 @@ def test_what_does_not_fit_on_all_rows_is_refused_before_a_sample_is_tried(kind,
     monkeypatch.setattr(LogisticSearch, "sample", lambda *_: pytest.fail("a sample was tried"))
     with pytest.raises(MemoryLimitError, match=r"choosing on 6000 rows needs 0\.\d+ GB"):
         model.fit(X, (X[:, 0] > 0.0).astype(int))
+
+
+SEARCHES = [KernelRidgeCV, KernelRidgeClassifierCV, KernelLogisticRegressionCV]
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+@pytest.mark.parametrize("kernels", [3.0, [Linear], ["gaussian", 3.0]])
+def test_what_is_no_kernel_is_called_one_of_kernels(kind, kernels, X, y):
+    with pytest.raises(TypeError, match=r"^one of kernels (must be a Kernel|is the class Linear)"):
+        kind(kernels).fit(X, y > np.median(y))
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_rows_with_other_columns_are_refused_by_the_name_of_the_search(kind, X, y):
+    model = kind("linear").fit(X, y > np.median(y))
+    wanted = f"X has 1 features, but {kind.__name__} is expecting {X.shape[1]} features as input"
+    with pytest.raises(ValueError, match=wanted):
+        model.predict(X[:, :1])
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_ignored_columns_are_told_once(kind, X, y):
+    table = pd.DataFrame({"a": X[:, 0], "text": ["x", "y"] * (len(X) // 2)})
+    with pytest.warns(IgnoredColumnsWarning, match="the kernel 'auto'") as caught:
+        kind().fit(table, y > np.median(y))
+    assert len(caught) == 1

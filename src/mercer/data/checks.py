@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.categories import is_missing
 from mercer.data.columns import as_seconds, column_names, is_table, table_matrix, take_rows
 from mercer.data.layout import as_csr, check_entries, plain
 
@@ -70,13 +71,31 @@ def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
 
 
 def check_targets(y: Any) -> None:
+    """Refuse what is no number to learn, or is missing or infinite, naming its row.
+
+    What is no array passes: it is refused for its shape.
+    """
+    if sp.issparse(y):
+        raise ValueError(f"y is a sparse matrix of shape {y.shape}; pass y.toarray()")
+    try:
+        values = np.asarray(y)
+    except (TypeError, ValueError, OverflowError):
+        return
+    # NumPy makes text of all values beside one.
+    _refuse_no_numbers(np.asarray(y, object) if values.dtype.kind in "US" else values)
+    check_no_gaps(y)
+
+
+def check_no_gaps(y: Any) -> None:
     """Refuse numbers to learn of which one is missing or infinite, naming its row.
 
-    What is no array of numbers passes: it may hold labels, or be refused for what it is.
+    What is no array of numbers passes: it may hold labels.
     """
     try:
         values = np.asarray(y)
-        values = values.astype(np.float64) if values.dtype.kind == "O" else values
+        if values.dtype.kind == "O":
+            numbers = [np.nan if is_missing(v) else v for v in values.flat]
+            values = np.array(numbers, np.float64).reshape(values.shape)
     except (TypeError, ValueError, OverflowError):
         return
     if values.dtype.kind != "f" or values.ndim == 0 or np.isfinite(values).all():
@@ -84,6 +103,20 @@ def check_targets(y: Any) -> None:
     row = int(np.nonzero(~np.isfinite(values))[0][0])
     what = "NaN" if np.isnan(values[row]).any() else "infinity or a value too large for float64"
     raise ValueError(f"Input y contains {what} at row {row}; drop such rows or fill them in")
+
+
+def _refuse_no_numbers(values: NDArray[Any]) -> None:
+    """Refuse text, dates and whatever else is no number, by the first of them."""
+    if values.dtype.kind in "fiubc" or values.ndim == 0:
+        return
+    for place, value in np.ndenumerate(values):
+        is_number = isinstance(value, Number | np.bool_) and not isinstance(value, np.timedelta64)
+        if not is_number and not is_missing(value):
+            what = "text" if isinstance(value, str | bytes) else type(value).__name__
+            raise ValueError(
+                f"y must hold numbers, got {what} at row {place[0]}: {str(value)!r:.40}; make "
+                "numbers of it, such as days since a date, or use a classifier for labels"
+            )
 
 
 def check_agreeing(rows: int, y: Any) -> None:
@@ -97,6 +130,14 @@ def checked_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
+
+
+def checked_count(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number that is large enough."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        shown = f"an array of shape {np.shape(value)}" if np.ndim(value) else repr(value)
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {shown}")
+    return int(value)
 
 
 def checked_positive(name: str, value: Any) -> float:
@@ -306,11 +347,10 @@ def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
         row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(matrix)))
     what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
     title = repr(titles[column]) if titles else column
-    hint = (
-        ", or give them a place by kernel='auto' or Standardize(missing='mean')"
-        if what == "NaN"
-        else ""
-    )
+    hint = ""
+    if what == "NaN":
+        place = ", or give them a place by the kernel 'auto' or Standardize(missing='mean')"
+        hint = ", or pass dense rows and the kernel 'auto'" if sp.issparse(matrix) else place
     raise ValueError(
         f"{name} contains {what} at row {row}, column {title}; impute or drop such rows first{hint}"
     )

@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer.data.checks import check_agreeing, check_targets, refuse_masked
+from mercer.data.checks import check_agreeing, check_no_gaps, refuse_masked
 from mercer.data.columns import n_rows
 
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ def labels_of(estimator: BaseEstimator, X: Any, y: Any) -> Labels:
     refuse_masked(y, "y")
     is_vector = type(y) is np.ndarray and y.ndim == 1
     labels = y if is_vector else column_or_1d(y, warn=True)
-    check_targets(labels)
+    check_no_gaps(labels)
     assert_all_finite(labels, input_name="y", estimator_name=type(estimator).__name__)
     if not (labels.dtype.kind in "iubU" or _are_texts(labels)):
         check_classification_targets(labels)

@@ -51,8 +51,8 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
     more = f" and {len(ignored) - MOST_NAMED} more" if len(ignored) > MOST_NAMED else ""
     warn_caller(
         f"{kernel!s:.80} names no columns and ignores those of kinds that it does not read: {held}"
-        f"{more}; kernel='auto' reads every column and scales the numbers, and .on(...) says which "
-        "columns are meant",
+        f"{more}; the kernel 'auto' reads every column and scales the numbers, and .on(...) says "
+        "which columns are meant",
         IgnoredColumnsWarning,
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.checks import checked_positive
+from mercer.data.checks import checked_count, checked_positive
 from mercer.data.columns import n_rows, take_rows
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
@@ -234,7 +234,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         """
         C, kernel = checked_positive("C", self.C), self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
-        codes = np.arange(n_rows(X)) % n_classes
+        codes = np.arange(n_rows(X)) % checked_count("n_classes", n_classes, 2)
         problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
         return logistic_plan(self._settings(), self._resolved(kernel, X), X, problem)
 
@@ -289,8 +289,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`, the first of equals."""
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[most_probable])
+        codes = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[codes])
 
     @property
     def leave_one_out_decision_(self) -> Array:
@@ -344,8 +344,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
     def _start(self, training: Training) -> tuple[Array, Array] | None:
         """Return the last coefficients and offsets if they can be started from."""
         last: Solution | None = getattr(self, "solution_", None)
-        shape = (len(training.problem.codes), training.problem.columns)
-        if last is None or last.coefficients.shape != shape:
+        problem = training.problem
+        if last is None or last.coefficients.shape != (len(problem.codes), problem.columns):
             return None
         is_same = np.array_equal(self.classes_, training.classes)
         return (last.coefficients, last.intercept) if is_same else None
@@ -369,7 +369,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         return self.function_.dual.rows
 
     def _left_out(self) -> Array:
-        if not hasattr(self, "_left_out_cache"):
+        if "_left_out_cache" not in vars(self):
             self._left_out_cache = self._scores_left_out()
         return self._left_out_cache
 
@@ -383,10 +383,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         gram = unheld_gram_of(self.kernel_, rows, self.memory)
         scores = np.empty((len(self._used_), self._problem_.columns))
-        solution = self.solution_
-        scores[used] = leave_one_out_scores(
-            gram, self._problem_, solution.coefficients, solution.intercept
-        )
+        last = self.solution_
+        scores[used] = leave_one_out_scores(gram, self._problem_, last.coefficients, last.intercept)
         if len(used) < len(scores):
             unused = np.flatnonzero(~self._used_)
             scores[unused] = self.function_(take_rows(self.X_fit_, unused))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
+from mercer.data.checks import checked_count
 from mercer.data.columns import n_rows
 from mercer.errors import (
     ConditionalKernelWarning,
@@ -231,7 +232,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             The number of targets they will have, by default as many as there are alphas.
         """
         kernel = self._kernel_for(X)
-        y = np.zeros((n_rows(X), n_targets or np.size(self.alpha)))
+        if n_targets is None:
+            n_targets = np.size(self.alpha)
+        y = np.zeros((n_rows(X), checked_count("n_targets", n_targets)))
         X, y = checked_training(clone(self), kernel, X, y)
         problem = self._problem(y, None)
         return ridge_plan(self._settings(), self._resolved(kernel, X), X, problem)

@@ -42,6 +42,7 @@ from mercer.estimators.classes import coded, labels_of
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
 from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
 from mercer.kernels.columns import (
+    check_cells,
     columns_of,
     named_columns,
     reads_a_matrix,
@@ -143,8 +144,8 @@ def checked_training(
     X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
         refuse_masked(y, "y")
-        check_agreeing(n_rows(X), y)
         check_targets(y)
+        check_agreeing(n_rows(X), y)
         X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
         return X, np.array(y, np.float64)
     X = _noted(estimator, kernel, X, y=y)
@@ -177,7 +178,7 @@ def checked_classification(
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes, got 1 class: "
-            f"{classes[0]!r} in all {len(labels)} rows"
+            f"{classes.tolist()[0]!r} in all {len(labels)} rows"
         )
     return X, codes, classes
 
@@ -291,6 +292,9 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
 def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True, **y: Any) -> Any:
     """Return rows that the kernel takes apart, their columns noted on the estimator or compared."""
     rows = _kept(kernel, X)
+    if reset and is_table(X):
+        # Before rows are left out or sorted, which would change their numbers.
+        check_cells(kernel, X)
     seen = rows
     if _holds_sequences(kernel, X):
         # They have no columns: scikit-learn would count the tokens of the first.

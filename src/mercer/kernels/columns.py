@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mercer.data.categories import AsCategories
+from mercer.data.checks import as_matrix
+from mercer.data.columns import select_columns
 from mercer.data.kinds import READ, Kind
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
@@ -81,6 +84,31 @@ def columns_of(kernel: Kernel, domain: str) -> set[str]:
     if isinstance(kernel, After):
         return set()
     return {name for part in kernel.parts for name in columns_of(part, domain)}
+
+
+def check_cells(kernel: Kernel, X: Any) -> None:
+    """Refuse cells of a table that a kernel cannot read in the columns it names, by their row."""
+    if isinstance(kernel, Columns):
+        _check_rows(kernel.kernel, select_columns(X, kernel.columns))
+    elif not isinstance(kernel, After):
+        for part in kernel.parts:
+            check_cells(part, X)
+
+
+def _check_rows(kernel: Kernel, rows: Any) -> None:
+    """Refuse cells that a kernel cannot read, of the columns it is put on."""
+    if isinstance(kernel, After):
+        if isinstance(kernel.g, InputMap):
+            kernel.g.resolved(rows)(rows)
+    elif isinstance(kernel, Columns):
+        check_cells(kernel, rows)
+    elif kernel.parts:
+        for part in kernel.parts:
+            _check_rows(part, rows)
+    elif kernel.domain == "numbers":
+        as_matrix(rows)
+    elif kernel.domain == "categories":
+        AsCategories(kernel.get_params()["missing"])(rows)
 
 
 def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:

@@ -151,7 +151,7 @@ class Standardize(InputMap):
     constant has the scale 1, so that it becomes zero. Estimators weigh the rows by their sample
     weights.
 
-    Sparse rows become dense.
+    Sparse rows become dense, unless the mean stays.
 
     Parameters
     ----------
@@ -167,6 +167,9 @@ class Standardize(InputMap):
         The positions of the columns that have such a further one, by default those in which a
         number is missing among the rows that the kernel is fitted to. Elsewhere a missing number
         stands at the mean, and nothing tells it from one that is there.
+    with_mean : bool
+        Whether the mean is taken off. Without it sparse rows stay sparse, and distances are the
+        same.
 
     Examples
     --------
@@ -179,6 +182,7 @@ class Standardize(InputMap):
     scale: tuple[float, ...] = domains.positives(())
     missing: str = domains.choice(REFUSE, MEAN)
     indicators: tuple[int, ...] | None = domains.optional_positions()
+    with_mean: bool = domains.truth(True)
 
     def __post_init__(self) -> None:
         domains.check_fields(self)
@@ -210,6 +214,9 @@ class Standardize(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
+        if self._stays_sparse(X):
+            mean, scale = sparse_moments(as_matrix(X), weights)
+            return self.with_params(mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
         matrix = self._dense(X).astype(np.float64, copy=False)
         is_gap = np.isnan(matrix)
         gappy = np.flatnonzero(is_gap.any(axis=0))
@@ -228,19 +235,25 @@ class Standardize(InputMap):
     def without_rules(self) -> InputMap:
         return self if self.is_resolved else AsNumbers()
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Any) -> Any:
         if not self.is_resolved:
             raise ValueError("standardize() has no numbers yet; resolve it on rows: k.resolved(X)")
-        matrix = self._dense(X)
+        is_sparse = self._stays_sparse(X)
+        matrix = as_matrix(X) if is_sparse else self._dense(X)
         if matrix.shape[1] != len(self.mean):
             raise ValueError(
                 f"Standardize was fitted to {len(self.mean)} columns, got {matrix.shape[1]}; "
                 "both must have the same columns"
             )
-        rows = (matrix - np.array(self.mean)) / np.array(self.scale)
+        if is_sparse:
+            return sp.csr_array(matrix @ sp.diags_array(1.0 / np.array(self.scale)))
+        centre = np.array(self.mean) if self.with_mean else 0.0
+        rows = (matrix - centre) / np.array(self.scale)
         if self.missing == MEAN:
             is_gap = np.isnan(matrix)
-            rows[is_gap] = 0.0
+            rows[is_gap] = (
+                0.0 if self.with_mean else (np.array(self.mean) / self.scale)[np.nonzero(is_gap)[1]]
+            )
             rows = np.column_stack([rows, is_gap[:, list(self.indicators or ())]])
         return np.asarray(rows, dtype=matrix.dtype)
 
@@ -258,6 +271,9 @@ class Standardize(InputMap):
     def __str__(self) -> str:
         return printing.changed(self)
 
+    def _stays_sparse(self, X: Any) -> bool:
+        return sp.issparse(X) and not self.with_mean and self.missing == REFUSE
+
     def _dense(self, X: Any) -> Array:
         matrix = as_matrix(X) if self.missing == REFUSE else as_matrix_with_gaps(X)
         if not sp.issparse(matrix):
@@ -266,7 +282,7 @@ class Standardize(InputMap):
         if needed > limit:
             raise MemoryLimitError(
                 f"Standardize moves zero, so that sparse rows become dense: {gigabytes(needed)}, "
-                f"but the limit is {gigabytes(limit)}; scale the columns without it"
+                f"but the limit is {gigabytes(limit)}; use Standardize(with_mean=False)"
             )
         return np.asarray(matrix.toarray())
 
@@ -292,3 +308,25 @@ def moments(matrix: Array, weights: Array | None) -> tuple[Array, Array]:
         )
     constant = (low == high) | (scale == 0.0)
     return np.where(low == high, low, mean), np.where(constant, 1.0, scale)
+
+
+def sparse_moments(matrix: Any, weights: Array | None) -> tuple[Array, Array]:
+    """Return what `moments` returns of a sparse matrix, without its zeros."""
+    n, width = matrix.shape
+    w = np.ones(n) if weights is None else weights
+    if n == 0 or not w.any():
+        return np.zeros(width), np.ones(width)
+    matrix = sp.csr_array(matrix, dtype=np.float64)
+    low, high = (np.asarray(m.todense()).ravel() for m in (matrix.min(axis=0), matrix.max(axis=0)))
+    unit = np.maximum(np.abs(low), np.abs(high))
+    unit[unit == 0.0] = 1.0
+    scaled = sp.csr_array(matrix @ sp.diags_array(1.0 / unit))
+    share = w / w.sum()
+    mean = share @ scaled
+    apart, known = scaled.copy(), scaled.copy()
+    apart.data = (apart.data - mean[apart.indices]) ** 2
+    known.data = np.ones_like(known.data)
+    # The zeros lie as far from the mean as that is large.
+    variance = share @ apart + np.maximum(1.0 - share @ known, 0.0) * mean**2
+    scale = np.sqrt(variance) * unit
+    return mean * unit, np.where((low == high) | (scale == 0.0), 1.0, scale)

@@ -48,7 +48,8 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
     entry = entry_work(kernel, rows)
     work, form, needed, reason = _by_products(kernel, rows, gram, problem, entry)
     both = (_by_factors(gram, problem, entry), Plan("cg", form, needed, work.seconds, reason))
-    return among(both, _solver(settings, gram, problem).name, gram.memory, kernel)
+    name = _solver(settings, gram, problem).name
+    return among(both, name, gram.memory, kernel, settings.time_limit)
 
 
 def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: int) -> Work:

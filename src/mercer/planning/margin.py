@@ -63,7 +63,7 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     plans = [*_plans(kernel, rows, limit, problems)]
     if name == "nystrom":
         plans.append(_by_landmarks(settings, kernel, rows, problems))
-    return among(plans, name, limit, kernel)
+    return among(plans, name, limit, kernel, settings.time_limit)
 
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:

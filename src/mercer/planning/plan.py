@@ -77,6 +77,8 @@ class Plan:
         Why this one.
     alternatives : tuple of Plan
         What else would work.
+    time_limit : float, optional
+        The seconds that the estimator may take.
     """
 
     solver: str
@@ -85,12 +87,18 @@ class Plan:
     seconds: float
     reason: str
     alternatives: tuple[Plan, ...] = ()
+    time_limit: float | None = None
+
+    @property
+    def is_in_time(self) -> bool:
+        """Whether the predicted time is within the limit."""
+        return self.time_limit is None or self.seconds <= self.time_limit
 
     def __str__(self) -> str:
         lines = [
             f"solver       {self.solver}, on {self.gram}",
             f"memory       {gigabytes(self.memory)}",
-            f"time         about {_time(self.seconds)}",
+            f"time         about {_time(self.seconds)}{self._excess}",
             f"because      {self.reason}",
         ]
         for other in self.alternatives:
@@ -100,9 +108,18 @@ class Plan:
 
     __repr__ = __str__
 
+    @property
+    def _excess(self) -> str:
+        if self.is_in_time:
+            return ""
+        return f", more than time_limit={self.time_limit:g}: what there is by then is kept"
 
-def among(plans: Iterable[Plan], name: str, memory: int, kernel: Kernel) -> Plan:
+
+def among(
+    plans: Iterable[Plan], name: str, memory: int, kernel: Kernel, time_limit: float | None
+) -> Plan:
     """Return the plan of a solver with the others that fit, or refuse one that does not."""
+    Run(time_limit)
     options = {plan.solver: plan for plan in plans}
     if name not in options:
         known = ", ".join(repr(other) for other in options)
@@ -112,7 +129,7 @@ def among(plans: Iterable[Plan], name: str, memory: int, kernel: Kernel) -> Plan
     taken = options[name]
     others = tuple(o for o in options.values() if o is not taken and o.memory <= memory)
     check_room(name, taken.memory, memory, others[-1].solver if others else name)
-    return replace(taken, alternatives=others)
+    return replace(taken, alternatives=others, time_limit=time_limit)
 
 
 def check_room(name: str, needed: int, memory: int, instead: str) -> None:

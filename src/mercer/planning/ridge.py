@@ -92,7 +92,7 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     """
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
     name = name_of(costs.solver(settings))
-    return among(costs.plans(settings), name, costs.gram.memory, kernel)
+    return among(costs.plans(settings), name, costs.gram.memory, kernel, settings.time_limit)
 
 
 def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Settings) -> Work:

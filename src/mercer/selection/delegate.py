@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.columns import is_matrix
 from mercer.estimators.arguments import Arguments
 from mercer.selection.grid import tag_rows
 
@@ -23,6 +25,16 @@ class Chosen(Arguments):
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(model, name)
+
+    def _expected(self, X: Any) -> Any:
+        """Return rows to predict at, if they have the columns that this estimator was fitted to."""
+        check_is_fitted(self)
+        if is_matrix(X) and X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

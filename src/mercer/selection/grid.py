@@ -85,7 +85,9 @@ def tag_rows(tags: Tags, kernels: Any) -> None:
 
 
 def _specific(kernel: Any, beside: PeerParameters) -> Any:
-    return AUTO if is_auto(kernel) and not beside.given else as_kernel(kernel, beside)
+    if is_auto(kernel) and not beside.given:
+        return AUTO
+    return as_kernel(kernel, beside, called="one of kernels")
 
 
 def _from_grid(grid: Mapping[str, Any], beside: PeerParameters) -> Iterable[Any]:

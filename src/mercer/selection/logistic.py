@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
@@ -188,22 +187,22 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, m)."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, accurate however small those are."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.predict_log_proba(X)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores f(x) + b at the rows `X`: (n,) for two classes, else (n, m)."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.decision_function(X)
 
     @property

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
@@ -211,6 +210,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         groups: Any = None,
         copies: Array | None = None,
         run: Run | None = None,
+        kernels: list[Kernel] | None = None,
     ) -> Self:
         """Choose kernel and ridge as `fit` does, and fit nothing.
 
@@ -222,9 +222,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             How many equal rows every row stands for, if its weight has other factors too.
         run : Run, optional
             What this is a part of; a part of its time is left for a fit.
+        kernels : list of Kernel, optional
+            What the parameter `kernels` means for the rows, if that is known.
         """
         run = Run(self.time_limit) if run is None else run
-        kernels = candidates(self.kernels, X, beside(self))
+        kernels = candidates(self.kernels, X, beside(self)) if kernels is None else kernels
         search = self._search(kernels, X, y, sample_weight, groups, copies, run)
         kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
         if self.kernels is None:
@@ -233,6 +235,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         search = search.leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
         self._keep(rounds)
+        _warn_of_unusable(search, sum(map(len, alphas)))
         if search.run.ended_by or rounds[-1].is_cut:
             all_scored = "" if search.run.ended_by else f" on more than {rounds[-1].n_rows} rows"
             warn_caller(
@@ -244,7 +247,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
 
     def predict(self, X: Any, **options: Any) -> Any:
         """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.predict(X, **options)
 
     def _search(
@@ -371,6 +374,21 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self.best_index_ = before + best if several else int(before + best[0])
         self.best_params_ = {"kernel": self.kernel_, "alpha": self.alpha_}
         self.search_ = _sentence(rounds, self.cv)
+
+
+def _warn_of_unusable(search: Search, candidates: int) -> None:
+    """Name the candidates that cannot be fitted, or refuse to choose where none can."""
+    if not search.unusable:
+        return
+    (kernel, alpha), reason = next(iter(search.unusable.items()))
+    if len(search.unusable) == candidates:
+        raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")
+    more = len(search.unusable) - 1
+    warn_caller(
+        f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} cannot "
+        f"be fitted, and the choice is among the others: {reason}",
+        ConvergenceWarning,
+    )
 
 
 def _sentence(rounds: list[Round], cv: Any) -> str:

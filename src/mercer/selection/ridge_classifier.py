@@ -352,7 +352,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         kernels = candidates(self.kernels, X, beside(self))
         signs = Signs.of(self, reader_of(kernels), X, y, sample_weight)
         choice = KernelRidgeCV(
-            None if self.kernels is None else kernels,
+            self.kernels,
             self.alphas,
             fit_intercept=self.fit_intercept,
             solver=self.solver,
@@ -362,7 +362,14 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             memory=self.memory,
             random_state=self.random_state,
         )
-        choice.choose(signs.rows, signs.targets, signs.weights, copies=signs.copies, run=run)
+        choice.choose(
+            signs.rows,
+            signs.targets,
+            signs.weights,
+            copies=signs.copies,
+            run=run,
+            kernels=kernels,
+        )
         model = KernelRidgeClassifier(
             choice.kernel_,
             choice.alpha_,
@@ -384,15 +391,15 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of the rows `X`: of two by the sign of f + b, else of the largest."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
-        check_is_fitted(self)
+        X = self._expected(X)
         return self.best_estimator_.predict_proba(X)

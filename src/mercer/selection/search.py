@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, until
 from mercer.data.memory import gigabytes
-from mercer.errors import MemoryLimitError
+from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
 from mercer.gram import shared_grams
@@ -78,6 +78,8 @@ class Search:
         What is meant to be scored here takes so long at most, counted and not timed.
     by_landmarks : Settings, optional
         How landmarks are chosen, where all fits are by landmarks.
+    unusable : dict
+        Why candidates could not be fitted, by kernel and ridge.
     """
 
     X: Any
@@ -93,6 +95,7 @@ class Search:
     run: Run
     seconds: float = np.inf
     by_landmarks: Settings | None = None
+    unusable: dict[tuple[Kernel, float], str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -226,19 +229,33 @@ class Search:
         return [next(entries) if source is None else source for source in structured]
 
     def _scored(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
-        try:
-            held = source.held()
-            if self.splits is None:
-                fits = held.path(self.weights, self.fit_intercept).at(self.y, alphas)
-                more = float((self.copies - 1.0).sum())
-                return self.scores.of_losses(fits.generalised(more)[:, :, None])
-            rows = (held, self.y, self.weights, self.copies)
-            how = (alphas, self.fit_intercept, self.splits)
-            if self.scores.scorer is None:
-                return self.scores.of_losses(held_out_losses(*rows, *how))
-            errors = held_out_errors(*rows, *how)
-        except NotPositiveError as failure:
-            raise self._reason(kernel, float(alphas[failure.position])) from None
+        """Return the scores of a kernel; ridges with which it is singular have none."""
+        scores, usable = self._unscored(alphas), np.arange(len(alphas))
+        while len(usable):
+            try:
+                scores[usable] = self._scored_at(source, alphas[usable])
+                break
+            except NotPositiveError as failure:
+                worst = usable[failure.position]
+                alpha = float(alphas[worst])
+                reason = self._reason(kernel, alpha)
+                if isinstance(reason, IndefiniteKernelError) or kernel.is_conditional:
+                    raise reason from None
+                self.unusable[kernel, alpha] = str(reason)
+                usable = usable[usable != worst]
+        return scores
+
+    def _scored_at(self, source: Source, alphas: Array) -> Array:
+        held = source.held()
+        if self.splits is None:
+            fits = held.path(self.weights, self.fit_intercept).at(self.y, alphas)
+            more = float((self.copies - 1.0).sum())
+            return self.scores.of_losses(fits.generalised(more)[:, :, None])
+        rows = (held, self.y, self.weights, self.copies)
+        how = (alphas, self.fit_intercept, self.splits)
+        if self.scores.scorer is None:
+            return self.scores.of_losses(held_out_losses(*rows, *how))
+        errors = held_out_errors(*rows, *how)
         tested = self.splits.tested
         folds = [self._judged(errors[:, fold], tested[fold]) for fold in self.splits.folds]
         return np.stack(folds, axis=2)

@@ -127,7 +127,7 @@ def test_what_a_kernel_of_our_name_does_not_have_is_refused(gamma):
 
 
 def test_auto_needs_rows():
-    with pytest.raises(ValueError, match=r"kernel='auto' is the kernel that the rows .*suggest"):
+    with pytest.raises(ValueError, match=r"'auto' is the kernel that the rows .*suggest"):
         as_kernel("auto")
 
 

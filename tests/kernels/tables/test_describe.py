@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 
 from mercer import default_kernel, describe_columns
 from mercer.kernels import Gaussian, Match, Standardize
@@ -206,3 +207,24 @@ def test_columns_of_an_array_are_told_by_position():
 def test_types_of_pandas_have_their_roles(column, becomes):
     (use,) = describe_columns(pd.DataFrame({"c": column}))
     assert use.becomes == becomes
+
+
+def test_the_columns_of_sparse_rows_are_numbers():
+    X = sp.csc_array(np.array([[1.0, 0.0, 7.0], [0.0, 0.0, 7.0], [2.0, 0.0, 7.0]]))
+    report = describe_columns(X)
+    assert [use.becomes for use in report] == ["number"] * 3
+    assert [use.distinct for use in report] == [3, 1, 1]
+    assert report.kernel == default_kernel(X)
+    assert [use.is_used for use in describe_columns(X, Gaussian(1.0).on(0, 2))] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_sparse_rows_are_compared_as_dense_ones_are(rng):
+    X = rng.normal(size=(30, 3)) * [1.0, 1e2, 1e4] * (rng.random((30, 3)) < 0.5)
+    dense, sparse = (default_kernel(rows)(rows) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(sparse, dense, rtol=1e-8)
+    wide = sp.csr_array((4, 1001))
+    assert default_kernel(wide) == Gaussian("median")

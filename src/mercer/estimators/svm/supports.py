@@ -194,8 +194,13 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """
         return self._planned(X, [n_rows(X)])
 
+    def _checked_settings(self) -> Any:
+        """Return C and what else of the objective is a number, or refuse it."""
+        raise NotImplementedError
+
     def _planned(self, X: Any, problems: Sequence[int]) -> Plan:
         """Return the plan for problems of so many rows each."""
+        self._checked_settings()
         kernel = self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
         return margin_plan(self._settings(), self._resolved(kernel, X), X, problems)

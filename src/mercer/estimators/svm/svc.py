@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from mercer.data.checks import checked_positive
+from mercer.data.checks import checked_count, checked_positive
 from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.classes import class_weighted, decided, present_classes
@@ -252,8 +252,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         n_classes : int
             The number of classes that they will have, of about as many rows each.
         """
-        n = n_rows(X)
-        if n_classes <= 2:
+        n, n_classes = n_rows(X), checked_count("n_classes", n_classes, 2)
+        if n_classes == 2:
             return self._planned(X, [n])
         if self.multiclass == "ovr":
             return self._planned(X, [n] * n_classes)

@@ -72,7 +72,12 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value.strip() == AUTO
 
 
-def as_kernel(value: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False) -> Kernel:
+def as_kernel(
+    value: Any,
+    beside: PeerParameters = UNNAMED,
+    is_machine: bool = False,
+    called: str = "kernel",
+) -> Kernel:
     """Return the kernel that an estimator's ``kernel=`` means.
 
     Parameters
@@ -86,10 +91,12 @@ def as_kernel(value: Any, beside: PeerParameters = UNNAMED, is_machine: bool = F
     is_machine : bool
         Whether defaults are those of scikit-learn's support vector machines (gamma="scale",
         degree=3, coef0=0), else those of its other estimators (gamma=None, degree=3, coef0=1).
+    called : str
+        What errors call the value.
     """
     name = value.strip() if isinstance(value, str) else ""
     if name in BARE:
-        _refuse_unused(name, beside)
+        _refuse_unused(name, beside, called)
     # A Gaussian with a gamma is the same whatever it is called.
     is_peer = name in PEER_NAMES or (name == "gaussian" and beside.gamma is not None)
     if is_peer:
@@ -97,20 +104,20 @@ def as_kernel(value: Any, beside: PeerParameters = UNNAMED, is_machine: bool = F
     if beside.given and name not in BARE:
         raise ValueError(
             f"{beside.given} belongs beside a name of scikit-learn such as 'rbf' or 'poly', but "
-            f"kernel is {value!r}; write the numbers into the kernel, as in 'gaussian(gamma=0.1)' "
-            "or 'polynomial(degree=3, offset=1.0)'"
+            f"{called} is {value!r}; write the numbers into the kernel, as in "
+            "'gaussian(gamma=0.1)' or 'polynomial(degree=3, offset=1.0)'"
         )
     if isinstance(value, str):
         if is_auto(value):
             raise ValueError(
-                "kernel='auto' is the kernel that the rows of fit suggest; without them use "
+                "'auto' is the kernel that the rows of fit suggest; without them use "
                 "default_kernel(X)"
             )
         return BARE.get(name) or kernel(value)
     if isinstance(value, Kernel):
         return value
     if isinstance(value, type) and issubclass(value, Kernel):
-        raise TypeError(f"kernel is the class {value.__name__}; pass {value.__name__}(...)")
+        raise TypeError(f"{called} is the class {value.__name__}; pass {value.__name__}(...)")
     if callable(value):
         return FromFunction(value)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
@@ -120,18 +127,18 @@ def as_kernel(value: Any, beside: PeerParameters = UNNAMED, is_machine: bool = F
         else ""
     )
     raise TypeError(
-        "kernel must be a Kernel, a name, an expression or a function f(X, Z) -> (n, m), "
+        f"{called} must be a Kernel, a name, an expression or a function f(X, Z) -> (n, m), "
         f"got {type(value).__name__}: {value!r}{hint}"
     )
 
 
-def _refuse_unused(name: str, beside: PeerParameters) -> None:
+def _refuse_unused(name: str, beside: PeerParameters, called: str) -> None:
     """Refuse beside a name of ours what its kernel does not have."""
     unused = replace(beside, gamma=None).given
     if unused:
         raise ValueError(
-            f"{unused} has no meaning to kernel={name!r}, which has a gamma alone; leave it out, "
-            "or give a kernel that has it, such as 'poly' or 'sigmoid'"
+            f"{unused} has no meaning where {called} is {name!r}, which has a gamma alone; leave "
+            "it out, or give a kernel that has it, such as 'poly' or 'sigmoid'"
         )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.categories import OWN_CATEGORY
 from mercer.data.columns import is_table, n_rows
+from mercer.data.kinds import Kind
 from mercer.data.listing import as_frame, as_html, as_text
 from mercer.kernels.columns import assigned, column_terms, refuse_unknown
 from mercer.kernels.families.categories import Match
@@ -21,6 +23,9 @@ from mercer.kernels.tables.calendar import Calendar, telling_parts
 from mercer.kernels.tables.roles import Column, Role, columns_with_roles
 
 HEADER = ("column", "holds", "missing", "distinct", "becomes")
+
+# Columns beyond which sparse rows count words or the like, which have one unit already.
+MANY_COLUMNS = 1000
 
 
 def default_kernel(X: Any) -> Kernel:
@@ -61,7 +66,9 @@ def default_kernel(X: Any) -> Kernel:
       like any other, as nobody can tell what is a code and which of two numbers is the month.
       `describe_columns` remarks on it, and says what to do.
     - Lists and other objects are left out too; make numbers or text of them.
-    - Sparse rows, which means taken off would fill, are compared by ``Gaussian("median")``.
+    - The columns of sparse rows are numbers. They are divided by their standard deviations, and
+      their means, which would fill the rows, stay: distances are the same. Rows of more than 1000
+      columns, as counts of words have, are compared as they are.
 
     What becomes of a missing value, in these rows and in later ones:
 
@@ -82,7 +89,7 @@ def default_kernel(X: Any) -> Kernel:
         + match(missing='own-category').on(site)
     """
     if sp.issparse(X):
-        return Gaussian("median")
+        return _of_sparse(X)
     report = describe_columns(X)
     if report.kernel is None:
         told = [f"{u.column!r} {u.remark or u.reason}" for u in report.columns[:10]]
@@ -189,6 +196,8 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     age     numbers        1         2  number, indicator where missing
     site    text           0         2  category
     """
+    if sp.issparse(X):
+        return _sparse_report(X, kernel)
     columns = columns_with_roles(X)
     if kernel is None:
         uses = [_use(column, _becomes(column), column.reason) for column in columns]
@@ -199,6 +208,30 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     terms = column_terms(placed, [c.title for c in columns])
     uses = [_use(column, ", ".join(terms[column.title]), "is not read") for column in columns]
     return ColumnReport(tuple(uses), placed)
+
+
+def _of_sparse(X: Any) -> Kernel:
+    """Return the kernel of sparse rows, whose zeros stay zeros."""
+    if X.shape[1] > MANY_COLUMNS:
+        return Gaussian("median")
+    return Gaussian("median").after(Standardize(with_mean=False))
+
+
+def _sparse_report(X: Any, kernel: Kernel | str | None) -> ColumnReport:
+    """Return the report on sparse rows, of which all columns are numbers."""
+    given = _of_sparse(X) if kernel is None else parsed(kernel)
+    terms = column_terms(given, list(range(X.shape[1])))
+    columns = sp.csc_array(X)
+    uses = []
+    for j in range(X.shape[1]):
+        values = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
+        known = values[~np.isnan(values)]
+        zeros = int(len(known[known != 0.0]) + len(values) - len(known) < X.shape[0])
+        distinct = len(np.unique(known[known != 0.0])) + zeros
+        column = Column(j, Kind.NUMBERS, Role.NUMBER, len(values) - len(known), distinct)
+        becomes = "number" if kernel is None else ", ".join(terms[j])
+        uses.append(_use(column, becomes, "is not read"))
+    return ColumnReport(tuple(uses), given)
 
 
 def _use(column: Column, becomes: str, reason: str) -> ColumnUse:

@@ -14,8 +14,9 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from mercer.data.blocks import row_blocks
 from mercer.gram import Gram
+from mercer.native import NotPositiveError
 from mercer.solvers.ridge.design import design_of
-from mercer.solvers.ridge.primal import SingularValues, check_norms, deficient
+from mercer.solvers.ridge.primal import SingularValues, check_norms
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -56,7 +57,7 @@ class FeaturePath:
     def at(self, y: Array, alphas: Array) -> FeatureFits:
         """Return the fits to the targets `y` of shape (n, targets) for every alpha."""
         if not np.all(alphas) and len(self.s) < self.design.rank_at_most:
-            raise deficient(self.design, len(self.s))
+            raise NotPositiveError(int(np.argmin(alphas)))
         return FeatureFits(self, y, alphas)
 
     def without(self, rows: Rows) -> FeaturePath:
