@@ -46,6 +46,7 @@ _HOMES = {
     "Monomials": "mercer.estimators",
     "Mismatch": "mercer.kernels",
     "Nystroem": "mercer.estimators",
+    "NormalScores": "mercer.kernels",
     "Periodic": "mercer.kernels",
     "Polynomial": "mercer.kernels",
     "Precomputed": "mercer.kernels",

@@ -49,6 +49,7 @@ from mercer.kernels import (
     Matern32 as Matern32,
     Matern52 as Matern52,
     Mismatch as Mismatch,
+    NormalScores as NormalScores,
     Periodic as Periodic,
     Polynomial as Polynomial,
     Precomputed as Precomputed,

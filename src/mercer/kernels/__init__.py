@@ -34,6 +34,7 @@ from mercer.kernels.kernel import (
 from mercer.kernels.language.names import PeerParameters, as_kernel, from_sklearn
 from mercer.kernels.maps import FillMissing, Standardize
 from mercer.kernels.recentred import Recentred, recentred
+from mercer.kernels.scores import NormalScores
 from mercer.kernels.tables.calendar import Calendar
 from mercer.kernels.validity.proof import Asymmetry, Proof, Status, Validity, Witness
 
@@ -68,6 +69,7 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Mismatch",
+    "NormalScores",
     "Normalized",
     "PeerParameters",
     "Periodic",

@@ -91,6 +91,11 @@ def symmetric_matrix(default: Any = MISSING) -> Any:
     return _field(_symmetric_matrix, default)
 
 
+def matrix(default: Any = MISSING) -> Any:
+    """Declare a matrix of numbers, kept as a tuple of rows."""
+    return _field(_matrix, default)
+
+
 def choice(*words: str) -> Any:
     """Declare one of some words, the first by default."""
 
@@ -338,6 +343,13 @@ def _symmetric_matrix(value: Any) -> tuple[tuple[float, ...], ...]:
     if not np.array_equal(matrix, matrix.T):
         raise ValueError("must be symmetric, or k(x, z) would differ from k(z, x)")
     return tuple(tuple(float(v) for v in row) for row in matrix)
+
+
+def _matrix(value: Any) -> tuple[tuple[float, ...], ...]:
+    rows = tuple(_numbers(row) for row in value) if isinstance(value, list | tuple) else None
+    if rows is None or len({len(row) for row in rows}) > 1:
+        raise ValueError("must be a matrix of real numbers, a list of rows of one length")
+    return rows
 
 
 def _function(value: Any) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from mercer.kernels.kernel import Compound, Constant, Kernel, Product, Scaled, S
 from mercer.kernels.language.printing import snake_case
 from mercer.kernels.language.tokens import FUNCTIONS_REFUSED, Token, fault, suggestion
 from mercer.kernels.maps import FillMissing, InputMap, Standardize
+from mercer.kernels.scores import NormalScores
 from mercer.kernels.tables.calendar import Calendar
 
 MAX_DEPTH = 50
@@ -33,6 +34,7 @@ ALIASES = {"rbf": "gaussian", "poly": "polynomial", "subseq": "subsequence"}
 MAPS: dict[str, type[InputMap]] = {
     "calendar": Calendar,
     "fill_missing": FillMissing,
+    "normal_scores": NormalScores,
     "standardize": Standardize,
 }
 
