@@ -181,3 +181,16 @@ def test_further_rows_come_without_mistakes_and_some_rows_keep_theirs():
     assert (part.signs.tolist(), part.counts.tolist()) == ([[2.0, 1.0]], [[0, 3]])
     assert (part.late.tolist(), part.steps.tolist()) == ([[0, 5]], [7])
     assert tally.support.tolist() == [0]
+
+
+def test_a_held_matrix_is_walked_along_from_zero_and_all_else_begins_with_its_values(rng):
+    X, y = whole_rows(rng)
+    fresh, known = Tally.fresh(y[None]), Tally.fresh(y[None])
+    known.counts[0, [3, 5]] = 2
+    held, streamed = gram_of(Linear(), X), StreamedGram(Linear(), X)
+    assert isinstance(perceptron(held, fresh), HeldPerceptron)
+    assert not perceptron(held, fresh).values.any()
+    for gram, tally, start in ((streamed, fresh, 0), (held, known, 0), (held, known, 9)):
+        learner = perceptron(gram, tally, start)
+        assert isinstance(learner, StreamedPerceptron)
+        assert_allclose(learner.values, (tally.last() @ (X @ X.T))[:, start:])
