@@ -118,3 +118,18 @@ def test_a_matrix_without_landmarks_is_refused(rng):
     X = rng.normal(size=(5, 2))
     with pytest.raises(ValueError, match="needs a Gram matrix by landmarks"):
         NystromRidge().solve(gram_of(Gaussian(1.0), X), problem_of(X[:, 0]))
+
+
+def test_the_radius_is_the_gap_beside_the_root_of_the_ridge_and_bounds_the_distance(
+    rng, monkeypatch
+):
+    monkeypatch.setattr("mercer.solvers.lowrank.ridge.WORTH", 0.0)
+    gram, y = case(rng)
+    problem = problem_of(y, [0.1, 2.0])
+    found = NystromRidge(tol=1e-2, max_iter=0).solve(gram, problem)
+    gap = found.residual * problem.sizes
+    assert (gap > 1e-9).all()
+    assert_allclose(found.radius, gap / np.sqrt([0.1, 2.0]))
+    distance = np.linalg.norm(found.theta - slow(gram, problem)[0], axis=0)
+    assert (distance <= found.radius).all()
+    assert (NystromRidge().solve(gram, problem_of(y, 0.0)).radius == np.inf).all()
