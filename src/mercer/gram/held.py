@@ -76,8 +76,15 @@ class HeldLandmarkGram(LandmarkGram):
     def feature_blocks(
         self, dtype: Any = np.float64, entries: int = LARGE
     ) -> Iterator[tuple[slice, Array]]:
+        for rows, F in self.held_blocks(entries):
+            yield rows, np.array(F, dtype)
+
+    def held_blocks(self, entries: int = LARGE) -> Iterator[tuple[slice, Array]]:
+        """Yield the features of some rows at a time as they are held, not to be written to."""
         for rows in row_blocks((len(self), self.landmarks.n_features), entries):
-            yield rows, self.F[self.where[rows]].astype(dtype, copy=False)
+            some = self.where[rows]
+            is_run = some[-1] - some[0] + 1 == len(some) and (np.diff(some) == 1).all()
+            yield rows, self.F[some[0] : some[-1] + 1] if is_run else self.F[some]
 
     def part(self, index: Index) -> HeldLandmarkGram:
         some = positions(index, len(self))

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from mercer.gram import DenseGram, Gram
 from mercer.solvers.contract import Solver
@@ -27,15 +27,18 @@ STEPS = 100
 FEW_ROWS = 2000
 
 
+class Stages(Protocol):
+    """A run of Newton's method through problems that differ in C, each from the last answer."""
+
+    def to(self, C: float, run: Run) -> Solution:
+        """Return the solution for a C."""
+
+
 @dataclass(frozen=True)
 class Newton(Solver[LogisticProblem]):
     """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 by damped Newton steps.
 
-    With R R' the curvature of the losses and lam = 1 / C a step solves
-    (R'K R + lam I) U + R'1 c = R'K D, 1'R U = 0 and moves to A' + R U (see `Point`), or as far
-    towards it as lowers the objective enough. Nothing is divided by a curvature, so that rows
-    whose probability is zero or one to working precision do no harm. A C that is large beside
-    1 / k(x, x) is approached from smaller ones.
+    A C that is large beside 1 / k(x, x) is approached from smaller ones.
 
     Parameters
     ----------
@@ -43,12 +46,6 @@ class Newton(Solver[LogisticProblem]):
         Relative duality gap to reach.
     max_iter : int, optional
         Newton steps allowed, 100 by default.
-
-    References
-    ----------
-    J. Zhu and T. Hastie (2005), Kernel logistic regression and the import vector machine;
-    S. Keerthi, K. Duan, S. Shevade and A. Poo (2005), A fast dual algorithm for kernel logistic
-    regression.
     """
 
     iterates: ClassVar[bool] = True
@@ -86,10 +83,35 @@ class Newton(Solver[LogisticProblem]):
             run.ended_by = part.ended_by
             yield found
 
+    @property
+    def _steps(self) -> int:
+        """Newton steps allowed."""
+        return STEPS if self.max_iter is None else self.max_iter
+
+    @abstractmethod
+    def _descent(self, gram: Gram, problem: LogisticProblem) -> Stages:
+        """Return the run through problems that differ in C, which starts from nothing."""
+
+
+@dataclass(frozen=True)
+class NewtonOnRows(Newton):
+    """Newton's method on the coefficients of the rows, one for every row and column of scores.
+
+    With R R' the curvature of the losses and lam = 1 / C a step solves
+    (R'K R + lam I) U + R'1 c = R'K D, 1'R U = 0 and moves to A' + R U (see `Point`), or as far
+    towards it as lowers the objective enough. Nothing is divided by a curvature, so that rows
+    whose probability is zero or one to working precision do no harm.
+
+    References
+    ----------
+    J. Zhu and T. Hastie (2005), Kernel logistic regression and the import vector machine;
+    S. Keerthi, K. Duan, S. Shevade and A. Poo (2005), A fast dual algorithm for kernel logistic
+    regression.
+    """
+
     def _descent(self, gram: Gram, problem: LogisticProblem) -> Descent:
-        steps = STEPS if self.max_iter is None else self.max_iter
         curvature = self._curvature(gram, problem)
-        return Descent(self.tol, steps, self.name, gram, problem, curvature)
+        return Descent(self.tol, self._steps, self.name, gram, problem, curvature)
 
     @abstractmethod
     def _curvature(self, gram: Gram, problem: LogisticProblem) -> Curvature:
@@ -97,7 +119,7 @@ class Newton(Solver[LogisticProblem]):
 
 
 @dataclass(frozen=True)
-class NewtonCholesky(Newton):
+class NewtonCholesky(NewtonOnRows):
     """Newton's method with a Cholesky factor of K + lam W^-1 in every step.
 
     It takes n^3 / 3 multiplications and an n x n array for every column of scores.
@@ -110,7 +132,7 @@ class NewtonCholesky(Newton):
 
 
 @dataclass(frozen=True)
-class NewtonCG(Newton):
+class NewtonCG(NewtonOnRows):
     """Newton's method with conjugate gradients in every step, by products with K alone.
 
     The preconditioner is randomly pivoted Cholesky, one copy of K for all steps. Where it fits

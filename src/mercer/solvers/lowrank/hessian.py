@@ -1,0 +1,155 @@
+"""The second derivative of a logistic loss in features, and systems with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.blocks import LARGE, blocks_of
+from mercer.data.columns import take_rows
+from mercer.gram import LandmarkGram
+from mercer.solvers.logistic.likelihood import Root
+from mercer.solvers.lowrank.normal import Inverse, NormalSums, block_sums
+from mercer.solvers.lowrank.products import FeatureProducts
+from mercer.solvers.run import Run
+
+Array = NDArray[np.float64]
+
+# Rows for every landmark from which the preconditioner is made: m^2 of them in a sample of s m rows
+# are off by a share of about 2 / sqrt(s).
+SAMPLED = 8
+# Steps of conjugate gradients after which the preconditioner is made anew, and those allowed.
+MANY, MOST = 12, 500
+# Curvatures of classes that differ by less share a factor.
+ALIKE = 4.0
+
+
+class Hessian:
+    """H = I + C F'(R - R 1 (1'R 1)^-1 1'R) F, where R has a block for every row.
+
+    It is the second derivative of 1/2 ||theta||^2 + C sum_i w_i loss_i in theta with the offset at
+    its best; without an offset the second term in brackets is missing.
+
+    Parameters
+    ----------
+    products : FeatureProducts
+        F.
+    root : Root
+        The root of the curvature.
+    C : float
+        C.
+    fit_intercept : bool
+        Whether there is an offset.
+    """
+
+    def __init__(self, products: FeatureProducts, root: Root, C: float, fit_intercept: bool) -> None:
+        self.products, self.root, self.C = products, root, C
+        self._inverse = np.linalg.pinv(root.total(), hermitian=True) if fit_intercept else None
+
+    def product(self, V: Array) -> tuple[Array, Array]:
+        """Return H V, and F V on the way there."""
+        FV = self.products.forward(V)
+        U = self._curved(FV)
+        if self._inverse is not None:
+            offset = U.sum(axis=0) @ self._inverse
+            U -= self._curved(np.broadcast_to(offset, U.shape))
+        return V + self.C * self.products.back(U), FV
+
+    def _curved(self, U: Array) -> Array:
+        return self.root.forward(self.root.back(U))
+
+    def solved(
+        self, right: Array, preconditioner: Preconditioner, goal: float, run: Run
+    ) -> tuple[Array, Array, int]:
+        """Return V with H V about `right`, F V, and the steps of conjugate gradients.
+
+        They end once 1/2 ||H V - right||^2 is at most `goal`, or when the run is over.
+        """
+        V, r = np.zeros_like(right), right.copy()
+        FV = np.zeros((len(self.products.gram), right.shape[1]))
+        z = preconditioner(r)
+        p, size = z, float((r * z).sum())
+        for step in range(1, MOST + 1):
+            HP, FP = self.product(p)
+            curvature = float((p * HP).sum())
+            if not curvature > 0.0:
+                break
+            length = size / curvature
+            V += length * p
+            FV += length * FP
+            r -= length * HP
+            if 0.5 * float((r**2).sum()) <= goal or run.is_over():
+                break
+            z = preconditioner(r)
+            last, size = size, float((r * z).sum())
+            p = z + (size / last) * p
+        return V, FV, step
+
+
+class Preconditioner:
+    """(I + C s G)^-1 for every column of scores, by the second derivative G of a sample of rows.
+
+    All columns share G, with the mean of their curvatures as weights, and each has its own factor
+    s, its part of the curvature. The sample is the same in every step.
+
+    Parameters
+    ----------
+    gram : LandmarkGram
+        F F'.
+    is_centred : bool
+        Whether there is an offset, which takes the mean out of the features.
+    seed : int
+        Where the sample comes from.
+    """
+
+    def __init__(self, gram: LandmarkGram, is_centred: bool, seed: Any) -> None:
+        self.gram, self.is_centred = gram, is_centred
+        n, m = len(gram), gram.landmarks.n_features
+        self.rows = np.arange(n)
+        if SAMPLED * m < n:
+            random = np.random.default_rng(seed)
+            self.rows = np.sort(random.choice(n, SAMPLED * m, replace=False))
+        self._G: Array | None = None
+        self._inverses: list[Inverse] = []
+        self._scales = np.zeros(0)
+        self._C = 0.0
+
+    def prepare(self, root: Root, C: float) -> None:
+        """Make it for a curvature and a C, unless it serves as it is."""
+        if self._G is not None and self._C == C:
+            return
+        # The diagonal of the block of every row.
+        curvature = root.scale**2 * (1.0 - root.unit**2)
+        mean, totals = curvature.mean(axis=1), curvature.sum(axis=0)
+        if self._G is None:
+            self._G = self._sums(mean)
+        shares = totals / max(float(mean.sum()), np.finfo(np.float64).tiny)
+        powers = np.round(np.log(np.maximum(shares, EPS)) / np.log(ALIKE))
+        self._scales = C * ALIKE**powers
+        made = {s: Inverse(self._G.copy(), np.array([1.0 / s])) for s in np.unique(self._scales)}
+        self._inverses, self._C = [made[s] for s in self._scales], C
+
+    def improve(self, steps: int) -> None:
+        """Have it made anew where it took many steps."""
+        if steps > MANY:
+            self._G = None
+
+    def __call__(self, r: Array) -> Array:
+        """Return its product with vectors of shape (m, columns)."""
+        columns = zip(self._inverses, self._scales, r.T, strict=True)
+        return np.stack([inverse(g[:, None])[:, 0] / s for inverse, s, g in columns], axis=1)
+
+    def _sums(self, weights: Array) -> Array:
+        """Return F'WF of all rows, from those of the sample."""
+        some, total = weights[self.rows], None
+        rows = take_rows(self.gram.X, self.rows)
+        nothing = np.zeros((len(some), 0))
+        for at, block in blocks_of(rows, self.gram.landmarks.n_features, LARGE):
+            F = self.gram.landmarks.of_block(block, np.float32)
+            sums = block_sums(F, nothing[at], some[at], None)
+            total = sums if total is None else total + sums
+        assert total is not None
+        found: NormalSums = total.centred() if self.is_centred else total
+        return found.G * (weights.sum() / max(some.sum(), np.finfo(np.float64).tiny))

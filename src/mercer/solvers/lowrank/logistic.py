@@ -1,0 +1,275 @@
+"""Logistic regression by landmarks: Newton's method on the weights of their features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.deadline import TimeIsUpError, shielded
+from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram
+from mercer.solvers.logistic.likelihood import LogisticProblem, Root
+from mercer.solvers.logistic.newton import (
+    ARMIJO,
+    GROWTH,
+    HALVINGS,
+    MARGIN,
+    NEAR,
+    ON_THE_WAY,
+    SHARE,
+)
+from mercer.solvers.logistic.solver import Newton
+from mercer.solvers.lowrank.hessian import Hessian, Preconditioner
+from mercer.solvers.lowrank.products import FeatureProducts
+from mercer.solvers.refusals import not_finite, without_landmarks
+from mercer.solvers.rounding import EPS, UNITS
+from mercer.solvers.run import Run
+from mercer.solvers.solution import Solution
+
+Array = NDArray[np.float64]
+
+MEASURE = "relative duality gap in the landmark model"
+
+
+@dataclass(frozen=True)
+class NystromNewton(Newton):
+    """Minimise C sum_i w_i loss_i(theta'phi_i + b) + 1/2 ||theta||^2 in features of landmarks.
+
+    Newton steps on theta, with the offset b at its best, are solved by conjugate gradients. The
+    preconditioner is the second derivative of a sample of the rows, an m x m matrix. A product
+    with the second derivative reads the features twice, stored in float32 where that fits. The
+    gradient g gives the duality gap as well: the residuals of the classes are a feasible point of
+    the dual, and the gap of the two is 1/2 ||g||^2. At the end it is measured in float64.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach in the landmark model.
+    max_iter : int, optional
+        Newton steps allowed, 100 by default.
+    random_state : int
+        Where the sample of the preconditioner comes from.
+
+    References
+    ----------
+    U. Marteau-Ferey, F. Bach and A. Rudi (2019), Globally convergent Newton methods for
+    ill-conditioned generalized self-concordant losses; R. Byrd, G. Chin, W. Neveitt and J. Nocedal
+    (2011), On the use of stochastic Hessian information in optimization methods for machine
+    learning.
+    """
+
+    name: ClassVar[str] = "nystrom"
+
+    random_state: Any = 0
+
+    def _descent(self, gram: Gram, problem: LogisticProblem) -> LandmarkDescent:
+        if not isinstance(gram, LandmarkGram):
+            raise without_landmarks(gram)
+        return LandmarkDescent(self.tol, self._steps, gram, problem, self.random_state)
+
+
+class Point(NamedTuple):
+    """Weights theta, their scores S = F theta, the best offset, gradient and objective there."""
+
+    theta: Array
+    S: Array
+    b: Array
+    g: Array
+    primal: float
+
+    @property
+    def gap(self) -> float:
+        """The duality gap."""
+        return 0.5 * float((self.g**2).sum())
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap beside the larger of the primal and the dual value."""
+        return relative(self.gap, self.primal)
+
+
+def relative(gap: float, primal: float) -> float:
+    """Return a gap beside the larger of the primal and the dual value."""
+    return gap / max(abs(primal), abs(primal - gap))
+
+
+class LandmarkDescent:
+    """One run of Newton's method in features of landmarks, through problems that differ in C.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    most : int
+        Steps allowed for every C.
+    gram : LandmarkGram
+        F F'.
+    problem : LogisticProblem
+        The problem, for any C, and where to start.
+    seed : int
+        Where the sample of the preconditioner comes from.
+    """
+
+    def __init__(
+        self, tol: float, most: int, gram: LandmarkGram, problem: LogisticProblem, seed: Any
+    ) -> None:
+        self._tol, self._most = tol, most
+        self._gram, self._problem = gram, problem
+        self._products = FeatureProducts(gram)
+        self._preconditioner = Preconditioner(gram, problem.fit_intercept, seed)
+        shape = (gram.landmarks.n_features, problem.columns)
+        self._theta, self._b = np.zeros(shape), np.zeros(problem.columns)
+        self._S = np.zeros((len(gram), problem.columns))
+        self._C, self._steps = 0.0, 0
+        if problem.start is not None:
+            A, self._b = problem.start
+            self._theta = self._products.back(A)
+            self._S = self._products.forward(self._theta)
+            self._C = float((np.abs(A).max(axis=1) / problem.weights).max())
+
+    def to(self, C: float, run: Run) -> Solution:
+        """Return the solution for a C, on the way from the last one."""
+        self._run, self._steps = run, 0
+        problem = self._problem.at(C)
+        with run.guarded(lambda: bool(self._theta.any())):
+            for easier in self._on_the_way(C):
+                self._descend(easier, max(ON_THE_WAY, self._tol))
+            self._descend(problem, self._tol)
+            self._C = C
+        measured = run.measured(lambda: self._measured(problem))
+        if measured is not None and self._is_rounded(measured):
+            # The rounding of float32 is all that is left over.
+            self._products = FeatureProducts(self._gram, is_exact=True)
+            self._S = self._products.forward(self._theta)
+            with run.guarded():
+                self._descend(problem, self._tol)
+            measured = run.measured(lambda: self._measured(problem))
+        if measured is None and not self._theta.any():
+            raise TimeIsUpError
+        return self._solution(problem, measured)
+
+    def _is_rounded(self, measured: Measured) -> bool:
+        is_held = isinstance(self._gram, HeldLandmarkGram) and not self._products.is_exact
+        is_open = measured.relative > self._tol and self._steps < self._most
+        return is_held and is_open and not self._run.ended_by
+
+    def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
+        """Yield the problems with smaller C to be solved first."""
+        index, F = self._gram.sample
+        squares = np.einsum("ij,ij->i", F, F)
+        size = float(np.average(squares, weights=self._problem.weights[index]))
+        near = NEAR / size if size > 0.0 else np.inf
+        last = max(self._C * GROWTH, near)
+        while last < C:
+            yield self._problem.at(last)
+            last *= GROWTH
+
+    def _descend(self, problem: LogisticProblem, tol: float) -> None:
+        """Go on to a tolerance, or as far as the limits allow."""
+        run = self._run
+        point = self._at(problem, self._theta, self._S, self._b)
+        while point.relative_gap > tol and not self._is_over():
+            moved = self._moved(problem, point, tol)
+            if moved is None:
+                return
+            self._steps += 1
+            point = moved
+            run.report(self._steps, point.relative_gap)
+
+    def _is_over(self) -> bool:
+        if self._steps == 0:
+            # Whoever asks for a model gets one step of it.
+            return bool(self._run.ended_by)
+        return self._run.is_over() or self._steps >= self._most
+
+    def _at(self, problem: LogisticProblem, theta: Array, S: Array, b: Array) -> Point:
+        """Return the point of some weights with the best offset, and keep it."""
+        b = problem.best_offset(S, b)
+        primal = problem.loss(S + b) + 0.5 * float((theta**2).sum())
+        if not np.isfinite(primal):
+            raise not_finite()
+        self._theta, self._S, self._b = theta, S, b
+        g = theta - problem.C * self._products.back(problem.residual(S + b))
+        return Point(theta, S, b, g, primal)
+
+    def _moved(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
+        """Return the point after a Newton step, or None if no step is downhill."""
+        root = problem.curvature(point.S + point.b)
+        self._preconditioner.prepare(root, problem.C)
+        hessian = Hessian(self._products, root, problem.C, problem.fit_intercept)
+        # What a residual r of the step leaves is a gap of 1/2 ||r||^2.
+        goal = max(SHARE * point.gap, MARGIN * tol * abs(point.primal))
+        step, F_step, steps = hessian.solved(-point.g, self._preconditioner, goal, self._run)
+        self._preconditioner.improve(steps)
+        return self._shortened(problem, point, step, F_step)
+
+    def _shortened(
+        self, problem: LogisticProblem, point: Point, step: Array, F_step: Array
+    ) -> Point | None:
+        """Return the point as far along a step as lowers the objective enough."""
+        slope = float((step * point.g).sum())
+        norm, cross = float((point.theta**2).sum()), float((point.theta * step).sum())
+        square, length = float((step**2).sum()), 1.0
+        for _ in range(HALVINGS):
+            S = point.S + length * F_step
+            b = problem.best_offset(S, point.b)
+            value = problem.loss(S + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
+            if value < point.primal and value <= point.primal + ARMIJO * length * slope:
+                return self._at(problem, point.theta + length * step, S, b)
+            length *= 0.5
+        return None
+
+    def _measured(self, problem: LogisticProblem) -> Measured:
+        """Return the gap in float64 with all that rounding may hide, and the dual point."""
+        exact = FeatureProducts(self._gram, is_exact=True)
+        S = exact.forward(self._theta)
+        with shielded():
+            b = problem.best_offset(S, self._b)
+            # The offset may not be quite the best one, which the dual loses something by.
+            moved, entropy = problem.restored(S + b)
+            A = problem.C * (problem.residual(S + b) + moved)
+        back = exact.back(A)
+        primal = problem.loss(S + b) + 0.5 * float((self._theta**2).sum())
+        hidden = UNITS * EPS * (np.linalg.norm(self._theta) + np.linalg.norm(back))
+        norm = float(np.linalg.norm(self._theta - back) + hidden)
+        gap = 0.5 * norm**2 + problem.C * entropy
+        return Measured(A, b, gap, relative(gap, primal))
+
+    def _solution(self, problem: LogisticProblem, measured: Measured | None) -> Solution:
+        if measured is None:
+            # There was no time to measure the weights.
+            A = problem.C * problem.residual(self._S + self._b)
+            measured = Measured(A, self._b, np.inf, np.inf)
+        unit = np.ones(problem.columns)
+        return Solution(
+            measured.A,
+            measured.b,
+            measured.relative * unit,
+            np.sqrt(2.0 * measured.gap) * unit,
+            self._tol,
+            NystromNewton.name,
+            self._theta,
+            MEASURE,
+            iterations=self._steps,
+            advice=self._advice(measured.relative),
+        )
+
+    def _advice(self, gap: float) -> str:
+        if gap <= self._tol and not self._run.ended_by:
+            return ""
+        otherwise = "rounding allows no further one; lower C, or raise tol if that is enough"
+        if self._steps >= self._most:
+            otherwise = f"raise max_iter (now {self._most}) or lower C"
+        return self._run.advice(f"{self._steps} Newton steps", otherwise)
+
+
+class Measured(NamedTuple):
+    """A feasible point A of the dual, the offset, and the gap of the weights to it."""
+
+    A: Array
+    b: Array
+    gap: float
+    relative: float
