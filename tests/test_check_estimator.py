@@ -54,6 +54,7 @@ SETTINGS = [
     KernelSVC(solver="sgd", tol=0.1),
     KernelSVC("linear", solver="primal", tol=0.01),
     KernelSVR("linear", solver="primal"),
+    KernelLogisticRegression(solver="nystrom", tol=1e-18),
     KernelSVC(solver="nystrom", tol=1e-10),
     KernelSVR(solver="nystrom", tol=1e-10),
     KernelSVR(Matern32(2.0), 10.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -19,8 +19,14 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.fitted import carried, function_of, gap_certificate
-from mercer.estimators.refusals import REPAIR, refuse_unless_repaired, with_points
+from mercer.estimators.fitted import approximation_of, carried, function_of, gap_certificate
+from mercer.estimators.refusals import (
+    REPAIR,
+    refuse_by_landmarks,
+    refuse_unless_repaired,
+    with_points,
+)
+from mercer.estimators.training import Training
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
@@ -40,40 +46,6 @@ from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What a fit works on: checked rows, the classes that count, the problem and its solver.
-
-    Parameters
-    ----------
-    X : rows
-        All training rows.
-    used : array of bool
-        The rows of positive weight.
-    classes : array
-        The classes that these have.
-    kernel : Kernel
-        k with numbers for parameters.
-    rows : rows
-        The rows that are used.
-    problem : LogisticProblem
-        Their problem.
-    solver : Newton
-        What solves it.
-    repair : Repair
-        The Gram matrix after its repair.
-    """
-
-    X: Any
-    used: NDArray[np.bool_]
-    classes: NDArray[Any]
-    kernel: Kernel
-    rows: Any
-    problem: LogisticProblem
-    solver: Newton
-    repair: Repair
 
 
 class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMachine):
@@ -98,10 +70,16 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         class).
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "newton", "cg"} or solver
+    solver : {"auto", "newton", "cg", "nystrom"} or solver
         ``"newton"`` factors a matrix of n rows in every Newton step; ``"cg"`` solves it by
         conjugate gradients with a preconditioner, which stores no Gram matrix where that does not
-        fit. ``"auto"`` factors up to a few hundred rows.
+        fit. ``"auto"`` factors up to a few hundred rows. ``"nystrom"`` is exact for the kernel of
+        landmarks, in a time linear in the rows.
+    n_landmarks : int, optional
+        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
+        How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
+        or centres of clusters; or the landmarks themselves.
     tol : float, optional
         The relative duality gap that `certificate_` has to reach, 1e-5 by default: Newton's last
         step is cheap.
@@ -136,7 +114,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
     function_ : Function
         f + b as a value, of which `X_fit_`, `dual_coef_`, `coef_` and `intercept_` are parts.
     X_fit_ : rows
-        The training rows, or the training Gram matrix of ``kernel="precomputed"``.
+        The training rows, or the training Gram matrix of ``kernel="precomputed"``; by
+        ``"nystrom"`` the landmarks.
     dual_coef_ : array of shape (1, n) or (m, n)
         a in f(x) = sum_i a_i k(x_i, x), for two classes or for each of more, which then sum to
         zero; zero for rows of zero weight.
@@ -146,7 +125,10 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         The weights c of explicit features, f(x) = c'phi(x), where the kernel has few or counts
         k-grams.
     certificate_ : Certificate
-        The relative duality gap in float64, and the bound sqrt(2 gap k(x, x)) on |f - f*|(x).
+        The relative duality gap in float64, and the bound sqrt(2 gap k(x, x)) on |f - f*|(x); by
+        ``"nystrom"`` in the landmark model.
+    approximation_ : Approximation or None
+        What the landmarks leave of the kernel.
     solution_ : Solution
         What the solver returned, with its time.
     solver_ : solver
@@ -165,6 +147,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         class_weight: Any = None,
         fit_intercept: bool = True,
         solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         tol: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -181,6 +165,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -332,8 +318,11 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         self, kernel: Kernel, rows: Any, problem: LogisticProblem
     ) -> tuple[Newton, Repair]:
         """Return the solver, and the Gram matrix to solve with after its repair."""
-        solver, gram = planned_logistic(self._settings(), kernel, rows, problem)
-        refuse_unless_repaired(self, kernel, rows, gram)
+        solver, gram = planned_logistic(self._fit_settings(kernel), kernel, rows, problem)
+        if gram.landmarks is not None:
+            refuse_by_landmarks(kernel, rows, self.memory)
+        else:
+            refuse_unless_repaired(self, kernel, rows, gram)
         return solver, repair_of(gram, self.repair)
 
     def _unprepared(self, kernel: Kernel, rows: Any) -> tuple[Newton, Repair]:
@@ -361,6 +350,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_, self._used_ = training.problem.at(self.C), used
         self._is_repaired_ = training.repair.is_changed
+        self.approximation_ = approximation_of(gram)
         self.certificate_ = gap_certificate(training.kernel, [expanded])
 
     @property
@@ -374,6 +364,11 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         return self._left_out_cache
 
     def _scores_left_out(self) -> Array:
+        if self.approximation_ is not None:
+            raise ValueError(
+                "a landmark model has no held-out scores in closed form; use cross_val_predict of "
+                "scikit-learn"
+            )
         if self._is_repaired_:
             raise ValueError(
                 f"{self.kernel_!r} was repaired with repair={self.repair!r}, and only a positive "

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mercer.gram.landmarks import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
+from mercer.solvers.lowrank.hessian import SAMPLED
 from mercer.solvers.margin.smo import MANY
 
 # Share of the speed of matrix products that LAPACK's factor reaches.
@@ -33,6 +35,8 @@ TOLD, PROBLEM, MORE_THAN_MANY = 200.0, 50_000, 0.4
 VISITS, VISITED = 600_000.0, 17_000.0
 # Bytes that stand for all visits of a feature of landmarks, which are visited in float32.
 LANDMARK_VISITED = 400.0
+# Products with features of landmarks, there and back, in all Newton steps of ordinary difficulty.
+LANDMARK_PRODUCTS = 40
 # How often batches go through all rows.
 BATCH_EPOCHS = 32
 
@@ -112,12 +116,30 @@ def coordinate_work(n: float, entries: float) -> Work:
     return Work(byte=VISITS * n + VISITED * entries)
 
 
+def landmark_feature_work(n: int, m: int, entry: Work) -> Work:
+    """Return the work for choosing m landmarks and for their features of n rows in float32."""
+    # Pivots are chosen among a sample, each after all before it.
+    pool, pivots = min(n, POOL * m), min(m, MOST_PIVOTS)
+    chosen = pool * pivots * entry + Work(double=0.5 * pool * float(pivots) ** 2)
+    factor = Work(double=m**3 / 6.0 / FACTOR_SHARE)
+    whitened = Work(single=0.5 * n * float(m) ** 2, byte=LANDMARK_MOVED * n * m)
+    return chosen + factor + n * m * entry + whitened
+
+
 def landmark_coordinate_work(n: int, m: int, problems: Sequence[int], entry: Work) -> Work:
     """Return the work for margin problems on so many of n rows each, in features of m landmarks."""
-    features = n * m * entry + Work(single=0.5 * n * m**2) + n * m * Work(byte=LANDMARK_MOVED)
     # A look at the entries between rows and landmarks, and one back, measures the gap.
     each = 2.0 * entry + Work(byte=LANDMARK_VISITED)
-    return features + sum(problems) * m * each + Work(double=m**3 / 6.0 / FACTOR_SHARE)
+    return landmark_feature_work(n, m, entry) + sum(problems) * m * each
+
+
+def landmark_newton_work(n: int, m: int, columns: int, entry: Work) -> Work:
+    """Return the work for Newton's method in stored features of m landmarks on n rows."""
+    # The preconditioner is made of a sample of the rows, and once more where it is poor.
+    made = Work(single=min(n, SAMPLED * m) * float(m) ** 2, double=columns * m**3 / 6.0)
+    multiplied = Work(single=2.0 * columns * n * m, byte=8.0 * n * m)
+    measured = 2.0 * n * m * entry
+    return landmark_feature_work(n, m, entry) + made + LANDMARK_PRODUCTS * multiplied + measured
 
 
 def batch_work(n: int, entry: Work) -> Work:

@@ -6,14 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import FeatureGram, Gram, gram_of, unheld_gram_of
+from mercer.gram import (
+    FeatureGram,
+    Gram,
+    HeldLandmarkGram,
+    LandmarkGram,
+    gram_of,
+    unheld_gram_of,
+)
 from mercer.kernels import Kernel
-from mercer.planning.costs import newton_product_work, newton_work
+from mercer.planning.costs import landmark_newton_work, newton_product_work, newton_work
 from mercer.planning.entries import entry_work
+from mercer.planning.landmarks import landmark_count, landmark_feature_bytes, planned_landmarks
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.planning.ridge import FEATURE_BYTES, few_features
-from mercer.solvers import LogisticProblem, Newton, NewtonCG, as_logistic_solver
+from mercer.solvers import LogisticProblem, Newton, NewtonCG, NystromNewton, as_logistic_solver
 from mercer.solvers.logistic.curvature import FIRST_RANK
 
 # Rows times columns of scores up to which factors take no longer than to set up an iteration, and
@@ -30,6 +38,8 @@ def planned_logistic(
 
     The parameters are those of `planned_ridge`.
     """
+    if takes_landmarks(settings):
+        return _solver(settings, None, problem), _landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     solver = _solver(settings, gram, problem)
     if not isinstance(solver, NewtonCG):
@@ -47,9 +57,11 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
     gram = unheld_gram_of(kernel, rows, settings.memory)
     entry = entry_work(kernel, rows)
     work, form, needed, reason = _by_products(kernel, rows, gram, problem, entry)
-    both = (_by_factors(gram, problem, entry), Plan("cg", form, needed, work.seconds, reason))
+    plans = [_by_factors(gram, problem, entry), Plan("cg", form, needed, work.seconds, reason)]
+    if takes_landmarks(settings):
+        plans.append(_by_landmarks(settings, gram, problem, entry))
     name = _solver(settings, gram, problem).name
-    return among(both, name, gram.memory, kernel, settings.time_limit)
+    return among(plans, name, gram.memory, kernel, settings.time_limit)
 
 
 def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: int) -> Work:
@@ -58,6 +70,19 @@ def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: i
     if wants_factor(gram, problem):
         return newton_work(len(gram), problem.columns, entry)
     return _by_products(kernel, rows, gram, problem, entry)[0]
+
+
+def takes_landmarks(settings: Settings) -> bool:
+    """Whether the solver that was named is the one of landmarks."""
+    return not settings.is_open and isinstance(as_logistic_solver(settings.solver), NystromNewton)
+
+
+def _landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:
+    """Return the Gram matrix by landmarks, its features stored where they fit beside the rest."""
+    gram = planned_landmarks(settings, kernel, rows)
+    n, m = len(gram), gram.landmarks.n_features
+    fits = landmark_feature_bytes(n, m) <= gram.memory
+    return HeldLandmarkGram.of(gram, np.float32) if fits else gram
 
 
 def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
@@ -80,10 +105,11 @@ def _product_bytes(n: int, rank: int) -> int:
     return 24 * n * rank
 
 
-def _solver(settings: Settings, gram: Gram, problem: LogisticProblem) -> Newton:
+def _solver(settings: Settings, gram: Gram | None, problem: LogisticProblem) -> Newton:
     """Return the solver that was named, or the one to take."""
     name = settings.solver
     if settings.is_open:
+        assert gram is not None
         # A repair works on the eigenvalues of the whole matrix.
         is_factor = wants_factor(gram, problem) or settings.repair is not None
         # The same pivots every time, as a factor gives the same answer every time.
@@ -102,6 +128,15 @@ def _by_factors(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
     work = newton_work(n, m, entry)
     reason = f"a factor of {n} rows solves every Newton step exactly"
     return Plan("newton", "a dense matrix", newton_bytes(n, m), work.seconds, reason)
+
+
+def _by_landmarks(settings: Settings, gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
+    n = len(gram)
+    m = landmark_count(settings, n)
+    work = landmark_newton_work(n, m, problem.columns, entry)
+    reason = f"f is a sum over {m} landmarks: approximate, and exact for the kernel of these"
+    needed = min(landmark_feature_bytes(n, m), gram.memory)
+    return Plan("nystrom", "features of landmarks", needed, work.seconds, reason)
 
 
 def _by_products(

@@ -8,6 +8,7 @@ from mercer.solvers.line.banded import Banded, ChainSolution
 from mercer.solvers.line.path import ChainPath
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.lowrank.logistic import NystromNewton
 from mercer.solvers.lowrank.margin import NystromDescent
 from mercer.solvers.lowrank.ridge import NystromRidge
 from mercer.solvers.margin.block_ascent import BlockAscent
@@ -53,6 +54,7 @@ __all__ = [
     "NewtonCG",
     "NewtonCholesky",
     "NystromDescent",
+    "NystromNewton",
     "NystromRidge",
     "OffsetAlone",
     "Perceptron",

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.solvers.line.banded import Banded
 from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.lowrank.logistic import NystromNewton
 from mercer.solvers.lowrank.margin import NystromDescent
 from mercer.solvers.lowrank.ridge import NystromRidge
 from mercer.solvers.margin.block_ascent import BlockAscent
@@ -31,7 +32,10 @@ SOLVERS: dict[str, type[RidgeSolver]] = {
     "primal": Primal,
 }
 
-LOGISTIC_SOLVERS: dict[str, type[Newton]] = {"cg": NewtonCG, "newton": NewtonCholesky}
+LOGISTIC_SOLVERS: dict[str, type[Newton]] = {
+    "cg": NewtonCG,
+    "newton": NewtonCholesky,
+    "nystrom": NystromNewton,
 
 MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
     "smo": SMO,

@@ -88,7 +88,12 @@ class Case:
     def objective(self, found: Solution) -> Array:
         """Return what is minimised, of every target."""
         A, b, p = found.coefficients, found.intercept, self.problem
-        F, norms = self.K @ A + b, (A * (self.K @ A)).sum(axis=0)
+        features = None if self.gram.landmarks is None else self.gram.features()
+        if features is not None and found.theta is not None:
+            # The weights of landmarks are the answer, and the coefficients a point of the dual.
+            F, norms = features @ found.theta + b, (found.theta**2).sum(axis=0)
+        else:
+            F, norms = self.K @ A + b, (A * (self.K @ A)).sum(axis=0)
         if isinstance(p, RidgeProblem):
             return np.asarray((p.weights[:, None] * (p.y - F) ** 2).sum(axis=0) + p.alpha * norms)
         if isinstance(p, LogisticProblem):

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import LARGE, blocks_of
-from mercer.data.columns import take_rows
-from mercer.gram import LandmarkGram
+from mercer.gram import HeldLandmarkGram, LandmarkGram
 from mercer.solvers.logistic.likelihood import Root
-from mercer.solvers.lowrank.normal import Inverse, NormalSums, block_sums
+from mercer.solvers.lowrank.normal import Inverse, normal_sums
 from mercer.solvers.lowrank.products import FeatureProducts
+from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -24,6 +23,7 @@ SAMPLED = 8
 MANY, MOST = 12, 500
 # Curvatures of classes that differ by less share a factor.
 ALIKE = 4.0
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class Hessian:
@@ -44,9 +44,16 @@ class Hessian:
         Whether there is an offset.
     """
 
-    def __init__(self, products: FeatureProducts, root: Root, C: float, fit_intercept: bool) -> None:
+    def __init__(
+        self, products: FeatureProducts, root: Root, C: float, fit_intercept: bool
+    ) -> None:
         self.products, self.root, self.C = products, root, C
-        self._inverse = np.linalg.pinv(root.total(), hermitian=True) if fit_intercept else None
+        self._inverse: Array | None = None
+        if fit_intercept:
+            total = root.total()
+            # A number added to all offsets changes nothing, and rounding must not see more there.
+            inverse = np.linalg.pinv(total, rcond=1e-13 * len(total), hermitian=True)
+            self._inverse = np.asarray(inverse, np.float64)
 
     def product(self, V: Array) -> tuple[Array, Array]:
         """Return H V, and F V on the way there."""
@@ -70,8 +77,9 @@ class Hessian:
         V, r = np.zeros_like(right), right.copy()
         FV = np.zeros((len(self.products.gram), right.shape[1]))
         z = preconditioner(r)
-        p, size = z, float((r * z).sum())
-        for step in range(1, MOST + 1):
+        p, size, step = z, float((r * z).sum()), 0
+        while step < MOST:
+            step += 1
             HP, FP = self.product(p)
             curvature = float((p * HP).sum())
             if not curvature > 0.0:
@@ -125,7 +133,7 @@ class Preconditioner:
         mean, totals = curvature.mean(axis=1), curvature.sum(axis=0)
         if self._G is None:
             self._G = self._sums(mean)
-        shares = totals / max(float(mean.sum()), np.finfo(np.float64).tiny)
+        shares = totals / max(float(mean.sum()), TINY)
         powers = np.round(np.log(np.maximum(shares, EPS)) / np.log(ALIKE))
         self._scales = C * ALIKE**powers
         made = {s: Inverse(self._G.copy(), np.array([1.0 / s])) for s in np.unique(self._scales)}
@@ -143,13 +151,8 @@ class Preconditioner:
 
     def _sums(self, weights: Array) -> Array:
         """Return F'WF of all rows, from those of the sample."""
-        some, total = weights[self.rows], None
-        rows = take_rows(self.gram.X, self.rows)
-        nothing = np.zeros((len(some), 0))
-        for at, block in blocks_of(rows, self.gram.landmarks.n_features, LARGE):
-            F = self.gram.landmarks.of_block(block, np.float32)
-            sums = block_sums(F, nothing[at], some[at], None)
-            total = sums if total is None else total + sums
-        assert total is not None
-        found: NormalSums = total.centred() if self.is_centred else total
-        return found.G * (weights.sum() / max(some.sum(), np.finfo(np.float64).tiny))
+        some, part = weights[self.rows], self.gram.part(self.rows)
+        dtype = part.F.dtype if isinstance(part, HeldLandmarkGram) else np.float64
+        sums = normal_sums(part, np.zeros((len(some), 0)), some, None, dtype)
+        sums = sums.centred() if self.is_centred else sums
+        return sums.G * (weights.sum() / max(some.sum(), TINY))

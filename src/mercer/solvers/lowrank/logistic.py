@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram
-from mercer.solvers.logistic.likelihood import LogisticProblem, Root
+from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import (
     ARMIJO,
     GROWTH,
@@ -177,6 +177,7 @@ class LandmarkDescent:
                 return
             self._steps += 1
             point = moved
+            self._theta, self._S, self._b = point.theta, point.S, point.b
             run.report(self._steps, point.relative_gap)
 
     def _is_over(self) -> bool:
@@ -186,12 +187,11 @@ class LandmarkDescent:
         return self._run.is_over() or self._steps >= self._most
 
     def _at(self, problem: LogisticProblem, theta: Array, S: Array, b: Array) -> Point:
-        """Return the point of some weights with the best offset, and keep it."""
+        """Return the point of some weights with the best offset."""
         b = problem.best_offset(S, b)
         primal = problem.loss(S + b) + 0.5 * float((theta**2).sum())
         if not np.isfinite(primal):
             raise not_finite()
-        self._theta, self._S, self._b = theta, S, b
         g = theta - problem.C * self._products.back(problem.residual(S + b))
         return Point(theta, S, b, g, primal)
 
@@ -217,6 +217,10 @@ class LandmarkDescent:
             S = point.S + length * F_step
             b = problem.best_offset(S, point.b)
             value = problem.loss(S + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
+            if length == 1.0 and abs(value - point.primal) <= UNITS * EPS * abs(point.primal):
+                # Rounding hides the objective, and the gradient tells.
+                moved = self._at(problem, point.theta + step, S, b)
+                return moved if moved.gap < 0.5 * point.gap else None
             if value < point.primal and value <= point.primal + ARMIJO * length * slope:
                 return self._at(problem, point.theta + length * step, S, b)
             length *= 0.5
