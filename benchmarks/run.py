@@ -17,6 +17,7 @@ ROOMS = (
     "svm",
     "primal",
     "classifiers",
+    "scale_classes",
     "logistic",
     "sequences",
     "recognition",

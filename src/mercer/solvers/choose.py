@@ -36,6 +36,7 @@ LOGISTIC_SOLVERS: dict[str, type[Newton]] = {
     "cg": NewtonCG,
     "newton": NewtonCholesky,
     "nystrom": NystromNewton,
+}
 
 MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
     "smo": SMO,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,42 +11,55 @@ from mercer.gram import HeldLandmarkGram, LandmarkGram
 
 Array = NDArray[np.float64]
 
+# The error of features in float32, see `LandmarkMap.single_error`, up to which sums of entries in
+# float64 are right to ten digits after they are divided by the pivots of the landmarks.
+EVEN = 1e-2
+
 
 class FeatureProducts:
     """F V and F'U for the features F = K_nm L^-T of all rows, summed in float64.
 
     Features that are stored are multiplied in their precision. Else entries between rows and
-    landmarks are computed for every product, in float64, and nothing of their size is stored.
+    landmarks are computed for every product and nothing of their size is stored: F V = K_nm L^-T V
+    and F'U = L^-1 K_mn U. Where small pivots of L would spoil these sums, features are computed
+    block by block, at the price of a triangular system for every row.
 
     Parameters
     ----------
     gram : LandmarkGram
         F F'.
     is_exact : bool
-        Whether stored features are left alone, for products in float64.
+        Whether features that are stored in float32 are left alone, for products in float64.
     """
 
     def __init__(self, gram: LandmarkGram, is_exact: bool = False) -> None:
-        self.gram = gram
-        self.is_exact = is_exact
+        self.gram, self.is_exact = gram, is_exact
+        self._is_read = isinstance(gram, HeldLandmarkGram) and not (
+            is_exact and gram.F.dtype == np.float32
+        )
+        self._is_even = gram.landmarks.single_error <= EVEN
 
     def forward(self, V: Array) -> Array:
         """Return F V, of shape (n, columns)."""
-        gram = self.gram
-        if self.is_exact or not isinstance(gram, HeldLandmarkGram):
-            return gram.cross_product(gram.landmarks.coefficients(V))
-        out = np.empty((len(gram), V.shape[1]))
-        for rows, F in gram.held_blocks():
+        if self._is_even and not self._is_read:
+            return self.gram.cross_product(self.gram.landmarks.coefficients(V))
+        out = np.empty((len(self.gram), V.shape[1]))
+        for rows, F in self._blocks():
             out[rows] = F @ V.astype(F.dtype)
         return out
 
     def back(self, U: Array) -> Array:
         """Return F'U, of shape (m, columns)."""
-        gram = self.gram
-        if self.is_exact or not isinstance(gram, HeldLandmarkGram):
+        if self._is_even and not self._is_read:
             # BLAS counts along columns: rows are whitened, which are the columns of K_mn U.
-            return gram.landmarks.whitened(np.array(gram.cross_transposed(U).T)).T
-        out = np.zeros((gram.landmarks.n_features, U.shape[1]))
-        for rows, F in gram.held_blocks():
+            sums = np.array(self.gram.cross_transposed(U).T)
+            return self.gram.landmarks.whitened(sums).T
+        out = np.zeros((self.gram.landmarks.n_features, U.shape[1]))
+        for rows, F in self._blocks():
             out += F.T @ U[rows].astype(F.dtype)
         return out
+
+    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.floating]]]:
+        if self._is_read and isinstance(self.gram, HeldLandmarkGram):
+            return self.gram.held_blocks()
+        return LandmarkGram.feature_blocks(self.gram)

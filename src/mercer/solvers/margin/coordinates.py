@@ -24,8 +24,6 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Features = Matrix | SharedRows
 
-# The iteration goes on to this share of the tolerance, as working sets do.
-MARGIN = 0.1
 # A look at the gap reads all rows a few times, so that there are ever more epochs between looks.
 GROWTH = 1.3
 # rho beside the mean of k(x, x): larger ones bind all coefficients together, smaller ones make b
@@ -72,6 +70,8 @@ class CoordinateDescent(MarginSolver):
     """
 
     iterates: ClassVar[bool] = True
+    # The iteration goes on to this share of the tolerance, as working sets do.
+    share: ClassVar[float] = 0.1
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -116,7 +116,7 @@ class CoordinateDescent(MarginSolver):
 
         Whether `max_iter` ended it before is returned.
         """
-        goal, (n, p) = MARGIN * self.tol, state.F.shape
+        goal, (n, p) = self.share * self.tol, state.F.shape
         # It holds the squares of the features, shares of them, and a factor.
         is_narrow = p <= min(n, MOST_FEATURES) and 32 * p * p <= memory
         own = _epochs(state.F, is_narrow)
