@@ -267,7 +267,9 @@ def margin() -> Iterator[Ablation]:
             "Newton steps on the active set",
             name,
             job,
-            without(job, ("mercer.solvers.margin.active_set:Leap.__call__", lambda self: 0.0)),
+            without(
+                job, ("mercer.solvers.margin.active_set:NewtonStep.__call__", lambda self: 0.0)
+            ),
         )
         yield Ablation(
             "rows in float32",
@@ -309,7 +311,7 @@ def margin() -> Iterator[Ablation]:
         "Newton steps on the active set",
         "kin8nm, 5000 rows, regression",
         tube,
-        without(tube, ("mercer.solvers.margin.active_set:Leap.__call__", lambda self: 0.0)),
+        without(tube, ("mercer.solvers.margin.active_set:NewtonStep.__call__", lambda self: 0.0)),
     )
     model, several = KernelSVC("gaussian", C=10.0).fit(X, y), KernelSVC("gaussian").fit(L, labels)
     for name, machine, new in (("cod-rna", model, T[:20_000]), ("letter", several, M)):

@@ -367,3 +367,39 @@ def test_a_first_part_that_fails_is_not_the_first(rings):
     refuses("budget must be a whole number", model.partial_fit, X, y, np.unique(y))
     model.set_params(budget=5).partial_fit(X, y, np.unique(y))
     assert model.n_seen_ == 150
+
+
+def test_the_certificate_says_whether_the_last_pass_separates(rng):
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    X[:, 0] += 0.3 * y
+    model = KernelPerceptron("linear", max_epochs=1000).fit(X, y)
+    assert model.certificate_.value == 0.0
+    assert model.certificate_.satisfied
+    assert str(model.certificate_).startswith("mistakes in the last pass 0.0e+00 by perceptron")
+    assert np.isinf(model.certificate_.bound(X)).all()
+    short = KernelPerceptron("linear", max_epochs=3).fit(X, rng.permutation(y))
+    assert short.certificate_.value >= 1.0
+    assert not short.certificate_.satisfied
+
+
+def test_a_pass_that_was_broken_off_proves_nothing(rng):
+    X = rng.normal(size=(600, 2))
+    y = rng.integers(0, 2, size=600)
+    model = KernelPerceptron(Gaussian(1.0), memory="1MB", time_limit=1e-9)
+    with pytest.warns(ConvergenceWarning, match="raise time_limit"):
+        model.fit(X, y)
+    assert model.certificate_.value == np.inf
+
+
+def test_partial_fit_certifies_the_rows_of_the_call(rng):
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    model = KernelPerceptron("linear").partial_fit(X, y, classes=[-1, 1])
+    assert model.certificate_.value == model.mistakes_
+
+
+def test_no_matrix_is_filled_that_takes_most_of_the_time_limit(rng):
+    rows = np.broadcast_to(rng.normal(size=5), (40_000, 5))
+    for limit, share in ((None, 1.0), (1e4, 1.0), (1.0, 0.0)):
+        assert KernelPerceptron(time_limit=limit)._share(Gaussian(1.0), rows) == share

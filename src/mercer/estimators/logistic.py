@@ -61,7 +61,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
     kernel : Kernel, str or callable
         k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
-        ``"gaussian"`` takes the median distance of the training rows as length scale.
+        ``gaussian`` without brackets, alone or not, has the median distance of the rows as scale.
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     C : float
         What the losses count beside the penalty, positive.

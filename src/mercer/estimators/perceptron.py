@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from mercer.data.checks import checked_positive
-from mercer.data.columns import stack_rows, take_rows
+from mercer.data.columns import n_rows, stack_rows, take_rows
 from mercer.data.kept import owned
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
@@ -37,7 +37,10 @@ from mercer.estimators.validation import (
 from mercer.functions import DualFunction
 from mercer.gram import Gram, gram_of, unheld_gram_of
 from mercer.kernels import Kernel
-from mercer.solvers import Perceptron, PerceptronProblem, Run
+from mercer.planning import Settings
+from mercer.planning.entries import entry_work
+from mercer.planning.rates import Work
+from mercer.solvers import Certificate, Perceptron, PerceptronProblem, Run
 from mercer.solvers.online.budget import Basis
 from mercer.solvers.online.perceptron import Tally, margins, novikoff_bound
 from mercer.solvers.online.solver import Course
@@ -106,6 +109,10 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         (R / margin)^2, R^2 = max k(x, x), the most mistakes that there can be on rows that have
         such a margin, summed over all problems; times the squared ratio of the largest to the
         smallest weight of a row, that of its class included. None as above.
+    certificate_ : Certificate
+        The number of mistakes in the last pass over the rows, satisfied by none: then the last f
+        separates them, one class from the rest. Infinite where that pass was broken off. There is
+        no exact f to be near to, and so no bound.
     n_iter_ : int
         The number of passes.
     n_seen_ : int
@@ -197,7 +204,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
         kernel = kernel.resolved(rows, weights[used])
         gram = run.attempt(
-            lambda: gram_of(kernel, rows, self.memory, self._share(kernel)),
+            lambda: gram_of(kernel, rows, self.memory, self._share(kernel, rows)),
             lambda: unheld_gram_of(kernel, rows, self.memory),
         )
         seed = checked_seed(self.random_state) or 0
@@ -208,6 +215,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.classes_, self.kernel_, self.mistakes_ = classes, kernel, 0
         support, a = self._learnt(course)
         self._measure(course, gram, steps[used])
+        self._certify(course)
         self.support_ = used[support]
         columns = self.support_ if kernel.is_precomputed else None
         rows = training_subset(kernel, rows, support)
@@ -270,6 +278,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.classes_, self.kernel_, self.mistakes_ = named, kernel, mistakes
         support, a = self._learnt(course)
         self.margin_ = self.novikoff_bound_ = None
+        self._certify(course)
         self.function_ = DualFunction(kernel, take_rows(rows, support), a, np.zeros(a.shape[1]))
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
         self.n_seen_, self.n_iter_ = seen + len(codes), 1
@@ -295,11 +304,19 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         checked_positive("eta", self.eta)
         return class_weighted(weights, self.class_weight, codes, classes)
 
-    def _share(self, kernel: Kernel) -> float:
-        """Return the share of the memory for the Gram matrix: none if few entries are needed."""
+    def _share(self, kernel: Kernel, rows: Any) -> float:
+        """Return the share of the memory for the Gram matrix: none if few entries are needed.
+
+        Nor is there any if a time limit would end the passes before there is a matrix, or soon
+        after: without one the first mistakes are learned from at once.
+        """
         # What takes long is not computed twice.
-        is_quick = kernel.is_quick
-        return 0.0 if self.budget is not None and is_quick else 1.0
+        if self.budget is not None and kernel.is_quick:
+            return 0.0
+        n = n_rows(rows)
+        filled = n**2 * (0.5 * entry_work(kernel, rows) + Work(byte=16.0))
+        is_soon = Settings(time_limit=self.time_limit).allow(2.0 * filled)
+        return 1.0 if is_soon or not kernel.is_quick else 0.0
 
     def _fresh(self, problems: int) -> Tally | Basis:
         """Return what is known at f = 0."""
@@ -346,6 +363,17 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         if (found > 0.0).all():
             self.margin_ = float(found.min())
             self.novikoff_bound_ = novikoff_bound(found, float(gram.diagonal().max()), steps)
+
+    def _certify(self, course: Course) -> None:
+        """Store whether the last pass separates the rows: a perceptron minimises nothing else."""
+        self.certificate_ = Certificate(
+            "mistakes in the last pass",
+            float(course.last_mistakes.sum()),
+            0.0,
+            np.inf,
+            self.kernel_.diagonal,
+            "perceptron",
+        )
 
     def _warn(self, course: Course) -> None:
         reason = course.advice

@@ -61,7 +61,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     kernel : Kernel, str or callable
         k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
-        ``"gaussian"`` takes the median distance of the training rows as length scale.
+        ``gaussian`` without brackets, alone or in an expression, takes the median distance of the
+        training rows as length scale, and ``gaussian()`` has the length scale 1.
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     alpha : float or array of shape (targets,)
         The ridge, at least zero; zero needs an invertible Gram matrix, or by ``"primal"`` features

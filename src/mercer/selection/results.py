@@ -229,6 +229,21 @@ def table(rounds: Sequence[Round], parameter: str = "alpha") -> dict[str, Any]:
     return columns
 
 
+def sentence(rounds: Sequence[Round], cv: Any) -> str:
+    """Return what a search has done, in a sentence."""
+    words = {"loo": "leave-one-out", "gcv": "generalised cross-validation"}
+    by = words.get(cv, "cross-validation") if isinstance(cv, str) else "cross-validation"
+    first, last = rounds[0], rounds[-1]
+    kernels = f"{len(first.kernels)} kernel" + ("s" if len(first.kernels) > 1 else "")
+    text = f"{kernels} and {len(first)} candidates by {by} on {first.n_rows} rows"
+    if len(rounds) == 1:
+        return text
+    return (
+        f"{text} out of {last.n_rows}, with alpha over the sum of the weights kept; then "
+        f"{len(last)} alphas of the best kernel on all rows"
+    )
+
+
 def _by_fold(rounds: Sequence[Round]) -> dict[str, Any]:
     """Return the scores of every fold and their standard deviation, as scikit-learn has them.
 

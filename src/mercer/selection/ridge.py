@@ -26,7 +26,7 @@ from mercer.planning.held_out import entries_held_out
 from mercer.planning.ridge import takes_landmarks
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import around, candidates, reader_of, ridges
-from mercer.selection.results import Round, table
+from mercer.selection.results import Round, sentence, table
 from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
@@ -373,7 +373,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self.best_score_ = score if several else float(score[0])
         self.best_index_ = before + best if several else int(before + best[0])
         self.best_params_ = {"kernel": self.kernel_, "alpha": self.alpha_}
-        self.search_ = _sentence(rounds, self.cv)
+        self.search_ = sentence(rounds, self.cv)
 
 
 def _warn_of_unusable(search: Search, candidates: int) -> None:
@@ -388,18 +388,4 @@ def _warn_of_unusable(search: Search, candidates: int) -> None:
         f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} cannot "
         f"be fitted, and the choice is among the others: {reason}",
         ConvergenceWarning,
-    )
-
-
-def _sentence(rounds: list[Round], cv: Any) -> str:
-    words = {"loo": "leave-one-out", "gcv": "generalised cross-validation"}
-    by = words.get(cv, "cross-validation") if isinstance(cv, str) else "cross-validation"
-    first, last = rounds[0], rounds[-1]
-    kernels = f"{len(first.kernels)} kernel" + ("s" if len(first.kernels) > 1 else "")
-    text = f"{kernels} and {len(first)} candidates by {by} on {first.n_rows} rows"
-    if len(rounds) == 1:
-        return text
-    return (
-        f"{text} out of {last.n_rows}, with alpha over the sum of the weights kept; then "
-        f"{len(last)} alphas of the best kernel on all rows"
     )

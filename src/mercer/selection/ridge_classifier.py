@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,16 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelRidge
 from mercer.estimators.arguments import beside
-from mercer.estimators.classes import class_weighted, decided, one_against_rest, present_classes
+from mercer.estimators.classes import decided
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.validation import (
-    checked_classification,
     checked_rows,
-    checked_weights,
-    copies_of,
 )
-from mercer.kernels import Kernel
 from mercer.selection.calibration import Calibration
+from mercer.selection.classes import Signs
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
@@ -40,48 +36,6 @@ CHOSEN = (
     "cv_results_",
     "search_",
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Signs:
-    """Classes as targets of a regression: 1 for a class and -1 for the rest.
-
-    Parameters
-    ----------
-    rows : rows
-        The checked rows.
-    classes : array
-        The classes of the rows of positive weight, in order.
-    codes : array of shape (n,)
-        The class of every row by its number, 0 where it has no weight.
-    targets : array of shape (n,) or (n, classes)
-        1 or -1; two classes are one target.
-    weights : array of shape (n,)
-        w, with the factors of the classes.
-    copies : array of shape (n,)
-        How many equal rows every row stands for.
-    """
-
-    rows: Any
-    classes: NDArray[Any]
-    codes: NDArray[np.intp]
-    targets: Array
-    weights: Array
-    copies: Array
-
-    @classmethod
-    def of(cls, estimator: Any, kernel: Kernel, X: Any, y: Any, sample_weight: Any) -> Signs:
-        """Return the problem of an estimator on rows that a kernel reads."""
-        rows, given, classes = checked_classification(estimator, kernel, X, y)
-        own = checked_weights(sample_weight, len(given))
-        weights = class_weighted(own, estimator.class_weight, given, classes)
-        used, numbers, classes = present_classes(estimator, weights, given, classes)
-        # Rows without weight have no target, but a place in the order of the rows.
-        codes = np.zeros(len(used), np.intp)
-        codes[used] = numbers
-        targets = one_against_rest(codes, len(classes))
-        targets = targets[:, 0] if len(classes) == 2 else targets
-        return cls(rows, classes, codes, targets, weights, copies_of(own))
 
 
 class KernelRidgeClassifier(ClassifierMixin, KernelMachine):

@@ -27,6 +27,7 @@ from mercer.kernels import (
     Sobolev,
     as_kernel,
     from_sklearn,
+    kernel,
 )
 
 NAMES = sorted(PAIRWISE_KERNEL_FUNCTIONS)
@@ -259,3 +260,23 @@ def test_a_name_scikit_learn_does_not_have_is_refused_with_a_suggestion():
 def test_a_gamma_that_is_not_positive_is_refused():
     with pytest.raises(ValueError, match="gamma must be positive, got -1"):
         from_sklearn("rbf", gamma=-1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gaussian + linear", Gaussian("median") + Linear()),
+        ("2 * gaussian.on(0) * matern32", 2 * Gaussian("median").on(0) * Matern32()),
+        ("rbf + linear", Gaussian("median") + Linear()),
+        ("gaussian() + linear", Gaussian(1.0) + Linear()),
+        ("gaussian()", Gaussian(1.0)),
+        ("sum(gaussian, gaussian(2.0))", Gaussian("median") + Gaussian(2.0)),
+    ],
+)
+def test_a_gaussian_without_brackets_leaves_its_scale_to_the_rows(text, expected):
+    assert as_kernel(text) == expected
+
+
+def test_without_rows_a_gaussian_without_brackets_has_the_scale_one():
+    assert kernel("gaussian + linear") == Gaussian(1.0) + Linear()
+    assert as_kernel("gaussian + linear") != kernel("gaussian + linear")

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import Gaussian
 from mercer.gram import DenseGram, PrecomputedGram, StreamedGram
 from mercer.solvers import SMO, MarginProblem
-from mercer.solvers.margin.active_set import Leap, _Face, _System
+from mercer.solvers.margin.active_set import NewtonStep, _Face, _System
 
 KERNEL = Gaussian(1.5)
 
@@ -32,14 +32,16 @@ def problems(X, rng, fit_intercept):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", [0, 1])
-def test_a_leap_raises_the_dual_and_keeps_bounds_sum_and_gradient(X, rng, fit_intercept, kind):
+def test_a_newton_step_raises_the_dual_and_keeps_bounds_sum_and_gradient(
+    X, rng, fit_intercept, kind
+):
     problem = problems(X, rng, fit_intercept)[kind]
     K = KERNEL(X)
     a = problem.feasible(0.3 * rng.normal(size=len(X)))
     g = K @ a - problem.z
     before, total = dual(problem, K, a), a.sum()
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g)
-    assert 0.0 < leap() <= 1.0
+    step = NewtonStep(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g)
+    assert 0.0 < step() <= 1.0
     assert dual(problem, K, a) > before
     assert (a >= problem.lower).all() and (a <= problem.upper).all()
     assert_allclose(g, K @ a - problem.z, atol=1e-10)
@@ -47,21 +49,21 @@ def test_a_leap_raises_the_dual_and_keeps_bounds_sum_and_gradient(X, rng, fit_in
         assert_allclose(a.sum(), total, atol=1e-10)
 
 
-def test_leaps_alone_solve_a_problem(X, rng):
+def test_newton_steps_alone_solve_a_problem(X, rng):
     problem = problems(X, rng, True)[0]
     K = KERNEL(X)
     a, g = np.zeros(len(X)), -problem.z
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g)
+    step = NewtonStep(lambda rows: K[np.ix_(rows, rows)], DenseGram(K, 1 << 30), problem, a, g)
     for _ in range(30):
-        leap()
+        step()
     assert problem.gap(a, K @ a).relative < 1e-8
 
 
-def test_a_leap_that_leads_nowhere_is_damped_the_next_time(X, rng):
+def test_a_newton_step_that_leads_nowhere_is_damped_the_next_time(X, rng):
     problem = problems(X, rng, True)[0]
     K = KERNEL(X)
     a, g = np.zeros(len(X)), -problem.z
-    leap = Leap(
+    step = NewtonStep(
         lambda rows: K[np.ix_(rows, rows)],
         DenseGram(K, 1 << 30),
         problem,
@@ -69,16 +71,16 @@ def test_a_leap_that_leads_nowhere_is_damped_the_next_time(X, rng):
         g,
         0.0,
     )
-    assert leap() < 0.3
-    assert leap.damping > 0.0
-    assert leap() > 0.3
+    assert step() < 0.3
+    assert step.damping > 0.0
+    assert step() > 0.3
 
 
 def test_a_matrix_that_is_not_positive_definite_is_left_alone(rng):
     K = -np.eye(20)
     problem = MarginProblem.regression(rng.normal(size=20), np.ones(20), 0.1, True)
     a, g = np.zeros(20), -problem.z
-    leap = Leap(
+    step = NewtonStep(
         lambda rows: K[np.ix_(rows, rows)],
         DenseGram(K, 1 << 30),
         problem,
@@ -86,17 +88,17 @@ def test_a_matrix_that_is_not_positive_definite_is_left_alone(rng):
         g,
         0.0,
     )
-    assert leap() == 0.0
+    assert step() == 0.0
     assert not a.any()
 
 
-def test_a_leap_that_is_called_off_changes_nothing(X, rng):
+def test_a_newton_step_that_is_called_off_changes_nothing(X, rng):
     problem = problems(X, rng, True)[0]
     K = KERNEL(X)
     a, g = np.zeros(len(X)), -problem.z
     gram = DenseGram(K, 1 << 30)
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)], gram, problem, a, g, None, lambda: True)
-    assert leap() == 0.0
+    step = NewtonStep(lambda rows: K[np.ix_(rows, rows)], gram, problem, a, g, None, lambda: True)
+    assert step() == 0.0
     assert not a.any()
 
 
@@ -105,7 +107,7 @@ def test_a_face_beyond_the_memory_is_left_to_the_pairs(rng):
     problem = MarginProblem.regression(rng.normal(size=20), np.ones(20), 0.1, True)
     a = np.zeros(20)
     small = DenseGram(K, 100)
-    assert Leap(lambda rows: K[np.ix_(rows, rows)], small, problem, a, -problem.z)() == 0.0
+    assert NewtonStep(lambda rows: K[np.ix_(rows, rows)], small, problem, a, -problem.z)() == 0.0
 
 
 def test_a_steep_price_in_a_tube_is_solved_in_few_rounds(rng):
@@ -133,7 +135,7 @@ def test_bounds_that_round_are_held_once(X, rng):
     problem = MarginProblem.classification(np.sign(rng.normal(size=len(X))), upper, True)
     a = problem.feasible(rng.uniform(-0.3, 0.3, size=len(X)))
     g = K @ a - problem.z
-    leap = Leap(
+    step = NewtonStep(
         lambda rows: K[np.ix_(rows, rows)],
         DenseGram(K, 1 << 30),
         problem,
@@ -143,7 +145,7 @@ def test_bounds_that_round_are_held_once(X, rng):
     )
     before = 0.5 * a @ K @ a - problem.z @ a
     for _ in range(10):
-        leap()
+        step()
     assert (a >= problem.lower).all() and (a <= problem.upper).all()
     assert 0.5 * a @ K @ a - problem.z @ a < before
 
@@ -252,17 +254,17 @@ def test_the_face_has_free_rows_and_those_that_should_leave_their_bound():
 @pytest.mark.parametrize(
     ("t", "damping"), [(0.0, 10.0), (0.29, 10.0), (0.3, 1.0), (0.9, 1.0), (0.91, 0.1), (1.0, 0.1)]
 )
-def test_the_damping_follows_how_far_a_leap_went(t, damping):
+def test_the_damping_follows_how_far_a_newton_step_went(t, damping):
     face = face_of([0.0], [2.0], [0.0], [1.0])
-    leap = Leap(None, None, None, None, None, 1.0)
-    leap._settle(face, t)
-    assert_allclose(leap.damping, damping)
-    leap.damping = 1e-9
-    leap._settle(face, 0.0)
-    assert leap.damping == face.first_damping == 2.0
+    step = NewtonStep(None, None, None, None, None, 1.0)
+    step._settle(face, t)
+    assert_allclose(step.damping, damping)
+    step.damping = 1e-9
+    step._settle(face, 0.0)
+    assert step.damping == face.first_damping == 2.0
 
 
-def test_a_leap_goes_to_the_least_of_its_way(rng):
+def test_a_newton_step_goes_to_the_least_of_its_way(rng):
     K = definite(rng, 6)
     z = rng.normal(size=6)
     problem = MarginProblem.regression(z, np.full(6, 50.0), 0.0, True)
@@ -270,10 +272,10 @@ def test_a_leap_goes_to_the_least_of_its_way(rng):
         a = problem.feasible(rng.normal(size=6))
         g = K @ a - z
         before = a.copy()
-        leap = Leap(
+        step = NewtonStep(
             lambda rows: K[np.ix_(rows, rows)].copy(), PrecomputedGram(K), problem, a, g, damping
         )
-        t = leap()
+        t = step()
         change = (a - before) / t
         slope = (K @ before - z) @ change
         assert_allclose(t, min(1.0, -slope / (change @ K @ change)), rtol=1e-9)
@@ -288,16 +290,18 @@ def test_a_way_that_is_too_long_is_gone_in_part(rng):
     z = rng.normal(size=6)
     problem = MarginProblem.regression(z, np.full(6, 1e3), 0.0, True)
     a, g = np.zeros(6), -z.copy()
-    leap = Leap(lambda rows: 0.25 * K[np.ix_(rows, rows)], PrecomputedGram(K), problem, a, g, 1e-12)
-    assert_allclose(leap(), 0.25, rtol=1e-6)
+    step = NewtonStep(
+        lambda rows: 0.25 * K[np.ix_(rows, rows)], PrecomputedGram(K), problem, a, g, 1e-12
+    )
+    assert_allclose(step(), 0.25, rtol=1e-6)
     assert_allclose(g, K @ a - z, atol=1e-10)
 
 
 @pytest.mark.parametrize(("spare", "moves"), [(0, True), (-1, False)])
-def test_a_leap_takes_the_memory_of_three_matrices_of_its_rows(rng, spare, moves):
+def test_a_newton_step_takes_the_memory_of_three_matrices_of_its_rows(rng, spare, moves):
     K = definite(rng, 6)
     z = rng.normal(size=6)
     problem = MarginProblem.regression(z, np.full(6, 50.0), 0.0, True)
     gram = PrecomputedGram(K, 3 * 8 * 36 + spare)
-    leap = Leap(lambda rows: K[np.ix_(rows, rows)].copy(), gram, problem, np.zeros(6), -z)
-    assert (leap() > 0.0) is moves
+    step = NewtonStep(lambda rows: K[np.ix_(rows, rows)].copy(), gram, problem, np.zeros(6), -z)
+    assert (step() > 0.0) is moves

@@ -235,7 +235,9 @@ class Recorded:
 
     def __call__(self, *given):
         names = ("K", "box", "a", "g", "effort", "stop", "progress", "is_single", "capacity")
-        call = dict(zip((*names, "working_set", "leap", "is_eager", "index"), given, strict=True))
+        call = dict(
+            zip((*names, "working_set", "newton_step", "is_eager", "index"), given, strict=True)
+        )
         self.calls.append(call)
         return self.minimise(*given)
 
@@ -446,7 +448,7 @@ def test_float64_is_for_all_rows_that_float32_does_not_get_on_with(X, signs, mon
         (0.09, np.arange(300), False, False),
     ],
 )
-def test_a_solve_of_all_rows_near_the_optimum_begins_with_a_leap(
+def test_a_solve_of_all_rows_near_the_optimum_begins_with_a_newton_step(
     X, signs, recorded, gap, active, is_double, is_eager
 ):
     state = run_of(X, classification(signs))

@@ -43,7 +43,9 @@ from mercer.kernels.language.tokens import (
     tokenize,
 )
 from mercer.kernels.language.vocabulary import (
+    BARE,
     FUNCTION_METHODS,
+    MAPS,
     METHODS,
     Argument,
     Operand,
@@ -80,20 +82,30 @@ def kernel(text: str | Kernel) -> Kernel:
         raise TypeError(
             f"a kernel is given as an expression or a Kernel, got {type(text).__name__}: {text!r}"
         )
-    return _read(text)
+    return _read(text, False)
+
+
+def kernel_of_rows(text: str) -> Kernel:
+    """Return the kernel that an expression describes to an estimator, which has rows to ask.
+
+    A name without brackets leaves its parameters open, also within an expression: ``gaussian``
+    stands for ``gaussian('median')``.
+    """
+    return _read(text, True)
 
 
 # A kernel is a value, and a fit reads its expression several times.
 @lru_cache(maxsize=64)
-def _read(text: str) -> Kernel:
-    return _Parser(tokenize(text)).parse()
+def _read(text: str, has_rows: bool) -> Kernel:
+    return _Parser(tokenize(text), has_rows).parse()
 
 
 class _Parser:
     """Recursive descent: a method for each line of the grammar."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], has_rows: bool) -> None:
         self.tokens = tokens
+        self.has_rows = has_rows
         self.position = 0
         self.depth = 0
 
@@ -206,11 +218,20 @@ class _Parser:
         if opening is None:
             raise self.unexpected(f"expected '(' after {name.text}")
         with self.nested(opening):
+            if name.text == "after":
+                self.check_map()
             if name.text != "on":
                 arguments, _ = self.listed(")", self.argument)
                 return call_method(operand, name, arguments)
             columns, _ = self.listed(")", self.column, "; some column names need quotes")
             return build(name, lambda: operand.value.on(*columns), [operand])
+
+    def check_map(self) -> None:
+        """Refuse the name of what is no map of rows, with or without its keyword."""
+        has_keyword = self.tokens[self.position + 1].text == "=" if self.token.kind == NAME else 0
+        token = self.tokens[self.position + 2 * has_keyword]
+        if token.kind == NAME and token.text not in MAPS:
+            raise fault(token, f"after takes a map of rows; {suggestion(token.text, MAPS)}")
 
     # Atoms
 
@@ -232,6 +253,8 @@ class _Parser:
             return Operand(WORDS[name.text], name)
         kind = look_up(name, in_brackets=self.depth > 0)
         arguments: list[Argument] = []
+        if self.has_rows and kind in BARE and self.token.text != "(":
+            return build(name, lambda: BARE[kind])
         if self.token.text == "(":
             with self.nested(self.advance()):
                 arguments, _ = self.listed(")", self.argument)

@@ -12,14 +12,11 @@ from mercer.kernels.families.dot import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels.families.histogram import AdditiveChi2, Chi2
 from mercer.kernels.families.stationary import Gaussian, Laplacian
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.language.expression import kernel
+from mercer.kernels.language.expression import kernel_of_rows
 from mercer.kernels.language.tokens import suggestion
 
 # The kernel that the rows decide, by `default_kernel`.
 AUTO = "auto"
-# A bare name of ours leaves the parameters open. Only a length scale needs the data to be any good;
-# the other kernels take their defaults, which is what the expression language makes of their names.
-BARE: dict[str, Kernel] = {"gaussian": Gaussian("median")}
 # The names that are scikit-learn's when they stand alone. "polynomial" is ours, theirs is "poly".
 PEER_NAMES = (
     "additive_chi2",
@@ -83,9 +80,10 @@ def as_kernel(
     Parameters
     ----------
     value : Kernel, str or callable
-        A kernel; a name of ours such as ``"gaussian"``, which stands for ``Gaussian("median")``;
-        a name of scikit-learn such as ``"rbf"``, which means what it means there; an expression;
-        or a function f(X, Z) -> (n, m).
+        A kernel; a name of ours such as ``"gaussian"``, which stands for ``Gaussian("median")``,
+        alone and without brackets in an expression; a name of scikit-learn such as ``"rbf"``,
+        which means what it means there if it stands alone; an expression; or a function
+        f(X, Z) -> (n, m).
     beside : PeerParameters
         What was given beside a name.
     is_machine : bool
@@ -95,13 +93,13 @@ def as_kernel(
         What errors call the value.
     """
     name = value.strip() if isinstance(value, str) else ""
-    if name in BARE:
+    is_gaussian = name == "gaussian"
+    if is_gaussian:
         _refuse_unused(name, beside, called)
     # A Gaussian with a gamma is the same whatever it is called.
-    is_peer = name in PEER_NAMES or (name == "gaussian" and beside.gamma is not None)
-    if is_peer:
-        return _of_peer("rbf" if name == "gaussian" else name, beside, is_machine)
-    if beside.given and name not in BARE:
+    if name in PEER_NAMES or (is_gaussian and beside.gamma is not None):
+        return _of_peer("rbf" if is_gaussian else name, beside, is_machine)
+    if beside.given:
         raise ValueError(
             f"{beside.given} belongs beside a name of scikit-learn such as 'rbf' or 'poly', but "
             f"{called} is {value!r}; write the numbers into the kernel, as in "
@@ -113,7 +111,7 @@ def as_kernel(
                 "'auto' is the kernel that the rows of fit suggest; without them use "
                 "default_kernel(X)"
             )
-        return BARE.get(name) or kernel(value)
+        return kernel_of_rows(value)
     if isinstance(value, Kernel):
         return value
     if isinstance(value, type) and issubclass(value, Kernel):

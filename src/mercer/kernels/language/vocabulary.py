@@ -38,6 +38,10 @@ MAPS: dict[str, type[InputMap]] = {
     "standardize": Standardize,
 }
 
+# What a name without brackets stands for where there are rows to ask: it leaves the parameters
+# open. Only a length scale needs the data to be any good; other kernels take their defaults.
+BARE: dict[type[Any], Kernel] = {stationary.Gaussian: stationary.Gaussian("median")}
+
 # The methods of a kernel, with their parameters; the columns of `on` have a grammar of their own.
 METHODS: dict[str, tuple[str, ...]] = {
     "after": ("g",),

@@ -23,15 +23,15 @@ TRIES, MOST_HELD = 8, 0.1
 MATRICES = 3
 # What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
 JITTER = 1e-10
-# Shares of the way up to which a leap is short and from which on it is long, and how much less the
-# damping is after a long one.
+# Shares of the way up to which a Newton step is short and from which on it is long, and how much
+# less the damping is after a long one.
 SHORT, LONG, LESS = 0.3, 0.9, 0.1
 # A sum of changes beside the sum of their sizes that counts as zero.
 ROUNDING = 1e-13
 
 
-class Leap:
-    """A move of `a`, and with it of g = K a - z, to about the best point of a face of the box.
+class NewtonStep:
+    """A damped Newton step of `a`, and with it of g = K a - z, on the active set of the box.
 
     The face holds the free rows F, between their bounds and with the sign they have, and those at
     a bound or at zero that should leave it. Where no bound is in the way the change d solves
@@ -53,7 +53,7 @@ class Leap:
     damping : float, optional
         s; by default what moves the steepest coefficient about from bound to bound.
     is_over : callable, optional
-        Asked before every factorisation; True gives the leap up.
+        Asked before every factorisation; True gives the step up.
 
     References
     ----------
@@ -102,7 +102,7 @@ class Leap:
         return t
 
     def _settle(self, face: _Face, t: float) -> None:
-        """Choose the damping of the next leap by how far this one went."""
+        """Choose the damping of the next step by how far this one went."""
         assert self.damping is not None
         if t < SHORT:
             self.damping = max(self.damping / LESS, face.first_damping)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mercer.gram import Gram
 from mercer.native.smo import Effort, minimise
 from mercer.native.threads import one_blas_thread
-from mercer.solvers.margin.active_set import Leap
+from mercer.solvers.margin.active_set import NewtonStep
 from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.low_rank_start import are_bounded, seed
 from mercer.solvers.margin.polish import polished
@@ -44,8 +44,8 @@ MANY, MANY_IN_TUBE = 8192, 20_000
 NEAR = 0.05
 # The share of the rows beyond which all are active.
 MOST_ACTIVE = 0.8
-# The relative gap below which a solve of all rows begins with a leap.
-LEAP = 0.1
+# The relative gap below which a solve of all rows begins with a Newton step on the active set.
+NEWTON = 0.1
 # Rows up to which the last digits are had as well, so that whole weights and rows that are repeated
 # give the same predictions; the gaps on the way there, and the working sets spent for each.
 FEW, FINE, ROUNDS = 128, (1e-8, 1e-11, 1e-14), 30
@@ -276,7 +276,7 @@ class _State:
             K = _rows_of(gram)
         q = self.settings.working_set or (128 if index is not None else 256 if n <= MANY else 512)
         room = min(STORE, gram.memory) // (n * itemsize)
-        leap = Leap(
+        step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
         )
         ending = minimise(
@@ -290,8 +290,8 @@ class _State:
             itemsize == 4,
             int(room),
             q,
-            leap,
-            active is None and not is_double and self._gap < LEAP,
+            step,
+            active is None and not is_double and self._gap < NEWTON,
             index,
         )
         self.rounds += ending.rounds
@@ -301,7 +301,7 @@ class _State:
             self.run.interrupt()
         elif ending.reason in ("time", "progress"):
             self.run.ended_by = ending.reason
-        self._damping = leap.damping
+        self._damping = step.damping
 
     def _entries(self, active: Rows | None, rows: Rows) -> Array:
         """Return K in float64 at some of the active rows."""

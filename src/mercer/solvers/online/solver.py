@@ -35,6 +35,8 @@ class Course(Outcome):
         Those of all passes.
     is_separated : array of shape (problems,)
         Which problems had no mistake in the last pass.
+    last_mistakes : array of shape (problems,)
+        Those of the last pass, infinite where it was broken off.
     values : array of shape (problems, n), optional
         f at all rows after the last step, where it was kept.
     """
@@ -42,6 +44,7 @@ class Course(Outcome):
     state: Tally | Basis
     mistakes: NDArray[np.int64]
     is_separated: NDArray[np.bool_]
+    last_mistakes: Array
     values: Array | None = None
 
 
@@ -68,7 +71,7 @@ class PerceptronProblem:
         state, none = self.start, np.zeros(self.signs.shape[1], np.int64)
         if isinstance(state, Tally):
             state = state.followed_by(self.signs.T)
-        return Course(state, none, none > 0)
+        return Course(state, none, none > 0, np.full(len(none), np.inf))
 
 
 @dataclass(frozen=True)
@@ -110,36 +113,43 @@ class Perceptron(Limited[PerceptronProblem, Course]):
         if isinstance(start, Basis):
             signs = np.vstack([np.zeros((known, signs.shape[1])), signs])
             learner: Any = BudgetedPerceptron(gram, signs, start, self.budget, known)
-            epochs, done = self.passes(learner, len(problem.signs), run)
+            epochs, made = self.passes(learner, len(problem.signs), run)
             state, values = learner.basis, None
         else:
             learner = perceptron(gram, start.followed_by(signs.T), known)
-            epochs, done = self.passes(learner, len(signs), run)
+            epochs, made = self.passes(learner, len(signs), run)
             state, values = learner.tally, learner.values
-        advice = run.reason
-        return Course(state, learner.mistakes(), done, values, iterations=epochs, advice=advice)
+        return Course(
+            state,
+            learner.mistakes(),
+            made == 0,
+            made,
+            values,
+            iterations=epochs,
+            advice=run.reason,
+        )
 
-    def passes(self, learner: Learner, n: int, run: Run) -> tuple[int, NDArray[np.bool_]]:
-        """Let a learner visit `n` rows again and again; return the passes and who separates.
+    def passes(self, learner: Learner, n: int, run: Run) -> tuple[int, Array]:
+        """Let a learner visit `n` rows again and again; return the passes and the last mistakes.
 
         The run hears of the mistakes per row after every pass.
         """
         random = np.random.default_rng(self.random_state)
-        done = np.zeros(len(learner.mistakes()), np.bool_)
+        last = np.full(len(learner.mistakes()), np.inf)
         epochs = 0
         # What has been learned is a model; before the first mistake there is none.
         with run.guarded(lambda: bool(learner.mistakes().any())):
-            while epochs < self.max_epochs and not done.all() and not run.ended_by:
+            while epochs < self.max_epochs and last.any() and not run.ended_by:
                 order = random.permutation(n) if self.shuffle else np.arange(n)
                 before = learner.mistakes()
+                last = np.where(last > 0.0, np.inf, last)
                 epochs += 1
                 for part in row_blocks((n, 1), learner.rows_at_a_time):
                     learner.visit(order[part])
                     if part.stop < n and run.is_over():
-                        return epochs, done
-                made = learner.mistakes() - before
-                done = made == 0
-                learner.settle(done)
-                if not done.all():
-                    run.report(epochs, float(made.sum()) / n)
-        return epochs, done
+                        return epochs, last
+                last = (learner.mistakes() - before).astype(np.float64)
+                learner.settle(last == 0.0)
+                if last.any():
+                    run.report(epochs, float(last.sum()) / n)
+        return epochs, last
