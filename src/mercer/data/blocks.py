@@ -7,6 +7,7 @@ from typing import Any
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.deadline import check
+from mercer.data.stream.stream import Stream
 
 # How many numbers a block has, by where it is to stay.
 # 128 kB: several arrays of such a block stay in the cache of a core between elementwise steps.
@@ -19,7 +20,9 @@ MEMORY = 1 << 20
 LARGE = 1 << 24
 
 
-def row_blocks(shape: tuple[int, int], entries: int | None = None) -> Iterator[slice]:
+def row_blocks(
+    shape: tuple[int, int], entries: int | None = None, first: int = 0
+) -> Iterator[slice]:
     """Yield slices of rows that hold about this many entries each, at least one row.
 
     Before every block the clock is looked at, see `mercer.data.deadline`.
@@ -30,28 +33,37 @@ def row_blocks(shape: tuple[int, int], entries: int | None = None) -> Iterator[s
         The number of rows, and of entries in each.
     entries : int, optional
         One of the sizes above, `MEMORY` by default.
+    first : int
+        The row to begin with, where an earlier block has ended.
     """
     n, m = shape
     step = max(1, (entries or MEMORY) // max(m, 1))
-    for start in range(0, n, step):
+    for start in range(first, n, step):
         check()
         yield slice(start, min(start + step, n))
 
 
-def blocks_of(X: Any, width: int, entries: int | None = None) -> Iterator[tuple[slice, Any]]:
+def blocks_of(
+    X: Any, width: int, entries: int | None = None, first: int = 0
+) -> Iterator[tuple[slice, Any]]:
     """Yield some rows of `X` at a time, with where they stand; all of them are not copied.
 
     Parameters
     ----------
     X : rows
-        An array, CSR matrix, table or list.
+        An array, CSR matrix, table or list, or a stream, which is read in one pass.
     width : int
         How many numbers are made of each row.
-    entries : int, optional
+    entries, first : int, optional
         As for `row_blocks`.
     """
+    if isinstance(X, Stream):
+        for rows, some in X.blocks(max(1, (entries or MEMORY) // max(width, 1)), first):
+            check()
+            yield rows, some
+        return
     n = n_rows(X)
-    for rows in row_blocks((n, width), entries):
+    for rows in row_blocks((n, width), entries, first):
         yield rows, X if rows == slice(0, n) else take_rows(X, rows)
 
 

@@ -22,6 +22,9 @@ Matrix: TypeAlias = Any
 LOOKED_AT = 1000
 MOST_SHOWN = 30
 
+# Entries of a matrix, 1 MB of truth values, that are looked at together.
+LOOKED_AT_ONCE = 1 << 20
+
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
@@ -30,19 +33,19 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
 
     Integers and booleans become float64; float32 stays. Nothing is copied without need.
     """
-    matrix, titles = _as_floats(X, name)
+    matrix, titles = as_floats(X, name)
     check_finite(matrix, name, titles)
     return matrix
 
 
 def as_matrix_with_gaps(X: Any, name: str = "X") -> Matrix:
     """Return `X` as `as_matrix` does, but with NaN where a number is missing."""
-    matrix, titles = _as_floats(X, name)
+    matrix, titles = as_floats(X, name)
     check_not_infinite(matrix, name, titles)
     return matrix
 
 
-def _as_floats(X: Any, name: str) -> tuple[Matrix, Sequence[Any]]:
+def as_floats(X: Any, name: str) -> tuple[Matrix, Sequence[Any]]:
     """Return `X` as a matrix of floats, and the names of its columns if it has some."""
     titles: Sequence[Any] = ()
     if is_table(X):
@@ -310,14 +313,16 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def check_not_infinite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
+def check_not_infinite(
+    matrix: Matrix, name: str, titles: Sequence[Any] = (), first: int = 0
+) -> None:
     """Refuse a matrix with an infinite entry, which is named by its place; NaN may stand in it."""
     if sp.issparse(matrix):
         known = matrix.copy()
         known.data = np.where(np.isnan(known.data), 0.0, known.data)
     else:
         known = np.where(np.isnan(matrix), 0.0, matrix)
-    check_finite(known, name, titles)
+    check_finite(known, name, titles, first)
 
 
 def check_finished(matrix: Matrix, name: str) -> None:
@@ -331,20 +336,21 @@ def check_finished(matrix: Matrix, name: str) -> None:
         ) from None
 
 
-def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
-    """Refuse a matrix with an entry that is no finite number, which is named by its place."""
+def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = (), first: int = 0) -> None:
+    """Refuse a matrix with an entry that is no finite number, which is named by its place.
+
+    `first` is the number of its first row.
+    """
     values = matrix.data if sp.issparse(matrix) else matrix
     # One pass without a temporary: a sum is finite unless an entry is not, or it overflows.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = values.size > 0 and not np.isfinite(values.sum())
-    if not suspicious or np.isfinite(values).all():
+    if not suspicious:
         return
-    if sp.issparse(matrix):
-        entries = matrix.tocoo()
-        bad = np.flatnonzero(~np.isfinite(entries.data))[0]
-        row, column = int(entries.row[bad]), int(entries.col[bad])
-    else:
-        row, column = (int(i[0]) for i in np.nonzero(~np.isfinite(matrix)))
+    found = _first_not_finite(matrix)
+    if found is None:
+        return
+    row, column = found
     what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
     title = repr(titles[column]) if titles else column
     hint = ""
@@ -352,5 +358,23 @@ def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = ()) -> None:
         place = ", or give them a place by the kernel 'auto' or Standardize(missing='mean')"
         hint = ", or pass dense rows and the kernel 'auto'" if sp.issparse(matrix) else place
     raise ValueError(
-        f"{name} contains {what} at row {row}, column {title}; impute or drop such rows first{hint}"
+        f"{name} contains {what} at row {first + row}, column {title}; impute or drop such rows "
+        f"first{hint}"
     )
+
+
+def _first_not_finite(matrix: Matrix) -> tuple[int, int] | None:
+    """Return the row and the column of the first entry that is no finite number, if there is one.
+
+    A dense matrix is looked at by blocks: what is as large as itself may be too large for memory.
+    """
+    if sp.issparse(matrix):
+        entries = matrix.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        return (int(entries.row[bad[0]]), int(entries.col[bad[0]])) if len(bad) else None
+    step = max(1, LOOKED_AT_ONCE // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), step):
+        places = np.argwhere(~np.isfinite(matrix[start : start + step]))
+        if len(places):
+            return start + int(places[0, 0]), int(places[0, 1])
+    return None

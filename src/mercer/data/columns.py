@@ -103,17 +103,17 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
     return [X[i] for i in index]
 
 
-def stack_rows(above: Any, below: Any) -> Any:
-    """Return the rows of both, one after the other, in the form in which they came."""
-    if is_table(above):
+def stack_rows(*parts: Any) -> Any:
+    """Return the rows of all parts, one after the other, in the form in which they came."""
+    if is_table(parts[0]):
         import narwhals as nw
 
-        return nw.concat([_frame(above), _frame(below)]).to_native()
-    if sp.issparse(above) or sp.issparse(below):
-        return sp.vstack([above, below], format="csr")
-    if isinstance(above, np.ndarray):
-        return np.concatenate([above, np.asarray(below)])
-    return [*above, *below]
+        return nw.concat([_frame(part) for part in parts]).to_native()
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack(parts, format="csr")
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate([np.asarray(part) for part in parts])
+    return [row for part in parts for row in part]
 
 
 def like_rows(X: Any, matrix: NDArray[Any]) -> Any:

@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.blocks import CACHE, row_blocks
+from mercer.data.blocks import CACHE, blocks_of, row_blocks
 from mercer.data.checks import Matrix
-from mercer.data.columns import column_values, is_table
+from mercer.data.columns import column_values, is_table, stack_rows, take_rows
+from mercer.data.stream.stream import Stream
 
 Hashes = NDArray[np.uint64]
 
@@ -27,9 +28,27 @@ def distinct_sample(X: Any, most: int) -> NDArray[np.intp]:
     return np.unique(_keys(X), return_index=True)[1][:most]
 
 
+def distinct_rows(X: Any, most: int) -> Any:
+    """Return the rows of a matrix, or of a stream of matrices, at `distinct_sample`.
+
+    Of a stream those of the smallest keys so far are kept from block to block, so that the sample
+    is the same however the rows are cut.
+    """
+    kept, keys = None, np.empty(0, np.uint64)
+    for _, block in blocks_of(X, X.shape[1]):
+        some = distinct_sample(block, most)
+        keys = np.concatenate([keys, _keys(take_rows(block, some))])
+        rows = take_rows(block, some)
+        rows = rows if kept is None else stack_rows(kept, rows)
+        keys, first = np.unique(keys, return_index=True)
+        keys, kept = keys[:most], take_rows(rows, first[:most])
+    return kept
+
+
 def row_numbers(X: Any) -> NDArray[np.intp]:
     """Return which of the distinct rows every row is; the order follows from what they hold."""
-    return np.unique(_keys(X), return_inverse=True)[1]
+    keys = [_keys(some) for _, some in blocks_of(X, X.shape[1])] if isinstance(X, Stream) else None
+    return np.unique(np.concatenate(keys) if keys else _keys(X), return_inverse=True)[1]
 
 
 def _keys(X: Any) -> NDArray[Any]:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from mercer.data.columns import take_rows
 from mercer.estimators.arguments import Arguments, beside
 from mercer.estimators.columns import has_place_for_missing, takes_text
+from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_landmarks,
     checked_rows,
@@ -18,10 +20,16 @@ from mercer.estimators.validation import (
     kernel_for,
 )
 from mercer.functions import Function, PrimalFunction
+from mercer.gram import Gram
 from mercer.kernels import Kernel, as_kernel, recentred
 from mercer.planning import Settings
+from mercer.solvers import Run
+from mercer.solvers.checkpoint import Checkpoint, digest
 
 Array = NDArray[np.float64]
+
+# Rows that tell the problem of a checkpoint from others.
+COMPARED_ROWS = 200
 
 
 class KernelEstimator(Arguments):
@@ -90,6 +98,7 @@ class KernelMachine(KernelEstimator):
     n_landmarks: Any = None
     landmarks: Any = "rpcholesky"
     time_limit: Any = None
+    checkpoint: Any = None
     function_: Function
 
     def _settings(self) -> Settings:
@@ -102,6 +111,32 @@ class KernelMachine(KernelEstimator):
         """Return the same, with landmarks that are given as rows checked like training rows."""
         landmarks = checked_landmarks(self, kernel, self.landmarks)
         return replace(self._settings(), landmarks=landmarks)
+
+    def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+        """Return rows, targets and weights of a fit, with rows on a disk as a stream."""
+        return opened_for(self.solver, self.memory, X, y, sample_weight)
+
+    def _keep_states(
+        self, run: Run, solver: Any, gram: Gram, kernel: Kernel, rows: Any, *given: Any
+    ) -> None:
+        """Let a run keep its states in the checkpoint, and go on from those of the same fit.
+
+        Parameters
+        ----------
+        run, solver, gram
+            What is going to be solved, and by what.
+        kernel, rows
+            k, and the rows, of which a sample tells them from others.
+        given : arrays and numbers
+            Whatever else the answer depends on: targets, weights, penalties.
+        """
+        if self.checkpoint is None:
+            return
+        landmarks = None if gram.landmarks is None else gram.landmarks.rows
+        index = np.linspace(0, len(gram) - 1, min(len(gram), COMPARED_ROWS)).astype(np.intp)
+        settings = (type(self).__name__, str(kernel), repr(solver), len(gram))
+        key = digest(*settings, take_rows(rows, index), landmarks, *given)
+        run.checkpoint = Checkpoint(self.checkpoint, key)
 
     def _resolved(self, kernel: Kernel, rows: Any, weights: Any = None) -> Kernel:
         """Return the kernel with numbers for parameters that is fitted to weighted rows.

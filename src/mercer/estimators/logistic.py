@@ -178,17 +178,13 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         self.degree = degree
         self.coef0 = coef0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the probabilities of the classes `y` at the rows `X`.
 
         Parameters
         ----------
-        X : rows
-            An array, CSR matrix or table; for a precomputed kernel the Gram matrix.
-        y : array of shape (n,)
-            The classes, as numbers or strings.
-        sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none.
+        X, y, sample_weight
+            As in `KernelRidge.fit`, with classes for targets, which are numbers or strings.
         """
         return self.fit_within(Run(self.time_limit), X, y, sample_weight)
 
@@ -300,6 +296,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         return probabilities(self._left_out())
 
     def _training(self, X: Any, y: Any, sample_weight: Any, C: float, run: Run) -> Training:
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         copies = checked_weights(sample_weight, len(codes))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.stream import some_rows
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.validation import training_subset
 from mercer.gram import Gram, unheld_gram_of
@@ -58,6 +59,7 @@ def refuse_by_landmarks(kernel: Kernel, rows: Any, memory: Any) -> None:
     A model by landmarks does not read the whole Gram matrix, and neither does this.
     """
     if kernel.proof() is None:
+        rows = some_rows(rows)
         gram = unheld_gram_of(kernel, rows, memory)
         refuse_indefinite_kernel(kernel, rows, gram, kernel.is_conditional, products=0)
 

@@ -92,6 +92,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
     time_limit : float, optional
         Seconds after which a solver that iterates returns what it has, with a warning. So does
         the first Ctrl-C.
+    checkpoint : str or Path, optional
+        A file that keeps the state of the solver, written now and then, so that a fit that was
+        killed goes on from there when it is called again, and ends with the same bits. The file
+        is deleted when the fit is done, and stays where `time_limit` or Ctrl-C ended it early.
     random_state : int, RandomState or None
         Where the random pivots of ``"cg"`` come from; None is always the same seed.
     repair : {None, "clip", "flip", "shift"}
@@ -151,6 +155,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         memory: Any = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: Any = None,
         repair: str | None = None,
         gamma: float | str | None = None,
@@ -167,29 +172,34 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.memory = memory
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.repair = repair
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.
 
         Parameters
         ----------
         X : rows
             An array, CSR matrix or table, a list of texts or other sequences; for a precomputed
-            kernel the Gram matrix.
-        y : array of shape (n,) or (n, targets)
-            The targets.
-        sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none.
+            kernel the Gram matrix. Rows that need not fit into memory are the path of a file
+            (Parquet, CSV, Arrow, NDJSON, NPY) or a function that returns an iterator of blocks X
+            or (X, y).
+        y : array of shape (n,) or (n, targets), or str
+            The targets, or the name of their column in the file or table `X`. None where they come
+            with the blocks.
+        sample_weight : float, array of shape (n,) or str, optional
+            w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
         return self.fit_within(Run(self.time_limit), X, y, sample_weight)
 
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
@@ -203,6 +213,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             partial(self._prepared, kernel, rows, problem),
             partial(self._unprepared, kernel, rows),
         )
+        numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
+        self._keep_states(run, solver, repair.gram, kernel, rows, *numbers)
         try:
             solve = partial(solver.solve, repair.gram, problem)
             solution = carried(run_as_task(self, solve, run, X, y, solver.iterates), repair)
@@ -218,6 +230,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution)
+        run.forget()
         return self
 
     def plan(self, X: Any, n_targets: int | None = None) -> Plan:
@@ -232,6 +245,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         n_targets : int, optional
             The number of targets they will have, by default as many as there are alphas.
         """
+        X, _, _ = self._opened(X)
         kernel = self._kernel_for(X)
         if n_targets is None:
             n_targets = np.size(self.alpha)

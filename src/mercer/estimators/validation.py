@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -31,15 +32,16 @@ from mercer.data.columns import (
     n_rows,
     select_columns,
     table_matrix,
-    take_rows,
 )
 from mercer.data.kept import is_constant, owned
 from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
+from mercer.data.stream import Stream, part_of, some_rows, stream_of
 from mercer.estimators.arguments import check_flags
 from mercer.estimators.classes import coded, labels_of
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
+from mercer.estimators.streams import BlockCheck, checked_stream
 from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
 from mercer.kernels.columns import (
     check_cells,
@@ -74,6 +76,7 @@ def kernel_for(
     beside, is_machine
         As in `as_kernel`.
     """
+    X = some_rows(X)
     k = _meant(kernel, X, beside, is_machine)
     placed, ignored = placed_on_columns(k, X)
     warn_of_ignored(k, ignored)
@@ -120,6 +123,9 @@ def checked_landmarks(estimator: Any, kernel: Kernel, landmarks: Any) -> Any:
 
 def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:
     """Return rows as those that the estimator was fitted to."""
+    X = stream_of(X)
+    if isinstance(X, Stream):
+        return _checked_stream(estimator, kernel, X, _as_seen(estimator, kernel, X.head), False)
     X = _as_seen(estimator, kernel, X)
     if _is_kept(kernel, X):
         return _noted(estimator, kernel, X, reset=False)
@@ -141,6 +147,9 @@ def checked_training(
 ) -> tuple[Any, NDArray[np.float64]]:
     """Return training rows and targets, and note the columns on the estimator."""
     check_flags(estimator)
+    if isinstance(X, Stream):
+        X = checked_unlabelled(estimator, kernel, X)
+        return X, checked_targets(estimator, X, y)
     X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
         refuse_masked(y, "y")
@@ -164,6 +173,10 @@ def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.floa
 def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """Return training rows without targets, and note the columns on the estimator."""
     check_flags(estimator)
+    if isinstance(X, Stream):
+        found = _checked_stream(estimator, kernel, X, _narrowed(kernel, X.sample))
+        found.read_through()
+        return found
     X = _narrowed(kernel, X)
     return _noted(estimator, kernel, X) if _is_kept(kernel, X) else _as_matrix(estimator, kernel, X)
 
@@ -244,7 +257,7 @@ def training_subset(kernel: Kernel, X: Any, index: NDArray[np.intp]) -> Any:
     """Return some training rows; of a precomputed Gram matrix the columns as well."""
     if kernel.is_precomputed:
         return X[np.ix_(index, index)]
-    return take_rows(X, index)
+    return part_of(X, index)
 
 
 def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
@@ -287,6 +300,16 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
         # A model that is fitted to the rows of another one shares them.
         matrix.flags.writeable = False
     return found
+
+
+def _checked_stream(
+    estimator: BaseEstimator, kernel: Kernel, X: Stream, seen: Any, reset: bool = True
+) -> Stream:
+    """Return a stream of checked rows, of which some were seen, and note or compare the columns."""
+    _noted(estimator, kernel, seen, reset)
+    names = tuple(column_names(seen)) if is_table(seen) else None
+    is_matrix, has_gaps = not _is_kept(kernel, seen), takes_missing(kernel)
+    return checked_stream(X, BlockCheck(names, is_matrix, has_gaps, partial(_kept, kernel)))
 
 
 def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True, **y: Any) -> Any:

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import blocks_of
 from mercer.data.checks import fits_single
-from mercer.data.columns import n_columns, n_rows, take_rows
+from mercer.data.columns import n_columns, n_rows
 from mercer.data.memory import memory_limit
 from mercer.functions.function import Array, Function
 from mercer.gram import dense_rows
@@ -64,12 +64,8 @@ class DualFunction(Function):
         return self.coefficients
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
-        n = n_rows(X)
-        if n <= self.rows_at_a_time:
-            yield slice(0, n), self._sums(X) + self.intercept
-            return
-        for rows in row_blocks((n, 1), self.rows_at_a_time):
-            yield rows, self._sums(take_rows(X, rows)) + self.intercept
+        for rows, some in blocks_of(X, 1, self.rows_at_a_time):
+            yield rows, self._sums(some) + self.intercept
 
     def _sums(self, X: Any) -> Array:
         """Return K(X, rows) a."""

@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import blocks_of
 from mercer.data.columns import is_matrix, n_rows
 from mercer.data.kept import State, read_only, rows_state, same_rows
+from mercer.data.stream import Stream
 from mercer.kernels import Kernel
 from mercer.kernels.language.spec import kernel_state
 
@@ -66,6 +68,8 @@ class Function(ABC):
 
     def __call__(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`, of shape (n, targets)."""
+        if isinstance(X, Stream):
+            return self._of_stream(X)
         self._check_columns(X)
         values = None
         for rows, some in self.blocks(X):
@@ -100,6 +104,12 @@ class Function(ABC):
             )
         gradient: Array = self.dual.gradient(X)
         return gradient
+
+    def _of_stream(self, X: Stream) -> Array:
+        values = np.empty((len(X), self.n_targets))
+        for rows, some in blocks_of(X, 1, self.rows_at_a_time):
+            values[rows] = self(some)
+        return values
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Function) or type(self) is not type(other):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import LARGE, row_blocks
-from mercer.data.columns import take_rows
 from mercer.data.memory import gigabytes
+from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
 from mercer.gram.landmarks import LandmarkGram
@@ -74,21 +74,21 @@ class HeldLandmarkGram(LandmarkGram):
         return np.asarray(self.F if is_all else self.F[self.where], np.float64)
 
     def feature_blocks(
-        self, dtype: Any = np.float64, entries: int = LARGE
+        self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
-        for rows, F in self.held_blocks(entries):
+        for rows, F in self.held_blocks(entries, first):
             yield rows, np.array(F, dtype)
 
-    def held_blocks(self, entries: int = LARGE) -> Iterator[tuple[slice, Array]]:
+    def held_blocks(self, entries: int = LARGE, first: int = 0) -> Iterator[tuple[slice, Array]]:
         """Yield the features of some rows at a time as they are held, not to be written to."""
-        for rows in row_blocks((len(self), self.landmarks.n_features), entries):
+        for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
             some = self.where[rows]
             is_run = some[-1] - some[0] + 1 == len(some) and (np.diff(some) == 1).all()
             yield rows, self.F[some[0] : some[-1] + 1] if is_run else self.F[some]
 
     def part(self, index: Index) -> HeldLandmarkGram:
         some = positions(index, len(self))
-        rows = take_rows(self.X, some)
+        rows = part_of(self.X, some)
         return HeldLandmarkGram(self.landmarks, rows, self.memory, self.F, self.where[some])
 
 

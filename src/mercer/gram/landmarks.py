@@ -13,6 +13,7 @@ from mercer.data.blocks import LARGE, MEMORY, blocks_of
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream, part_of
 from mercer.features import LandmarkMap, landmark_map
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
@@ -94,21 +95,21 @@ class LandmarkGram(Gram):
         return np.asarray(self.features() @ self.landmarks(X).T)
 
     def part(self, index: Index) -> LandmarkGram:
-        rows = take_rows(self.X, positions(index, len(self)))
+        rows = part_of(self.X, positions(index, len(self)))
         return LandmarkGram(self.landmarks, rows, self.memory)
 
     def cross_blocks(
-        self, dtype: Any = np.float64, entries: int = LARGE
+        self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
-        """Yield K_nm of some rows at a time, with where they stand."""
-        for rows, some in blocks_of(self.X, self.landmarks.n_features, entries):
+        """Yield K_nm of some rows at a time from one on, with where they stand."""
+        for rows, some in blocks_of(self.X, self.landmarks.n_features, entries, first):
             yield rows, self.landmarks.entries(some, dtype)
 
     def feature_blocks(
-        self, dtype: Any = np.float64, entries: int = LARGE
+        self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
-        """Yield F = K_nm L^-T of some rows at a time, with where they stand."""
-        for rows, K in self.cross_blocks(dtype, entries):
+        """Yield F = K_nm L^-T of some rows at a time from one on, with where they stand."""
+        for rows, K in self.cross_blocks(dtype, entries, first):
             yield rows, self.landmarks.whitened(K)
 
     def cross_product(self, V: Array) -> Array:
@@ -241,15 +242,18 @@ def _chosen(
         names = ", ".join(map(repr, RULES))
         raise ValueError(f"landmarks must be one of {names} or rows, got {how!r}")
     n, random = n_rows(X), np.random.default_rng(seed)
-    if how == "kmeans":
+    is_stream = isinstance(X, Stream)
+    if how == "kmeans" and not is_stream:
         return _centres(X, m, seed), None
     if how == "uniform" or m == n:
         index = np.sort(random.choice(n, m, replace=False))
-    else:
-        pool = np.sort(random.choice(n, min(n, POOL * m), replace=False))
-        rows = X if len(pool) == n else take_rows(X, pool)
-        index = pool[pivot_rows(StreamedGram(kernel, rows), m, random)]
-    return take_rows(X, index), index
+        return take_rows(X, index), index
+    pool = np.sort(random.choice(n, min(n, POOL * m), replace=False))
+    rows = X if len(pool) == n and not is_stream else take_rows(X, pool)
+    if how == "kmeans":
+        return _centres(rows, m, seed), None
+    taken = pivot_rows(StreamedGram(kernel, rows), m, random)
+    return take_rows(rows, taken), pool[taken]
 
 
 def pivot_rows(gram: Gram, m: int, random: np.random.Generator) -> NDArray[np.intp]:

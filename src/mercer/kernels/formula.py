@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.data.layout import narrowed, used_columns
+from mercer.data.stream import mapped
 from mercer.kernels.domains import check_fields
 from mercer.kernels.features import FormulaMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
@@ -196,7 +197,7 @@ class Formula(Parametric, ABC):
             f.name: resolve(getattr(self, f.name), f.name, X, self.metric, weights)
             for f in _ruled(self)
         }
-        seen = self.inputs(X) if self.parts else X
+        seen = mapped(self.inputs, X) if self.parts else X
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Formula):

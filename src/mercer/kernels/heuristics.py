@@ -9,7 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.checks import as_matrix
-from mercer.data.distinct import distinct_sample
+from mercer.data.distinct import distinct_rows, distinct_sample
+from mercer.data.stream import Stream, mapped
+from mercer.data.stream.moments import moments_of
 from mercer.tiles import Tile, compile_expression, evaluate
 
 RULES = ("median", "columns", "variance")
@@ -25,12 +27,11 @@ def resolve(
     ``"variance"`` is 1 / (number of columns times the variance of all entries), its "scale", in
     which a whole weight counts as that many equal rows.
     """
-    matrix = as_matrix(X)
+    matrix = mapped(as_matrix, X)
     if rule == "median":
         return median_distance(matrix, metric)
     size = float(matrix.shape[1])
     if rule == "variance":
-        _refuse_small(matrix)
         # Rows that are all the same have gamma = 1.
         size = max(0.0, size * _variance(matrix, weights)) or 1.0
     if parameter != "length_scale":
@@ -39,7 +40,11 @@ def resolve(
 
 
 def _variance(X: Any, weights: NDArray[Any] | None) -> float:
-    """Return the variance of all entries of a matrix."""
+    """Return the variance of all entries of a matrix, or of a stream of them."""
+    if isinstance(X, Stream):
+        found = moments_of(X.mapped(_dense), weights)
+        return float((found.spread**2 + (found.mean - found.mean.mean()) ** 2).mean())
+    _refuse_small(X)
     if weights is None or (weights == weights[0]).all():
         return float(X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var())
     share = weights / (weights.sum() * X.shape[1])
@@ -55,6 +60,8 @@ def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> floa
     Rows that occur several times count once, so that a weight of 2 and a row written twice mean
     the same. It is 1 where no two rows are apart.
     """
+    if isinstance(X, Stream):
+        X = distinct_rows(X, most)
     _refuse_small(X)
     X = X[distinct_sample(X, most)]
     t = Tile()
@@ -82,6 +89,10 @@ def _refuse_small(X: Any) -> None:
             "the squares of distances between rows are too small for float64, with entries up to "
             f"{_largest(X):.3g}; scale the columns"
         )
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
 
 
 def _largest(X: Any) -> float:

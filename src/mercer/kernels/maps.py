@@ -15,6 +15,8 @@ from mercer.data.checks import as_matrix, as_matrix_with_gaps
 from mercer.data.kinds import numbers_of
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.data.sequences import sequence_rows
+from mercer.data.stream import mapped
+from mercer.data.stream.moments import moments_of
 from mercer.errors import MemoryLimitError
 from mercer.kernels import domains
 from mercer.kernels.language import printing
@@ -217,19 +219,13 @@ class Standardize(InputMap):
         if self._stays_sparse(X):
             mean, scale = sparse_moments(as_matrix(X), weights)
             return self.with_params(mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
-        matrix = self._dense(X).astype(np.float64, copy=False)
-        is_gap = np.isnan(matrix)
-        gappy = np.flatnonzero(is_gap.any(axis=0))
-        mean, scale = moments(np.where(is_gap, 0.0, matrix), weights)
-        for j in gappy:
-            known = ~is_gap[:, j]
-            own = moments(matrix[known][:, [j]], None if weights is None else weights[known])
-            mean[j], scale[j] = own[0][0], own[1][0]
+        found = moments_of(mapped(self._doubles, X), weights)
+        mean, scale = found.scales()
         changes: dict[str, Any] = {}
         if not self.mean:
             changes |= {"mean": tuple(mean.tolist()), "scale": tuple(scale.tolist())}
         if self.missing == MEAN and self.indicators is None:
-            changes["indicators"] = tuple(gappy.tolist())
+            changes["indicators"] = tuple(np.flatnonzero(found.has_gaps).tolist())
         return self.with_params(**changes)
 
     def without_rules(self) -> InputMap:
@@ -274,6 +270,9 @@ class Standardize(InputMap):
     def _stays_sparse(self, X: Any) -> bool:
         return sp.issparse(X) and not self.with_mean and self.missing == REFUSE
 
+    def _doubles(self, X: Any) -> Array:
+        return self._dense(X).astype(np.float64, copy=False)
+
     def _dense(self, X: Any) -> Array:
         matrix = as_matrix(X) if self.missing == REFUSE else as_matrix_with_gaps(X)
         if not sp.issparse(matrix):
@@ -287,31 +286,8 @@ class Standardize(InputMap):
         return np.asarray(matrix.toarray())
 
 
-def moments(matrix: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return the mean and the standard deviation of each column, 1 where all values are equal."""
-    width = matrix.shape[1]
-    if len(matrix) == 0 or (weights is not None and not weights.any()):
-        return np.zeros(width), np.ones(width)
-    low, high = matrix.min(axis=0), matrix.max(axis=0)
-    # In units of the largest entry, so that no square leaves the range of numbers.
-    unit = np.maximum(np.abs(low), np.abs(high))
-    unit[unit == 0.0] = 1.0
-    scaled = matrix / unit
-    mean = np.average(scaled, axis=0, weights=weights)
-    spread = np.sqrt(np.average((scaled - mean) ** 2, axis=0, weights=weights))
-    mean, scale = mean * unit, spread * unit
-    small = np.flatnonzero((scale > 0.0) & (scale < np.finfo(np.float64).tiny))
-    if len(small):
-        raise ValueError(
-            f"column {small[0]} has the standard deviation {scale[small[0]]:.3g}, too small for "
-            "float64 to divide by; scale the column"
-        )
-    constant = (low == high) | (scale == 0.0)
-    return np.where(low == high, low, mean), np.where(constant, 1.0, scale)
-
-
 def sparse_moments(matrix: Any, weights: Array | None) -> tuple[Array, Array]:
-    """Return what `moments` returns of a sparse matrix, without its zeros."""
+    """Return the mean and the scale of each column of a sparse matrix, without its zeros."""
     n, width = matrix.shape
     w = np.ones(n) if weights is None else weights
     if n == 0 or not w.any():

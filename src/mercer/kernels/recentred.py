@@ -13,6 +13,7 @@ from mercer.data.checks import as_matrix
 from mercer.data.columns import take_rows
 from mercer.data.distinct import distinct_sample
 from mercer.data.sequences import sequence_rows
+from mercer.data.stream import some_rows
 from mercer.kernels import domains
 from mercer.kernels.formula import Rule
 from mercer.kernels.kernel import Kernel
@@ -148,6 +149,7 @@ def recentred(kernel: Kernel, X: Any) -> Kernel:
     """
     if not kernel.is_conditional:
         return kernel
+    X = some_rows(X)
     if not kernel.keeps_sums:
         return Recentred(kernel, *_middle(kernel, X))
     seen = kernel.inputs(X)

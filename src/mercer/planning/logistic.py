@@ -38,6 +38,7 @@ def planned_logistic(
 
     The parameters are those of `planned_ridge`.
     """
+    settings = settings.for_rows(rows)
     if takes_landmarks(settings):
         return _solver(settings, None, problem), _landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)

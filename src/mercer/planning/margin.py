@@ -68,6 +68,7 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
     """Return the solver that was named, or the one to take."""
+    settings = settings.for_rows(rows)
     name = settings.solver
     if settings.is_open:
         name = "primal" if _wants_features(settings, kernel, rows) else "smo"

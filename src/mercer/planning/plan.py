@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mercer.data.memory import gigabytes
+from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError
 from mercer.kernels import Kernel
 from mercer.planning.rates import Work
@@ -49,6 +50,11 @@ class Settings:
     def is_open(self) -> bool:
         """Whether the solver is left to the plan."""
         return isinstance(self.solver, str) and self.solver == "auto"
+
+    def for_rows(self, rows: Any) -> Settings:
+        """Return the settings, with landmarks where rows are too many to be in memory at once."""
+        is_large = self.is_open and isinstance(rows, Stream)
+        return replace(self, solver="nystrom") if is_large else self
 
     def allow(self, work: Work) -> bool:
         """Whether work that gives nothing before it is done may be begun.

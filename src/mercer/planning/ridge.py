@@ -62,6 +62,7 @@ def planned_ridge(
     problem : RidgeProblem
         Targets, ridges and weights.
     """
+    settings = settings.for_rows(rows)
     if takes_landmarks(settings):
         n, targets = problem.y.shape
         needed = landmark_bytes(n, landmark_count(settings, n), targets)

@@ -62,7 +62,7 @@ class Checkpoint:
     def restored(self, problem: str) -> State | None:
         """Return the state of a problem that was written last, or None."""
         found = self._states.get(problem)
-        return None if found is None else {name: array.copy() for name, array in found.items()}
+        return None if found is None else {name: np.array(array) for name, array in found.items()}
 
     def keep(self, problem: str, state: State) -> None:
         """Write the state of a problem, unless the last was written but shortly before.

@@ -147,6 +147,11 @@ class Run:
         if self.checkpoint is not None:
             self.checkpoint.keep(self.problem, state)
 
+    def forget(self) -> None:
+        """Delete what was kept, unless the run ended early: then another one can go on from it."""
+        if self.checkpoint is not None and not self.ended_by:
+            self.checkpoint.remove()
+
     def interrupt(self) -> None:
         """Note Ctrl-C, which means the other problems as well."""
         self.stop[0] = 1

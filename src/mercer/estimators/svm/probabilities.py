@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import clone
 
-from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
 from mercer.estimators.validation import checked_rows, training_subset
 from mercer.functions import Function
@@ -106,7 +105,11 @@ class CrossFits:
             # Whoever pressed Ctrl-C meant all of the fits, and the next call begins anew.
             raise KeyboardInterrupt
         is_finished = self.kernel.is_precomputed
-        rows = self.X[np.ix_(test, train)] if is_finished else take_rows(self.X, test)
+        rows = (
+            self.X[np.ix_(test, train)]
+            if is_finished
+            else training_subset(self.kernel, self.X, test)
+        )
         scores, _ = machine._class_scores(rows)
         return np.asarray(scores)
 

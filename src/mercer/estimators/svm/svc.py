@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from mercer.data.checks import checked_count, checked_positive
 from mercer.data.columns import n_rows
+from mercer.data.stream import Stream
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.fitted import approximation_of, gap_certificate
@@ -188,28 +189,28 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self.degree = degree
         self.coef0 = coef0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their labels `y`.
 
         Parameters
         ----------
         X : rows
-            An array, CSR matrix, table or list of strings; for a precomputed kernel the Gram
-            matrix.
-        y : array of shape (n,)
-            The labels.
-        sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none.
+            As in `KernelRidge.fit`: in memory, a file, or a function of an iterator of blocks.
+        y : array of shape (n,) or str
+            The labels, or the name of their column.
+        sample_weight : float, array of shape (n,) or str, optional
+            w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
         run = Run(self.time_limit)
         C = self._checked_settings()
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, classes)
         counts, codes, classes = present_classes(self, weights, codes, classes)
         used = np.flatnonzero(counts)
-        if len(classes) > 2 and not kernel.is_precomputed:
+        if len(classes) > 2 and not (kernel.is_precomputed or isinstance(X, Stream)):
             # Problems of two classes are then about two blocks of neighbours.
             order = np.argsort(codes, kind="stable")
             used, codes = used[order], codes[order]

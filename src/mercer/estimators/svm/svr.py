@@ -153,21 +153,21 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.degree = degree
         self.coef0 = coef0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.
 
         Parameters
         ----------
         X : rows
-            An array, CSR matrix, table or list of strings; for a precomputed kernel the Gram
-            matrix.
-        y : array of shape (n,)
-            The targets.
-        sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none.
+            As in `KernelRidge.fit`: in memory, a file, or a function of an iterator of blocks.
+        y : array of shape (n,) or str
+            The targets, or the name of their column.
+        sample_weight : float, array of shape (n,) or str, optional
+            w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
         run = Run(self.time_limit)
         C, epsilon = self._checked_settings()
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
         y = column_or_1d(y, warn=True)

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from mercer.data.columns import column_values, is_table, n_rows
 from mercer.data.kept import owned
 from mercer.data.memory import memory_limit
+from mercer.data.stream import some_rows, stream_of
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel
 from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
@@ -129,10 +130,12 @@ class Nystroem(MappedFeatures):
         Parameters
         ----------
         X : rows
-            An array, CSR matrix, table or list of sequences.
+            An array, CSR matrix, table or list of sequences; the path of a file, or a function that
+            returns an iterator of blocks.
         y : None
             Ignored.
         """
+        X = stream_of(X)
         kernel = self._kernel_for(X)
         if kernel.is_precomputed:
             raise ValueError(
@@ -142,7 +145,8 @@ class Nystroem(MappedFeatures):
         X = checked_unlabelled(self, kernel, X)
         self.kernel_ = kernel.resolved(X)
         # No products with the Gram matrix of all rows, which is not read either.
-        refuse_indefinite_kernel(self.kernel_, X, unheld_gram_of(self.kernel_, X), products=0)
+        some = some_rows(X)
+        refuse_indefinite_kernel(self.kernel_, some, unheld_gram_of(self.kernel_, some), products=0)
         rows = self._chosen(X)
         check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self.memory))
         self.map_, _ = landmark_map(self.kernel_, rows)
@@ -241,15 +245,17 @@ class RandomFourier(MappedFeatures):
         Parameters
         ----------
         X : rows
-            An array, CSR matrix or table.
+            An array, CSR matrix or table; the path of a file, or a function that returns an
+            iterator of blocks.
         y : None
             Ignored.
         """
+        X = stream_of(X)
         kernel = self._kernel_for(X)
         X = checked_unlabelled(self, kernel, X)
         self.kernel_ = kernel.resolved(X)
         seed = checked_seed(self.random_state) or 0
-        self.map_ = fourier_map(self.kernel_, X, _whole(self.n_components), seed)
+        self.map_ = fourier_map(self.kernel_, some_rows(X), _whole(self.n_components), seed)
         return self
 
 

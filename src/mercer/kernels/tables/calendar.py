@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.dates import Dates, as_dates
+from mercer.data.stream import Stream
+from mercer.data.stream.moments import Moments
 from mercer.kernels import domains
 from mercer.kernels.language import printing
-from mercer.kernels.maps import MEAN, REFUSE, InputMap, moments
+from mercer.kernels.maps import MEAN, REFUSE, InputMap
 
 Array = NDArray[Any]
 
@@ -75,11 +77,12 @@ class Calendar(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
-        dates = as_dates(X, self.zone)
+        # One column fits into memory, as targets do.
+        dates = as_dates(X.collected() if isinstance(X, Stream) else X, self.zone)
         days = _days(dates)
         known = ~np.isnan(days)
         weights = weights[known] if weights is not None else None
-        mean, scale = moments(days[known, None], weights)
+        mean, scale = Moments.of(days[known, None], weights).scales()
         return type(self)(
             self.parts or _telling(dates, days[known]),
             float(mean[0]) if self.mean is None else self.mean,

@@ -14,6 +14,7 @@ from mercer.gram import LandmarkGram
 from mercer.solvers.lowrank.normal import NormalSums, normal_sums
 from mercer.solvers.ridge.bordered import RidgeProblem
 from mercer.solvers.rounding import EPS, EPS32, LAMBDA, UNITS, column_norms
+from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
@@ -86,9 +87,9 @@ class LandmarkEquations:
         """The targets minus their means, of shape (n, targets)."""
         return self.problem.y - self.means
 
-    def sums(self, dtype: Any) -> NormalSums:
+    def sums(self, dtype: Any, run: Run | None = None) -> NormalSums:
         """Return the sums of all rows in one pass, with features in this precision."""
-        found = normal_sums(self.gram, self.y, self.problem.weights, self.centre, dtype)
+        found = normal_sums(self.gram, self.y, self.problem.weights, self.centre, dtype, run)
         return found if self.centre is None else found.centred()
 
     def at(self, theta: Array) -> Point:

@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dpotrs
 from mercer.gram import LandmarkGram
 from mercer.native.lapack import cholesky, eigh
 from mercer.solvers.rounding import EPS
+from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
@@ -102,14 +103,32 @@ def normal_sums(
     weights: Array,
     centre: Array | None,
     dtype: Any = np.float64,
+    run: Run | None = None,
 ) -> NormalSums:
-    """Return the sums of all rows, block by block in their order, in one pass."""
-    total: NormalSums | None = None
-    for rows, F in gram.feature_blocks(dtype):
+    """Return the sums of all rows, block by block in their order, in one pass.
+
+    A run keeps those of the rows so far, from which a pass that was killed goes on.
+    """
+    run = Run() if run is None else run
+    first, total = _restored(run, np.dtype(dtype))
+    for rows, F in gram.feature_blocks(dtype, first=first):
         some = block_sums(F, y[rows], weights[rows], centre)
         total = some if total is None else total + some
+        done = np.array([rows.stop, F.itemsize])
+        run.keep({"done": done} | {name: np.asarray(part) for name, part in vars(total).items()})
     assert total is not None
     return total
+
+
+def _restored(run: Run, dtype: np.dtype[Any]) -> tuple[int, NormalSums | None]:
+    """Return the row to go on from, and the sums of those before it."""
+    kept = run.restored()
+    # The sums of features in another precision belong to another pass of the same problem.
+    if kept is None or kept["done"][1] != dtype.itemsize:
+        return 0, None
+    first, _ = kept.pop("done")
+    weight = float(kept.pop("weight"))
+    return int(first), NormalSums(**kept, weight=weight)
 
 
 class Inverse:

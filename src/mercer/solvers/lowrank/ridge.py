@@ -76,7 +76,7 @@ class NystromRidge(RidgeSolver):
 
     def _refined(self, equations: LandmarkEquations, dtype: Any, run: Run) -> _Refined:
         """Return the solution of the m x m system, refined by passes in float64."""
-        problem, sums = equations.problem, equations.sums(dtype)
+        problem, sums = equations.problem, equations.sums(dtype, run)
         inverse = Inverse(sums.G, problem.alpha)
         if not inverse.is_regular:
             raise ValueError(

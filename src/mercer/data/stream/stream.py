@@ -1,0 +1,203 @@
+"""Rows that are read from the first to the last, some at a time, in every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.columns import column_names, is_table, n_rows, stack_rows, take_rows
+
+# Numbers of a block, 8 MB, where no other limit says less: rows are read to be made more of.
+MOST = 1 << 20
+# Rows that stand for all where a kernel is chosen by what columns hold.
+SAMPLE = 10_000
+
+
+class Source(Protocol):
+    """Where rows come from."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in an error."""
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield all rows in order, some at a time, from the first on at every call."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Rows in blocks, which may be many more than fit into memory.
+
+    It knows how many there are, gives some by ``X[start:stop]`` and ``X.take(index)``, and all by
+    `blocks`, each time from a new pass over its source. A pass that finds another number of rows
+    than there were is refused.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows come from.
+    n : int
+        How many its source has.
+    maps : tuple of callable
+        What is made of the rows of every block, one after the other.
+    index : array of shape (m,), optional
+        Which rows of the source count, in ascending order; all by default.
+    """
+
+    source: Source
+    n: int
+    maps: tuple[Callable[[Any], Any], ...] = ()
+    index: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return self.n if self.index is None else len(self.index)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and of columns."""
+        return len(self), self.n_columns
+
+    def __getitem__(self, rows: slice) -> Any:
+        return self.take(np.arange(*rows.indices(len(self))))
+
+    def take(self, index: NDArray[np.intp]) -> Any:
+        """Return some rows in memory, by a pass up to the last of them; `index` ascends."""
+        index = np.asarray(index, np.intp)
+        if len(index) == 0:
+            return take_rows(self.head, slice(0, 0))
+        taken = self.part(index)
+        parts = list(taken._kept())
+        return parts[0] if len(parts) == 1 else stack_rows(*parts)
+
+    def part(self, index: NDArray[np.intp]) -> Stream:
+        """Return some of the rows, in ascending order, as a stream."""
+        index = np.asarray(index, np.intp)
+        return replace(self, index=index if self.index is None else self.index[index])
+
+    def mapped(self, f: Callable[[Any], Any]) -> Stream:
+        """Return the rows after a map of blocks to blocks of as many rows."""
+        return replace(self, maps=(*self.maps, f))
+
+    def blocks(self, most: int, first: int = 0) -> Iterator[tuple[slice, Any]]:
+        """Yield at most so many rows at a time, and no more than `MOST` numbers of them.
+
+        Blocks are cut alike however the source hands them out. They begin with the row `first`.
+        """
+        step, start = max(1, min(most, MOST // self.n_columns)), first
+        for rows in recut(self._kept(first), step):
+            yield slice(start, start + n_rows(rows)), rows
+            start += n_rows(rows)
+
+    @cached_property
+    def head(self) -> Any:
+        """The first block of the source."""
+        first = next(iter(self.source.blocks()), None)
+        if first is None:
+            raise self._changed(0)
+        return self._seen(first)
+
+    @cached_property
+    def sample(self) -> Any:
+        """Some rows in memory, evenly spaced: what their columns hold is what all hold."""
+        return self.take(np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.intp))
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns, 1 for rows that are no table."""
+        found = columns_of(self.head)
+        return max(1, found if isinstance(found, int) else len(found))
+
+    def collected(self) -> Any:
+        """Return all rows in memory."""
+        return self.take(np.arange(len(self)))
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes that all rows take in memory, by those of the first."""
+        return 8 * len(self) * self.n_columns
+
+    def read_through(self) -> None:
+        """Read all rows once, so that what is wrong with them is refused before work begins."""
+        for _ in replace(self, maps=(), index=None)._kept():
+            pass
+
+    def _seen(self, rows: Any) -> Any:
+        for f in self.maps:
+            rows = f(rows)
+        return rows
+
+    def _kept(self, first: int = 0) -> Iterator[Any]:
+        """Yield the rows that count from one on after all maps, as the source cuts them."""
+        start, kept = 0, None if self.index is None else self.index[first:]
+        for rows in self.source.blocks():
+            stop = start + n_rows(rows)
+            if kept is None:
+                if stop > first:
+                    begun = max(first - start, 0)
+                    yield self._seen(take_rows(rows, slice(begun, None)) if begun else rows)
+            else:
+                left, right = np.searchsorted(kept, (start, stop))
+                if right > left:
+                    some = kept[left:right] - start
+                    yield self._seen(rows if right - left == n_rows(rows) else _at(rows, some))
+                if right == len(kept):
+                    return
+            start = stop
+        if start != self.n:
+            raise self._changed(start)
+
+    def _changed(self, now: int) -> ValueError:
+        return ValueError(
+            f"{self.source.name} had {self.n} rows when it was first read and has {now} now; it "
+            "must give the same rows at every pass"
+        )
+
+
+def _at(rows: Any, index: NDArray[np.intp]) -> Any:
+    is_run = index[-1] - index[0] == len(index) - 1
+    return take_rows(rows, slice(int(index[0]), int(index[-1]) + 1) if is_run else index)
+
+
+def recut(blocks: Iterable[Any], step: int) -> Iterator[Any]:
+    """Yield the rows of blocks in blocks of `step` rows, the last one of what is left."""
+    held: list[Any] = []
+    missing = step
+    for rows in blocks:
+        start, n = 0, n_rows(rows)
+        while n - start >= missing:
+            stop = start + missing
+            held.append(rows if (start, stop) == (0, n) else take_rows(rows, slice(start, stop)))
+            yield held[0] if len(held) == 1 else stack_rows(*held)
+            held, missing, start = [], step, stop
+        if start < n:
+            held.append(take_rows(rows, slice(start, n)))
+            missing -= n - start
+    if held:
+        yield held[0] if len(held) == 1 else stack_rows(*held)
+
+
+def columns_of(rows: Any) -> int | list[str]:
+    """Return the names of the columns of a table, or how many there are; 1 of a list."""
+    if is_table(rows):
+        return column_names(rows)
+    return int(rows.shape[1]) if len(getattr(rows, "shape", ())) == 2 else 1
+
+
+def mapped(f: Callable[[Any], Any], X: Any) -> Any:
+    """Return f of rows: of a stream a stream of what f makes of its blocks."""
+    return X.mapped(f) if isinstance(X, Stream) else f(X)
+
+
+def part_of(X: Any, index: NDArray[np.intp]) -> Any:
+    """Return some rows, those of a stream, which are in ascending order, as a stream."""
+    return X.part(index) if isinstance(X, Stream) else take_rows(X, index)
+
+
+def some_rows(X: Any) -> Any:
+    """Return rows that are in memory: themselves, or of a stream a sample."""
+    return X.sample if isinstance(X, Stream) else X

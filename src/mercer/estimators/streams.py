@@ -1,0 +1,91 @@
+"""Rows that come from a disk: who takes them, and their checks block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.data.checks import as_floats, check_finite, check_not_infinite
+from mercer.data.columns import select_columns
+from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream, is_streamed, opened
+from mercer.data.stream.sources import ArraySource, CheckedSource
+
+# The solvers that read rows block by block.
+STREAMING = ("nystrom", "sgd")
+# The share of the memory in which "auto" reads rows at once, to have all solvers to choose from.
+SHARE = 0.25
+
+
+def opened_for(
+    solver: Any, memory: Any, X: Any, y: Any = None, sample_weight: Any = None
+) -> tuple[Any, Any, Any]:
+    """Return rows, targets and weights of a fit, with rows on a disk as a stream.
+
+    ``"auto"`` reads them into memory where they take little of it.
+
+    Parameters
+    ----------
+    solver, memory
+        What the estimator was told.
+    X, y, sample_weight
+        As in `mercer.data.stream.opened`.
+    """
+    is_open = isinstance(solver, str) and solver == "auto"
+    if is_streamed(X) and not (is_open or solver in STREAMING):
+        raise ValueError(
+            f"solver={solver!r} needs all rows in memory, and X is read from a disk or an iterator "
+            "block by block; use solver='nystrom', 'sgd' or 'auto', or read it into an array"
+        )
+    X, y, sample_weight = opened(X, y, sample_weight)
+    if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype != np.float64 and solver in STREAMING:
+        # Blocks become float64 one by one, and nothing as large as the map.
+        X = Stream(ArraySource(X), len(X))
+    if isinstance(X, Stream) and is_open and X.nbytes <= SHARE * memory_limit(memory):
+        X = X.collected()
+    return X, y, sample_weight
+
+
+@dataclass(frozen=True)
+class BlockCheck:
+    """The check of one block of rows: it becomes what rows in memory would be.
+
+    Parameters
+    ----------
+    names : tuple of str, optional
+        The columns of a table that the kernel reads.
+    is_matrix : bool
+        Whether rows are one matrix of numbers.
+    has_gaps : bool
+        Whether the kernel has a place for missing numbers.
+    kept : callable
+        What rows become that are no matrix.
+    """
+
+    names: tuple[Any, ...] | None
+    is_matrix: bool
+    has_gaps: bool
+    kept: Callable[[Any], Any]
+
+    def __call__(self, rows: Any, first: int) -> Any:
+        """Return the rows of a block, of which `first` is the number of the first."""
+        try:
+            if self.names is not None:
+                rows = select_columns(rows, self.names)
+            if not self.is_matrix:
+                return self.kept(rows)
+            matrix, titles = as_floats(rows, "X")
+        except ValueError as error:
+            raise ValueError(f"in the block of X from row {first} on: {error}") from None
+        check = check_not_infinite if self.has_gaps else check_finite
+        check(matrix, "X", titles, first)
+        return matrix if sp.issparse(matrix) else matrix.astype(np.float64, copy=False)
+
+
+def checked_stream(X: Stream, check: BlockCheck) -> Stream:
+    """Return a stream whose blocks are checked whenever they are read."""
+    return replace(X, source=CheckedSource(X.source, check))

@@ -1,0 +1,150 @@
+"""Fits that were killed go on from their checkpoint, to the same bits."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mercer import Gaussian, KernelRidge
+from mercer.errors import CheckpointError, CheckpointWarning
+from mercer.solvers import checkpoint as module
+
+# So many columns make several blocks of few rows.
+N, D = 1600, 2048
+
+CASES = {
+    "nystrom": {"solver": "nystrom", "n_landmarks": 20},
+}
+
+# Fits, and is killed after some writes: between two of them, or while the file is put in place.
+KILLED = """
+import os, signal, sys
+from mercer.solvers import checkpoint as module
+from test_checkpoint import CASES, fitted
+
+name, path, writes, moment = sys.argv[1:]
+module.SECONDS, module.SHARE = 0.0, float("inf")
+left, replace = [int(writes)], os.replace
+
+def killing(source, target):
+    left[0] -= 1
+    if left[0] == 0 and moment == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(source, target)
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+os.replace = killing
+fitted(name, path)
+"""
+
+
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D))
+    return X, np.sin(X[:, 0]) + X[:, 1]
+
+
+def fitted(name, path, **settings):
+    X, y = data()
+    model = KernelRidge(Gaussian(60.0), 1e-3, checkpoint=path, **(CASES[name] | settings))
+    return model.fit(lambda: iter([X]), y)
+
+
+def killed(name, path, writes, moment):
+    """Run a fit until it kills itself."""
+    env = os.environ | {"PYTHONPATH": os.path.dirname(__file__), "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, name, str(path), str(writes), moment],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, name):
+    path = tmp_path / "fit.npz"
+    killed(name, path, 1, "after")
+    first = path.read_bytes()
+    killed(name, path, 2, "before")
+    assert path.read_bytes() != first
+    found, expected = fitted(name, path), fitted(name, None)
+    assert found.dual_coef_.tobytes() == expected.dual_coef_.tobytes()
+    assert found.intercept_ == expected.intercept_
+    # What was done is no longer needed, and what was half written is not there.
+    assert not path.exists()
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", 0.0)
+    monkeypatch.setattr(module, "SHARE", np.inf)
+
+
+@pytest.fixture
+def kept(tmp_path, eager, monkeypatch):
+    """The checkpoint that a fit has left which did not end."""
+    path = tmp_path / "fit.npz"
+    with monkeypatch.context() as patched:
+        patched.setattr(module.Checkpoint, "remove", lambda self: None)
+        small().fit(*data_of_few(), None)
+        small(checkpoint=path).fit(*data_of_few())
+    assert path.exists()
+    return path
+
+
+def data_of_few():
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    return X, X[:, 0]
+
+
+def small(**settings):
+    given = {"alpha": 0.1, "solver": "nystrom", "n_landmarks": 10, "random_state": 0}
+    return KernelRidge(settings.pop("kernel", Gaussian(1.0)), **(given | settings))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"alpha": 0.2},
+        {"kernel": Gaussian(2.0)},
+        {"fit_intercept": False},
+        {"n_landmarks": 9},
+        {"random_state": 1},
+        {"tol": 1e-7},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_of_other_settings_is_refused(kept, other):
+    with pytest.raises(CheckpointError, match="belongs to another fit"):
+        small(checkpoint=kept, **other).fit(*data_of_few())
+
+
+def test_a_checkpoint_of_other_data_is_refused(kept):
+    X, y = data_of_few()
+    for rows, targets, weights in ((X + 1e-9, y, None), (X, y + 1e-9, None), (X, y, 2.0)):
+        with pytest.raises(CheckpointError, match="belongs to another fit"):
+            small(checkpoint=kept).fit(rows, targets, weights)
+
+
+def test_the_same_fit_goes_on_from_its_checkpoint(kept):
+    found = small(checkpoint=str(kept), time_limit=1e6).fit(*data_of_few())
+    expected = small().fit(*data_of_few())
+    np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
+    assert not kept.exists()
+
+
+def test_a_disk_that_is_full_costs_a_warning_and_not_the_fit(tmp_path, eager, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(CheckpointWarning, match="No space left on device; the fit goes on"):
+        found = small(checkpoint=tmp_path / "fit.npz").fit(*data_of_few())
+    np.testing.assert_array_equal(found.dual_coef_, small().fit(*data_of_few()).dual_coef_)
+    assert list(tmp_path.iterdir()) == []
