@@ -51,6 +51,8 @@ SETTINGS = [
     KernelRidgeCV("polynomial", cv=4, scoring="r2"),
     KernelRidgeCV([Gaussian(2.0), Linear()], alpha_per_target=True),
     KernelSVC(Matern32(2.0), 0.5, class_weight="balanced"),
+    KernelLogisticRegression(Matern32(2.0), solver="sgd", tol=1e-14),
+    KernelRidge(Matern32(2.0), 0.1, solver="sgd", tol=1e-11),
     KernelSVC(solver="sgd", tol=0.1),
     KernelSVC("linear", solver="primal", tol=0.01),
     KernelSVR("linear", solver="primal"),

@@ -62,7 +62,7 @@ def test_every_route_ends_at_the_same_predictions(rng):
     X, y = rng.uniform(size=(150, 1)), rng.normal(size=150)
     kernel = Exponential(0.4)
     exact = KernelRidge(kernel, 0.3, solver="cholesky").fit(X, y).predict(X)
-    for solver in ("auto", "banded", "cg", "eigen"):
+    for solver in ("auto", "banded", "cg", "eigen", "sgd"):
         model = KernelRidge(kernel, 0.3, solver=solver, tol=1e-9, random_state=0).fit(X, y)
         assert_allclose(model.predict(X), exact, atol=1e-7)
 
@@ -73,7 +73,7 @@ def test_a_plan_reads_as_text_with_memory_time_reason_and_alternatives(rng):
     assert plan.solver == "cholesky"
     assert plan.memory == 8 * 300**2
     assert plan.seconds > 0.0
-    assert [other.solver for other in plan.alternatives] == ["eigen", "cg"]
+    assert [other.solver for other in plan.alternatives] == ["eigen", "sgd", "cg"]
     for word in ("cholesky", "MB", "time", "because", plan.reason, "or           cg"):
         assert word in text
 
@@ -83,7 +83,8 @@ def test_a_plan_allocates_nothing_of_the_size_of_the_gram_matrix():
     plan = KernelRidge(Gaussian(1.0), memory="1GB").plan(X)
     assert plan.solver == "cg"
     assert plan.memory <= 10**9
-    assert plan.alternatives == ()
+    assert [other.solver for other in plan.alternatives] == ["sgd"]
+    assert plan.alternatives[0].memory <= 10**9
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,8 @@ def test_a_plan_of_logistic_regression_beyond_the_memory_is_refused(rng):
     X = rng.normal(size=(900, 2))
     model = KernelLogisticRegression(Gaussian(1.0), solver="newton", memory="5MB")
     assert [o.solver for o in KernelLogisticRegression(Gaussian(1.0)).plan(X).alternatives] == [
-        "newton"
+        "newton",
+        "sgd",
     ]
     with pytest.raises(
         MemoryLimitError, match=r"'newton' needs 6\.48 MB but the limit is 5\.00 MB"

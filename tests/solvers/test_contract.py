@@ -26,6 +26,8 @@ from mercer.solvers import (
     RidgeProblem,
     RidgeSolver,
     Solution,
+    StochasticLogistic,
+    StochasticRidge,
 )
 from mercer.testing import check_solver
 from mercer.testing.solvers import SlowGram, exact_ridge
@@ -54,6 +56,13 @@ CASES = [
     (ConjugateGradient(random_state=0), GRAM, RIDGE),
     (ConjugateGradient(tol=1e-2, random_state=0), GRAM, replace(RIDGE, fit_intercept=False)),
     (Eigen(), GRAM, RIDGE),
+    (StochasticRidge(), GRAM, RIDGE),
+    (StochasticRidge(batch=7), GRAM, RIDGE),
+    (StochasticRidge(tol=1e-2, batch=7), GRAM, replace(RIDGE, fit_intercept=False)),
+    (StochasticLogistic(), GRAM, TWO),
+    (StochasticLogistic(batch=7), GRAM, TWO),
+    (StochasticLogistic(batch=7), GRAM, THREE),
+    (StochasticLogistic(tol=1e-2, batch=7), GRAM, replace(THREE, fit_intercept=False)),
     (Primal(), FEATURES, RIDGE),
     (Banded(), LINE, RIDGE),
     (NystromRidge(), LANDMARKS, RIDGE),

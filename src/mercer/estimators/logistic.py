@@ -41,7 +41,7 @@ from mercer.gram import (
 )
 from mercer.kernels import Kernel
 from mercer.planning import Plan, logistic_plan, planned_logistic
-from mercer.solvers import LogisticProblem, Newton, Run, Solution, as_logistic_solver
+from mercer.solvers import LogisticProblem, LogisticSolver, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 
@@ -70,11 +70,12 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         class).
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "newton", "cg", "nystrom"} or solver
+    solver : {"auto", "newton", "cg", "nystrom", "sgd"} or solver
         ``"newton"`` factors a matrix of n rows in every Newton step; ``"cg"`` solves it by
         conjugate gradients with a preconditioner, which stores no Gram matrix where that does not
         fit. ``"auto"`` factors up to a few hundred rows. ``"nystrom"`` is exact for the kernel of
-        landmarks, in a time linear in the rows.
+        landmarks, in a time linear in the rows. ``"sgd"`` goes by small random batches of rows,
+        each with Newton steps of its own, and stores nothing of n^2.
     n_landmarks : int, optional
         How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
@@ -84,12 +85,13 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         The relative duality gap that `certificate_` has to reach, 1e-5 by default: Newton's last
         step is cheap.
     max_iter : int, optional
-        Newton steps allowed, 100 by default.
+        Newton steps allowed, 100 by default, or by ``"sgd"`` epochs, 64 by default.
     time_limit : float, optional
         Seconds after which the best model so far is kept, with a warning. So does the first
         Ctrl-C.
     random_state : int, RandomState or None
-        Where the random pivots of ``"cg"`` come from; None is always the same seed.
+        Where the random pivots of ``"cg"`` and the orders of ``"sgd"`` come from; None is always
+        the same seed.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
         memory by default.
@@ -134,7 +136,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
     solver_ : solver
         What ran.
     n_iter_ : int
-        Its Newton steps.
+        Its Newton steps, or epochs.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
     """
@@ -313,7 +315,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
 
     def _prepared(
         self, kernel: Kernel, rows: Any, problem: LogisticProblem
-    ) -> tuple[Newton, Repair]:
+    ) -> tuple[LogisticSolver, Repair]:
         """Return the solver, and the Gram matrix to solve with after its repair."""
         solver, gram = planned_logistic(self._fit_settings(kernel), kernel, rows, problem)
         if gram.landmarks is not None:
@@ -322,7 +324,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
             refuse_unless_repaired(self, kernel, rows, gram)
         return solver, repair_of(gram, self.repair)
 
-    def _unprepared(self, kernel: Kernel, rows: Any) -> tuple[Newton, Repair]:
+    def _unprepared(self, kernel: Kernel, rows: Any) -> tuple[LogisticSolver, Repair]:
         """Return what takes no entry of K, for want of time."""
         gram = unheld_gram_of(kernel, rows, self.memory)
         return as_logistic_solver("cg", self.tol), repair_of(gram, None)

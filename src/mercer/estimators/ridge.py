@@ -69,13 +69,15 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         of full rank.
     fit_intercept : bool
         Whether there is an offset b.
-    solver : {"auto", "banded", "cg", "cholesky", "eigen", "nystrom", "primal"} or solver
+    solver : {"auto", "banded", "cg", "cholesky", "eigen", "nystrom", "primal", "sgd"} or solver
         How to solve. ``"auto"`` takes what `plan` says: ``"primal"``, least squares in the explicit
         features of a kernel that has few; ``"banded"``, O(n log n) for the Sobolev, exponential
         and Laplacian kernel of one column; ``"cholesky"``, the exact factor, where it fits; and
         else ``"cg"``, conjugate gradients with a Gram matrix that is never stored. ``"eigen"`` is
         one eigendecomposition for many different alphas. ``"nystrom"`` is approximate: f is a sum
         over `n_landmarks` landmarks, in time and memory that grow with n as n m^2 and m^2.
+        ``"sgd"`` goes by small random batches of rows, each solved exactly with all others fixed,
+        and stores nothing of n^2.
     n_landmarks : int, optional
         How many landmarks m ``"nystrom"`` takes, at most as many as there are rows; 10 sqrt(n) by
         default. Those that others make superfluous, such as copies, are left out.
@@ -88,7 +90,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
         memory by default. A larger matrix is refused with `mercer.errors.MemoryLimitError`.
     max_iter : int, optional
-        Steps allowed for every distinct alpha, 1000 by default; for solvers that iterate.
+        Steps allowed for every distinct alpha, 1000 by default, or by ``"sgd"`` epochs, 64 by
+        default; for solvers that iterate.
     time_limit : float, optional
         Seconds after which a solver that iterates returns what it has, with a warning. So does
         the first Ctrl-C.
@@ -97,7 +100,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         killed goes on from there when it is called again, and ends with the same bits. The file
         is deleted when the fit is done, and stays where `time_limit` or Ctrl-C ended it early.
     random_state : int, RandomState or None
-        Where the random pivots of ``"cg"`` come from; None is always the same seed.
+        Where the random pivots of ``"cg"`` and the orders of ``"sgd"`` come from; None is always
+        the same seed.
     repair : {None, "clip", "flip", "shift"}
         What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
         value, or as much more on the whole diagonal. New rows go through the same map. None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.gram import Repair
 from mercer.kernels import Kernel
-from mercer.solvers import LogisticProblem, Newton
+from mercer.solvers import LogisticProblem, LogisticSolver
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Training:
         The rows that are used.
     problem : LogisticProblem
         Their problem.
-    solver : Newton
+    solver : LogisticSolver
         What solves it.
     repair : Repair
         The Gram matrix after its repair.
@@ -43,5 +43,5 @@ class Training:
     kernel: Kernel
     rows: Any
     problem: LogisticProblem
-    solver: Newton
+    solver: LogisticSolver
     repair: Repair

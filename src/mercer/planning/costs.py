@@ -142,6 +142,6 @@ def landmark_newton_work(n: int, m: int, columns: int, entry: Work) -> Work:
     return landmark_feature_work(n, m, entry) + made + LANDMARK_PRODUCTS * multiplied + measured
 
 
-def batch_work(n: int, entry: Work) -> Work:
-    """Return the work for a margin problem by random batches."""
-    return BATCH_EPOCHS * n**2 * entry
+def batch_work(n: int, entry: Work, batch: int = 0, factors: int = 1) -> Work:
+    """Return the work by random batches, each of which is factored so often."""
+    return BATCH_EPOCHS * (n**2 * entry + Work(double=factors * n * batch**2 / 6.0 / FACTOR_SHARE))

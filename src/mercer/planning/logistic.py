@@ -15,14 +15,28 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.kernels import Kernel
-from mercer.planning.costs import landmark_newton_work, newton_product_work, newton_work
+from mercer.planning.costs import (
+    batch_work,
+    landmark_newton_work,
+    newton_product_work,
+    newton_work,
+)
 from mercer.planning.entries import entry_work
 from mercer.planning.landmarks import landmark_count, landmark_feature_bytes, planned_landmarks
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
-from mercer.planning.ridge import FEATURE_BYTES, few_features
-from mercer.solvers import LogisticProblem, Newton, NewtonCG, NystromNewton, as_logistic_solver
+from mercer.planning.ridge import FEATURE_BYTES, SMALL_BATCHES, few_features
+from mercer.solvers import (
+    LogisticProblem,
+    LogisticSolver,
+    NewtonCG,
+    NystromNewton,
+    StochasticLogistic,
+    as_logistic_solver,
+)
 from mercer.solvers.logistic.curvature import FIRST_RANK
+from mercer.solvers.online.batch_newton import newton_factors
+from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 
 # Rows times columns of scores up to which factors take no longer than to set up an iteration, and
 # up to which they are taken for several classes where C w k(x, x) is so large that the
@@ -33,7 +47,7 @@ STIFF = 1e4
 
 def planned_logistic(
     settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem
-) -> tuple[Newton, Gram]:
+) -> tuple[LogisticSolver, Gram]:
     """Return the solver that was named or is the cheaper, and the Gram matrix in its form.
 
     The parameters are those of `planned_ridge`.
@@ -43,6 +57,10 @@ def planned_logistic(
         return _solver(settings, None, problem), _landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     solver = _solver(settings, gram, problem)
+    if isinstance(solver, StochasticLogistic):
+        needed = ENTRY_BYTES * len(gram) * (solver.batch or _batch(gram, problem))
+        check_room(solver.name, needed, gram.memory, "cg")
+        return solver, _read_again(kernel, rows, gram)
     if not isinstance(solver, NewtonCG):
         instead = "cg" if settings.repair is None else solver.name
         check_room(solver.name, newton_bytes(len(gram), problem.columns), gram.memory, instead)
@@ -54,11 +72,15 @@ def planned_logistic(
 
 
 def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Plan:
-    """Return what `planned_logistic` would return, in words, with the other one if it fits."""
+    """Return what `planned_logistic` would return, in words, with the others that fit."""
     gram = unheld_gram_of(kernel, rows, settings.memory)
     entry = entry_work(kernel, rows)
     work, form, needed, reason = _by_products(kernel, rows, gram, problem, entry)
-    plans = [_by_factors(gram, problem, entry), Plan("cg", form, needed, work.seconds, reason)]
+    plans = [
+        _by_factors(gram, problem, entry),
+        _by_batches(gram, problem, entry),
+        Plan("cg", form, needed, work.seconds, reason),
+    ]
     if takes_landmarks(settings):
         plans.append(_by_landmarks(settings, gram, problem, entry))
     name = _solver(settings, gram, problem).name
@@ -106,7 +128,7 @@ def _product_bytes(n: int, rank: int) -> int:
     return 24 * n * rank
 
 
-def _solver(settings: Settings, gram: Gram | None, problem: LogisticProblem) -> Newton:
+def _solver(settings: Settings, gram: Gram | None, problem: LogisticProblem) -> LogisticSolver:
     """Return the solver that was named, or the one to take."""
     name = settings.solver
     if settings.is_open:
@@ -138,6 +160,17 @@ def _by_landmarks(settings: Settings, gram: Gram, problem: LogisticProblem, entr
     reason = f"f is a sum over {m} landmarks: approximate, and exact for the kernel of these"
     needed = min(landmark_feature_bytes(n, m), gram.memory)
     return Plan("nystrom", "features of landmarks", needed, work.seconds, reason)
+
+
+def _by_batches(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
+    n, m = len(gram), _batch(gram, problem)
+    work = batch_work(n, entry, m, newton_factors(problem.columns))
+    return Plan("sgd", "rows of a batch", ENTRY_BYTES * n * m, work.seconds, SMALL_BATCHES)
+
+
+def _batch(gram: Gram, problem: LogisticProblem) -> int:
+    """Return the rows that stochastic steps take at a time."""
+    return batch_size(len(gram), gram.memory, newton_factors(problem.columns))
 
 
 def _by_products(

@@ -12,7 +12,14 @@ import numpy as np
 from mercer.data.memory import memory_limit
 from mercer.gram import Gram, features_of, gram_of, open_features_of, sparse_entries, unheld_gram_of
 from mercer.kernels import Kernel
-from mercer.planning.costs import chain_work, eigen_work, factor_work, feature_work, landmark_work
+from mercer.planning.costs import (
+    batch_work,
+    chain_work,
+    eigen_work,
+    factor_work,
+    feature_work,
+    landmark_work,
+)
 from mercer.planning.entries import entry_work
 from mercer.planning.forecast import Forecast, forecast, least_product_work, preconditioner_rank
 from mercer.planning.landmarks import landmark_bytes, landmark_count, planned_landmarks
@@ -29,6 +36,7 @@ from mercer.solvers import (
     as_solver,
 )
 from mercer.solvers.choose import name_of
+from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 from mercer.solvers.ridge.single import predicted_steps
 from mercer.solvers.ridge.symmetric import Symmetric
 
@@ -42,6 +50,9 @@ WORTH = 0.02
 # How many times less than a factor conjugate gradients have to promise to take: it is surer, with
 # more digits.
 DOUBT = 1.5
+
+# Why small random batches, of any loss.
+SMALL_BATCHES = "small random batches store nothing of n^2; how many epochs depends on the penalty"
 
 
 def planned_ridge(
@@ -258,9 +269,16 @@ class _RidgeCosts:
             return 24 * n**2
         if name == "nystrom":
             return landmark_bytes(n, m, targets)
+        if name == "sgd":
+            return ENTRY_BYTES * n * (getattr(solver, "batch", None) or self.batch)
         if name == "banded":
             return 8 * n * (10 + 4 * targets)
         return 8 * n * (preconditioner_rank(n, self.gram.memory) + 8 * (targets + 1))
+
+    @property
+    def batch(self) -> int:
+        """The rows that stochastic steps take at a time."""
+        return batch_size(len(self.gram), self.gram.memory)
 
     def plans(self, settings: Settings) -> Iterator[Plan]:
         """Yield what every solver that serves would take."""
@@ -293,6 +311,8 @@ class _RidgeCosts:
             yield _plan(
                 "nystrom", "features of landmarks", self.bytes("nystrom", m=m), work, reason
             )
+        work, reason = batch_work(n, self.entry, self.batch), SMALL_BATCHES
+        yield _plan("sgd", "rows of a batch", self.bytes("sgd"), work, reason)
         expected, ridges = self.products, len(np.unique(self.problem.alpha))
         steps = f"{expected.steps:.0f} steps" if np.isfinite(expected.steps) else "many steps"
         reason = f"products store nothing of n^2; about {steps} from a glance at the spectrum"

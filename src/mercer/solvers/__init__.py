@@ -7,7 +7,7 @@ from mercer.solvers.definite import refuse_indefinite
 from mercer.solvers.line.banded import Banded, ChainSolution
 from mercer.solvers.line.path import ChainPath
 from mercer.solvers.logistic.likelihood import LogisticProblem
-from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.logistic.solver import LogisticSolver, Newton, NewtonCG, NewtonCholesky
 from mercer.solvers.lowrank.logistic import NystromNewton
 from mercer.solvers.lowrank.margin import NystromDescent
 from mercer.solvers.lowrank.ridge import NystromRidge
@@ -15,6 +15,8 @@ from mercer.solvers.margin.block_ascent import BlockAscent
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import MarginProblem, MarginSolver
 from mercer.solvers.margin.smo import SMO
+from mercer.solvers.online.logistic import StochasticLogistic
+from mercer.solvers.online.ridge import StochasticRidge
 from mercer.solvers.online.solver import Perceptron, PerceptronProblem
 from mercer.solvers.refusals import NegativeForm
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem, RidgeSolver
@@ -47,6 +49,7 @@ __all__ = [
     "FeaturePath",
     "Fits",
     "LogisticProblem",
+    "LogisticSolver",
     "MarginProblem",
     "MarginSolver",
     "NegativeForm",
@@ -66,6 +69,8 @@ __all__ = [
     "Run",
     "Solution",
     "Solver",
+    "StochasticLogistic",
+    "StochasticRidge",
     "as_logistic_solver",
     "as_margin_solver",
     "as_solver",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from mercer.solvers.line.banded import Banded
-from mercer.solvers.logistic.solver import Newton, NewtonCG, NewtonCholesky
+from mercer.solvers.logistic.solver import LogisticSolver, NewtonCG, NewtonCholesky
 from mercer.solvers.lowrank.logistic import NystromNewton
 from mercer.solvers.lowrank.margin import NystromDescent
 from mercer.solvers.lowrank.ridge import NystromRidge
@@ -17,6 +17,8 @@ from mercer.solvers.margin.block_ascent import BlockAscent
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import MarginSolver
 from mercer.solvers.margin.smo import SMO
+from mercer.solvers.online.logistic import StochasticLogistic
+from mercer.solvers.online.ridge import StochasticRidge
 from mercer.solvers.ridge.bordered import RidgeSolver
 from mercer.solvers.ridge.cholesky import Cholesky
 from mercer.solvers.ridge.conjugate import ConjugateGradient
@@ -30,12 +32,14 @@ SOLVERS: dict[str, type[RidgeSolver]] = {
     "eigen": Eigen,
     "nystrom": NystromRidge,
     "primal": Primal,
+    "sgd": StochasticRidge,
 }
 
-LOGISTIC_SOLVERS: dict[str, type[Newton]] = {
+LOGISTIC_SOLVERS: dict[str, type[LogisticSolver]] = {
     "cg": NewtonCG,
     "newton": NewtonCholesky,
     "nystrom": NystromNewton,
+    "sgd": StochasticLogistic,
 }
 
 MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
@@ -45,7 +49,7 @@ MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
     "nystrom": NystromDescent,
 }
 
-Known = TypeVar("Known", bound=RidgeSolver | Newton | MarginSolver)
+Known = TypeVar("Known", bound=RidgeSolver | LogisticSolver | MarginSolver)
 
 
 def as_solver(
@@ -73,9 +77,9 @@ def as_logistic_solver(
     tol: Any = None,
     max_iter: Any = None,
     random_state: Any = None,
-) -> Newton:
+) -> LogisticSolver:
     """Return a solver of logistic problems, as `as_solver` returns one of ridge problems."""
-    return _configured(solver, Newton, LOGISTIC_SOLVERS, tol, max_iter, random_state)
+    return _configured(solver, LogisticSolver, LOGISTIC_SOLVERS, tol, max_iter, random_state)
 
 
 def _configured(
@@ -99,7 +103,7 @@ def _configured(
         "max_iter": _whole("max_iter", max_iter),
         "random_state": random_state,
     }
-    has = {field.name for field in fields(chosen)} if is_dataclass(chosen) else set()
+    has: set[str] = {field.name for field in fields(chosen)} if is_dataclass(chosen) else set()
     wanted = {k: v for k, v in given.items() if v is not None and k in has}
     return cast(Known, replace(cast(Any, chosen), **wanted)) if wanted else chosen
 

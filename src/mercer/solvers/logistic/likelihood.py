@@ -83,6 +83,10 @@ class LogisticProblem:
         """Return the problem with another C."""
         return replace(self, C=C)
 
+    def on(self, rows: Codes) -> LogisticProblem:
+        """Return the problem of some of the rows, which starts from nothing."""
+        return replace(self, codes=self.codes[rows], weights=self.weights[rows], start=None)
+
     @cached_property
     def _signs(self) -> Array:
         return np.where(self.codes == 1, 1.0, -1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
@@ -34,8 +34,33 @@ class Stages(Protocol):
         """Return the solution for a C."""
 
 
+class LogisticSolver(Solver[LogisticProblem]):
+    """What solves logistic problems; all weights must be positive."""
+
+    name: ClassVar[str]
+
+    def path(
+        self,
+        gram: Gram,
+        problem: LogisticProblem,
+        Cs: Sequence[float],
+        run: Run | None = None,
+    ) -> Iterator[Solution]:
+        """Yield the solution for every C in turn, each started from the one before.
+
+        Each has an equal share of the time that is left when its turn comes.
+        """
+        run = Run() if run is None else run
+        for i, C in enumerate(Cs):
+            part = run.share(1.0 / (len(Cs) - i))
+            found = self.solve(gram, problem.at(C), part)
+            run.ended_by = part.ended_by
+            problem = replace(problem, start=(found.coefficients, found.intercept))
+            yield found
+
+
 @dataclass(frozen=True)
-class Newton(Solver[LogisticProblem]):
+class Newton(LogisticSolver):
     """Minimise C sum_i w_i loss_i + 1/2 ||f||^2 by damped Newton steps.
 
     A C that is large beside 1 / k(x, x) is approached from smaller ones.
@@ -49,7 +74,6 @@ class Newton(Solver[LogisticProblem]):
     """
 
     iterates: ClassVar[bool] = True
-    name: ClassVar[str]
 
     tol: float = 1e-5
     max_iter: int | None = None
@@ -65,10 +89,6 @@ class Newton(Solver[LogisticProblem]):
         Cs: Sequence[float],
         run: Run | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solution for every C in turn, each started from the one before.
-
-        Each has an equal share of the time that is left when its turn comes.
-        """
         run, descent = Run() if run is None else run, None
 
         def solved(C: float, part: Run) -> Solution:
