@@ -7,6 +7,7 @@ from mercer import (
     functions as functions,
     gram as gram,
     kernels as kernels,
+    learning as learning,
     penalty as penalty,
     selection as selection,
     solvers as solvers,
@@ -64,6 +65,7 @@ from mercer.kernels import (
     describe_columns as describe_columns,
     kernel as kernel,
 )
+from mercer.learning import learn as learn
 from mercer.reports import (
     DecisionDisplay as DecisionDisplay,
     GammaSweepDisplay as GammaSweepDisplay,

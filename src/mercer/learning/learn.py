@@ -1,0 +1,328 @@
+"""Kernels learned from data: the parameters at which the targets are most likely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.deadline import TimeIsUpError
+from mercer.estimators import KernelRidge
+from mercer.estimators.classes import one_against_rest
+from mercer.estimators.validation import (
+    checked_classification,
+    checked_seed,
+    checked_training,
+    checked_weights,
+    kernel_for,
+    training_subset,
+)
+from mercer.kernels import Kernel
+from mercer.kernels.tangents import parameter_gradient
+from mercer.learning.variables import Variables, opened
+from mercer.solvers import Run
+from mercer.solvers.ridge.bordered import RidgeProblem
+from mercer.solvers.ridge.evidence import Evidence, left_out_error, restricted_likelihood
+from mercer.tiles import Rows, compile_expression, evaluate
+from mercer.tiles.derivative import Contraction
+from mercer.tiles.derivative.views import is_discrete
+from mercer.tiles.program import Input
+from mercer.tiles.tile import Opaque
+
+Array = NDArray[np.float64]
+
+CRITERIA: dict[str, Callable[[Array, RidgeProblem], Evidence | None]] = {
+    "likelihood": restricted_likelihood,
+    "loo": left_out_error,
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of learning.
+
+    Parameters
+    ----------
+    value : float
+        The criterion, see `Learned`.
+    alpha : float
+        The ridge.
+    kernel : Kernel
+        The kernel.
+    seconds : float
+        When it was found, since the beginning.
+    """
+
+    value: float
+    alpha: float
+    kernel: Kernel
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A kernel with learned parameters, and how they were found.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, a value like any other.
+    alpha : float
+        The ridge that belongs to it, for any number of rows like those learned from.
+    value : float
+        The criterion: minus the log restricted likelihood of the targets, or for ``"loo"`` half
+        their number times the log of the mean squared error on rows left out.
+    criterion : str
+        Its name.
+    history : tuple of Step
+        The beginning, and every iteration.
+    rows : int
+        How many rows were learned from.
+    ended_by : str
+        What ended it: "convergence", "iterations", "time", or "targets" that need no kernel.
+    """
+
+    kernel: Kernel
+    alpha: float
+    value: float
+    criterion: str
+    history: tuple[Step, ...] = field(repr=False)
+    rows: int
+    ended_by: str
+
+    def __str__(self) -> str:
+        first = self.history[0].value if self.history else self.value
+        seconds = self.history[-1].seconds if self.history else 0.0
+        return (
+            f"{self.kernel}\n"
+            f"alpha = {self.alpha:.4g}\n"
+            f"{self.criterion}: {first:.6g} -> {self.value:.6g} in "
+            f"{max(len(self.history) - 1, 0)} iterations on {self.rows} rows, {seconds:.1f} s; "
+            f"ended by {self.ended_by}"
+        )
+
+
+def learn(
+    kernel: Any,
+    X: Any,
+    y: Any,
+    *,
+    criterion: str = "likelihood",
+    rows: int = 1500,
+    max_iter: int = 60,
+    time_limit: float | None = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+) -> Learned:
+    """Return a kernel with the parameters that explain the targets best, and the ridge with it.
+
+    Every term of a sum has a weight, every number its scale: a length scale for all columns becomes
+    one for each (automatic relevance determination), so that columns that say nothing about the
+    targets end with a long one. All are learned together with the ridge by the gradient of the
+    criterion, in logarithms, by the method L-BFGS-B, from where the kernel starts. The offset is
+    free, as in `KernelRidge`.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        The kernel to start from; ``"median"`` for a length scale is a good beginning.
+    X : rows
+        An array, CSR matrix or table, a list of texts or other sequences.
+    y : array of shape (n,) or (n, targets)
+        The targets; texts and truth values are classes, each of which is 1 against -1 for the
+        rest.
+    criterion : {"likelihood", "loo"}
+        The restricted likelihood of a Gaussian process with noise, whose variance is the most
+        likely one, or the squared error on every row by the fit without it. The first is the safer
+        guide where there are many parameters.
+    rows : int
+        How many rows to learn from at most; of more a random sample is taken.
+    max_iter : int
+        How many iterations at most.
+    time_limit : float, optional
+        Seconds after which the best kernel so far is returned.
+    sample_weight : float or array of shape (n,), optional
+        w: the noise at a row has the variance alpha / w.
+    random_state : int, RandomState or None
+        Seed of the sample; None is always the same one.
+
+    References
+    ----------
+    C. E. Rasmussen, C. K. I. Williams (2006), Gaussian processes for machine learning, chapter 5;
+    R. H. Byrd, P. Lu, J. Nocedal, C. Zhu (1995), A limited memory algorithm for bound constrained
+    optimization.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import learn
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> learned = learn("gaussian", X, np.sin(X[:, 1]))
+    >>> print(np.argmin(learned.kernel.length_scale))
+    1
+    """
+    run = Run(time_limit)
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
+    for name, number in (("rows", rows), ("max_iter", max_iter)):
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+    start = kernel_for(kernel, X)
+    X, targets = _checked(start, X, y)
+    weights = checked_weights(sample_weight, len(targets))
+    sample = _sample(weights, rows, checked_seed(random_state) or 0)
+    seen = training_subset(start, X, sample)
+    problem = RidgeProblem(targets[sample], np.ones(1), weights[sample], True)
+    variables = Variables.of(opened(start, X, weights), seen)
+    search = _Search(CRITERIA[criterion], variables, seen, problem)
+    if not (np.ptp(problem.y, axis=0) > 0.0).any():
+        return search.learned(criterion, "targets")
+    ended_by = search.run(max_iter, run)
+    return search.learned(criterion, ended_by)
+
+
+def _checked(kernel: Kernel, X: Any, y: Any) -> tuple[Any, Array]:
+    """Return checked rows, and targets of shape (n, targets); classes as 1 and -1."""
+    model = KernelRidge(kernel)
+    labels = np.asarray(y)
+    if labels.ndim == 1 and (labels.dtype.kind in "bUS" or _are_texts(labels)):
+        X, codes, classes = checked_classification(model, kernel, X, labels)
+        return X, one_against_rest(codes, len(classes))
+    X, targets = checked_training(model, kernel, X, y)
+    return X, targets.reshape(len(targets), -1)
+
+
+def _are_texts(labels: NDArray[Any]) -> bool:
+    return labels.dtype == object and all(isinstance(label, str) for label in labels)
+
+
+def _sample(weights: Array, most: int, seed: int) -> NDArray[np.intp]:
+    """Return rows of positive weight in order, all of them or a random sample of so many."""
+    used = np.flatnonzero(weights > 0.0)
+    if len(used) <= most:
+        return used
+    return np.sort(np.random.default_rng(seed).choice(used, most, replace=False))
+
+
+class _Search:
+    """The criterion as a function of the logarithms of alpha and of the variables of a kernel.
+
+    Parameters
+    ----------
+    criterion : callable
+        The criterion of K and a problem.
+    variables : Variables
+        Those of the kernel.
+    X : rows
+        The rows to learn from.
+    problem : RidgeProblem
+        Their targets and weights.
+    """
+
+    # Where alpha starts and how far it may go, in units of the mean of k(x, x).
+    first_alpha, least_alpha, largest_alpha = 0.1, 1e-8, 1e3
+
+    def __init__(
+        self,
+        criterion: Callable[[Array, RidgeProblem], Evidence | None],
+        variables: Variables,
+        X: Any,
+        problem: RidgeProblem,
+    ) -> None:
+        self.criterion = criterion
+        self.variables = variables
+        self.problem = problem
+        self.rows = Rows(X, "X")
+        self.known = _known(variables.kernel, self.rows)
+        # Without the offset, which is free: what is left of a constant kernel is nothing.
+        unit = float(np.abs(self.rows.diagonal(variables.kernel.program)).mean())
+        self.unit = unit if 0.0 < unit < math.inf else 1.0
+        self.history: list[Step] = []
+        self.began = perf_counter()
+        self.worst = 0.0
+        self.values: dict[bytes, float] = {}
+
+    def run(self, max_iter: int, run: Run) -> str:
+        """Look for the least value, and return what ended it."""
+        from scipy.optimize import minimize
+
+        start = np.append(self.variables.start, math.log(self.first_alpha * self.unit))
+        ends = [math.log(end * self.unit) for end in (self.least_alpha, self.largest_alpha)]
+        bounds = [*self.variables.bounds, (ends[0], ends[1])]
+
+        # Per number to be explained: the first step of the method is as long as the gradient.
+        share = 1.0 / self.problem.y.size
+
+        def value(point: Array) -> tuple[float, Array]:
+            if run.is_over():
+                raise TimeIsUpError
+            found, slopes = self.at(point)
+            if not self.history:
+                self._note(point)
+            return share * found, share * slopes
+
+        with run.guarded(), run.limited():
+            found = minimize(
+                value,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                callback=self._note,
+                options={"maxiter": max_iter},
+            )
+            return "convergence" if found.nit < max_iter else "iterations"
+        return run.ended_by or "time"
+
+    def at(self, point: Array) -> tuple[float, Array]:
+        """Return the value and the gradient at a point."""
+        kernel, alpha = self._meant(point)
+        K = evaluate(kernel.program, self.rows, known=self.known)
+        problem = RidgeProblem(
+            self.problem.y, np.array([alpha]), self.problem.weights, self.problem.fit_intercept
+        )
+        found = self.criterion(np.asarray(K, np.float64), problem)
+        if found is None or not math.isfinite(found.value):
+            # So much worse than all that was seen that the line search turns back.
+            return self.worst + 1e3, np.zeros_like(point)
+        self.worst = max(self.worst, found.value)
+        self.values[point.tobytes()] = found.value
+        slopes = parameter_gradient(kernel, Contraction(self.rows, found.G, self.known))
+        gradient = self.variables.gradient(point[:-1], slopes)
+        return found.value, np.append(gradient, found.by_alpha * alpha)
+
+    def _note(self, point: Array) -> None:
+        kernel, alpha = self._meant(point)
+        value = self.values.get(point.tobytes())
+        if value is not None:
+            self.history.append(Step(value, alpha, kernel, perf_counter() - self.began))
+
+    def _meant(self, point: Array) -> tuple[Kernel, float]:
+        return self.variables.kernel_at(point[:-1]), float(math.exp(point[-1]))
+
+    def learned(self, criterion: str, ended_by: str) -> Learned:
+        """Return the best that was found, or the beginning."""
+        n = self.rows.n
+        if not self.history:
+            alpha = self.first_alpha * self.unit
+            return Learned(self.variables.kernel, alpha, math.nan, criterion, (), n, ended_by)
+        best = min(self.history, key=lambda step: step.value)
+        steps = tuple(self.history)
+        return Learned(best.kernel, best.alpha, best.value, criterion, steps, n, ended_by)
+
+
+def _known(kernel: Kernel, rows: Rows) -> dict[Input, Array]:
+    """Return the values of functions and of comparisons of symbols, which take long.
+
+    Where a parameter changes one of them it is another input, and computed again.
+    """
+    return {
+        source: evaluate(compile_expression(source), rows).astype(np.float64)
+        for source in kernel.program.inputs
+        if isinstance(source, Opaque) or is_discrete(source.left)
+    }

@@ -1,0 +1,184 @@
+"""What of a kernel is learned: every term its weight, every column its scale, in logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.data.checks import as_matrix
+from mercer.kernels import After, Constant, Kernel, Scaled, Sum
+from mercer.kernels.heuristics import median_distance
+from mercer.kernels.maps import InputMap, Standardize
+from mercer.kernels.tangents import real_parameters
+
+Array = NDArray[np.float64]
+
+# Columns up to which each has a scale of its own: of more, such as words, the rows cannot tell.
+MOST_COLUMNS = 1000
+# The logarithm of how far a parameter may go from where it starts, to either side.
+REACH = float(np.log(1e4))
+
+
+def opened(kernel: Kernel, X: Any, weights: Array) -> Kernel:
+    """Return a kernel with a weight for every term of a sum, and a scale for every column.
+
+    A length scale for all columns becomes one for each, all the same; the rule ``"median"`` becomes
+    the median distance in units of the spread of every column, times this spread. Other rules, and
+    maps that are fitted to rows, take their numbers from the rows `X` and their weights.
+    """
+    if isinstance(kernel, After) and isinstance(kernel.g, InputMap):
+        kernel = kernel.with_params(g=kernel.g.resolved(X, weights))
+    changes: dict[str, Any] = {}
+    if kernel.parts:
+        seen = kernel.inputs(X)
+        for name, value in kernel.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                changes[name] = opened(value, seen, weights)
+            elif isinstance(value, tuple) and all(isinstance(v, Kernel) for v in value):
+                changes[name] = tuple(opened(v, seen, weights) for v in value)
+        if isinstance(kernel, Sum):
+            changes["terms"] = tuple(_weighted(term) for term in changes["terms"])
+        return kernel.with_params(**changes)
+    for name in _scales(kernel):
+        scale = _per_column(kernel, getattr(kernel, name), as_matrix(X))
+        if scale is not None:
+            changes[name] = scale
+    return kernel.with_params(**changes).resolved(X, weights)
+
+
+def _weighted(term: Kernel) -> Kernel:
+    # A constant is its own weight.
+    return term if isinstance(term, Scaled | Constant) else Scaled(term, 1.0)
+
+
+def _scales(kernel: Kernel) -> Iterator[str]:
+    """Yield the parameters that are one number for all columns, or one for each."""
+    for f in fields(kernel):
+        value = getattr(kernel, f.name)
+        if "domain" in f.metadata and (isinstance(value, float) or value == "median"):
+            try:
+                f.metadata["domain"]((1.0, 2.0))
+            except ValueError:
+                continue
+            yield f.name
+
+
+def _per_column(kernel: Kernel, value: Any, matrix: Any) -> tuple[float, ...] | None:
+    """Return a scale for every column, or None where there is one, or there are too many."""
+    width = matrix.shape[1]
+    if not 1 < width <= MOST_COLUMNS or sp.issparse(matrix):
+        return None
+    if value != "median":
+        return (value,) * width
+    spread = np.array(Standardize().resolved(matrix).scale)
+    scales = median_distance(matrix / spread, kernel.metric) * spread
+    return tuple(scales.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """The positive parameters of a kernel, as a vector of logarithms.
+
+    A parameter of zero, such as the weight of a term that is not wanted, stays as it is. Columns
+    that are equal share a scale, which they would else divide between them in no particular way.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, with numbers for parameters.
+    names : tuple of str
+        The parameters that are learned.
+    members : tuple of arrays
+        For every parameter which entries of the vector its numbers are.
+    start : array of shape (p,)
+        The vector of the kernel as it is.
+    upper : array of shape (p,)
+        The largest logarithms that their domains allow.
+    """
+
+    kernel: Kernel
+    names: tuple[str, ...]
+    members: tuple[NDArray[np.intp], ...]
+    start: Array
+    upper: Array
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any) -> Variables:
+        """Return the variables of a kernel on the rows `X`."""
+        equal = dict(_equal_columns(kernel, X, ""))
+        names, members, start, upper = [], [], list[float](), list[float]()
+        for name, value in real_parameters(kernel).items():
+            numbers = np.ravel(value)
+            if not (numbers > 0.0).all():
+                continue
+            groups = equal.get(name, np.arange(len(numbers)))
+            first = np.unique(groups, return_index=True)[1]
+            names.append(name)
+            members.append(len(start) + groups)
+            start += np.log(numbers[first]).tolist()
+            upper += [_most(kernel, name)] * len(first)
+        return cls(kernel, tuple(names), tuple(members), np.array(start), np.array(upper))
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The least and the largest logarithm of every entry."""
+        ends = np.minimum(self.start + REACH, self.upper)
+        return list(zip((self.start - REACH).tolist(), ends.tolist(), strict=True))
+
+    def kernel_at(self, logarithms: Array) -> Kernel:
+        """Return the kernel with other parameters."""
+        numbers, changes = np.exp(np.minimum(logarithms, self.upper)), {}
+        for name, places in zip(self.names, self.members, strict=True):
+            is_list = isinstance(self.kernel.get_params()[name], tuple)
+            changes[name] = (
+                tuple(numbers[places].tolist()) if is_list else float(numbers[places[0]])
+            )
+        return self.kernel.with_params(**changes)
+
+    def gradient(self, logarithms: Array, slopes: dict[str, Any]) -> Array:
+        """Return the derivative by the logarithms, given that by the parameters."""
+        found = np.zeros(len(logarithms))
+        for name, places in zip(self.names, self.members, strict=True):
+            np.add.at(found, places, np.ravel(slopes[name]))
+        return found * np.exp(logarithms)
+
+
+def _most(kernel: Kernel, name: str) -> float:
+    """Return the logarithm of the largest value that a parameter may have."""
+    owner: Any = kernel
+    *path, last = name.split("__")
+    for step in path:
+        owner = owner[int(step)] if isinstance(owner, tuple) else getattr(owner, step)
+    check = next(f for f in fields(owner) if f.name == last).metadata["domain"]
+    try:
+        check(2.0)
+    except ValueError:
+        # Lists of numbers refuse one of them, and have no end.
+        return np.inf if isinstance(getattr(owner, last), tuple) else 0.0
+    return np.inf
+
+
+def _equal_columns(kernel: Kernel, X: Any, prefix: str) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """Yield for every list of length scales which of the different columns each belongs to."""
+    if kernel.parts:
+        seen = kernel.inputs(X)
+        for name, value in kernel.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                yield from _equal_columns(value, seen, f"{prefix}{name}__")
+            elif isinstance(value, tuple):
+                for i, part in enumerate(value):
+                    if isinstance(part, Kernel):
+                        yield from _equal_columns(part, seen, f"{prefix}{name}__{i}__")
+        return
+    scales = getattr(kernel, "length_scale", None)
+    if isinstance(scales, tuple):
+        matrix: Any = as_matrix(X)
+        dense = matrix.toarray() if sp.issparse(matrix) else matrix
+        if dense.shape[1] == len(scales):
+            groups = np.unique(dense, axis=1, return_inverse=True)[1].reshape(-1)
+            yield f"{prefix}length_scale", groups

@@ -1,0 +1,138 @@
+"""How well a kernel explains the targets, and the derivative of that by every entry of K.
+
+With A = K + alpha W^-1, the matrix B of `Bordered`, a = B y and e_i = a_i / B_ii, which the fit
+without row i misses there, both criteria cost one inverse and at most one product of matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotri
+
+from mercer.data.deadline import check
+from mercer.native.lapack import cholesky
+from mercer.solvers.ridge.bordered import RidgeProblem
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The value of a criterion, the less the better, and its derivatives.
+
+    Parameters
+    ----------
+    value : float
+        The criterion.
+    G : array of shape (n, n)
+        The symmetric matrix with d value = sum_ij G_ij dK_ij.
+    by_alpha : float
+        The derivative by alpha, sum_i G_ii / w_i.
+    """
+
+    value: float
+    G: Array
+    by_alpha: float
+
+
+def restricted_likelihood(K: Array, problem: RidgeProblem) -> Evidence | None:
+    """Return minus the log likelihood of contrasts of y, which no offset changes, of all targets.
+
+    Every target has the variance s = y'By / (n - 1) that makes it most likely; with p = 1 for an
+    offset, else 0, the value is the sum over the targets of
+    ((n - p) log s + log det A + log det(N'A^-1 N)) / 2, and G = (B - a a' / s) / 2 of each. It is
+    None where A is not positive definite, or a target is explained without rest.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        The Gram matrix.
+    problem : RidgeProblem
+        The targets, one alpha for all of them, positive weights and whether there is an offset.
+
+    References
+    ----------
+    H. D. Patterson, R. Thompson (1971), Recovery of inter-block information when block sizes are
+    unequal; C. E. Rasmussen, C. K. I. Williams (2006), Gaussian processes for machine learning,
+    section 5.4.
+    """
+    system = _System.of(K, problem)
+    if system is None:
+        return None
+    n, targets = problem.y.shape
+    free = n - problem.unpenalised.shape[1]
+    a = system.B @ problem.y
+    variances = np.einsum("ij,ij->j", problem.y, a) / free
+    if not (variances > 0.0).all():
+        return None
+    value = 0.5 * (free * float(np.log(variances).sum()) + targets * system.log_determinant)
+    scaled = a / np.sqrt(variances)
+    return system.evidence(value, 0.5 * (targets * system.B - scaled @ scaled.T))
+
+
+def left_out_error(K: Array, problem: RidgeProblem) -> Evidence | None:
+    """Return N/2 times the log of the weighted mean of e_i^2, over all N numbers in the targets.
+
+    It is minus the log likelihood of independent errors of one variance. With L = sum_i w_i e_i^2
+    and u_i = 2 w_i e_i / B_ii it is dL = <B diag(u e) B - (B u a' + a u'B) / 2, dK>. The
+    parameters, and None, are those of `restricted_likelihood`.
+    """
+    system = _System.of(K, problem)
+    if system is None:
+        return None
+    B, w = system.B, problem.weights[:, None]
+    diagonal = np.diagonal(B)[:, None]
+    if not (diagonal > 0.0).all():
+        return None
+    a = B @ problem.y
+    e = a / diagonal
+    loss = float((w * e**2).sum())
+    if not 0.0 < loss < np.inf:
+        return None
+    u = 2.0 * w * e / diagonal
+    mixed = (B @ u) @ a.T
+    G = B @ ((u * e).sum(axis=1)[:, None] * B) - 0.5 * (mixed + mixed.T)
+    half = 0.5 * e.size
+    value = half * np.log(loss / (problem.weights.sum() * e.shape[1]))
+    return system.evidence(float(value), half / loss * G)
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """B, and log det A + log det(N'A^-1 N)."""
+
+    problem: RidgeProblem
+    B: Array
+    log_determinant: float
+
+    @classmethod
+    def of(cls, K: Array, problem: RidgeProblem) -> _System | None:
+        """Return the system, or None where A is not positive definite."""
+        check()
+        A = np.array(K, np.float64, order="F")
+        A[np.diag_indices_from(A)] += float(problem.alpha[0]) / problem.weights
+        if not np.isfinite(A).all() or cholesky(A, lower=True) != 0:
+            return None
+        log_determinant = 2.0 * float(np.log(np.diagonal(A)).sum())
+        check()
+        B, failed = dpotri(A, lower=1, overwrite_c=1)
+        if failed:
+            return None
+        B = np.tril(B)
+        B += np.tril(B, -1).T
+        N = problem.unpenalised
+        if N.shape[1]:
+            U = B @ N
+            S = float((N.T @ U)[0, 0])
+            if not S > 0.0:
+                return None
+            B -= U @ (U.T / S)
+            log_determinant += float(np.log(S))
+        return cls(problem, B, log_determinant)
+
+    def evidence(self, value: float, G: Array) -> Evidence:
+        """Return the evidence with a symmetric G."""
+        return Evidence(value, G, float((np.diagonal(G) / self.problem.weights).sum()))
