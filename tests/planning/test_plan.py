@@ -323,3 +323,19 @@ def test_a_plan_says_when_it_takes_longer_than_the_limit(kind, rng):
 def test_a_plan_of_a_machine_without_a_positive_C_is_refused(rng):
     with pytest.raises(ValueError, match="C must be a positive finite number, got -1"):
         KernelSVC(Gaussian(1.0), C=-1.0).plan(rng.normal(size=(30, 2)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "tol", "solver"),
+    [
+        (Linear(), 1e-12, "primal"),
+        (Linear(), 1e-3, "smo"),
+        (Linear(), None, "smo"),
+        (Gaussian(1.0), 1e-12, "smo"),
+    ],
+)
+def test_few_rows_of_few_features_go_by_these_where_many_digits_are_asked_for(
+    kernel, tol, solver, rng
+):
+    settings = {} if tol is None else {"tol": tol}
+    assert KernelSVR(kernel, **settings).plan(rng.normal(size=(300, 4))).solver == solver

@@ -28,6 +28,9 @@ from mercer.solvers.margin.smo import STORE
 # FEW, squares of features for every row up to NARROW, where the interior point that takes over is
 # no dearer than K, and entries of sparse features for every entry of K up to MOST_READ.
 FEW, NARROW, MOST_READ = 1024, 2, 0.25
+# The tolerance from which on fewer rows of so few features go by them too: K is singular then, and
+# pairs of coefficients creep where an interior point takes the steps it always takes.
+TIGHT = 1e-6
 # Bytes of dense features and of their centred copy.
 FEATURE_BYTES = 16
 
@@ -78,13 +81,14 @@ def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
 
 def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
     """Whether there are many rows of sparse features or of few, sooner read than compared."""
-    n = n_rows(rows)
-    if n <= FEW:
+    n, tol = n_rows(rows), settings.tol
+    is_small = n <= FEW
+    if is_small and not (isinstance(tol, float) and tol <= TIGHT):
         return False
     limit = memory_limit(settings.memory)
     entries = sparse_entries(kernel, rows, limit)
     if entries is not None:
-        return entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
+        return not is_small and entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
     most = min((NARROW * n) ** 0.5, limit / (FEATURE_BYTES * n))
     return kernel.n_features(rows, int(most)) is not None
 

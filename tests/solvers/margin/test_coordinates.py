@@ -347,3 +347,17 @@ def test_dense_features_are_centred_where_an_offset_makes_up_for_it(F, signs):
         assert_allclose(mean, F.mean(axis=0) if is_centred else 0.0, atol=1e-15)
         dense = centred.toarray() if sp.issparse(centred) else centred
         assert_allclose(dense, F - mean)
+
+
+def test_what_rounding_hides_is_not_handed_over(rng, monkeypatch):
+    X = rng.normal(size=(300, 4))
+    z = X @ [1.0, 2.0, 3.0, 4.0] + 0.1 * rng.normal(size=300)
+    problem = MarginProblem.regression(z, np.full(300, 1.0), 0.0, True)
+
+    def never(*_):
+        raise AssertionError("working sets cannot prove more")
+
+    monkeypatch.setattr(_State, "hand_over", never)
+    found = CoordinateDescent(tol=1e-12).solve(LowRankGram(X * [1.0, 10.0, 100.0, 1e3]), problem)
+    assert found.residual[0] <= 1e-6
+    assert "the gap is lost in rounding" in found.advice

@@ -16,7 +16,7 @@ from mercer.native.coordinates import Descent, SharedRows
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.margin.interior import interior_point
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
-from mercer.solvers.margin.smo import SMO
+from mercer.solvers.margin.smo import LOST, SMO
 from mercer.solvers.run import Run
 from mercer.solvers.solution import Solution
 
@@ -109,6 +109,8 @@ class CoordinateDescent(MarginSolver):
         advice = run.advice(f"{state.epoch} epochs", limit)
         if is_cut or run.ended_by or state.gap.relative <= self.tol:
             return state, "primal", advice
+        if state.hidden_by_rounding(gram.diagonal()) > self.tol:
+            return state, "primal", f"after {state.epoch} epochs {LOST}"
         return state, "smo", state.hand_over(SMO(self.tol), gram.entries())
 
     def _descend(self, state: _State, memory: int) -> bool:
@@ -188,6 +190,11 @@ class _State:
             return self.run.report(self.epoch, self.gap.relative)
 
         self._keep(interior_point(_in_double(self.F), self.problem, goal, watch))
+
+    def hidden_by_rounding(self, diagonal: Array) -> float:
+        """Return what rounding may hide of the relative gap: none could be proved to be less."""
+        f = np.asarray(self.F @ self.w, np.float64)
+        return self.problem.proved(self.a, f, diagonal).relative - self.gap.relative
 
     def hand_over(self, solver: SMO, gram: Gram) -> str:
         """Go on by working sets, whose rounds count as epochs; return what they advise."""

@@ -56,6 +56,9 @@ STEPS, STEPS_EACH = 100_000_000, 1000
 # Rounds of screening and refinement, and how many of them may pass without much progress.
 STAGES, PATIENCE = 30, 3
 
+# What to do where the tolerance is less than rounding hides.
+LOST = "the gap is lost in rounding; lower C, scale the columns or raise tol"
+
 
 @dataclass(frozen=True)
 class SMO(MarginSolver):
@@ -110,7 +113,7 @@ class SMO(MarginSolver):
             return (
                 f"and {state.steps} steps it is far from done; lower C, or scale small targets up"
             )
-        return "the gap is lost in rounding; lower C, scale the columns or raise tol"
+        return LOST
 
 
 @dataclass(eq=False)
