@@ -8,6 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import MemoryLimitError
 from mercer.kernels import Gaussian, Linear
+from mercer.planning.entries import entry_work
+from mercer.planning.held_out import entries_held_out
+from mercer.planning.rates import Work
 from mercer.selection import search as module
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
@@ -134,3 +137,14 @@ def test_a_scorer_sees_targets_and_errors_in_the_unit_of_the_user(rng):
     assert_array_equal(X, search.X[rows])
     assert_allclose(y, truth)
     assert_allclose(predicted, truth - 8.0 * errors[0, :, 0])
+
+
+@pytest.mark.parametrize("splits", [None, Splits(N)])
+def test_the_seconds_of_a_search_are_those_of_half_the_entries_and_of_the_steps(rng, splits):
+    search = search_of(rng, splits=splits)
+    kernels, ridges = [Gaussian(1.0), Linear(), Gaussian(2.0)], [ALPHAS, ALPHAS, ALPHAS[:1]]
+    whole = Work(double=search._structured(Linear(), ALPHAS).work)
+    for kernel, some in ((kernels[0], ALPHAS), (kernels[2], ALPHAS[:1])):
+        steps = min(entries_held_out(N, splits, len(some)))
+        whole += Work(double=steps) + (N * N / 2.0) * entry_work(kernel, search.X)
+    assert_allclose(search.expected(kernels, ridges), whole.expected)

@@ -123,3 +123,17 @@ def test_a_product_that_is_broken_off_leaves_values_and_coefficients_together(
     with pytest.raises(KeyboardInterrupt):
         values.add(np.arange(5), np.ones(5))
     assert values.certified() == before
+
+
+def test_only_rows_that_could_add_to_the_gap_are_computed_again(values, rng, monkeypatch):
+    a, n = coefficients(values, rng), len(values.a)
+    values.replace(a, values.single @ a, False)
+    known = rng.random(n) < 0.5
+    values._is_exact[known] = True
+    r = values.f + values.problem.offset(values.f) - values.problem.z
+    near = np.maximum(*values.problem.slopes(a, r)) > -values._doubts()
+    asked = []
+    monkeypatch.setattr(values, "_recompute", asked.append)
+    values.certified()
+    np.testing.assert_array_equal(asked[-1], ((a != 0.0) | near) & ~known)
+    assert 0 < asked[-1].sum() < (~known).sum()
