@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.errors import ConvergenceWarning, warn_caller
+from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
 from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
 from mercer.gram import Gram, LandmarkGram, Repair
 from mercer.kernels import Kernel
+from mercer.planning import Settings
 from mercer.solvers import Approximation, Certificate, ChainSolution, Solution
 
 Array = NDArray[np.float64]
@@ -76,11 +77,34 @@ def landmark_function(
     return DualFunction(kernel, landmarks.rows, landmarks.coefficients(np.hstack(found)), b)
 
 
-def approximation_of(gram: Gram) -> Approximation | None:
-    """Return what landmarks leave of the kernel, or None where the matrix is that of the kernel."""
+def approximation_of(gram: Gram, settings: Settings, exact: str) -> Approximation | None:
+    """Return what landmarks leave of the kernel, or None where the matrix is that of the kernel.
+
+    Of landmarks that nobody asked for, by a stream of rows or otherwise, it warns, with the way to
+    be exact.
+
+    Parameters
+    ----------
+    gram : Gram
+        The matrix that was solved with.
+    settings : Settings
+        What the estimator was told.
+    exact : str
+        The name of a solver that is exact.
+    """
     if not isinstance(gram, LandmarkGram):
         return None
-    return Approximation(gram.trace_residual(), gram.landmarks.n_features, len(gram.sample[0]))
+    found = Approximation(gram.trace_residual(), gram.landmarks.n_features, len(gram.sample[0]))
+    if settings.for_rows(gram.X).is_open and not settings.has_landmarks:
+        limit = settings.time_limit
+        allowed = "a minute" if limit is None else f"time_limit={limit:g} s"
+        warn_caller(
+            f"an exact fit to {len(gram)} rows is counted to take longer than {allowed}, so that "
+            f"landmarks stand for them: {found}; use solver={exact!r} to be exact, or choose "
+            "n_landmarks",
+            ApproximationWarning,
+        )
+    return found
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

@@ -74,10 +74,13 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         ``"newton"`` factors a matrix of n rows in every Newton step; ``"cg"`` solves it by
         conjugate gradients with a preconditioner, which stores no Gram matrix where that does not
         fit. ``"auto"`` factors up to a few hundred rows. ``"nystrom"`` is exact for the kernel of
-        landmarks, in a time linear in the rows. ``"sgd"`` goes by small random batches of rows,
-        each with Newton steps of its own, and stores nothing of n^2.
+        landmarks, in a time linear in the rows; ``"auto"`` takes it where landmarks are given, and
+        with a warning where an exact fit is counted to take more than a minute, or `time_limit`.
+        ``"sgd"`` goes by small random batches of rows, each with Newton steps of its own, and
+        stores nothing of n^2.
     n_landmarks : int, optional
-        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
+        How many landmarks there are; by default ten times the root of the number of rows, and
+        where ``"auto"`` takes them as many as time and memory allow.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
         or centres of clusters; or the landmarks themselves.
@@ -349,7 +352,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_, self._used_ = training.problem.at(self.C), used
         self._is_repaired_ = training.repair.is_changed
-        self.approximation_ = approximation_of(gram)
+        self.approximation_ = approximation_of(gram, self._settings(), "cg")
         self.certificate_ = gap_certificate(training.kernel, [expanded])
 
     @property

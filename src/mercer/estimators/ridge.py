@@ -76,11 +76,14 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         else ``"cg"``, conjugate gradients with a Gram matrix that is never stored. ``"eigen"`` is
         one eigendecomposition for many different alphas. ``"nystrom"`` is approximate: f is a sum
         over `n_landmarks` landmarks, in time and memory that grow with n as n m^2 and m^2.
+        ``"auto"`` takes it where landmarks are given, and with a warning where an exact fit is
+        counted to take more than a minute, or `time_limit`.
         ``"sgd"`` goes by small random batches of rows, each solved exactly with all others fixed,
         and stores nothing of n^2.
     n_landmarks : int, optional
-        How many landmarks m ``"nystrom"`` takes, at most as many as there are rows; 10 sqrt(n) by
-        default. Those that others make superfluous, such as copies, are left out.
+        How many landmarks m there are, at most as many as there are rows; 10 sqrt(n) by default,
+        and where ``"auto"`` takes them as many as time and memory allow. Those that others make
+        superfluous, such as copies, are left out.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: rows at random by what earlier ones leave of k(x, x), all rows alike,
         or the centres of clusters of rows of numbers; or the landmarks themselves.
@@ -229,7 +232,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         self.function_ = function_of(kernel, X, used, repair.gram, solution, self.memory)
         self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
-        self.approximation_ = approximation_of(repair.gram)
+        self.approximation_ = approximation_of(repair.gram, self._settings(), "cg")
         phi = repair.gram.landmarks
         self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
         self.n_iter_ = max(solution.iterations, 1)

@@ -20,6 +20,11 @@ FEATURE_PASSES = 1.0
 FEATURE_MOVED = 500.0
 # Bytes moved for every entry between rows and landmarks: it is written, whitened, centred and read.
 LANDMARK_MOVED = 40.0
+# Share of the speed of matrix products that triangular systems and symmetric products reach, bytes
+# that stand for an entry that is read twice to measure an answer, and passes that measure.
+WHITENED_SHARE, MEASURED, MEASURES = 0.6, 150.0, 2
+# Multiplications to choose a pivot for every row of the pool and every pivot before.
+PIVOTED = 1.5
 # Bytes that stand for two entries of a sparse row that are multiplied.
 MEETING = 100.0
 # Bytes moved for every row of a chain: sorting, recurrences there and back, refinement.
@@ -73,11 +78,23 @@ def feature_work(n: int, p: int, entries: int | None = None) -> Work:
     return Work(double=p**3 / 6.0 / FACTOR_SHARE, byte=moved + met)
 
 
+def landmark_feature_work(n: int, m: int, entry: Work) -> Work:
+    """Return the work for choosing m landmarks and for their features of n rows in float32."""
+    # Pivots are chosen among a sample, each after all before it.
+    pool, pivots = min(n, POOL * m), min(m, MOST_PIVOTS)
+    chosen = pool * pivots * entry + Work(double=PIVOTED * pool * float(pivots) ** 2)
+    factor = m**2 * entry + Work(double=m**3 / 6.0 / FACTOR_SHARE)
+    whitened = Work(single=0.5 * n * float(m) ** 2 / WHITENED_SHARE, byte=LANDMARK_MOVED * n * m)
+    return chosen + factor + n * m * entry + whitened
+
+
 def landmark_work(n: int, m: int, entry: Work) -> Work:
-    """Return the work for the m x m equations of m landmarks on n rows, and a pass to measure."""
-    # Features by a triangular factor, and the upper half of their products.
-    equations = Work(single=float(n) * m**2) + n * m * Work(byte=LANDMARK_MOVED)
-    return 2.0 * n * m * entry + equations + Work(double=m**3 / 3.0 / FACTOR_SHARE)
+    """Return the work for the m x m equations of m landmarks on n rows, and to measure them."""
+    # The upper half of the products of features, and a factor for every alpha.
+    equations = Work(single=0.5 * n * float(m) ** 2 / WHITENED_SHARE)
+    measured = MEASURES * n * m * (entry + Work(byte=MEASURED))
+    solved = Work(double=m**3 / 6.0 / FACTOR_SHARE)
+    return landmark_feature_work(n, m, entry) + equations + measured + solved
 
 
 def chain_work(n: int, targets: int) -> Work:
@@ -105,25 +122,14 @@ def working_set_work(n: int, problems: Sequence[int], entry: Work) -> Work:
     tells first which there is doubt about, so that fewer count.
     """
     counted = [m if m <= MANY else MANY * (m / MANY) ** MORE_THAN_MANY for m in problems]
-    squares = sum(m**2 for m in counted)
-    # Several problems have the entries of all rows in common.
-    entries = 0.5 * min(squares, float(n) ** 2) * entry
-    return Work(byte=TOLD * squares + PROBLEM * len(problems)) + entries
+    # Several problems have the entries of all rows in common, and the gap of all is measured.
+    entries = 0.5 * min(sum(float(m) ** 2 for m in problems), float(n) ** 2) * entry
+    return Work(byte=TOLD * sum(m**2 for m in counted) + PROBLEM * len(problems)) + entries
 
 
 def coordinate_work(n: float, entries: float) -> Work:
     """Return the work for a margin problem in features of so many entries, one row at a time."""
     return Work(byte=VISITS * n + VISITED * entries)
-
-
-def landmark_feature_work(n: int, m: int, entry: Work) -> Work:
-    """Return the work for choosing m landmarks and for their features of n rows in float32."""
-    # Pivots are chosen among a sample, each after all before it.
-    pool, pivots = min(n, POOL * m), min(m, MOST_PIVOTS)
-    chosen = pool * pivots * entry + Work(double=0.5 * pool * float(pivots) ** 2)
-    factor = Work(double=m**3 / 6.0 / FACTOR_SHARE)
-    whitened = Work(single=0.5 * n * float(m) ** 2, byte=LANDMARK_MOVED * n * m)
-    return chosen + factor + n * m * entry + whitened
 
 
 def landmark_coordinate_work(n: int, m: int, problems: Sequence[int], entry: Work) -> Work:

@@ -57,7 +57,7 @@ def forecast(gram: Gram, entry: Work, alpha: float, tol: float) -> Forecast:
     """
     n, rank = len(gram), preconditioner_rank(len(gram), gram.memory)
     some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
-    trace = n / len(some) * _trace_at(rank, gram.part(some))
+    trace = n / len(some) * trace_at(rank, gram.part(some))
     with np.errstate(divide="ignore"):
         root = np.sqrt(np.divide(trace, alpha)) if trace > 0.0 else 0.0
     steps = float(np.log(8.0 / tol) * (BASE + SLOPE * root))
@@ -77,7 +77,7 @@ def preconditioner_rank(n: int, memory: int) -> int:
     return max(1, min(first_rank(n), n, memory // (16 * n)))
 
 
-def _trace_at(rank: int, sample: Gram) -> float:
+def trace_at(rank: int, sample: Gram) -> float:
     """Return about what the trace of E falls to, by the power of the rank it falls with so far."""
     pivots = Pivots(sample, 0)
     pivots.grow(min(GLANCE, rank))

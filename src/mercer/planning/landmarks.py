@@ -1,14 +1,20 @@
-"""The plan of a model by landmarks: how many, and how they are chosen."""
+"""The plan of a model by landmarks: when they are taken, how many, and how they are chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows
-from mercer.gram import LandmarkGram, landmark_gram
+from mercer.gram import Gram, LandmarkGram, landmark_gram
 from mercer.kernels import Kernel
-from mercer.planning.plan import Settings
+from mercer.planning.forecast import SAMPLE, trace_at
+from mercer.planning.plan import Plan, Settings
+from mercer.planning.rates import Work
 
 # Landmarks for the root of the number of rows: with so many the error of a landmark model is about
 # that of the exact one, up to logarithms (A. Rudi, R. Camoriano and L. Rosasco (2015), Less is
@@ -19,6 +25,103 @@ FOR_ROOT_OF_ROWS = 10
 SQUARES = 4
 # Blocks of rows that are there at the same time.
 BLOCKS = 2
+# Seconds on one thread up to which a fit is exact where no limit is given, a minute on two, and
+# those that landmarks are taken for. One thread, so that their number changes no bit.
+EXACT, APPROXIMATE = 120.0, 60.0
+# Rows up to which a fit is exact: nothing would be saved. Fewer landmarks than this know little.
+FEW, LEAST = 2000, 50
+# Steps of the number of landmarks between two powers of two, so that it does not follow every
+# change of the memory that is free.
+STEPS = 8
+
+
+@dataclass(frozen=True)
+class ByLandmarks:
+    """What a problem takes by m landmarks.
+
+    Parameters
+    ----------
+    rows : int
+        n.
+    work : function of m
+        The work.
+    bytes : function of m
+        The memory beside the data.
+    """
+
+    rows: int
+    work: Callable[[int], Work]
+    bytes: Callable[[int], int]
+
+    def most(self, settings: Settings, memory: int) -> int:
+        """Return how many landmarks time and memory allow, at most n; zero if none."""
+        # Half of a limit is for what counts and rates of a processor do not know.
+        seconds = APPROXIMATE if settings.time_limit is None else 0.5 * settings.time_limit
+        most = 0
+        for m in _steps(self.rows):
+            if self.bytes(m) > memory or self.work(m).cost > seconds:
+                break
+            most = m
+        return most
+
+    def chosen(self, settings: Settings, kernel: Kernel, exact: Work, memory: int) -> Settings:
+        """Return the settings of a fit by landmarks where the exact one takes too long.
+
+        They are taken as well where they are given. A fit that is neither to be had in time stays
+        what it was.
+
+        Parameters
+        ----------
+        settings : Settings
+            What the estimator was told, the solver left to the plan.
+        kernel : Kernel
+            k.
+        exact : Work
+            What the exact fit takes.
+        memory : int
+            The limit in bytes.
+        """
+        if settings.has_landmarks:
+            return replace(settings, solver="nystrom")
+        if not may_have_landmarks(settings, kernel):
+            return settings
+        allowed = EXACT if settings.time_limit is None else settings.time_limit
+        if self.rows <= FEW or exact.cost <= allowed:
+            return settings
+        m = self.most(settings, memory)
+        if m < LEAST:
+            return settings
+        return replace(settings, solver="nystrom", n_landmarks=m)
+
+    def plan(self, settings: Settings, gram: Gram) -> Plan | None:
+        """Return what landmarks take, or None where all rows would be some."""
+        m = self.most(settings, gram.memory)
+        if settings.has_landmarks:
+            m = landmark_count(settings, self.rows)
+        elif m == self.rows or m < LEAST:
+            return None
+        reason = f"{m} landmarks stand for {self.rows} rows, in time that grows like these"
+        taken = ("nystrom", "features of landmarks", self.bytes(m), self.work(m).seconds, reason)
+        return Plan(*taken, residual=expected_residual(gram, m))
+
+
+def may_have_landmarks(settings: Settings, kernel: Kernel) -> bool:
+    """Whether a fit by landmarks is possible at all."""
+    return settings.repair is None and not kernel.is_precomputed and not kernel.is_conditional
+
+
+def expected_residual(gram: Gram, m: int) -> float:
+    """Return about the share of tr K that m landmarks leave, from pivots of some rows of it."""
+    n = len(gram)
+    some = gram.part(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))
+    whole = float(some.diagonal().sum())
+    return trace_at(m, some) / whole if whole > 0.0 else 0.0
+
+
+def _steps(n: int) -> list[int]:
+    """Return numbers of landmarks to choose from, up to n in even ratios."""
+    count = int(STEPS * np.log2(n)) + 1
+    return sorted({*np.round(2.0 ** (np.arange(count) / STEPS)).astype(int).tolist(), n})
 
 
 def planned_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:

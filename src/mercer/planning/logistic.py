@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mercer.data.columns import n_rows
+from mercer.data.memory import memory_limit
 from mercer.gram import (
     FeatureGram,
     Gram,
@@ -22,7 +25,13 @@ from mercer.planning.costs import (
     newton_work,
 )
 from mercer.planning.entries import entry_work
-from mercer.planning.landmarks import landmark_count, landmark_feature_bytes, planned_landmarks
+from mercer.planning.landmarks import (
+    FEW,
+    ByLandmarks,
+    landmark_feature_bytes,
+    may_have_landmarks,
+    planned_landmarks,
+)
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.planning.ridge import FEATURE_BYTES, SMALL_BATCHES, few_features
@@ -52,7 +61,7 @@ def planned_logistic(
 
     The parameters are those of `planned_ridge`.
     """
-    settings = settings.for_rows(rows)
+    settings = _decided(settings, kernel, rows, problem)
     if takes_landmarks(settings):
         return _solver(settings, None, problem), _landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
@@ -74,6 +83,7 @@ def planned_logistic(
 def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Plan:
     """Return what `planned_logistic` would return, in words, with the others that fit."""
     gram = unheld_gram_of(kernel, rows, settings.memory)
+    settings = _decided(settings, kernel, rows, problem)
     entry = entry_work(kernel, rows)
     work, form, needed, reason = _by_products(kernel, rows, gram, problem, entry)
     plans = [
@@ -81,8 +91,9 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
         _by_batches(gram, problem, entry),
         Plan("cg", form, needed, work.seconds, reason),
     ]
-    if takes_landmarks(settings):
-        plans.append(_by_landmarks(settings, gram, problem, entry))
+    if may_have_landmarks(settings, kernel):
+        by_landmarks = _by_landmarks(kernel, rows, problem).plan(settings, gram)
+        plans += [] if by_landmarks is None else [by_landmarks]
     name = _solver(settings, gram, problem).name
     return among(plans, name, gram.memory, kernel, settings.time_limit)
 
@@ -93,6 +104,23 @@ def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: i
     if wants_factor(gram, problem):
         return newton_work(len(gram), problem.columns, entry)
     return _by_products(kernel, rows, gram, problem, entry)[0]
+
+
+def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Settings:
+    """Return the settings, with landmarks where the plan may choose them and exact is slow."""
+    settings = settings.for_rows(rows)
+    if not settings.is_open or (n_rows(rows) <= FEW and not settings.has_landmarks):
+        return settings
+    limit = memory_limit(settings.memory)
+    exact = logistic_work(kernel, rows, problem, limit)
+    return _by_landmarks(kernel, rows, problem).chosen(settings, kernel, exact, limit)
+
+
+def _by_landmarks(kernel: Kernel, rows: Any, problem: LogisticProblem) -> ByLandmarks:
+    """Return what landmarks take."""
+    n, entry = n_rows(rows), entry_work(kernel, rows)
+    work = partial(landmark_newton_work, n, columns=problem.columns, entry=entry)
+    return ByLandmarks(n, work, partial(landmark_feature_bytes, n))
 
 
 def takes_landmarks(settings: Settings) -> bool:
@@ -151,15 +179,6 @@ def _by_factors(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
     work = newton_work(n, m, entry)
     reason = f"a factor of {n} rows solves every Newton step exactly"
     return Plan("newton", "a dense matrix", newton_bytes(n, m), work.seconds, reason)
-
-
-def _by_landmarks(settings: Settings, gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
-    n = len(gram)
-    m = landmark_count(settings, n)
-    work = landmark_newton_work(n, m, problem.columns, entry)
-    reason = f"f is a sum over {m} landmarks: approximate, and exact for the kernel of these"
-    needed = min(landmark_feature_bytes(n, m), gram.memory)
-    return Plan("nystrom", "features of landmarks", needed, work.seconds, reason)
 
 
 def _by_batches(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
-from mercer.gram import Gram, HeldLandmarkGram, features_of, kept_gram_of, sparse_entries
+from mercer.gram import (
+    Gram,
+    HeldLandmarkGram,
+    features_of,
+    kept_gram_of,
+    sparse_entries,
+    unheld_gram_of,
+)
 from mercer.gram.features import ENTRY_BYTES
 from mercer.kernels import Kernel
 from mercer.planning.costs import (
@@ -17,8 +25,15 @@ from mercer.planning.costs import (
     working_set_work,
 )
 from mercer.planning.entries import entry_work
-from mercer.planning.landmarks import landmark_count, landmark_feature_bytes, planned_landmarks
+from mercer.planning.landmarks import (
+    FEW as EXACT_ROWS,
+    ByLandmarks,
+    landmark_feature_bytes,
+    may_have_landmarks,
+    planned_landmarks,
+)
 from mercer.planning.plan import Plan, Settings, among
+from mercer.planning.rates import Work
 from mercer.solvers import CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
 from mercer.solvers.choose import margin_name
 from mercer.solvers.margin.smo import STORE
@@ -35,11 +50,15 @@ TIGHT = 1e-6
 FEATURE_BYTES = 16
 
 
-def planned_margin(settings: Settings, kernel: Kernel, rows: Any) -> tuple[MarginSolver, Gram]:
+def planned_margin(
+    settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int] | None = None
+) -> tuple[MarginSolver, Gram]:
     """Return the solver that was named or is the cheaper, and the Gram matrix in its form.
 
-    The parameters are those of `planned_ridge`.
+    `problems` says how many rows each of them has, by default one all; the other parameters are
+    those of `planned_ridge`.
     """
+    settings = _decided(settings, kernel, rows, problems or [n_rows(rows)])
     solver = _solver(settings, kernel, rows)
     if isinstance(solver, NystromDescent):
         return solver, HeldLandmarkGram.of(planned_landmarks(settings, kernel, rows), solver.dtype)
@@ -58,15 +77,37 @@ def planned_margin(settings: Settings, kernel: Kernel, rows: Any) -> tuple[Margi
 def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Plan:
     """Return what `planned_margin` would return, in words, with the others that fit.
 
-    `problems` says how many rows each of them has; the other parameters are those of
-    `planned_ridge`.
+    The parameters are those of `planned_margin`.
     """
     limit = memory_limit(settings.memory)
+    settings = _decided(settings, kernel, rows, problems)
     name = margin_name(_solver(settings, kernel, rows))
-    plans = [*_plans(kernel, rows, limit, problems)]
-    if name == "nystrom":
-        plans.append(_by_landmarks(settings, kernel, rows, problems))
-    return among(plans, name, limit, kernel, settings.time_limit)
+    plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]
+    if may_have_landmarks(settings, kernel):
+        gram = unheld_gram_of(kernel, rows, limit)
+        plans.append(_by_landmarks(kernel, rows, problems).plan(settings, gram))
+    kept = (plan for plan in plans if plan is not None)
+    return among(kept, name, limit, kernel, settings.time_limit)
+
+
+def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Settings:
+    """Return the settings, with landmarks where the plan may choose them and exact is slow."""
+    settings = settings.for_rows(rows)
+    if not settings.is_open or (n_rows(rows) <= EXACT_ROWS and not settings.has_landmarks):
+        return settings
+    limit = memory_limit(settings.memory)
+    exact = working_set_work(n_rows(rows), problems, entry_work(kernel, rows))
+    if _wants_features(settings, kernel, rows):
+        # Few or sparse features are read as soon as those of landmarks.
+        exact = Work()
+    return _by_landmarks(kernel, rows, problems).chosen(settings, kernel, exact, limit)
+
+
+def _by_landmarks(kernel: Kernel, rows: Any, problems: Sequence[int]) -> ByLandmarks:
+    """Return what landmarks take."""
+    n, entry = n_rows(rows), entry_work(kernel, rows)
+    work = partial(landmark_coordinate_work, n, problems=problems, entry=entry)
+    return ByLandmarks(n, work, partial(landmark_feature_bytes, n))
 
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
@@ -91,17 +132,6 @@ def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
         return not is_small and entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
     most = min((NARROW * n) ** 0.5, limit / (FEATURE_BYTES * n))
     return kernel.n_features(rows, int(most)) is not None
-
-
-def _by_landmarks(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Plan:
-    """Return what landmarks would take."""
-    n = n_rows(rows)
-    m = landmark_count(settings, n)
-    work = landmark_coordinate_work(n, m, problems, entry_work(kernel, rows))
-    reason = f"f is a sum over {m} landmarks: approximate, and exact for the kernel of these"
-    return Plan(
-        "nystrom", "features of landmarks", landmark_feature_bytes(n, m), work.seconds, reason
-    )
 
 
 def _plans(kernel: Kernel, rows: Any, limit: int, problems: Sequence[int]) -> Iterator[Plan]:

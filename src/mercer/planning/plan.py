@@ -51,6 +51,11 @@ class Settings:
         """Whether the solver is left to the plan."""
         return isinstance(self.solver, str) and self.solver == "auto"
 
+    @property
+    def has_landmarks(self) -> bool:
+        """Whether landmarks were asked for, by their number or themselves."""
+        return self.n_landmarks is not None or not isinstance(self.landmarks, str)
+
     def for_rows(self, rows: Any) -> Settings:
         """Return the settings, with landmarks where rows are too many to be in memory at once."""
         is_large = self.is_open and isinstance(rows, Stream)
@@ -85,6 +90,9 @@ class Plan:
         What else would work.
     time_limit : float, optional
         The seconds that the estimator may take.
+    residual : float
+        The trace residual that is expected of landmarks, see `Approximation`; zero where the
+        answer is that of the kernel itself.
     """
 
     solver: str
@@ -94,21 +102,30 @@ class Plan:
     reason: str
     alternatives: tuple[Plan, ...] = ()
     time_limit: float | None = None
+    residual: float = 0.0
 
     @property
     def is_in_time(self) -> bool:
         """Whether the predicted time is within the limit."""
         return self.time_limit is None or self.seconds <= self.time_limit
 
+    @property
+    def error(self) -> str:
+        """What is left out, in words."""
+        if self.residual == 0.0:
+            return "exact"
+        return f"leaves about {self.residual:.1e} of the trace of K"
+
     def __str__(self) -> str:
         lines = [
             f"solver       {self.solver}, on {self.gram}",
             f"memory       {gigabytes(self.memory)}",
             f"time         about {_time(self.seconds)}{self._excess}",
+            f"error        {self.error}",
             f"because      {self.reason}",
         ]
         for other in self.alternatives:
-            needs = f"{gigabytes(other.memory)}, about {_time(other.seconds)}"
+            needs = f"{gigabytes(other.memory)}, about {_time(other.seconds)}, {other.error}"
             lines.append(f"or           {other.solver}: {needs}; {other.reason}")
         return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,14 @@ from mercer.planning.costs import (
 )
 from mercer.planning.entries import entry_work
 from mercer.planning.forecast import Forecast, forecast, least_product_work, preconditioner_rank
-from mercer.planning.landmarks import landmark_bytes, landmark_count, planned_landmarks
+from mercer.planning.landmarks import (
+    FEW,
+    ByLandmarks,
+    landmark_bytes,
+    landmark_count,
+    may_have_landmarks,
+    planned_landmarks,
+)
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import (
@@ -74,13 +81,15 @@ def planned_ridge(
         Targets, ridges and weights.
     """
     settings = settings.for_rows(rows)
+    if not takes_landmarks(settings):
+        costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
+        settings = costs.decided(settings)
     if takes_landmarks(settings):
         n, targets = problem.y.shape
         needed = landmark_bytes(n, landmark_count(settings, n), targets)
         check_room("nystrom", needed, memory_limit(settings.memory), "nystrom")
         given = (settings.solver, settings.tol, settings.max_iter, settings.seed)
         return as_solver(*given), planned_landmarks(settings, kernel, rows)
-    costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
     solver = costs.solver(settings)
     name = name_of(solver)
     if solver.iterates and costs.needs_factor(settings):
@@ -103,6 +112,7 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     The parameters are those of `planned_ridge`.
     """
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
+    settings = costs.decided(settings)
     name = name_of(costs.solver(settings))
     return among(costs.plans(settings), name, costs.gram.memory, kernel, settings.time_limit)
 
@@ -112,16 +122,13 @@ def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Setti
 
     The parameters are those of `planned_ridge`.
     """
-    (n, targets), memory = problem.y.shape, memory_limit(settings.memory)
+    costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
+    settings, n = costs.decided(settings), len(problem.y)
     if takes_landmarks(settings):
-        return landmark_work(n, landmark_count(settings, n), entry_work(kernel, rows))
-    costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, memory), problem)
-    p = few_features(kernel, rows, n, memory)
-    if p is not None:
-        return feature_work(n, p, sparse_entries(kernel, rows, memory))
-    if costs.gram.chain() is not None:
-        return chain_work(n, targets)
-    return costs.factor_work(costs.prefers_single())
+        return costs.by_landmarks.work(landmark_count(settings, n))
+    if few_features(kernel, rows, n, costs.gram.memory) is not None:
+        return costs.work("primal")
+    return costs.work("cholesky" if costs.gram.chain() is None else "banded")
 
 
 def takes_landmarks(settings: Settings) -> bool:
@@ -157,8 +164,37 @@ class _RidgeCosts:
             solver = replace(solver, precision="single")
         return solver
 
+    def decided(self, settings: Settings) -> Settings:
+        """Return the settings, with landmarks where the plan may choose them and exact is slow."""
+        if not settings.is_open:
+            return settings
+        # Without a ridge the equations of landmarks may be singular where those of K are not.
+        is_exact = len(self.gram) <= FEW or float(self.problem.alpha.min()) == 0.0
+        exact = Work() if is_exact else self.work(self.choice(settings))
+        return self.by_landmarks.chosen(settings, self.kernel, exact, self.gram.memory)
+
+    @property
+    def by_landmarks(self) -> ByLandmarks:
+        """What landmarks take."""
+        n, targets = self.problem.y.shape
+        work = partial(landmark_work, n, entry=self.entry)
+        return ByLandmarks(n, work, partial(landmark_bytes, n, targets=targets))
+
+    def work(self, choice: Any) -> Work:
+        """Return the work of an exact solver, by name or as an object."""
+        n, targets = self.problem.y.shape
+        memory, ridges = self.gram.memory, len(np.unique(self.problem.alpha))
+        p = few_features(self.kernel, self.rows, n, memory) if choice == "primal" else None
+        if p is not None:
+            return feature_work(n, p, sparse_entries(self.kernel, self.rows, memory))
+        if choice == "banded":
+            return chain_work(n, targets)
+        if choice == "cholesky":
+            return self.factor_work(self.prefers_single())
+        return ridges * self.products.work
+
     def choice(self, settings: Settings) -> Any:
-        """Return the solver to take, by name or as an object.
+        """Return the exact solver to take, by name or as an object.
 
         Conjugate gradients that promise to take less than the factor stand in for it, and go on
         until they are about as exact.
@@ -259,16 +295,14 @@ class _RidgeCosts:
         """What conjugate gradients will take."""
         return forecast(self.gram, self.entry, self._least_shift, AS_GOOD_AS_A_FACTOR)
 
-    def bytes(self, name: str, solver: Any = None, m: int = 0) -> int:
-        """Return the memory that a solver by name takes beside the data, with m landmarks."""
+    def bytes(self, name: str, solver: Any = None) -> int:
+        """Return the memory that a solver by name takes beside the data."""
         n, targets = self.problem.y.shape
         if name == "cholesky":
             is_single = isinstance(solver, Cholesky) and solver.precision == "single"
             return (4 if is_single else 8) * n**2
         if name == "eigen":
             return 24 * n**2
-        if name == "nystrom":
-            return landmark_bytes(n, m, targets)
         if name == "sgd":
             return ENTRY_BYTES * n * (getattr(solver, "batch", None) or self.batch)
         if name == "banded":
@@ -302,15 +336,10 @@ class _RidgeCosts:
         yield _plan("eigen", "a dense matrix", self.bytes("eigen"), work, reason)
         if self.needs_factor(settings):
             return
-        if name_of(self.solver(settings)) == "nystrom":
-            m = landmark_count(settings, n)
-            reason = (
-                f"f is a sum over {m} landmarks: approximate, and exact for the kernel of these"
-            )
-            work = landmark_work(n, m, self.entry)
-            yield _plan(
-                "nystrom", "features of landmarks", self.bytes("nystrom", m=m), work, reason
-            )
+        if may_have_landmarks(settings, self.kernel):
+            by_landmarks = self.by_landmarks.plan(settings, gram)
+            if by_landmarks is not None:
+                yield by_landmarks
         work, reason = batch_work(n, self.entry, self.batch), SMALL_BATCHES
         yield _plan("sgd", "rows of a batch", self.bytes("sgd"), work, reason)
         expected, ridges = self.products, len(np.unique(self.problem.alpha))

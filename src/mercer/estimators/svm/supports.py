@@ -100,13 +100,14 @@ def solve_all(
 ) -> list[Solution]:
     """Return the solution of every task, several on threads where nobody watches.
 
-    Each has an equal share of the time that is left when its turn comes. The first Ctrl-C ends all
-    of them with what they have; a second one raises.
+    Each has a share of the time that is left when its turn comes, by the square of its rows. The
+    first Ctrl-C ends all of them with what they have; a second one raises.
     """
     if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
         given = gram
         gram = run.attempt(lambda: with_copy(given), lambda: given)
     threads = 1 if run.progress is not None else min(thread_count(), len(tasks))
+    sizes = np.array([len(task.index) for task in tasks], np.float64) ** 2
 
     def solved(k: int) -> Solution:
         with run.limited():
@@ -114,7 +115,7 @@ def solve_all(
 
     def solved_in_time(k: int) -> Solution:
         task = tasks[k]
-        part = run.share(min(1.0, threads / (len(tasks) - k)))
+        part = run.share(min(1.0, threads * sizes[k] / sizes[k:].sum()))
         part.is_main = threads <= 1
         whole = len(task.index) == len(gram)
         some = gram if whole else gram.part(task.index)
@@ -159,11 +160,14 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     approximation_: Approximation | None
     _is_interrupted_: bool
 
-    def _prepared(self, kernel: Kernel, rows: Any, run: Run) -> tuple[Any, Gram]:
+    def _prepared(
+        self, kernel: Kernel, rows: Any, tasks: Sequence[Task], run: Run
+    ) -> tuple[Any, Gram]:
         """Return the solver, and the Gram matrix to solve with."""
+        problems = [len(task.index) for task in tasks]
 
         def prepare() -> tuple[Any, Gram]:
-            solver, gram = planned_margin(self._fit_settings(kernel), kernel, rows)
+            solver, gram = planned_margin(self._fit_settings(kernel), kernel, rows, problems)
             if gram.landmarks is not None:
                 refuse_by_landmarks(kernel, rows, self.memory)
             else:

@@ -73,9 +73,11 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
         for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
-        ``"nystrom"`` is exact for the kernel of landmarks, in a time linear in the rows.
+        ``"nystrom"`` is exact for the kernel of landmarks; ``"auto"`` takes it where these are
+        given, and warns where it does since an exact fit is counted to take more than a minute, or
+        `time_limit`.
     n_landmarks : int, optional
-        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
+        How many; by default ten times the root of the rows, or by ``"auto"`` as many as fit.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
         or centres of clusters; or the landmarks themselves.
@@ -217,9 +219,9 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         is_all = np.array_equal(used, np.arange(len(weights)))
         rows = X if is_all else training_subset(kernel, X, used)
         kernel = self._resolved(kernel, rows, copies[used])
-        solver, gram = self._prepared(kernel, rows, run)
         problem = partial(MarginProblem.classification, fit_intercept=self.fit_intercept)
         tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
+        solver, gram = self._prepared(kernel, rows, tasks, run)
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
 
@@ -230,7 +232,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self._seen_ = len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
         self.n_iter_ = max(1, *(s.iterations for s in solutions))
-        self.approximation_ = approximation_of(gram)
+        self.approximation_ = approximation_of(gram, self._settings(), "smo")
         if self.approximation_ is not None:
             self._keep_landmarks(gram, used, codes, solutions)
         else:

@@ -55,9 +55,11 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
         for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
-        ``"nystrom"`` is exact for the kernel of landmarks, in a time linear in the rows.
+        ``"nystrom"`` is exact for the kernel of landmarks; ``"auto"`` takes it where these are
+        given, and warns where it does since an exact fit is counted to take more than a minute, or
+        `time_limit`.
     n_landmarks : int, optional
-        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
+        How many; by default ten times the root of the rows, or by ``"auto"`` as many as fit.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
         or centres of clusters; or the landmarks themselves.
@@ -175,9 +177,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         used = np.flatnonzero(weights)
         rows = X if len(used) == len(y) else training_subset(kernel, X, used)
         kernel = self._resolved(kernel, rows, weights[used])
-        solver, gram = self._prepared(kernel, rows, run)
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
+        solver, gram = self._prepared(kernel, rows, tasks, run)
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
 
@@ -186,7 +188,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
 
         self.kernel_, self.solver_ = kernel, solver
         self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
-        self.approximation_ = approximation_of(gram)
+        self.approximation_ = approximation_of(gram, self._settings(), "smo")
         if self.approximation_ is not None:
             self._keep_landmarks(gram, used, np.zeros(len(used), np.intp), [solution])
         else:

@@ -1,0 +1,168 @@
+"""Exact or by landmarks: what the plan counts, and what a fit then says."""
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from mercer import (
+    Gaussian,
+    KernelLogisticRegression,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+    Linear,
+    Sigmoid,
+)
+from mercer.errors import ApproximationWarning, MemoryLimitError
+from mercer.gram import landmark_gram, unheld_gram_of
+from mercer.planning import Settings, landmarks
+from mercer.planning.landmarks import ByLandmarks, expected_residual
+from mercer.planning.rates import RATES, Work
+
+SECOND = Work(double=1e9 / 0.04)
+
+
+@pytest.fixture(autouse=True)
+def rates(monkeypatch):
+    monkeypatch.setattr("mercer.planning.rates.rates", lambda: RATES["v4"])
+
+
+@pytest.fixture
+def by_landmarks():
+    """A millisecond and a megabyte for every landmark."""
+    return ByLandmarks(10_000, lambda m: (1e-3 * m) * SECOND, lambda m: m * 10**6)
+
+
+@pytest.fixture
+def many(rng):
+    X = rng.normal(size=(2500, 3))
+    return X, np.sin(X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("limit", "memory", "least", "most"),
+    [(2.0, 10**12, 900, 1000), (2.0, 10**8, 90, 100), (1e9, 10**12, 10_000, 10_000), (0, 9, 0, 0)],
+)
+def test_landmarks_are_as_many_as_time_and_memory_allow(limit, memory, least, most, by_landmarks):
+    assert least <= by_landmarks.most(Settings(time_limit=limit), memory) <= most
+
+
+def test_a_little_more_memory_changes_nothing(by_landmarks):
+    counts = {by_landmarks.most(Settings(), 10**9 - i * 10**6) for i in range(5)}
+    assert len(counts) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds", "solver"),
+    [(None, 119.0, "auto"), (None, 121.0, "nystrom"), (5.0, 4.0, "auto"), (5.0, 6.0, "nystrom")],
+)
+def test_exact_is_left_where_it_takes_longer_than_allowed(limit, seconds, solver, by_landmarks):
+    settings = Settings(time_limit=limit)
+    found = by_landmarks.chosen(settings, Gaussian(1.0), seconds * SECOND, 10**12)
+    assert found.solver == solver
+
+
+def test_landmarks_that_are_given_are_taken_however_quick_exact_is(by_landmarks):
+    for given in (Settings(n_landmarks=7), Settings(landmarks=np.ones((3, 2)))):
+        assert by_landmarks.chosen(given, Gaussian(1.0), Work(), 10**12).solver == "nystrom"
+
+
+def test_where_landmarks_are_too_few_to_help_the_fit_stays_exact(by_landmarks):
+    slow = Settings(time_limit=0.08)
+    assert by_landmarks.chosen(slow, Gaussian(1.0), SECOND, 10**12) == slow
+
+
+@pytest.mark.parametrize("settings", [Settings(repair="clip"), Settings(solver="auto")])
+def test_a_repair_and_a_finished_matrix_stay_exact(settings, by_landmarks):
+    kernel = Sigmoid() if settings.repair else Gaussian(1.0)
+    taken = by_landmarks.chosen(settings, kernel, 1e6 * SECOND, 10**12)
+    assert (taken.solver == "auto") == (settings.repair is not None)
+
+
+@pytest.mark.parametrize("m", [40, 400])
+def test_the_residual_that_is_expected_is_about_the_one_that_is_found(m, rng):
+    X, k = rng.normal(size=(5000, 4)), Gaussian(2.0)
+    expected = expected_residual(unheld_gram_of(k, X), m)
+    found = landmark_gram(k, X, m).trace_residual()
+    assert found / 4.0 < expected < 4.0 * found
+
+
+@pytest.fixture
+def no_time(monkeypatch):
+    """Hardly any fit is exact, and landmarks are few."""
+    monkeypatch.setattr(landmarks, "EXACT", 1e-3)
+    monkeypatch.setattr(landmarks, "APPROXIMATE", 0.02)
+
+
+@pytest.mark.parametrize(
+    ("model", "exact"),
+    [
+        (KernelRidge(), "cg"),
+        (KernelLogisticRegression(C=100.0), "cg"),
+        (KernelSVC(), "smo"),
+        (KernelSVR(epsilon=0.2), "smo"),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_a_fit_that_has_no_time_to_be_exact_is_by_landmarks_and_says_so(
+    model, exact, many, no_time
+):
+    X, y = many
+    y = (y > 0).astype(int) if is_classifier(model) else y
+    plan = model.plan(X)
+    assert plan.solver == "nystrom"
+    assert 0.0 < plan.residual < 1.0
+    says = rf"2500 rows.* longer than a minute.* trace of K.* use solver='{exact}' to be exact"
+    with pytest.warns(ApproximationWarning, match=says) as seen:
+        model.fit(X, y)
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    assert 50 <= model.approximation_.n_landmarks < 2500
+    assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize(
+    "model",
+    [KernelRidge(), KernelSVC(), KernelLogisticRegression()],
+    ids=lambda m: type(m).__name__,
+)
+def test_landmarks_that_were_asked_for_are_no_surprise(model, many, no_time):
+    X, y = many
+    model.set_params(n_landmarks=50).fit(X, (y > 0).astype(int))
+    assert model.approximation_.n_landmarks == 50
+
+
+def test_the_same_call_takes_the_same_landmarks(many, no_time):
+    X, y = many
+    with pytest.warns(ApproximationWarning):
+        one, two = (KernelRidge(Gaussian(1.0)).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+
+
+def test_the_number_of_threads_changes_no_choice(rng, monkeypatch):
+    X = rng.normal(size=(200_000, 8))
+    reasons = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("MERCER_THREADS", threads)
+        reasons.append(KernelRidge(Gaussian(1.0), memory="4GB").plan(X).reason)
+    assert reasons[0] == reasons[1]
+
+
+def test_a_kernel_of_few_features_is_never_approximated(rng):
+    X = rng.normal(size=(100_000, 3))
+    for kind in (KernelRidge, KernelSVC):
+        assert kind(Linear()).plan(X).solver == "primal"
+
+
+def test_a_plan_shows_the_error_of_every_candidate(rng):
+    plan = KernelRidge(Gaussian(1.0), memory="4GB").plan(rng.normal(size=(200_000, 8)))
+    text = str(plan)
+    assert plan.solver == "nystrom"
+    assert f"error        leaves about {plan.residual:.1e} of the trace of K" in text
+    assert "or           cg: " in text
+    assert ", exact; products store nothing" in text
+
+
+def test_a_memory_for_nothing_is_refused_with_the_least_that_would_do(rng):
+    with pytest.raises(MemoryLimitError, match=r"needs .* MB but the limit is 0\.00 MB"):
+        KernelRidge(Gaussian(1.0), memory=1000).fit(rng.normal(size=(3000, 3)), np.ones(3000))
