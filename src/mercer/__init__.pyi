@@ -54,6 +54,7 @@ from mercer.kernels import (
     Periodic as Periodic,
     Polynomial as Polynomial,
     Precomputed as Precomputed,
+    Project as Project,
     RationalQuadratic as RationalQuadratic,
     Sigmoid as Sigmoid,
     Sobolev as Sobolev,
@@ -69,6 +70,7 @@ from mercer.learning import learn as learn
 from mercer.reports import (
     DecisionDisplay as DecisionDisplay,
     GammaSweepDisplay as GammaSweepDisplay,
+    LearningDisplay as LearningDisplay,
     SelectionDisplay as SelectionDisplay,
 )
 from mercer.reports.page import report as report

@@ -32,7 +32,7 @@ from mercer.kernels.kernel import (
     Sum,
 )
 from mercer.kernels.language.names import PeerParameters, as_kernel, from_sklearn
-from mercer.kernels.maps import FillMissing, Standardize
+from mercer.kernels.maps import FillMissing, Project, Standardize
 from mercer.kernels.recentred import Recentred, recentred
 from mercer.kernels.scores import NormalScores
 from mercer.kernels.tables.calendar import Calendar
@@ -78,6 +78,7 @@ __all__ = [
     "Power",
     "Precomputed",
     "Product",
+    "Project",
     "Proof",
     "RationalQuadratic",
     "Recentred",

@@ -100,6 +100,59 @@ class AsNumbers(InputMap):
 
 
 @dataclass(frozen=True)
+class Project(InputMap):
+    """A linear map of the rows: x -> R x.
+
+    The squared distance behind it is (x - z)'M (x - z) with the metric M = R'R.
+
+    Parameters
+    ----------
+    R : matrix of shape (p, columns)
+        Kept as a tuple of rows.
+
+    Examples
+    --------
+    >>> from mercer import Gaussian, Project
+    >>> print(Gaussian(2.0).after(Project([[1.0, -1.0]])))
+    gaussian(length_scale=2.0).after(project(R=[[1.0, -1.0]]))
+    """
+
+    R: tuple[tuple[float, ...], ...] = domains.matrix()
+
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+        if not self.R or not self.R[0] or len({len(row) for row in self.R}) != 1:
+            raise ValueError("Project: R must have rows of the same length, at least one of each")
+
+    @property
+    def is_resolved(self) -> bool:
+        return True
+
+    def resolved(self, X: Any, weights: Array | None = None) -> Self:
+        return self
+
+    def __call__(self, X: Any) -> Array:
+        matrix, R = as_matrix(X), np.array(self.R)
+        if matrix.shape[1] != R.shape[1]:
+            raise ValueError(
+                f"Project: R has {R.shape[1]} columns but the rows have {matrix.shape[1]}; they "
+                "must agree"
+            )
+        return np.asarray(matrix @ R.T, dtype=matrix.dtype)
+
+    def pullback(self, X: Any, V: Array) -> Array:
+        """Return J(x)'v = R'v."""
+        return np.asarray(np.einsum("pk,npt->nkt", np.array(self.R), V))
+
+    def as_latex(self, x: str) -> str:
+        """Return R x as a formula."""
+        return f"R {x}"
+
+    def __str__(self) -> str:
+        return printing.changed(self)
+
+
+@dataclass(frozen=True)
 class FillMissing(InputMap):
     """Texts or lists of tokens, with the same text wherever one is missing, by default none.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +25,7 @@ from mercer.estimators.validation import (
 )
 from mercer.kernels import Kernel
 from mercer.kernels.tangents import parameter_gradient
+from mercer.learning.metric import GradientMetric
 from mercer.learning.variables import Variables, opened
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
@@ -35,6 +37,10 @@ from mercer.tiles.program import Input
 from mercer.tiles.tile import Opaque
 
 Array = NDArray[np.float64]
+
+METHODS = ("gradient", "agop", "agop-full")
+# After so many rounds the metric has settled, or follows noise.
+MOST_ROUNDS = 5
 
 CRITERIA: dict[str, Callable[[Array, RidgeProblem], Evidence | None]] = {
     "likelihood": restricted_likelihood,
@@ -112,6 +118,7 @@ def learn(
     X: Any,
     y: Any,
     *,
+    method: str = "gradient",
     criterion: str = "likelihood",
     rows: int = 1500,
     max_iter: int = 60,
@@ -136,6 +143,11 @@ def learn(
     y : array of shape (n,) or (n, targets)
         The targets; texts and truth values are classes, each of which is 1 against -1 for the
         rest.
+    method : {"gradient", "agop", "agop-full"}
+        How: by the gradient of the criterion; or by the average outer product of the gradients of
+        the fit, from which the metric of one kernel of distances is learned in a few rounds
+        (recursive feature machine), by column or, as a map `Project` of the rows, in full. Its
+        criterion is ``"loo"``.
     criterion : {"likelihood", "loo"}
         The restricted likelihood of a Gaussian process with noise, whose variance is the most
         likely one, or the squared error on every row by the fit without it. The first is the safer
@@ -143,7 +155,7 @@ def learn(
     rows : int
         How many rows to learn from at most; of more a random sample is taken.
     max_iter : int
-        How many iterations at most.
+        How many iterations at most; of ``"agop"`` no more than 5.
     time_limit : float, optional
         Seconds after which the best kernel so far is returned.
     sample_weight : float or array of shape (n,), optional
@@ -172,18 +184,40 @@ def learn(
     for name, number in (("rows", rows), ("max_iter", max_iter)):
         if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     start = kernel_for(kernel, X)
     X, targets = _checked(start, X, y)
     weights = checked_weights(sample_weight, len(targets))
     sample = _sample(weights, rows, checked_seed(random_state) or 0)
     seen = training_subset(start, X, sample)
     problem = RidgeProblem(targets[sample], np.ones(1), weights[sample], True)
+    is_flat = not (np.ptp(problem.y, axis=0) > 0.0).any()
+    if method != "gradient":
+        most = 0 if is_flat else min(max_iter, MOST_ROUNDS) + 1
+        return _by_gradients(start.resolved(X, weights), seen, problem, method, most, run)
     variables = Variables.of(opened(start, X, weights), seen)
     search = _Search(CRITERIA[criterion], variables, seen, problem)
-    if not (np.ptp(problem.y, axis=0) > 0.0).any():
-        return search.learned(criterion, "targets")
-    ended_by = search.run(max_iter, run)
-    return search.learned(criterion, ended_by)
+    return search.learned(criterion, "targets" if is_flat else search.run(max_iter, run))
+
+
+def _by_gradients(
+    kernel: Kernel, X: Any, problem: RidgeProblem, method: str, most: int, run: Run
+) -> Learned:
+    """Return the best of some rounds of `GradientMetric`, by the error on rows left out."""
+    began, steps = perf_counter(), list[Step]()
+    metric = GradientMetric(kernel, X, problem, method == "agop-full")
+    with run.guarded(), run.limited():
+        for found in islice(metric.rounds(), most):
+            seconds = perf_counter() - began
+            steps.append(Step(found.value, found.alpha, found.kernel, seconds))
+            if run.is_over():
+                break
+    ended_by, n = run.ended_by or ("iterations" if most else "targets"), len(problem.y)
+    if not steps:
+        return Learned(kernel, 1.0, math.nan, "loo", (), n, ended_by)
+    best = min(steps, key=lambda step: step.value)
+    return Learned(best.kernel, best.alpha, best.value, "loo", tuple(steps), n, ended_by)
 
 
 def _checked(kernel: Kernel, X: Any, y: Any) -> tuple[Any, Array]:

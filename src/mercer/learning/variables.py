@@ -44,8 +44,9 @@ def opened(kernel: Kernel, X: Any, weights: Array) -> Kernel:
         if isinstance(kernel, Sum):
             changes["terms"] = tuple(_weighted(term) for term in changes["terms"])
         return kernel.with_params(**changes)
-    for name in _scales(kernel):
-        scale = _per_column(kernel, getattr(kernel, name), as_matrix(X))
+    for name in scales_of(kernel):
+        value = getattr(kernel, name)
+        scale = None if isinstance(value, tuple) else _per_column(kernel, value, as_matrix(X))
         if scale is not None:
             changes[name] = scale
     return kernel.with_params(**changes).resolved(X, weights)
@@ -56,16 +57,19 @@ def _weighted(term: Kernel) -> Kernel:
     return term if isinstance(term, Scaled | Constant) else Scaled(term, 1.0)
 
 
-def _scales(kernel: Kernel) -> Iterator[str]:
-    """Yield the parameters that are one number for all columns, or one for each."""
+def scales_of(kernel: Kernel) -> list[str]:
+    """Return the parameters that are one number for all columns, or one for each."""
+    found = []
     for f in fields(kernel):
         value = getattr(kernel, f.name)
-        if "domain" in f.metadata and (isinstance(value, float) or value == "median"):
+        if "domain" in f.metadata and (isinstance(value, float | tuple) or value == "median"):
             try:
                 f.metadata["domain"]((1.0, 2.0))
+                f.metadata["domain"](0.5)
             except ValueError:
                 continue
-            yield f.name
+            found.append(f.name)
+    return found
 
 
 def _per_column(kernel: Kernel, value: Any, matrix: Any) -> tuple[float, ...] | None:

@@ -32,7 +32,11 @@ def message(text):
         ("linear.normalised()", "character 8, at 'normalised'", "did you mean 'normalized'?"),
         ("linear.after(foo())", "character 14, at 'foo'", "after takes a map of rows; there are"),
         ("linear.after(g=standardise())", "at 'standardise'", "did you mean 'standardize'?"),
-        ("linear.after(gaussian)", "at 'gaussian'", "calendar, fill_missing, standardize"),
+        (
+            "linear.after(gaussian)",
+            "at 'gaussian'",
+            "calendar, fill_missing, normal_scores, project",
+        ),
         ("linear.exp", "character 11, at the end", "expected '(' after exp"),
         ("linear.2", "character 7, at '.2'", "expected '+'"),
         ("gaussian(lenght_scale=1)", "character 10, at 'lenght_scale'", "'length_scale'"),

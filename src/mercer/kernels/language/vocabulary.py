@@ -20,7 +20,7 @@ from mercer.kernels.families import (
 from mercer.kernels.kernel import Compound, Constant, Kernel, Product, Scaled, Sum
 from mercer.kernels.language.printing import snake_case
 from mercer.kernels.language.tokens import FUNCTIONS_REFUSED, Token, fault, suggestion
-from mercer.kernels.maps import FillMissing, InputMap, Standardize
+from mercer.kernels.maps import FillMissing, InputMap, Project, Standardize
 from mercer.kernels.scores import NormalScores
 from mercer.kernels.tables.calendar import Calendar
 
@@ -35,6 +35,7 @@ MAPS: dict[str, type[InputMap]] = {
     "calendar": Calendar,
     "fill_missing": FillMissing,
     "normal_scores": NormalScores,
+    "project": Project,
     "standardize": Standardize,
 }
 

@@ -1,0 +1,109 @@
+"""The picture of a learned kernel: the criterion and the parameters, iteration by iteration."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.kernels.tangents import real_parameters
+from mercer.learning import Learned
+
+# Curves that are named: those that moved the most.
+NAMED = 8
+NAMES = {"likelihood": "minus log likelihood", "loo": "leave-one-out error, as a log likelihood"}
+
+
+class LearningDisplay:
+    """How a kernel was learned: its criterion above, below it the parameters by iteration.
+
+    A length scale that grows belongs to a column that says little, one that shrinks to a column
+    that matters. The numbers that moved the most are named.
+
+    Parameters
+    ----------
+    learned : Learned
+        What `mercer.learn` returned.
+
+    Attributes
+    ----------
+    axes_ : array of two matplotlib Axes
+        The axes drawn on.
+    figure_ : matplotlib Figure
+        Their figure.
+    lines_ : list of matplotlib Line2D
+        The curve of the criterion, then those of the parameters.
+    """
+
+    def __init__(self, learned: Learned) -> None:
+        self.learned = learned
+
+    @classmethod
+    def from_learned(cls, learned: Learned, *, axes: Any = None, **options: Any) -> Self:
+        """Draw how a kernel was learned.
+
+        Parameters
+        ----------
+        learned : Learned
+            What `mercer.learn` returned.
+        axes : two matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            Settings of the curves for ``Axes.plot``.
+        """
+        return cls(learned).plot(axes, **options)
+
+    def plot(self, axes: Any = None, **options: Any) -> Self:
+        """Draw the curves, on new axes or those given; the options go to ``Axes.plot``."""
+        import matplotlib.pyplot as plt
+
+        history = self.learned.history
+        if not history:
+            raise ValueError("nothing was learned, so that there is nothing to draw")
+        if axes is None:
+            size: dict[str, Any] = {"figsize": (7.2, 6.0), "layout": "constrained"}
+            _, axes = plt.subplots(2, 1, sharex=True, height_ratios=[1, 1.6], **size)
+        self.axes_, self.figure_ = axes, axes[0].figure
+        iterations = np.arange(len(history))
+        values = [step.value for step in history]
+        self.lines_ = axes[0].plot(iterations, values, **({"color": "#d1495b"} | options))
+        axes[0].set_ylabel(NAMES[self.learned.criterion])
+        numbers = self._numbers()
+        moved = sorted(numbers, key=lambda name: -float(np.ptp(np.log(numbers[name]))))
+        shades = plt.get_cmap("viridis")(np.linspace(0.05, 0.92, min(len(moved), NAMED)))
+        for i, name in enumerate(moved):
+            is_named = i < NAMED
+            style = {
+                "color": shades[i] if is_named else "0.8",
+                "linewidth": 1.6 if is_named else 0.8,
+                "zorder": 3 if is_named else 2,
+                "label": name if is_named else None,
+            }
+            self.lines_ += axes[1].plot(iterations, numbers[name], **(style | options))
+        self._dress(axes)
+        return self
+
+    def _numbers(self) -> dict[str, Any]:
+        """Return every positive number that was learned, by iteration."""
+        steps = self.learned.history
+        found = {"alpha": np.array([step.alpha for step in steps])}
+        each = [real_parameters(step.kernel) for step in steps]
+        for name in each[0]:
+            values = np.array([np.ravel(parameters[name]) for parameters in each])
+            count = values.shape[1]
+            titles = [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
+            found |= dict(zip(titles, values.T, strict=True))
+        return {name: values for name, values in found.items() if (values > 0.0).all()}
+
+    def _dress(self, axes: Any) -> None:
+        axes[1].set_yscale("log")
+        axes[1].set_xlabel("iteration")
+        axes[1].set_ylabel("parameter")
+        axes[0].set_title(f"learned from {self.learned.rows} rows", fontsize="medium")
+        for ax in axes:
+            ax.grid(True, which="major", color="0.92", linewidth=0.8)
+            ax.set_axisbelow(True)
+            ax.spines[["top", "right"]].set_visible(False)
+        axes[1].legend(
+            loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small", frameon=False
+        )
