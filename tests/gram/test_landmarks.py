@@ -93,3 +93,47 @@ def test_what_cannot_be_chosen_is_refused(m, how, said):
 def test_clusters_of_texts_are_refused():
     with pytest.raises(ValueError, match=r"kmeans.*rpcholesky"):
         landmark_gram(Spectrum(k=2), ["ab", "bc", "cd"], 2, "kmeans")
+
+
+def test_residuals_and_what_the_landmarks_see_of_them():
+    gram = landmark_gram(Gaussian(1.5), X, 12)
+    K, w = Gaussian(1.5)(X, gram.landmarks.rows), random.uniform(1.0, 2.0, 60)
+    c, y = random.normal(size=(12, 2)), random.normal(size=(60, 2))
+    r, adjoint = gram.residuals(c, y, w)
+    assert np.allclose(r, y - K @ c)
+    assert np.allclose(adjoint, K.T @ (w[:, None] * np.column_stack([r, np.ones(60)])))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_entries_are_in_float32_where_rows_are_not_far_from_zero(offset):
+    rows, w = X + offset, random.uniform(1.0, 2.0, 60)
+    gram = landmark_gram(Gaussian(1.5), rows, 12)
+    assert gram.is_single == (offset == 0.0)
+    K, C = Gaussian(1.5)(rows, gram.landmarks.rows), random.normal(size=(12, 2))
+    product, total = gram.normal_product(C, w)
+    assert np.allclose(product, K.T @ (w[:, None] * (K @ C)), rtol=1e-5, atol=1e-4)
+    assert np.allclose(total, w @ (K @ C), rtol=1e-5, atol=1e-4)
+    assert np.allclose(np.vstack([B for _, B in gram.cross_blocks(np.float32)]), K, atol=1e-5)
+
+
+def test_a_sketch_keeps_the_length_of_what_is_weighted_on_average():
+    gram, w = landmark_gram(Gaussian(1.5), X, 6), random.uniform(1.0, 2.0, 60)
+    K = Gaussian(1.5)(X, gram.landmarks.rows)
+    found = [gram.sketch(12, w, seed) for seed in range(400)]
+    mean = np.mean([S.T @ S for S, _, _ in found], axis=0)
+    expected = K.T @ (w[:, None] * K)
+    assert np.abs(mean - expected).max() < 0.05 * np.abs(expected).max()
+    for S, ones, total in found[:3]:
+        assert np.isclose(ones @ ones, np.linalg.norm(ones) ** 2)
+        assert S.shape == (12, 6)
+        assert np.allclose(total, K.T @ w, rtol=1e-5)
+
+
+def test_landmarks_that_add_nothing_to_what_is_left_anyway_are_left_out():
+    # Pairs of rows so near to each other that a second landmark there is wasted.
+    rows = np.repeat(random.normal(size=(100, 8)), 2, axis=0)
+    rows[1::2] += 1e-5
+    gram = landmark_gram(Gaussian(1.0), rows, 120, "uniform")
+    assert gram.landmarks.n_features < 120
+    assert gram.landmarks.factor.diagonal().min() ** 2 > 1e-5
+    assert np.array_equal(rows[gram.index], gram.landmarks.rows)

@@ -20,19 +20,25 @@ from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.gram.pivots import Pivots
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
-from mercer.tiles import apply
+from mercer.tiles import apply, evaluate
 
 # How landmarks can be chosen by name.
 RULES = ("rpcholesky", "uniform", "kmeans")
-# Rows for every landmark among which these are looked for: more tell little, and each costs as much
-# as the last.
-POOL = 10
+# Rows for every landmark among which these are looked for, and rows at least: more tell little, and
+# each costs as much as the last.
+POOL, LEAST_POOL = 5, 5000
 # Landmarks up to which every one is chosen after all that came before it. The work grows with the
 # square of their number; further ones are drawn together by what these leave.
-MOST_PIVOTS = 1000
+MOST_PIVOTS = 500
+# The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the others but
+# small pivots, by which errors grow.
+SUPERFLUOUS = 1e-3
 # Rows that the trace residual and the size of the features are estimated from: their spread is a
 # few hundredths of it, and they take little beside all rows.
 SAMPLE = 500
+# The error of entries in float32, beside the largest, up to which they are taken, and the rows that
+# tell it.
+SINGLE, TOLD = 1e-5, 64
 
 
 class LandmarkGram(Gram):
@@ -102,8 +108,12 @@ class LandmarkGram(Gram):
         self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
         """Yield K_nm of some rows at a time from one on, with where they stand."""
-        for rows, some in blocks_of(self.X, self.landmarks.n_features, entries, first):
-            yield rows, self.landmarks.entries(some, dtype)
+        phi = self.landmarks
+        for rows, some in blocks_of(self.X, phi.n_features, entries, first):
+            if dtype == np.float32 and self.is_single:
+                yield rows, evaluate(phi.kernel.program, *self._rounded(some))
+            else:
+                yield rows, phi.entries(some, dtype)
 
     def feature_blocks(
         self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
@@ -131,8 +141,6 @@ class LandmarkGram(Gram):
     def residuals(self, c: Array, y: Array, weights: Array) -> tuple[Array, Array]:
         """Return r = y - K_nm c, and K_mn W r beside K_mn W 1, in one pass in float64.
 
-        Every entry is computed once and serves both products.
-
         Parameters
         ----------
         c : array of shape (m, targets)
@@ -142,13 +150,95 @@ class LandmarkGram(Gram):
         weights : array of shape (n,)
             w.
         """
+        program, landmarks = self.landmarks.kernel.program, self.landmarks.rows
         r = np.empty((len(self), y.shape[1]))
         adjoint = np.zeros((self.landmarks.n_features, y.shape[1] + 1))
-        for rows, K in self.cross_blocks(entries=MEMORY):
-            np.subtract(y[rows], K @ c, out=r[rows])
+        for rows, some in blocks_of(self.X, 1, MEMORY):
+            np.subtract(y[rows], apply(program, some, landmarks, c), out=r[rows])
             w = weights[rows, None]
-            adjoint += K.T @ np.hstack([w * r[rows], w])
+            adjoint += apply(program, landmarks, some, np.hstack([w * r[rows], w]))
         return r, adjoint
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether entries of rows rounded to float32 are right but for a hundred-thousandth.
+
+        It is measured at some rows, by which columns far from zero beside their length scale are
+        found out.
+        """
+        some = take_rows(self.X, self.sample[0][:TOLD])
+        if not all(_is_double(rows) for rows in (some, self.landmarks.rows)):
+            return False
+        K = self.landmarks.entries(some)
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.abs(evaluate(self.landmarks.kernel.program, *self._rounded(some)) - K)
+        return bool(off.max() <= SINGLE * np.abs(K).max())
+
+    def _rounded(self, some: Any) -> tuple[Any, Any]:
+        """Return some rows and the landmarks in float32."""
+        return some.astype(np.float32), self._single_landmarks
+
+    @cached_property
+    def _single_landmarks(self) -> Any:
+        return self.landmarks.rows.astype(np.float32)
+
+    def normal_product(self, C: Array, weights: Array) -> tuple[Array, Array]:
+        """Return K_mn W K_nm C and 1'W K_nm C, with entries in float32 where these are right.
+
+        Parameters
+        ----------
+        C : array of shape (m, p)
+            Coefficients of the landmarks.
+        weights : array of shape (n,)
+            w.
+        """
+        program, landmarks = self.landmarks.kernel.program, self.landmarks.rows
+        out, total = np.zeros_like(C), np.zeros(C.shape[1])
+        for rows, X in blocks_of(self.X, 1, MEMORY):
+            some = X
+            if self.is_single:
+                some, landmarks = self._rounded(X)
+            weighted = weights[rows, None] * apply(program, some, landmarks, C)
+            out += apply(program, landmarks, some, weighted)
+            total += weighted.sum(axis=0)
+        return out, total
+
+    def sketch(self, size: int, weights: Array, seed: int) -> tuple[Array, Array, Array]:
+        """Return S W^(1/2) K_nm, S W^(1/2) 1 and K_mn W 1 in one pass, with random signs S.
+
+        Every row goes with a random sign to one of `size` sums: blocks of rows to as many sums that
+        follow each other, from a random one on.
+
+        Parameters
+        ----------
+        size : int
+            How many sums.
+        weights : array of shape (n,)
+            w.
+        seed : int
+            Where the random numbers come from.
+
+        References
+        ----------
+        K. Clarkson and D. Woodruff (2013), Low rank approximation and regression in input
+        sparsity time.
+        """
+        m = self.landmarks.n_features
+        S, ones, total = np.zeros((size, m), np.float32), np.zeros(size), np.zeros(m)
+        entries = min(LARGE // 4, size * m)
+        for rows, K in self.cross_blocks(np.float32, entries):
+            random = np.random.default_rng([seed, rows.start])
+            w, signs = weights[rows], random.choice([-1.0, 1.0], len(K))
+            total += K.T @ w.astype(np.float32)
+            signs *= np.sqrt(w)
+            K *= signs.astype(np.float32)[:, None]
+            first = int(random.integers(size))
+            before = min(size - first, len(K))
+            S[first : first + before] += K[:before]
+            ones[first : first + before] += signs[:before]
+            S[: len(K) - before] += K[before:]
+            ones[: len(K) - before] += signs[before:]
+        return S, ones, total
 
     def product(self, V: Array) -> Array:
         inner = self.cross_transposed(np.asarray(V, np.float64))
@@ -221,7 +311,25 @@ def landmark_gram(
             f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
         )
     phi, taken = landmark_map(kernel, rows)
-    return LandmarkGram(phi, X, memory, None if index is None else index[taken])
+    gram = LandmarkGram(phi, X, memory, None if index is None else index[taken])
+    return gram if index is None or len(index) == n_rows(X) else _without_superfluous(gram)
+
+
+def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
+    """Return the matrix without landmarks that add little to what the others leave anyway.
+
+    Pivots descend, so that these are the last.
+    """
+    phi, diagonal = gram.landmarks, np.square(gram.landmarks.factor).sum(axis=1)
+    least = SUPERFLUOUS * gram.trace_residual() * float(diagonal.mean())
+    m = int(np.count_nonzero(phi.factor.diagonal() ** 2 > least))
+    if m == phi.n_features or m == 0:
+        return gram
+    fewer = LandmarkMap(
+        phi.kernel, take_rows(phi.rows, slice(0, m)), np.asfortranarray(phi.factor[:m, :m])
+    )
+    assert gram.index is not None
+    return LandmarkGram(fewer, gram.X, gram.memory, gram.index[:m])
 
 
 def chosen_landmarks(kernel: Kernel, X: Any, m: int, how: str, seed: int = 0) -> Any:
@@ -248,7 +356,7 @@ def _chosen(
     if how == "uniform" or m == n:
         index = np.sort(random.choice(n, m, replace=False))
         return take_rows(X, index), index
-    pool = np.sort(random.choice(n, min(n, POOL * m), replace=False))
+    pool = np.sort(random.choice(n, min(n, max(POOL * m, LEAST_POOL)), replace=False))
     rows = X if len(pool) == n and not is_stream else take_rows(X, pool)
     if how == "kmeans":
         return _centres(rows, m, seed), None
@@ -284,6 +392,10 @@ def _centres(X: Any, m: int, seed: int) -> Array:
 
     found = MiniBatchKMeans(m, random_state=seed, n_init=1, batch_size=max(1024, m)).fit(X)
     return np.asarray(found.cluster_centers_, X.dtype)
+
+
+def _is_double(rows: Any) -> bool:
+    return isinstance(rows, np.ndarray) and rows.dtype == np.float64
 
 
 def _checked(m: int | None, n: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mercer.planning.costs import (
     factor_work,
     feature_work,
     landmark_work,
+    sketched_work,
 )
 from mercer.planning.entries import entry_work
 from mercer.planning.forecast import Forecast, forecast, least_product_work, preconditioner_rank
@@ -88,8 +89,7 @@ def planned_ridge(
         n, targets = problem.y.shape
         needed = landmark_bytes(n, landmark_count(settings, n), targets)
         check_room("nystrom", needed, memory_limit(settings.memory), "nystrom")
-        given = (settings.solver, settings.tol, settings.max_iter, settings.seed)
-        return as_solver(*given), planned_landmarks(settings, kernel, rows)
+        return _by_landmarks(settings, kernel, rows, n), planned_landmarks(settings, kernel, rows)
     solver = costs.solver(settings)
     name = name_of(solver)
     if solver.iterates and costs.needs_factor(settings):
@@ -134,6 +134,17 @@ def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Setti
 def takes_landmarks(settings: Settings) -> bool:
     """Whether the solver that was named is the one of landmarks."""
     return not settings.is_open and isinstance(as_solver(settings.solver), NystromRidge)
+
+
+def _by_landmarks(settings: Settings, kernel: Kernel, rows: Any, n: int) -> RidgeSolver:
+    """Return the solver of landmarks that was named, in the form that takes less."""
+    solver = as_solver(settings.solver, settings.tol, settings.max_iter, settings.seed)
+    if not isinstance(settings.solver, str):
+        # A solver object is taken as it is.
+        return solver
+    sizes = (n, landmark_count(settings, n), entry_work(kernel, rows))
+    is_sketched = landmark_work(*sizes) == sketched_work(*sizes)
+    return replace(cast(NystromRidge, solver), is_sketched=is_sketched)
 
 
 def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from mercer import Gaussian
 from mercer.gram import gram_of, landmark_gram
-from mercer.solvers import NystromRidge
+from mercer.solvers import NystromRidge, Run
 from mercer.solvers.lowrank.equations import LandmarkEquations
 from mercer.solvers.lowrank.normal import Inverse, block_sums
 from ridges import problem_of
@@ -133,3 +133,49 @@ def test_the_radius_is_the_gap_beside_the_root_of_the_ridge_and_bounds_the_dista
     distance = np.linalg.norm(found.theta - slow(gram, problem)[0], axis=0)
     assert (distance <= found.radius).all()
     assert (NystromRidge().solve(gram, problem_of(y, 0.0)).radius == np.inf).all()
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_conjugate_gradients_come_as_near_as_they_say(fit_intercept, weighted, targets, rng):
+    X = rng.normal(size=(400, 2))
+    y = np.sin(X[:, :1]) + 0.1 * rng.normal(size=(400, targets)) + 5.0
+    gram = landmark_gram(Gaussian(0.5), X, 25, "uniform")
+    weights = rng.uniform(0.3, 3.0, 400) if weighted else None
+    problem = problem_of(y, 0.1, weights, fit_intercept)
+    found = NystromRidge(tol=1e-6, is_sketched=True).solve(gram, problem)
+    theta, b = slow(gram, problem)
+    F = gram.features()
+    missed = F @ (found.theta - theta) + found.intercept - b
+    assert found.iterations > 2
+    assert (found.residual <= 1e-6).all()
+    assert (np.sqrt(problem.weights @ missed**2) <= 2.0 * found.residual * problem.sizes).all()
+
+
+def test_conjugate_gradients_serve_a_ridge_for_every_target(rng):
+    X = rng.normal(size=(400, 2))
+    y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
+    gram = landmark_gram(Gaussian(0.5), X, 25, "uniform")
+    problem = problem_of(y, [0.1, 5.0])
+    found = NystromRidge(tol=1e-6, is_sketched=True).solve(gram, problem)
+    assert_allclose(found.theta, slow(gram, problem)[0], atol=1e-4)
+
+
+def test_conjugate_gradients_end_when_they_are_told_to_and_say_how_far_they_are(rng):
+    X = rng.normal(size=(400, 2))
+    gram = landmark_gram(Gaussian(0.3), X, 60, "uniform")
+    problem = problem_of(np.sign(X[:, 0]), 1e-3)
+    solver = NystromRidge(tol=1e-8, is_sketched=True)
+    found = solver.solve(gram, problem, Run(progress=lambda step, value: step >= 2))
+    assert found.iterations <= 3
+    assert found.residual[0] > 1e-8
+    assert "a callback ended the iteration" in found.advice
+
+
+def test_landmarks_that_nearly_depend_on_each_other_are_solved_directly(rng):
+    X = rng.normal(size=(40, 2))
+    gram = landmark_gram(Gaussian(5.0), X, 40)
+    problem = problem_of(X[:, 0], 0.1)
+    found = NystromRidge(is_sketched=True).solve(gram, problem)
+    assert np.array_equal(found.theta, NystromRidge().solve(gram, problem).theta)
