@@ -218,11 +218,14 @@ def test_rows_of_text_come_in_blocks_as_well(y):
 
 @pytest.mark.parametrize("machine", [KernelSVR, KernelSVC])
 def test_support_vector_machines_take_landmarks_of_a_file(tmp_path, X, y, machine):
-    y = y if machine is KernelSVR else np.digitize(y, [-0.5, 0.5])
+    y = y if machine is KernelSVR else np.digitize(y, [0.0])
     path = written(tmp_path / "rows.parquet", X, y)
     settings = {"solver": "nystrom", "n_landmarks": 30, "random_state": 0}
     found, expected = machine(**settings).fit(path, "y"), machine(**settings).fit(X, y)
-    np.testing.assert_allclose(found.predict(path), expected.predict(X), atol=2e-2)
+    # Classes would hang on rows at the border.
+    values = "predict" if machine is KernelSVR else "decision_function"
+    at_file, at_rows = getattr(found, values)(path), getattr(expected, values)(X)
+    np.testing.assert_allclose(at_file, at_rows, atol=2e-2)
     assert found.certificate_.satisfied
 
 
