@@ -161,13 +161,11 @@ class LandmarkGram(Gram):
 
     @cached_property
     def is_single(self) -> bool:
-        """Whether entries of rows rounded to float32 are right but for a hundred-thousandth.
-
-        It is measured at some rows, by which columns far from zero beside their length scale are
-        found out.
-        """
+        """Whether entries of rows rounded to float32 are right, as measured at some rows."""
         some = take_rows(self.X, self.sample[0][:TOLD])
-        if not all(_is_double(rows) for rows in (some, self.landmarks.rows)):
+        if not all(
+            getattr(rows, "dtype", None) == np.float64 for rows in (some, self.landmarks.rows)
+        ):
             return False
         K = self.landmarks.entries(some)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -176,11 +174,7 @@ class LandmarkGram(Gram):
 
     def _rounded(self, some: Any) -> tuple[Any, Any]:
         """Return some rows and the landmarks in float32."""
-        return some.astype(np.float32), self._single_landmarks
-
-    @cached_property
-    def _single_landmarks(self) -> Any:
-        return self.landmarks.rows.astype(np.float32)
+        return some.astype(np.float32), self.landmarks.rows.astype(np.float32)
 
     def normal_product(self, C: Array, weights: Array) -> tuple[Array, Array]:
         """Return K_mn W K_nm C and 1'W K_nm C, with entries in float32 where these are right.
@@ -392,10 +386,6 @@ def _centres(X: Any, m: int, seed: int) -> Array:
 
     found = MiniBatchKMeans(m, random_state=seed, n_init=1, batch_size=max(1024, m)).fit(X)
     return np.asarray(found.cluster_centers_, X.dtype)
-
-
-def _is_double(rows: Any) -> bool:
-    return isinstance(rows, np.ndarray) and rows.dtype == np.float64
 
 
 def _checked(m: int | None, n: int) -> int:
