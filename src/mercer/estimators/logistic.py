@@ -20,6 +20,7 @@ from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, function_of, gap_certificate
+from mercer.estimators.online.partial_fit import ClassStream
 from mercer.estimators.refusals import (
     REPAIR,
     refuse_by_landmarks,
@@ -48,7 +49,7 @@ from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 Array = NDArray[np.float64]
 
 
-class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMachine):
+class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStream, KernelMachine):
     """Probabilities of classes: f minimises C sum_i w_i loss_i + 1/2 ||f||^2.
 
     Two classes have one function f and the loss log(1 + exp(-y_i (f(x_i) + b))), y_i = -1 or 1;
@@ -79,8 +80,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
         ``"sgd"`` goes by small random batches of rows, each with Newton steps of its own, and
         stores nothing of n^2.
     n_landmarks : int, optional
-        How many landmarks there are; by default ten times the root of the number of rows, and
-        where ``"auto"`` takes them as many as time and memory allow.
+        How many landmarks there are; by default ten times the root of the number of rows, where
+        ``"auto"`` takes them as many as time and memory allow, and 1000 in `partial_fit`.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
         or centres of clusters; or the landmarks themselves.
@@ -343,7 +344,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, KernelMach
 
     def _keep(self, training: Training, solution: Solution) -> None:
         """Store a solution, and its coefficients in terms of the kernel as it is."""
-        self.__dict__.pop("_left_out_cache", None)
+        for name in ("_left_out_cache", "_stream"):
+            self.__dict__.pop(name, None)
         expanded = carried(solution, training.repair)
         self.classes_ = training.classes
         self.kernel_, self.solver_, self.solution_ = training.kernel, training.solver, solution

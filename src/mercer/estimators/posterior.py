@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.blocks import blocks_of
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.estimator import KernelMachine
+from mercer.estimators.refusals import STREAMED
 from mercer.estimators.validation import checked_rows, used_rows
 from mercer.functions import PrimalFunction
 from mercer.gram import (
@@ -67,7 +68,7 @@ class RidgePosterior(KernelMachine):
         the other rows determine none, as with alpha = 0 at the one row that has some feature.
         """
         check_is_fitted(self)
-        problem = self._problem_
+        problem = self._whole_problem()
         held_out = np.empty((len(self._used_), problem.y.shape[1]))
         held_out[self._used_] = problem.y - self._loo_residuals()
         if not self._used_.all():
@@ -95,6 +96,7 @@ class RidgePosterior(KernelMachine):
             raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
         predicted = self.function_(X)
         lower, upper = np.empty_like(predicted), np.empty_like(predicted)
+        self._whole_problem()
         residuals = self._loo_residuals()
         for smoother in self._smoothers():
             for rows, some in self._blocks(X):
@@ -106,13 +108,19 @@ class RidgePosterior(KernelMachine):
 
     def _deviation(self, X: Any) -> Array:
         """Return the posterior standard deviation of f(x) + b at checked rows, (n, targets)."""
-        deviation = np.empty((n_rows(X), self._problem_.y.shape[1]))
+        deviation = np.empty((n_rows(X), self._whole_problem().y.shape[1]))
         prior = self.kernel_.diagonal(X)
         for smoother in self._smoothers():
             for rows, some in self._blocks(X):
                 variance = smoother.variance(some, prior[rows])
                 deviation[rows, smoother.targets] = np.sqrt(variance)[:, None]
         return deviation
+
+    def _whole_problem(self) -> RidgeProblem:
+        """Return the problem of all rows, which a model of a stream has not."""
+        if not hasattr(self, "_problem_"):
+            raise ValueError(STREAMED)
+        return self._problem_
 
     def _shaped(self, values: Array) -> Array:
         """Return a column for every target in the shape of the targets, (n,) or (n, targets)."""

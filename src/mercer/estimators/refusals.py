@@ -17,6 +17,11 @@ from mercer.solvers.definite import PRODUCTS
 # What an estimator that has repair= says beside another kernel, and what the others say.
 REPAIR = "repair='clip', 'flip' or 'shift'"
 ELSEWHERE = "repair= of an estimator that has it, such as KernelRidge"
+# What a model of a stream says where all training rows would be needed.
+STREAMED = (
+    "partial_fit keeps no training rows to work out held-out predictions, intervals and deviations "
+    "from; use fit"
+)
 
 
 def refuse_indefinite_kernel(

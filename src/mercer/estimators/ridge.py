@@ -19,6 +19,7 @@ from mercer.errors import (
 )
 from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
 from mercer.estimators.fitted import approximation_of, carried, function_of
+from mercer.estimators.online.partial_fit import TargetStream
 from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.refusals import (
     REPAIR,
@@ -50,7 +51,9 @@ from mercer.solvers import (
 Array = NDArray[np.float64]
 
 
-class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgePosterior):
+class KernelRidge(
+    CallbackSupportMixin, MultiOutputMixin, RegressorMixin, TargetStream, RidgePosterior
+):
     """Least squares with a kernel: f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x) with (K + alpha W^-1) a + b 1 = y and 1'a = 0; the
@@ -82,8 +85,8 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
         and stores nothing of n^2.
     n_landmarks : int, optional
         How many landmarks m there are, at most as many as there are rows; 10 sqrt(n) by default,
-        and where ``"auto"`` takes them as many as time and memory allow. Those that others make
-        superfluous, such as copies, are left out.
+        where ``"auto"`` takes them as many as time and memory allow, and 1000 in `partial_fit`.
+        Those that others make superfluous, such as copies, are left out.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: rows at random by what earlier ones leave of k(x, x), all rows alike,
         or the centres of clusters of rows of numbers; or the landmarks themselves.
@@ -328,7 +331,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
 
     def _problem(self, y: Array, sample_weight: Any) -> RidgeProblem:
         targets = y.reshape(len(y), -1)
-        alpha = checked_alpha(self.alpha, targets.shape[1])
+        alpha = self._alphas(targets.shape[1])
         weights = checked_weights(sample_weight, len(y))
         problem = RidgeProblem(targets, alpha, weights, self.fit_intercept)
         if not problem.used.any():
@@ -338,9 +341,12 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, RidgeP
             )
         return problem
 
+    def _alphas(self, targets: int) -> Array:
+        return checked_alpha(self.alpha, targets)
+
     def _keep(self, solution: Solution) -> None:
         """Store the certificate, forget what was worked out for the last fit, and warn."""
-        for cache in CACHES:
+        for cache in (*CACHES, "_stream"):
             self.__dict__.pop(cache, None)
         radius = solution.radius
         self.certificate_ = Certificate(

@@ -136,6 +136,15 @@ def planned_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> Landmark
     rows : rows
         The training rows.
     """
+    check_landmarks(settings, kernel)
+    m = settings.n_landmarks
+    if m is None and isinstance(settings.landmarks, str):
+        m = landmark_count(settings, n_rows(rows))
+    return landmark_gram(kernel, rows, m, settings.landmarks, settings.seed or 0, settings.memory)
+
+
+def check_landmarks(settings: Settings, kernel: Kernel) -> None:
+    """Refuse a kernel, or a repair, that landmarks cannot serve."""
     if kernel.is_precomputed:
         raise ValueError(
             "landmarks are chosen among rows, and a precomputed Gram matrix has none; give rows "
@@ -151,10 +160,6 @@ def planned_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> Landmark
             f"repair={settings.repair!r} works on the eigenvalues of the whole Gram matrix, which "
             "landmarks spare; use solver='cholesky', or a positive semi-definite kernel"
         )
-    m = settings.n_landmarks
-    if m is None and isinstance(settings.landmarks, str):
-        m = landmark_count(settings, n_rows(rows))
-    return landmark_gram(kernel, rows, m, settings.landmarks, settings.seed or 0, settings.memory)
 
 
 def landmark_count(settings: Settings, n: int) -> int:
@@ -174,3 +179,8 @@ def landmark_bytes(n: int, m: int, targets: int) -> int:
 def landmark_feature_bytes(n: int, m: int) -> int:
     """Return the memory of stored features in float32, the factor of landmarks, and a block."""
     return 4 * n * m + 8 * (SQUARES * m**2 + BLOCKS * min(n * m, LARGE))
+
+
+def stream_bytes(m: int, columns: int) -> int:
+    """Return the memory of m landmarks on a stream: a curvature for every column, and blocks."""
+    return 8 * ((SQUARES + columns) * m**2 + BLOCKS * LARGE // 16)

@@ -18,6 +18,7 @@ from mercer.solvers.margin.smo import SMO
 from mercer.solvers.online.logistic import StochasticLogistic
 from mercer.solvers.online.ridge import StochasticRidge
 from mercer.solvers.online.solver import Perceptron, PerceptronProblem
+from mercer.solvers.online.stream import LogisticStream, RidgeStream
 from mercer.solvers.refusals import NegativeForm
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem, RidgeSolver
 from mercer.solvers.ridge.cholesky import Cholesky
@@ -50,6 +51,7 @@ __all__ = [
     "Fits",
     "LogisticProblem",
     "LogisticSolver",
+    "LogisticStream",
     "MarginProblem",
     "MarginSolver",
     "NegativeForm",
@@ -66,6 +68,7 @@ __all__ = [
     "RidgePath",
     "RidgeProblem",
     "RidgeSolver",
+    "RidgeStream",
     "Run",
     "Solution",
     "Solver",

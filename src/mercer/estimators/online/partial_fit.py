@@ -1,0 +1,219 @@
+"""partial_fit of kernel ridge and logistic regression: a landmark model of bounded size."""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.checks import checked_positive
+from mercer.data.columns import take_rows
+from mercer.data.kept import owned
+from mercer.estimators.classes import class_weighted, known_classes, same_classes
+from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
+from mercer.estimators.refusals import refuse_by_landmarks
+from mercer.estimators.validation import (
+    checked_codes,
+    checked_rows,
+    checked_targets,
+    checked_unlabelled,
+    checked_weights,
+    used_rows,
+)
+from mercer.kernels import Kernel
+from mercer.planning.landmarks import check_landmarks
+from mercer.solvers import LogisticProblem, LogisticStream, RidgeStream
+
+Array = NDArray[np.float64]
+
+# What is known of a fit to all rows at once, and not of a stream.
+OF_A_FIT = (
+    "certificate_",
+    "solution_",
+    "solver_",
+    "_problem_",
+    "_used_",
+    "_landmark_cache",
+    "_residual_cache",
+    "_smoother_cache",
+    "_left_out_cache",
+)
+
+
+class TargetStream:
+    """A regression by least squares that can learn block by block."""
+
+    def _alphas(self, targets: int) -> Array:
+        """Return the ridge of every target."""
+        raise NotImplementedError
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows: the landmark model of all blocks seen so far, exactly.
+
+        It minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2 over all rows of all calls, with
+        f a sum over `n_landmarks` landmarks, 1000 by default. A row that comes again counts again.
+        Unless they are given, landmarks are chosen among the first rows, ten for each, and stay:
+        what is kept is m x m sums, however long the stream is, and there is no step size. A rule
+        such as ``"median"`` is resolved on the rows of the first call. A model that was fitted
+        begins with its training rows.
+
+        Parameters
+        ----------
+        X : rows
+            More rows.
+        y : array of shape (n,) or (n, targets)
+            Their targets.
+        sample_weight : float or array of shape (n,), optional
+            w.
+        """
+        learnt = learn_targets(self, X, y, sample_weight)
+        _keep(self, *learnt.solved(self._alphas(len(learnt.level))))
+        return self
+
+
+class ClassStream:
+    """A classifier by likelihoods that can learn block by block."""
+
+    C: Any
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, in a landmark model of bounded size.
+
+        A block minimises C sum_i w_i loss_i over its rows together with the penalty and with what
+        is known of all rows before it, a parabola above their losses. There is no step size. f is a
+        sum over `n_landmarks` landmarks, 1000 by default, chosen among the first rows, ten for
+        each, unless they are given. A row that comes again counts again. A rule such as
+        ``"median"`` is resolved on the rows of the first call. A model that was fitted begins with
+        its training rows. ``class_weight="balanced"`` balances all rows seen so far. A first block
+        of all rows gives the model of ``solver="nystrom"``; many small ones come close to it.
+
+        Parameters
+        ----------
+        X, y : rows, array of shape (n,)
+            More rows and their classes.
+        classes : array, optional
+            All classes there will be; needed at the first call.
+        sample_weight : float or array of shape (n,), optional
+            w.
+        """
+        learnt = learn_classes(self, checked_positive("C", self.C), X, y, classes, sample_weight)
+        _keep(self, learnt.theta, learnt.b)
+        return self
+
+
+def learn_targets(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RidgeStream:
+    """Return the sums of all rows that a regression has seen, with those of one more block."""
+    X, kernel = _checked(estimator, X)
+    y = checked_targets(estimator, X, y)
+    if not hasattr(estimator, "function_"):
+        estimator._target_shape_ = y.shape[1:]
+    targets = y.reshape(len(y), -1)
+    block = _of_weight(X, targets, checked_weights(sample_weight, len(y)))
+    stream = _stream_of(estimator, kernel, block, targets.shape[1], _after_targets(estimator))
+    if targets.shape[1] != stream.columns or y.shape[1:] != estimator._target_shape_:
+        raise ValueError(
+            f"y must have the targets of the first call, {stream.columns}, got shape {y.shape}"
+        )
+    stream.learn(block, _after_targets(estimator))
+    return cast(RidgeStream, stream.learnt)
+
+
+def learn_classes(
+    estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_weight: Any
+) -> LogisticStream:
+    """Return the weights of a classifier after one more block."""
+    is_first = not hasattr(estimator, "function_")
+    X, kernel = _checked(estimator, X)
+    named = known_classes(classes) if is_first else same_classes(classes, estimator.classes_)
+    codes = checked_codes(estimator, X, y, named)
+    weights = checked_weights(sample_weight, len(codes))
+    before = 0.0 if getattr(estimator, "_stream", None) is None else estimator._stream.totals
+    balanced = class_weighted(weights, estimator.class_weight, codes, named, before)
+    block = _of_weight(X, codes, balanced)
+    columns = 1 if len(named) == 2 else len(named)
+    after = _after_classes(estimator, C, len(named))
+    stream = _stream_of(estimator, kernel, block, columns, after)
+    stream.learn(block, after)
+    stream.totals = stream.totals + np.bincount(codes, weights, len(named))
+    estimator.classes_ = named
+    return cast(LogisticStream, stream.learnt)
+
+
+def _keep(estimator: Any, theta: Array, b: Array) -> None:
+    """Store the function of a stream, and forget what was known of a fit to all rows at once."""
+    stream = estimator._stream
+    for name in OF_A_FIT:
+        vars(estimator).pop(name, None)
+    estimator.function_ = stream.function(theta, b)
+    estimator.approximation_ = stream.approximation
+    estimator.kernel_, estimator.n_iter_ = stream.kernel, 1
+    estimator._is_repaired_ = False
+
+
+def _after_targets(estimator: Any) -> After:
+    def after(before: Any, F: Any, y: NDArray[Any], weights: Array) -> RidgeStream:
+        if before is None:
+            return RidgeStream.begun(F, y, weights, bool(estimator.fit_intercept))
+        return cast(RidgeStream, before.after(F, y, weights))
+
+    return after
+
+
+def _after_classes(estimator: Any, C: float, classes: int) -> After:
+    fit_intercept = bool(estimator.fit_intercept)
+
+    def after(before: Any, F: Any, codes: NDArray[Any], weights: Array) -> LogisticStream:
+        problem = LogisticProblem(codes, classes, C, weights, fit_intercept)
+        known = before or LogisticStream.empty(F.shape[1], problem.columns, fit_intercept)
+        return cast(LogisticStream, known.after(F, problem))
+
+    return after
+
+
+def _checked(estimator: Any, X: Any) -> tuple[Any, Kernel]:
+    """Return the rows of a block as they are kept, and the kernel, as given or as resolved."""
+    if hasattr(estimator, "function_"):
+        return owned(checked_rows(estimator, X)), estimator.kernel_
+    kernel = estimator._kernel_for(X)
+    return checked_unlabelled(estimator, kernel, X), kernel
+
+
+def _of_weight(X: Any, targets: NDArray[Any], weights: Array) -> Seen:
+    """Return the rows that count."""
+    used = np.flatnonzero(weights)
+    if len(used) == len(weights):
+        return Seen(X, targets, weights)
+    return Seen(take_rows(X, used), targets[used], weights[used])
+
+
+def _stream_of(
+    estimator: Any, kernel: Kernel, block: Seen, columns: int, after: After
+) -> LandmarkStream:
+    """Return the stream of an estimator; one that was fitted begins with its training rows."""
+    stream: LandmarkStream | None = getattr(estimator, "_stream", None)
+    is_fitted = hasattr(estimator, "function_")
+    if not is_fitted:
+        kernel = estimator._resolved(kernel, block.rows, block.weights)
+    check_landmarks(estimator._settings(), kernel)
+    refuse_by_landmarks(kernel, block.rows, estimator.memory)
+    if stream is None:
+        earlier = _trained(estimator) if is_fitted else None
+        stream = LandmarkStream(kernel, estimator._fit_settings(kernel), columns)
+        if earlier is not None:
+            stream.learn(earlier, after)
+        estimator._stream = stream
+    return stream
+
+
+def _trained(estimator: Any) -> Seen:
+    """Return the rows of an earlier fit, which are the first block of a stream."""
+    problem = getattr(estimator, "_problem_", None)
+    if problem is None or estimator.approximation_ is not None:
+        raise ValueError(
+            "partial_fit goes on from the training rows, and a model by landmarks, or one read "
+            "from a file, has kept none of them; call it on a new estimator"
+        )
+    rows = used_rows(estimator.kernel_, estimator.X_fit_, estimator._used_)
+    targets = problem.y if hasattr(problem, "y") else problem.codes
+    return Seen(rows, targets, problem.weights)
