@@ -122,6 +122,8 @@ def test_rows_with_other_columns_are_refused_by_the_name_of_the_search(kind, X, 
     wanted = f"X has 1 features, but {kind.__name__} is expecting {X.shape[1]} features as input"
     with pytest.raises(ValueError, match=wanted):
         model.predict(X[:, :1])
+    with pytest.raises(ValueError, match=f"a minimum of 1 is required by {kind.__name__}$"):
+        model.predict(X[:0])
 
 
 @pytest.mark.parametrize("kind", SEARCHES)

@@ -29,10 +29,18 @@ class Chosen(Arguments):
     def _expected(self, X: Any) -> Any:
         """Return rows to predict at, if they have the columns that this estimator was fitted to."""
         check_is_fitted(self)
-        if is_matrix(X) and X.shape[1] != self.n_features_in_:
+        if not is_matrix(X):
+            return X
+        expected = getattr(self, "n_features_in_", X.shape[1])
+        if X.shape[1] != expected:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {expected} "
+                "features as input"
+            )
+        if X.shape[0] == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required "
+                f"by {type(self).__name__}"
             )
         return X
 
