@@ -25,6 +25,12 @@ def test_examples_of_the_guide_to_tables_run():
     exec("\n".join(blocks("docs/tables.md")), {})
 
 
+def test_examples_of_the_guide_to_learned_kernels_run():
+    names = {"print": lambda *values: None}
+    exec("\n".join(blocks("docs/learning.md")), names)
+    assert set(names["np"].argsort(names["learned"].kernel.length_scale)[:2]) == {0, 1}
+
+
 def test_examples_for_those_who_come_from_scikit_learn_keep_its_numbers():
     names = {"print": lambda *values: None}
     (code,) = blocks("docs/from-scikit-learn.md")

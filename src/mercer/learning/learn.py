@@ -260,6 +260,9 @@ class _Search:
 
     # Where alpha starts and how far it may go, in units of the mean of k(x, x).
     first_alpha, least_alpha, largest_alpha = 0.1, 1e-8, 1e3
+    # The relative change of the criterion that ends the search: a few thousandths in the log
+    # likelihood of a thousand rows, less than any choice depends on.
+    tolerance = 2e-6
 
     def __init__(
         self,
@@ -308,7 +311,7 @@ class _Search:
                 method="L-BFGS-B",
                 bounds=bounds,
                 callback=self._note,
-                options={"maxiter": max_iter},
+                options={"maxiter": max_iter, "ftol": self.tolerance},
             )
             return "convergence" if found.nit < max_iter else "iterations"
         return run.ended_by or "time"

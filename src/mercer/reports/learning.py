@@ -9,7 +9,7 @@ import numpy as np
 from mercer.kernels.tangents import real_parameters
 from mercer.learning import Learned
 
-# Curves that are named: those that moved the most.
+# Curves that are named: single numbers first, then the shortest of the length scales.
 NAMED = 8
 NAMES = {"likelihood": "minus log likelihood", "loo": "leave-one-out error, as a log likelihood"}
 
@@ -18,7 +18,7 @@ class LearningDisplay:
     """How a kernel was learned: its criterion above, below it the parameters by iteration.
 
     A length scale that grows belongs to a column that says little, one that shrinks to a column
-    that matters. The numbers that moved the most are named.
+    that matters. Named are single numbers and, of several, those that end the lowest.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ class LearningDisplay:
         self.lines_ = axes[0].plot(iterations, values, **({"color": "#d1495b"} | options))
         axes[0].set_ylabel(NAMES[self.learned.criterion])
         numbers = self._numbers()
-        moved = sorted(numbers, key=lambda name: -float(np.ptp(np.log(numbers[name]))))
-        shades = plt.get_cmap("viridis")(np.linspace(0.05, 0.92, min(len(moved), NAMED)))
-        for i, name in enumerate(moved):
+        order = sorted(numbers, key=lambda name: (name.endswith("]"), numbers[name][-1]))
+        shades = plt.get_cmap("viridis")(np.linspace(0.05, 0.92, min(len(order), NAMED)))
+        for i, name in enumerate(order):
             is_named = i < NAMED
             style = {
                 "color": shades[i] if is_named else "0.8",
