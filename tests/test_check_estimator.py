@@ -40,6 +40,7 @@ EXPORTED = [
 SETTINGS = [
     KernelLogisticRegression(Matern32(2.0), 10.0, class_weight="balanced"),
     KernelPCA(Matern32(2.0), n_components=1),
+    KernelPCA(solver="nystrom", landmarks="uniform"),
     KernelRidge(Matern32(2.0), 0.1, solver="cholesky", fit_intercept=False),
     KernelRidge(solver="nystrom"),
     KernelRidgeClassifier("laplacian", class_weight="balanced", repair="clip"),
@@ -61,6 +62,7 @@ SETTINGS = [
     KernelSVR(solver="nystrom", tol=1e-10),
     KernelSVR(Matern32(2.0), 10.0),
     MercerMap(Matern32(2.0)),
+    MercerMap(solver="nystrom"),
     KernelLogisticRegression("auto"),
     KernelLogisticRegressionCV("auto", 1.0),
     KernelPCA("auto"),

@@ -195,7 +195,7 @@ def test_gamma_of_a_kernel_is_read_and_set_by_name():
         (mercer.KernelSVR, "nu", "give C"),
         (mercer.KernelRidge, "kernel_params", "write them into the kernel"),
         (mercer.KernelPCA, "n_jobs", "MERCER_THREADS"),
-        (mercer.KernelPCA, "eigen_solver", "solver='dense', 'iterative' or 'pivots'"),
+        (mercer.KernelPCA, "eigen_solver", "solver='dense', 'iterative' or 'nystrom'"),
         (mercer.KernelRidgeCV, "store_cv_results", "cv_results_ is always there"),
         (mercer.KernelLogisticRegression, "l1_ratio", "the penalty is"),
         (mercer.KernelPerceptron, "max_iter", "max_epochs"),

@@ -24,7 +24,7 @@ INSTEAD = {
     "copy_X": f"{NOT_NEEDED}: rows are never changed",
     "dual": f"{NOT_NEEDED}: solver='auto' takes explicit features where they are few",
     "early_stopping": "give max_epochs or time_limit",
-    "eigen_solver": "give solver='dense', 'iterative' or 'pivots'",
+    "eigen_solver": "give solver='dense', 'iterative' or 'nystrom'",
     "eta0": "give eta",
     "fit_intercept": "add a constant to the kernel, as in 'gaussian + 1.0'",
     "fit_inverse_transform": "use KernelPCA, which has it",
@@ -32,7 +32,7 @@ INSTEAD = {
     "include_bias": f"{NOT_NEEDED}: offset=0.0 leaves the constant out, with all of lower degree",
     "interaction_only": f"{NOT_NEEDED}: the features are those of the polynomial kernel",
     "intercept_scaling": f"{NOT_NEEDED}: the offset is never penalised",
-    "iterated_power": f"{NOT_NEEDED}; solver='pivots' with n_landmarks approximates",
+    "iterated_power": f"{NOT_NEEDED}; solver='nystrom' with n_landmarks approximates",
     "kernel_params": "write them into the kernel, as in 'gaussian(gamma=0.1)', or into the "
     "function by functools.partial",
     "kernels": "give one kernel as kernel=, or use an estimator that chooses, such as "

@@ -11,7 +11,7 @@ from mercer.solvers.spectral.components import (
     ComponentProblem,
     DenseComponents,
     IterativeComponents,
-    PivotedComponents,
+    NystromComponents,
     _cleaned,
     _least,
     _signs,
@@ -19,7 +19,7 @@ from mercer.solvers.spectral.components import (
     component_solver,
 )
 
-SOLVERS = [DenseComponents(), IterativeComponents(random_state=0), PivotedComponents(120, 0)]
+SOLVERS = [DenseComponents(), IterativeComponents(random_state=0), NystromComponents(120, 0)]
 EACH_SOLVER = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
 
 
@@ -68,7 +68,7 @@ def test_what_rounding_explains_is_zero(points):
     assert (more.coefficients[:, 3:] == 0.0).all()
 
 
-@pytest.mark.parametrize("solver", [DenseComponents(), PivotedComponents(3, 0)], ids=str)
+@pytest.mark.parametrize("solver", [DenseComponents(), NystromComponents(3, 0)], ids=str)
 @pytest.mark.parametrize("kernel", [Gaussian(), Linear(), 1e8 * Linear()], ids=str)
 def test_equal_rows_have_no_component_that_is_not_zero(solver, kernel):
     X = np.full((30, 3), 1.1)
@@ -95,7 +95,7 @@ def test_there_are_as_many_as_asked_for(solver, points):
     assert found.scores.shape == (130, 5)
 
 
-@pytest.mark.parametrize("solver", [DenseComponents(), PivotedComponents(30, 0)], ids=str)
+@pytest.mark.parametrize("solver", [DenseComponents(), NystromComponents(30, 0)], ids=str)
 @pytest.mark.parametrize("centred", [True, False])
 def test_the_rounding_of_float32_is_no_component(solver, centred, points):
     X = points(60).astype(np.float32)
@@ -137,7 +137,7 @@ def test_a_matrix_beyond_the_memory_is_refused(points):
     with pytest.raises(MemoryLimitError):
         found_by(DenseComponents(), gram_of(Gaussian(), points(100), 100_000), None, True)
     with pytest.raises(MemoryLimitError):
-        found_by(PivotedComponents(100), gram_of(Gaussian(), points(100), 100_000), None, True)
+        found_by(NystromComponents(100), gram_of(Gaussian(), points(100), 100_000), None, True)
 
 
 def test_entries_that_are_not_finite_are_refused(points):
@@ -166,7 +166,7 @@ def test_iterations_that_do_not_end_say_so(points):
         (300, 3, None, IterativeComponents),
         (300, 30, None, DenseComponents),
         (300, None, None, DenseComponents),
-        (300, 3, 50, PivotedComponents),
+        (300, 3, 50, NystromComponents),
     ],
 )
 def test_the_sizes_choose_the_solver(n, most, landmarks, kind):
@@ -176,10 +176,10 @@ def test_the_sizes_choose_the_solver(n, most, landmarks, kind):
 
 def test_unknown_solvers_are_refused():
     gram = PrecomputedGram(np.eye(3))
-    with pytest.raises(ValueError, match="'dense', 'iterative' or 'pivots', got 'svd'"):
+    with pytest.raises(ValueError, match="'dense', 'iterative' or 'nystrom', got 'svd'"):
         component_solver("svd", gram, None, None, 0.0, None, 0)
     with pytest.raises(ValueError, match="needs n_landmarks"):
-        component_solver("pivots", gram, None, None, 0.0, None, 0)
+        component_solver("nystrom", gram, None, None, 0.0, None, 0)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_names_and_settings_reach_the_solver():
     assert component_solver("dense", gram, 2, None, 0.0, None, 0) == DenseComponents()
     iterative = component_solver("iterative", gram, 2, None, 1e-3, 7, 11)
     assert iterative == IterativeComponents(1e-3, 7, 11)
-    assert component_solver("pivots", gram, 2, 4, 0.0, None, 11) == PivotedComponents(4, 11)
-    assert component_solver("pivots", gram, 2, 9, 0.0, None, 11) == PivotedComponents(5, 11)
+    assert component_solver("nystrom", gram, 2, 4, 0.0, None, 11) == NystromComponents(4, 11)
+    assert component_solver("nystrom", gram, 2, 9, 0.0, None, 11) == NystromComponents(5, 11)
     assert component_solver(iterative, gram, 2, None, 0.0, None, 0) is iterative
 
 

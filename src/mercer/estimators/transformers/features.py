@@ -140,7 +140,7 @@ class Nystroem(MappedFeatures):
         if kernel.is_precomputed:
             raise ValueError(
                 "Nystroem compares rows with landmarks, and kernel='precomputed' has no rows; use "
-                "MercerMap or KernelPCA with solver='pivots'"
+                "MercerMap or KernelPCA with solver='nystrom'"
             )
         X = checked_unlabelled(self, kernel, X)
         self.kernel_ = kernel.resolved(X)

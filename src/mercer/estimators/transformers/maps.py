@@ -14,7 +14,7 @@ from mercer.data.checks import Matrix
 from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
 from mercer.estimators.arguments import Arguments
-from mercer.estimators.transformers.pca import EigenFeatures
+from mercer.estimators.transformers.eigen import EigenFeatures
 from mercer.gram.operator import check_fits
 from mercer.kernels import Polynomial
 from mercer.kernels.monomials import Expansion
@@ -38,10 +38,13 @@ class MercerMap(EigenFeatures):
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     n_components : int, optional
         How many features; by default all whose eigenvalue is not zero.
-    solver : {"auto", "dense", "iterative", "pivots"} or solver
+    solver : {"auto", "dense", "iterative", "nystrom"} or solver
         How to find eigenvectors, as in `KernelPCA`.
     n_landmarks : int, optional
-        Rows chosen for ``"pivots"``.
+        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
+    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
+        How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
+        or centres of clusters; or the landmarks themselves.
     tol : float, optional
         Relative accuracy of eigenvalues that are iterated for, that of float64 by default.
     max_iter : int, optional
@@ -53,7 +56,7 @@ class MercerMap(EigenFeatures):
         The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
         default.
     random_state : int, RandomState or None
-        Where the first vector of ``"iterative"`` and the rows of ``"pivots"`` come from; None is
+        Where the first vector of ``"iterative"`` and the landmarks come from; None is
         always the same seed.
     gamma, degree, coef0 : optional
         Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
@@ -111,8 +114,8 @@ class MercerMap(EigenFeatures):
             raise ValueError(f"eigenvalue {j} is zero, so that its eigenfunction is not known")
         return np.asarray(self.transform(X)[:, j] / np.sqrt(self.eigenvalues_[j]))
 
-    def _keep(self, found: Components, X: Any, run: Run) -> None:
-        super()._keep(found, X, run)
+    def _keep(self, found: Components, X: Any, rows: Any, run: Run) -> None:
+        super()._keep(found, X, rows, run)
         self.eigenvalues_ = found.values / len(found.vectors)
 
 

@@ -10,6 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from mercer.features import LandmarkMap
 from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
 from mercer.gram.pivots import Pivots
@@ -222,21 +223,23 @@ class IterativeComponents(ComponentSolver):
 
 
 @dataclass(frozen=True)
-class PivotedComponents(ComponentSolver):
-    """The components of F'F, where F comes from some rows of K by randomly pivoted Cholesky.
+class NystromComponents(ComponentSolver):
+    """The components of F'F, where F are the features of landmarks.
 
-    It takes r n entries of K and O(r^2 n) multiplications, and new rows meet r rows only, and one
-    more where K is centred and not proved to be positive semi-definite.
+    The landmarks are those by which K is known, else rows of K by randomly pivoted Cholesky. It
+    takes r n entries of K and O(r^2 n) multiplications, and new rows meet r rows only, and one more
+    where K is centred and not proved to be positive semi-definite.
 
     Parameters
     ----------
     n_landmarks : int
-        r, the rows that F is made from.
+        r, the rows that are chosen; of no account where K is known by landmarks.
     random_state : int
         Where the pivots come from.
 
     References
     ----------
+    C. Williams and M. Seeger (2001), Using the Nystrom method to speed up kernel machines;
     Y. Chen, E. Epperly, J. Tropp and R. Webber (2022), Randomly pivoted Cholesky.
     """
 
@@ -248,30 +251,59 @@ class PivotedComponents(ComponentSolver):
 
     def _solved(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components of the approximation."""
-        most, centred = problem.most, problem.centred
+        if gram.landmarks is not None:
+            return self._of_landmarks(gram, gram.landmarks, problem)
+        centred = problem.centred
         check_fits((3 * self.n_landmarks, len(gram)), np.float64, gram.memory)
         # Centred, K need be positive semi-definite on coefficients of sum zero only.
         rooted = RecentredGram(gram, ROOT) if centred and not gram.is_proved else None
         pivots = Pivots(gram if rooted is None else rooted, self.random_state)
         pivots.grow(self.n_landmarks, deadline=run.deadline)
         F = pivots.F
-        means = F.mean(axis=1) if centred else np.zeros(len(F))
-        U, roots, Vt = svd(F - means[:, None])
-        kept = len(roots) if most is None else min(most, len(roots))
-        s, V = _cleaned(roots[:kept] ** 2, len(gram), _least(gram)), Vt[:kept].T
-        signs = _signs(V)
-        U = U[:, :kept] * signs * (s > 0.0)
+        s, V, U, offset = _of_features(F, problem, _least(gram))
         # F at its own pivots is the triangle L' of K = L L' there, and L^-1 k_x the features of x.
-        A = scipy.linalg.solve_triangular(F[:, pivots.index], U)
-        offset, index = means @ U, pivots.index
+        A, index = scipy.linalg.solve_triangular(F[:, pivots.index], U), pivots.index
         if rooted is not None:
             # The root takes part in every entry: in sums with coefficients that then sum to zero.
             offset += (rooted.u[index] - rooted.u[ROOT]) @ A
             A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, ROOT)
-        used = _used(s, most)
-        parts = (s[used], (V * signs)[:, used], A[:, used], offset[used], index)
-        found = Components(*parts, iterations=1)
-        return found if most is None else found.padded(most)
+        return _kept(problem, s, V, A, offset, index)
+
+    def _of_landmarks(
+        self, gram: Gram, landmarks: LandmarkMap, problem: ComponentProblem
+    ) -> Components:
+        check_fits((3 * landmarks.n_features, len(gram)), np.float64, gram.memory)
+        F = gram.features()
+        assert isinstance(F, np.ndarray)
+        s, V, U, offset = _of_features(F.T, problem, _least(gram))
+        return _kept(problem, s, V, landmarks.coefficients(U), offset, None)
+
+
+def _of_features(
+    F: Array, problem: ComponentProblem, least: float
+) -> tuple[Array, Array, Array, Array]:
+    """Return s, V, the axes U in the features F of shape (r, n), and the offset of the scores."""
+    means = F.mean(axis=1) if problem.centred else np.zeros(len(F))
+    U, roots, Vt = svd(F - means[:, None])
+    kept = len(roots) if problem.most is None else min(problem.most, len(roots))
+    s, V = _cleaned(roots[:kept] ** 2, F.shape[1], least), Vt[:kept].T
+    signs = _signs(V)
+    U = U[:, :kept] * signs * (s > 0.0)
+    return s, V * signs, U, means @ U
+
+
+def _kept(
+    problem: ComponentProblem,
+    s: Array,
+    V: Array,
+    A: Array,
+    offset: Array,
+    index: NDArray[np.intp] | None,
+) -> Components:
+    """Return the components that are asked for, or all that are not zero."""
+    used = _used(s, problem.most)
+    found = Components(s[used], V[:, used], A[:, used], offset[used], index, iterations=1)
+    return found if problem.most is None else found.padded(problem.most)
 
 
 def component_solver(
@@ -289,16 +321,16 @@ def component_solver(
     n = len(gram)
     if solver == "auto":
         is_small = most is not None and most < min(FEW_COMPONENTS, n) and n > MANY_ROWS
-        solver = "pivots" if n_landmarks is not None else "iterative" if is_small else "dense"
+        solver = "nystrom" if n_landmarks is not None else "iterative" if is_small else "dense"
     if solver == "dense":
         return DenseComponents()
     if solver == "iterative":
         return IterativeComponents(tol, max_iter, random_state)
-    if solver == "pivots":
+    if solver == "nystrom":
         if n_landmarks is None:
-            raise ValueError("solver='pivots' needs n_landmarks, the rows to make features from")
-        return PivotedComponents(min(n_landmarks, n), random_state)
-    raise ValueError(f"solver must be 'auto', 'dense', 'iterative' or 'pivots', got {solver!r}")
+            raise ValueError("solver='nystrom' needs n_landmarks, the rows to make features from")
+        return NystromComponents(min(n_landmarks, n), random_state)
+    raise ValueError(f"solver must be 'auto', 'dense', 'iterative' or 'nystrom', got {solver!r}")
 
 
 def _finished(

@@ -1,0 +1,232 @@
+"""Features from the eigenvectors of a Gram matrix, extended to new rows."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from mercer.data.columns import n_rows, take_rows
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.validation import (
+    checked_landmarks,
+    checked_rows,
+    checked_seed,
+    checked_unlabelled,
+)
+from mercer.functions import DualFunction
+from mercer.gram import Gram, gram_of, unheld_gram_of
+from mercer.kernels import Kernel, recentred
+from mercer.planning import Settings
+from mercer.planning.landmarks import landmark_count, planned_landmarks
+from mercer.solvers import ComponentProblem, Components, Run, component_solver
+from mercer.solvers.definite import PRODUCTS
+from mercer.solvers.spectral.components import ComponentSolver, NystromComponents
+
+Array = NDArray[np.float64]
+
+# The share of a time limit after which the components of a few rows are found instead, and how many
+# rows these are.
+SHARE_OF_ALL, LANDMARKS = 0.7, 256
+
+
+class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    """Features of rows from the eigenvectors of their Gram matrix, extended to new rows."""
+
+    is_centred: ClassVar[bool]
+
+    function_: DualFunction
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        n_components: int | None = None,
+        *,
+        solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
+        tol: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        memory: Any = None,
+        random_state: Any = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory = memory
+        self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components of the rows `X`; targets are ignored.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix or table; for a precomputed kernel the Gram matrix.
+        y : None
+            Ignored.
+        """
+        self._found(X)
+        return self
+
+    def _found(self, X: Any) -> Components:
+        """Fit, and return the components of the training rows."""
+        _refuse_number(self.kernel)
+        run, kernel = Run(self.time_limit), self._kernel_for(X)
+        X = checked_unlabelled(self, kernel, X)
+        kernel = kernel.resolved(X)
+        kernel = recentred(kernel, X) if self.is_centred else kernel
+        most = _whole("n_components", self.n_components)
+        most = None if most is None else min(most, n_rows(X))
+        unheld = unheld_gram_of(kernel, X, self.memory)
+        settings = self._by_landmarks(kernel)
+        solver = component_solver(
+            self.solver,
+            unheld,
+            most,
+            None if settings is None else landmark_count(settings, len(unheld)),
+            _tolerance(self.tol),
+            _whole("max_iter", self.max_iter),
+            checked_seed(self.random_state) or 0,
+        )
+        problem = ComponentProblem(len(unheld), most, self.is_centred)
+        # What is left of the time is for the components of a few rows.
+        first = run.share(SHARE_OF_ALL)
+        looked_at = partial(self._looked_at, kernel, X, unheld, solver, settings)
+        gram = first.attempt(looked_at, lambda: None)
+        try:
+            found = None if gram is None else solver.solve(gram, problem, first)
+            if found is None or first.ended_by == "time":
+                gram, found = None, self._of_few_rows(unheld, problem, run)
+        except IndefiniteKernelError as error:
+            raise with_points(error, kernel, X) from None
+        self.kernel_, self.solver_ = kernel, solver
+        landmarks = None if gram is None else gram.landmarks
+        self._keep(found, X, X if landmarks is None else landmarks.rows, run)
+        return found
+
+    def _by_landmarks(self, kernel: Kernel) -> Settings | None:
+        """Return how landmarks are chosen, or None if there are none."""
+        given = None if isinstance(self.landmarks, str) else self.landmarks
+        is_asked = self.n_landmarks is not None or given is not None
+        is_open = isinstance(self.solver, str) and self.solver == "auto" and is_asked
+        if not is_open and self.solver != "nystrom":
+            return None
+        return Settings(
+            "nystrom",
+            seed=checked_seed(self.random_state),
+            memory=self.memory,
+            n_landmarks=_whole("n_landmarks", self.n_landmarks),
+            landmarks=checked_landmarks(self, kernel, self.landmarks),
+        )
+
+    def _of_few_rows(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
+        """Return the components that there is time for, and warn."""
+        seed = checked_seed(self.random_state) or 0
+        found = NystromComponents(min(len(gram), LANDMARKS), seed).solve(gram, problem, run)
+        warn_caller(
+            f"the time limit of {self.time_limit:g} s was up; the components are those of "
+            f"{found.n_landmarks} rows; raise time_limit, or give n_landmarks",
+            ConvergenceWarning,
+        )
+        return found
+
+    def _looked_at(
+        self,
+        kernel: Kernel,
+        X: Any,
+        gram: Gram,
+        solver: ComponentSolver,
+        settings: Settings | None,
+    ) -> Gram:
+        """Return the Gram matrix as a solver takes it, after the look for a witness.
+
+        Random pivots are chosen among all rows by the solver itself, other landmarks are not.
+        """
+        is_again = solver.reads_all and not (gram.is_proved or kernel.is_quick)
+        if solver.iterates or is_again:
+            gram = gram_of(kernel, X, gram.memory)
+        products = PRODUCTS if solver.reads_all else 0
+        refuse_indefinite_kernel(kernel, X, gram, self.is_centred, products)
+        if settings is None or (
+            isinstance(settings.landmarks, str) and settings.landmarks == "rpcholesky"
+        ):
+            return gram
+        return planned_landmarks(settings, kernel, X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Return the features of the rows `X` that they are fitted to; targets are ignored."""
+        return self._found(X).scores
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of the rows `X`, of shape (n, components)."""
+        X = checked_rows(self, X)
+        return self.function_(X)
+
+    def _keep(self, found: Components, X: Any, rows: Any, run: Run) -> None:
+        """Store the components as functions of new rows, which are compared with `rows`."""
+        A = found.coefficients
+        if self.kernel_.is_precomputed:
+            # Every column of the matrix belongs to a training row, used or not.
+            A = found.dense_coefficients
+        elif found.index is not None:
+            rows = take_rows(rows, found.index)
+        self.function_ = DualFunction(self.kernel_, rows, A, -found.offset)
+        self.eigenvectors_ = found.vectors
+        self.n_iter_ = found.iterations
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.function_.n_targets
+
+    @property
+    def X_fit_(self) -> Any:
+        """The training rows that new rows are compared with."""
+        return self.function_.rows
+
+
+def _are_pivots(settings: Settings) -> bool:
+    return isinstance(settings.landmarks, str) and settings.landmarks == "rpcholesky"
+
+
+def _refuse_number(kernel: Any) -> None:
+    """Refuse what was meant as the number of components: the first argument is the kernel."""
+    if isinstance(kernel, Real) and not isinstance(kernel, bool):
+        raise TypeError(
+            f"kernel must be a Kernel, a name, an expression or a function, got {kernel!r}; the "
+            f"number of components is given by its name, n_components={kernel!r}"
+        )
+
+
+def _whole(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1 or None, got {value!r}")
+    return int(value)
+
+
+def _tolerance(tol: Any) -> float:
+    if tol is None:
+        return 0.0
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0.0 <= float(tol) < 1.0:
+        raise ValueError(f"tol must be a number from 0 to below 1, got {tol!r}")
+    return float(tol)
