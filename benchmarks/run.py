@@ -19,6 +19,7 @@ ROOMS = (
     "classifiers",
     "scale_classes",
     "logistic",
+    "sgd",
     "sequences",
     "recognition",
     "solubility",
