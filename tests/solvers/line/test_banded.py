@@ -319,3 +319,17 @@ def test_a_negative_ridge_is_refused(X):
 def test_it_is_known_by_name_and_as_an_object():
     assert as_solver("banded") == Banded()
     assert as_solver(Banded(), tol=1e-9) == Banded(tol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e-170, 1e170])
+def test_what_is_proved_of_targets_of_any_size_is_the_same(X, rng, unit):
+    gram, weights = chain_of(Exponential(), X), rng.uniform(0.5, 2.0, size=len(X))
+    y, alpha = rng.normal(size=(len(X), 2)), np.array([0.1, 1.0])
+    problem = RidgeProblem(y, alpha, weights, True)
+    solved = Banded().solve(gram, problem)
+    a, b = solved.coefficients + 1e-3 * rng.normal(size=y.shape), solved.intercept
+    residual, radius = ChainSystem(gram, problem).proved(a, b)
+    scaled = ChainSystem(gram, RidgeProblem(unit * y, alpha, weights, True))
+    found = scaled.proved(unit * a, unit * b)
+    assert_allclose(found[0], residual, rtol=1e-6)
+    assert_allclose(found[1], unit * radius, rtol=1e-6)

@@ -1,5 +1,7 @@
 """A matrix that is solved with by iteration: its answers, its counted work, when it grows."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,7 +10,7 @@ from mercer.gram import DenseGram, StreamedGram
 from mercer.gram.pivots import Pivots
 from mercer.kernels import Gaussian
 from mercer.solvers import Run
-from mercer.solvers.ridge.cg_factor import IteratedFactor, first_rank
+from mercer.solvers.ridge.cg_factor import ENOUGH, IteratedFactor, first_rank
 
 N = 60
 
@@ -219,3 +221,15 @@ def test_a_rank_that_is_kept_to_does_not_grow(gram):
     state = Looked(np.geomspace(1.0, 0.999, 11))
     factor._look(state)
     assert (factor.rank, state.restarts) == (6, 0)
+
+
+def test_the_preconditioner_grows_for_a_third_of_the_time_left(gram, monkeypatch):
+    seen = []
+    factor = IteratedFactor(gram, Pivots(gram, 0), None, 200, Run(time_limit=300.0))
+    factor.shift(0.1)
+    factor._prepare()
+    monkeypatch.setattr(factor._pivots, "grow", lambda *given: seen.append(given))
+    factor._grow(7)
+    (rank, until, deadline), left = seen[0], factor._run.seconds_left
+    assert (rank, until) == (7, ENOUGH * 0.1)
+    assert deadline - perf_counter() == pytest.approx(left / 3.0, abs=5.0)

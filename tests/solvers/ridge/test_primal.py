@@ -462,3 +462,18 @@ def test_the_radius_is_the_gap_over_the_root_of_the_ridge(rng):
     rest = y - np.average(y, axis=0, weights=problem.weights)
     size = np.linalg.norm(np.sqrt(problem.weights)[:, None] * rest, axis=0)
     assert_allclose(solution.radius, solution.residual * size / np.array([0.5, 2.0]), rtol=1e-12)
+
+
+def test_the_step_from_zero_is_the_solution_and_those_after_it_are_refinement(rng, monkeypatch):
+    design = Design(rng.normal(size=(40, 3)), np.ones(40), True)
+    y = design.centred(rng.normal(size=(40, 2)))
+    residual, passes = design.residual, []
+
+    def counted(*given):
+        passes.append(given)
+        return residual(*given)
+
+    design.residual = counted
+    found = NormalEquations.factored(design, design.normal(), 0.3).fit(y)
+    # One pass before every step, and one at the end.
+    assert found.steps == len(passes) - 2 >= 0
