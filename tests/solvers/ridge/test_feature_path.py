@@ -10,6 +10,7 @@ from mercer.estimators import KernelRidge
 from mercer.kernels import Linear
 from mercer.native import NotPositiveError
 from mercer.solvers import FeaturePath, RidgePath
+from mercer.solvers.ridge.feature_path import FeatureFits
 
 N, P = 45, 6
 ALPHAS = np.array([1e-3, 0.1, 20.0])
@@ -131,3 +132,20 @@ def test_sparse_features_have_the_path_of_dense_ones(F, Y, weights, fit_intercep
 def test_more_memory_than_allowed_is_refused(F):
     with pytest.raises(MemoryLimitError):
         FeaturePath(F, np.ones(N), True, 1000)
+
+
+def test_only_rows_that_the_others_do_not_determine_are_left_out_by_fits(F, Y, monkeypatch):
+    seen = []
+    refitted = FeatureFits._refitted
+
+    def counted(fits, rows):
+        seen.append(rows.tolist())
+        return refitted(fits, rows)
+
+    monkeypatch.setattr(FeatureFits, "_refitted", counted)
+    F[7] = 1e9
+    fits = FeaturePath(F, np.ones(N), True, PLENTY).at(Y, ALPHAS)
+    fits.leave_one_out()
+    fits.leave_out(np.arange(10, 14))
+    fits.leave_out(np.arange(6, 9))
+    assert seen == [[7], [6, 7, 8]]

@@ -115,5 +115,6 @@ def test_residuals_without_a_row_and_the_smoother_are_those_of_the_whole_system(
 def test_features_are_few_where_they_are_fewer_than_rows(rng):
     F = rng.normal(size=(5, 5))
     assert few_features(LowRankGram(F)) is None
+    assert few_features(LowRankGram(np.hstack([F, F]))) is None
     assert_allclose(few_features(LowRankGram(F[:, :4])), F[:, :4])
     assert few_features(PrecomputedGram(np.eye(5))) is None
