@@ -13,6 +13,7 @@ ROOMS = ("mercer.solvers", "mercer.selection", "mercer.kernels.validity")
 STATES = {
     "mercer.kernels.validity.search.Tally",
     "mercer.selection.calibration.Calibration",
+    "mercer.solvers.lowrank.sketched.SketchedInverse",
     "mercer.solvers.margin.smo._State",
     "mercer.solvers.run.Run",
 }
