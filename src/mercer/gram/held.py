@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import LARGE, row_blocks
+from mercer.data.blocks import row_blocks
 from mercer.data.memory import gigabytes
 from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
-from mercer.gram.landmarks import LandmarkGram
+from mercer.gram.landmarks import LandmarkGram, block_entries
 from mercer.gram.operator import Array, Index, positions
 
 # The error of features in float32, see `LandmarkMap.single_error`, up to which they are computed in
@@ -74,13 +74,16 @@ class HeldLandmarkGram(LandmarkGram):
         return np.asarray(self.F if is_all else self.F[self.where], np.float64)
 
     def feature_blocks(
-        self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
+        self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
         for rows, F in self.held_blocks(entries, first):
             yield rows, np.array(F, dtype)
 
-    def held_blocks(self, entries: int = LARGE, first: int = 0) -> Iterator[tuple[slice, Array]]:
+    def held_blocks(
+        self, entries: int | None = None, first: int = 0
+    ) -> Iterator[tuple[slice, Array]]:
         """Yield the features of some rows at a time as they are held, not to be written to."""
+        entries = entries or block_entries(self.memory)
         for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
             some = self.where[rows]
             is_run = some[-1] - some[0] + 1 == len(some) and (np.diff(some) == 1).all()

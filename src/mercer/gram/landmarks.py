@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import LARGE, MEMORY, blocks_of
+from mercer.data.blocks import LARGE, MEMORY, PANEL, blocks_of
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
@@ -17,7 +17,7 @@ from mercer.data.stream import Stream, part_of
 from mercer.features import LandmarkMap, landmark_map
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
-from mercer.gram.pivots import Pivots
+from mercer.gram.pivots import pivot_rows
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
 from mercer.tiles import apply, evaluate
@@ -39,6 +39,15 @@ SAMPLE = 500
 # The error of entries in float32, beside the largest, up to which they are taken, and the rows that
 # tell it.
 SINGLE, TOLD = 1e-5, 64
+# The share of the memory that a block of features takes, of which there are a few at a time.
+BLOCK_SHARE = 1 / 16
+# The share of it that the rows take among which landmarks are looked for.
+POOL_SHARE = 1 / 4
+
+
+def block_entries(memory: int) -> int:
+    """Return how many entries a block of features has: a few MB at least, and no more than fit."""
+    return int(min(LARGE, max(PANEL, BLOCK_SHARE * memory / 8)))
 
 
 class LandmarkGram(Gram):
@@ -105,9 +114,10 @@ class LandmarkGram(Gram):
         return LandmarkGram(self.landmarks, rows, self.memory)
 
     def cross_blocks(
-        self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
+        self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
         """Yield K_nm of some rows at a time from one on, with where they stand."""
+        entries = entries or block_entries(self.memory)
         phi = self.landmarks
         for rows, some in blocks_of(self.X, phi.n_features, entries, first):
             if dtype == np.float32 and self.is_single:
@@ -116,7 +126,7 @@ class LandmarkGram(Gram):
                 yield rows, phi.entries(some, dtype)
 
     def feature_blocks(
-        self, dtype: Any = np.float64, entries: int = LARGE, first: int = 0
+        self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
         """Yield F = K_nm L^-T of some rows at a time from one on, with where they stand."""
         for rows, K in self.cross_blocks(dtype, entries, first):
@@ -299,7 +309,7 @@ def landmark_gram(
     """
     rows, index = landmarks, None
     if isinstance(landmarks, str):
-        rows, index = _chosen(kernel, X, _checked(m, n_rows(X)), landmarks, seed)
+        rows, index = _chosen(kernel, X, _checked(m, n_rows(X)), landmarks, seed, memory)
     elif m is not None and m != n_rows(landmarks):
         raise ValueError(
             f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
@@ -326,18 +336,20 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
     return LandmarkGram(fewer, gram.X, gram.memory, gram.index[:m])
 
 
-def chosen_landmarks(kernel: Kernel, X: Any, m: int, how: str, seed: int = 0) -> Any:
+def chosen_landmarks(
+    kernel: Kernel, X: Any, m: int, how: str, seed: int = 0, memory: Any = None
+) -> Any:
     """Return m landmarks for the rows `X`.
 
     ``"rpcholesky"`` takes rows at random by what earlier ones leave of k(x, x), among a sample of
     the rows where these are many; ``"uniform"`` takes them all alike; ``"kmeans"`` takes the
     centres of clusters of rows of numbers. The other parameters are those of `landmark_gram`.
     """
-    return _chosen(kernel, X, m, how, seed)[0]
+    return _chosen(kernel, X, m, how, seed, memory)[0]
 
 
 def _chosen(
-    kernel: Kernel, X: Any, m: int, how: str, seed: int
+    kernel: Kernel, X: Any, m: int, how: str, seed: int, memory: Any
 ) -> tuple[Any, NDArray[np.intp] | None]:
     """Return landmarks, and which rows they are if they are rows."""
     if how not in RULES:
@@ -350,28 +362,15 @@ def _chosen(
     if how == "uniform" or m == n:
         index = np.sort(random.choice(n, m, replace=False))
         return take_rows(X, index), index
-    pool = np.sort(random.choice(n, min(n, max(POOL * m, LEAST_POOL)), replace=False))
+    # Each row of the pool has a number for every pivot.
+    room = int(POOL_SHARE * memory_limit(memory) / (8 * min(m, MOST_PIVOTS)))
+    size = min(n, max(POOL * m, LEAST_POOL), max(m, room))
+    pool = np.sort(random.choice(n, size, replace=False))
     rows = X if len(pool) == n and not is_stream else take_rows(X, pool)
     if how == "kmeans":
         return _centres(rows, m, seed), None
-    taken = pivot_rows(StreamedGram(kernel, rows), m, random)
+    taken = pivot_rows(StreamedGram(kernel, rows), m, MOST_PIVOTS, random)
     return take_rows(rows, taken), pool[taken]
-
-
-def pivot_rows(gram: Gram, m: int, random: np.random.Generator) -> NDArray[np.intp]:
-    """Return m rows of a Gram matrix by randomly pivoted Cholesky, in ascending order.
-
-    Those beyond `MOST_PIVOTS` are drawn together, by what the first ones leave of the diagonal.
-    """
-    pivots = Pivots(gram, random)
-    pivots.grow(min(m, MOST_PIVOTS))
-    more = m - len(pivots.index)
-    left = np.flatnonzero(pivots.residual)
-    if more > 0 and len(left):
-        chance = pivots.residual[left] / pivots.residual[left].sum()
-        drawn = random.choice(left, min(more, len(left)), replace=False, p=chance)
-        return np.sort(np.concatenate([pivots.index, drawn]))
-    return np.sort(pivots.index)
 
 
 def _centres(X: Any, m: int, seed: int) -> Array:

@@ -153,3 +153,19 @@ def rejection_cholesky(H: Array, uniforms: Array, noise: Array) -> tuple[NDArray
         L[j:, k] = column
         kept.append(j)
     return np.array(kept, np.intp), L[kept, : len(kept)]
+
+
+def pivot_rows(gram: Gram, m: int, most: int, random: np.random.Generator) -> NDArray[np.intp]:
+    """Return m rows of a Gram matrix by randomly pivoted Cholesky, in ascending order.
+
+    Those beyond `most` are drawn together, by what the first ones leave of the diagonal.
+    """
+    pivots = Pivots(gram, random)
+    pivots.grow(min(m, most))
+    more = m - len(pivots.index)
+    left = np.flatnonzero(pivots.residual)
+    if more > 0 and len(left):
+        chance = pivots.residual[left] / pivots.residual[left].sum()
+        drawn = random.choice(left, min(more, len(left)), replace=False, p=chance)
+        return np.sort(np.concatenate([pivots.index, drawn]))
+    return np.sort(pivots.index)

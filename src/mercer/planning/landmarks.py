@@ -11,6 +11,7 @@ import numpy as np
 from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows
 from mercer.gram import Gram, LandmarkGram, landmark_gram
+from mercer.gram.landmarks import block_entries
 from mercer.kernels import Kernel
 from mercer.planning.forecast import SAMPLE, trace_at
 from mercer.planning.plan import Plan, Settings
@@ -171,14 +172,16 @@ def landmark_count(settings: Settings, n: int) -> int:
     return min(n, int(FOR_ROOT_OF_ROWS * n**0.5))
 
 
-def landmark_bytes(n: int, m: int, targets: int) -> int:
+def landmark_bytes(n: int, m: int, targets: int, memory: int) -> int:
     """Return the memory that m landmarks take beside n rows: m x m arrays, blocks, columns."""
-    return 8 * (SQUARES * m**2 + BLOCKS * min(LARGE, n * m) + 4 * n * targets)
+    block = min(block_entries(memory), n * m)
+    return 8 * (SQUARES * m**2 + BLOCKS * block + 4 * n * targets)
 
 
-def landmark_feature_bytes(n: int, m: int) -> int:
+def landmark_feature_bytes(n: int, m: int, memory: int) -> int:
     """Return the memory of stored features in float32, the factor of landmarks, and a block."""
-    return 4 * n * m + 8 * (SQUARES * m**2 + BLOCKS * min(n * m, LARGE))
+    block = min(block_entries(memory), n * m)
+    return 4 * n * m + 8 * (SQUARES * m**2 + BLOCKS * block)
 
 
 def stream_bytes(m: int, columns: int) -> int:

@@ -92,7 +92,7 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
         Plan("cg", form, needed, work.seconds, reason),
     ]
     if may_have_landmarks(settings, kernel):
-        by_landmarks = _by_landmarks(kernel, rows, problem).plan(settings, gram)
+        by_landmarks = _by_landmarks(kernel, rows, problem, gram.memory).plan(settings, gram)
         plans += [] if by_landmarks is None else [by_landmarks]
     name = _solver(settings, gram, problem).name
     return among(plans, name, gram.memory, kernel, settings.time_limit)
@@ -113,14 +113,14 @@ def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticPro
         return settings
     limit = memory_limit(settings.memory)
     exact = logistic_work(kernel, rows, problem, limit)
-    return _by_landmarks(kernel, rows, problem).chosen(settings, kernel, exact, limit)
+    return _by_landmarks(kernel, rows, problem, limit).chosen(settings, kernel, exact, limit)
 
 
-def _by_landmarks(kernel: Kernel, rows: Any, problem: LogisticProblem) -> ByLandmarks:
+def _by_landmarks(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: int) -> ByLandmarks:
     """Return what landmarks take."""
     n, entry = n_rows(rows), entry_work(kernel, rows)
     work = partial(landmark_newton_work, n, columns=problem.columns, entry=entry)
-    return ByLandmarks(n, work, partial(landmark_feature_bytes, n))
+    return ByLandmarks(n, work, partial(landmark_feature_bytes, n, memory=memory))
 
 
 def takes_landmarks(settings: Settings) -> bool:
@@ -132,7 +132,7 @@ def _landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:
     """Return the Gram matrix by landmarks, its features stored where they fit beside the rest."""
     gram = planned_landmarks(settings, kernel, rows)
     n, m = len(gram), gram.landmarks.n_features
-    fits = landmark_feature_bytes(n, m) <= gram.memory
+    fits = landmark_feature_bytes(n, m, gram.memory) <= gram.memory
     return HeldLandmarkGram.of(gram, np.float32) if fits else gram
 
 

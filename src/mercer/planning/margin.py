@@ -85,7 +85,7 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]
     if may_have_landmarks(settings, kernel):
         gram = unheld_gram_of(kernel, rows, limit)
-        plans.append(_by_landmarks(kernel, rows, problems).plan(settings, gram))
+        plans.append(_by_landmarks(kernel, rows, problems, limit).plan(settings, gram))
     kept = (plan for plan in plans if plan is not None)
     return among(kept, name, limit, kernel, settings.time_limit)
 
@@ -100,14 +100,14 @@ def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[i
     if _wants_features(settings, kernel, rows):
         # Few or sparse features are read as soon as those of landmarks.
         exact = Work()
-    return _by_landmarks(kernel, rows, problems).chosen(settings, kernel, exact, limit)
+    return _by_landmarks(kernel, rows, problems, limit).chosen(settings, kernel, exact, limit)
 
 
-def _by_landmarks(kernel: Kernel, rows: Any, problems: Sequence[int]) -> ByLandmarks:
+def _by_landmarks(kernel: Kernel, rows: Any, problems: Sequence[int], memory: int) -> ByLandmarks:
     """Return what landmarks take."""
     n, entry = n_rows(rows), entry_work(kernel, rows)
     work = partial(landmark_coordinate_work, n, problems=problems, entry=entry)
-    return ByLandmarks(n, work, partial(landmark_feature_bytes, n))
+    return ByLandmarks(n, work, partial(landmark_feature_bytes, n, memory=memory))
 
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:

@@ -162,9 +162,10 @@ def check_room(name: str, needed: int, memory: int, instead: str) -> None:
     """
     if needed > memory:
         other = "" if instead == name else f", or use solver={instead!r}"
+        fewer = "fewer rows or landmarks" if name == "nystrom" else "fewer rows"
         raise MemoryLimitError(
             f"solver {name!r} needs {gigabytes(needed)} but the limit is "
-            f"{gigabytes(memory)}; raise memory= or use fewer rows{other}"
+            f"{gigabytes(memory)}; raise memory= or use {fewer}{other}"
         )
 
 

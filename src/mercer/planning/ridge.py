@@ -87,8 +87,9 @@ def planned_ridge(
         settings = costs.decided(settings)
     if takes_landmarks(settings):
         n, targets = problem.y.shape
-        needed = landmark_bytes(n, landmark_count(settings, n), targets)
-        check_room("nystrom", needed, memory_limit(settings.memory), "nystrom")
+        memory = memory_limit(settings.memory)
+        needed = landmark_bytes(n, landmark_count(settings, n), targets, memory)
+        check_room("nystrom", needed, memory, "nystrom")
         return _by_landmarks(settings, kernel, rows, n), planned_landmarks(settings, kernel, rows)
     solver = costs.solver(settings)
     name = name_of(solver)
@@ -189,7 +190,9 @@ class _RidgeCosts:
         """What landmarks take."""
         n, targets = self.problem.y.shape
         work = partial(landmark_work, n, entry=self.entry)
-        return ByLandmarks(n, work, partial(landmark_bytes, n, targets=targets))
+        return ByLandmarks(
+            n, work, partial(landmark_bytes, n, targets=targets, memory=self.gram.memory)
+        )
 
     def work(self, choice: Any) -> Work:
         """Return the work of an exact solver, by name or as an object."""
@@ -313,12 +316,15 @@ class _RidgeCosts:
             is_single = isinstance(solver, Cholesky) and solver.precision == "single"
             return (4 if is_single else 8) * n**2
         if name == "eigen":
-            return 24 * n**2
+            # K, its vectors, and what the reduction of both works in.
+            return 36 * n**2
         if name == "sgd":
             return ENTRY_BYTES * n * (getattr(solver, "batch", None) or self.batch)
         if name == "banded":
             return 8 * n * (10 + 4 * targets)
-        return 8 * n * (preconditioner_rank(n, self.gram.memory) + 8 * (targets + 1))
+        vectors = 8 * (targets + 1)
+        # Half of the memory is for the preconditioner, however little that is.
+        return 8 * n * max(preconditioner_rank(n, self.gram.memory) + vectors, 2 * vectors)
 
     @property
     def batch(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.memory import memory_limit
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, chain_of
 from mercer.kernels import Kernel
@@ -198,7 +199,8 @@ class LandmarkSource:
             settings = replace(settings, n_landmarks=min(settings.n_landmarks, n))
         m = landmark_count(settings, n)
         work = landmarks_held_out((n, m), splits, alphas)
-        return cls(kernel, X, settings, landmark_bytes(n, m, alphas * targets), work)
+        needed = landmark_bytes(n, m, alphas * targets, memory_limit(settings.memory))
+        return cls(kernel, X, settings, needed, work)
 
     def held(self) -> Held:
         refuse_by_landmarks(self.kernel, self.X, self.settings.memory)

@@ -160,7 +160,8 @@ class Nystroem(MappedFeatures):
             return owned(checked_rows(self, self.landmarks))
         m = _whole(self.n_components)
         seed = checked_seed(self.random_state) or 0
-        return chosen_landmarks(self.kernel_, X, min(m, n_rows(X)), self.landmarks, seed)
+        count = min(m, n_rows(X))
+        return chosen_landmarks(self.kernel_, X, count, self.landmarks, seed, self.memory)
 
     @property
     def components_(self) -> Any:

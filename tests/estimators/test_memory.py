@@ -1,0 +1,86 @@
+"""The limit that is given by memory=: kept to, or refused with the least that would do."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mercer import KernelLogisticRegression, KernelRidge
+from mercer.errors import MemoryLimitError
+
+LIMIT = 120_000_000
+
+# The memory that a fit takes beside the interpreter and the data, by the kernel's own counter,
+# which is reset before.
+MEASURED = """
+import re, sys
+import numpy as np
+from sklearn.base import clone
+from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC
+
+def now(what):
+    with open("/proc/self/status") as file:
+        return 1024 * int(re.search(what + r":\\s+(\\d+)", file.read())[1])
+
+name, limit = sys.argv[1], int(sys.argv[2])
+rng = np.random.default_rng(0)
+X = rng.standard_normal((20_000, 5))
+y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(len(X))
+k, signs = Gaussian(1.0), (y > 0).astype(int)
+model, targets, n = {
+    "cholesky": (KernelRidge(k, 0.1, solver="cholesky"), y, 5000),
+    "cg": (KernelRidge(k, 0.1, solver="cg"), y, 5000),
+    "svc": (KernelSVC(k), signs, 5000),
+    "logistic": (KernelLogisticRegression(k), signs, 3000),
+    "nystrom": (KernelRidge(k, 0.1, solver="nystrom", n_landmarks=500), y, 20_000),
+}[name]
+model.set_params(memory=limit)
+# What is made once, such as the pool of threads, is no part of a fit.
+few = {"n_landmarks": 20} if model.n_landmarks else {}
+clone(model).set_params(**few).fit(X[:200], targets[:200])
+X.flags.writeable = False
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")
+before = now("VmRSS")
+model.fit(X[:n], targets[:n])
+print(now("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux resets the peak of a process")
+@pytest.mark.parametrize(
+    ("name", "least"), [("cholesky", 9e7), ("cg", 0), ("svc", 0), ("logistic", 0), ("nystrom", 0)]
+)
+def test_a_fit_stays_within_its_limit_and_a_tenth(name, least):
+    command = [sys.executable, "-c", MEASURED, name, str(LIMIT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    # A factor of 5000 rows in float32 takes 100 MB, which the measurement has to see.
+    assert least <= int(done.stdout) <= 1.1 * LIMIT
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(1500, 3))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(),
+        KernelRidge(solver="cholesky"),
+        KernelRidge(solver="nystrom", n_landmarks=100),
+        KernelLogisticRegression(),
+    ],
+    ids=str,
+)
+def test_a_limit_too_small_for_anything_is_refused_with_the_least_that_would_do(X, model):
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.raises(MemoryLimitError) as refused:
+        model.set_params(memory=1000).fit(X, y)
+    assert "\n" not in str(refused.value)
+    needed, unit = re.search(r"([\d.]+) (GB|MB)", str(refused.value)).groups()
+    # What is said has two digits.
+    model.set_params(memory=1.05 * float(needed) * {"GB": 1e9, "MB": 1e6}[unit]).fit(X, y)
