@@ -100,7 +100,7 @@ def test_one_block_of_all_rows_is_learnt_to_the_optimum(gram, rng, classes):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_blocks_lose_little_of_what_all_rows_at_once_gain(gram, rng, classes):
     F = gram.features()
-    codes = labels(rng, F, classes)
+    codes = labels(rng, gram.X / 4.0, classes)
     least = likelihood(F, codes, learnt(F, codes, classes, [slice(None)]).v, classes)[0]
     none = likelihood(F, codes, np.zeros((F.shape[1] + 1, 1 if classes == 2 else classes)), classes)
     found = likelihood(F, codes, learnt(F, codes, classes, blocks()).v, classes)[0]
