@@ -17,6 +17,7 @@ ROOMS = (
     "svm",
     "primal",
     "classifiers",
+    "scale",
     "scale_classes",
     "logistic",
     "sgd",

@@ -16,8 +16,10 @@ from mercer import (
 from mercer.errors import ApproximationWarning, MemoryLimitError
 from mercer.gram import landmark_gram, unheld_gram_of
 from mercer.planning import Settings, landmarks
+from mercer.planning.costs import direct_work, landmark_work, sketched_work
 from mercer.planning.landmarks import ByLandmarks, expected_residual
 from mercer.planning.rates import RATES, Work
+from mercer.solvers import NystromRidge
 
 SECOND = Work(double=1e9 / 0.04)
 
@@ -166,3 +168,23 @@ def test_a_plan_shows_the_error_of_every_candidate(rng):
 def test_a_memory_for_nothing_is_refused_with_the_least_that_would_do(rng):
     with pytest.raises(MemoryLimitError, match=r"needs .* MB but the limit is 0\.00 MB"):
         KernelRidge(Gaussian(1.0), memory=1000).fit(rng.normal(size=(3000, 3)), np.ones(3000))
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "is_sketched"), [(1000, 200, False), (20_000, 300, False), (400_000, 5000, True)]
+)
+def test_many_landmarks_on_many_rows_are_solved_by_steps(n, m, is_sketched):
+    sizes = (n, m, Work(column=15.0, function=1.0))
+    cheaper = sketched_work(*sizes) if is_sketched else direct_work(*sizes)
+    assert landmark_work(*sizes) == cheaper
+    assert direct_work(*sizes) != sketched_work(*sizes)
+
+
+def test_a_named_solver_gets_the_form_that_takes_less_and_an_object_keeps_its_own(monkeypatch, rng):
+    X = rng.normal(size=(60, 3))
+    model = KernelRidge(Gaussian(0.5), solver="nystrom", n_landmarks=20)
+    assert not model.fit(X, X[:, 0]).solver_.is_sketched
+    monkeypatch.setattr("mercer.planning.costs.MOMENT", -1e9)
+    assert model.fit(X, X[:, 0]).solver_.is_sketched
+    model.set_params(solver=NystromRidge())
+    assert not model.fit(X, X[:, 0]).solver_.is_sketched

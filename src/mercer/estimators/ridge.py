@@ -91,7 +91,8 @@ class KernelRidge(
         How they are chosen: rows at random by what earlier ones leave of k(x, x), all rows alike,
         or the centres of clusters of rows of numbers; or the landmarks themselves.
     tol : float, optional
-        The relative residual that `certificate_` has to reach, 1e-6 by default.
+        The relative residual that `certificate_` has to reach, 1e-6 by default and 1e-3 by
+        ``"nystrom"``, where landmarks leave more.
     memory : int or str, optional
         The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
         memory by default. A larger matrix is refused with `mercer.errors.MemoryLimitError`.

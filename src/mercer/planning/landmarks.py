@@ -22,8 +22,8 @@ from mercer.planning.rates import Work
 # more: Nystrom computational regularization).
 FOR_ROOT_OF_ROWS = 10
 # Arrays of m x m numbers that are there at the same time: the factor of the landmarks, the sums of
-# all rows, those of a block, and a factor of them.
-SQUARES = 4
+# all rows or a sketch, those of a block in either precision, a factor of them and what it is of.
+SQUARES = 6
 # Blocks of rows that are there at the same time.
 BLOCKS = 2
 # Seconds on one thread up to which a fit is exact where no limit is given, a minute on two, and
