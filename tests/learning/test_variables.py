@@ -34,6 +34,11 @@ def test_the_median_is_that_in_units_of_every_column(points):
     assert_allclose(scaled, plain * [1.0, 10.0, 0.1])
 
 
+def test_a_scale_at_which_no_rows_are_alike_starts_at_the_median(points):
+    X = points(5)
+    assert opened(Gaussian(1e-3), X, ONES) == opened(Gaussian("median"), X, ONES)
+
+
 def test_maps_take_their_numbers_from_the_weighted_rows(points):
     X, weights = points(5), np.array([1.0, 2.0, 1.0, 0.0, 1.0])
     kernel = opened(Gaussian("median").after(Standardize()), X, weights)

@@ -95,3 +95,16 @@ def test_what_is_left_behind_does_not_hold_up_whoever_waits():
     with until(began + 0.05), pytest.raises(TimeIsUpError):
         left_behind(lambda: sleep(3.0))
     assert perf_counter() - began < 1.0
+
+
+@pytest.mark.parametrize("n", [5, 40])
+def test_the_inverse_of_a_factor_is_that_of_the_matrix(rng, small_panels, n):
+    A = positive(rng, n)
+    L = A.copy(order="F")
+    lapack.cholesky(L, lower=True)
+    assert lapack.inverse_of_factor(L) == 0
+    assert_allclose(np.tril(L), np.tril(np.linalg.inv(A)), rtol=1e-9, atol=1e-12)
+
+
+def test_a_factor_with_a_pivot_of_zero_has_no_inverse(small_panels):
+    assert lapack.inverse_of_factor(np.asfortranarray(np.diag([1.0, 0.0, 2.0]))) == 2

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 # Columns up to which each has a scale of its own: of more, such as words, the rows cannot tell.
 MOST_COLUMNS = 1000
+# The least length scale to start from, in units of the median distance.
+SHORTEST = 0.2
 # The logarithm of how far a parameter may go from where it starts, to either side.
 REACH = float(np.log(1e4))
 
@@ -27,9 +29,10 @@ REACH = float(np.log(1e4))
 def opened(kernel: Kernel, X: Any, weights: Array) -> Kernel:
     """Return a kernel with a weight for every term of a sum, and a scale for every column.
 
-    A length scale for all columns becomes one for each, all the same; the rule ``"median"`` becomes
-    the median distance in units of the spread of every column, times this spread. Other rules, and
-    maps that are fitted to rows, take their numbers from the rows `X` and their weights.
+    A length scale for all columns becomes one for each, all the same; the rule ``"median"``, and
+    what is less than a fifth of that distance, becomes the median distance in units of the spread
+    of every column, times this spread. Other rules, and maps that are fitted to rows, take their
+    numbers from the rows `X` and their weights.
     """
     if isinstance(kernel, After) and isinstance(kernel.g, InputMap):
         kernel = kernel.with_params(g=kernel.g.resolved(X, weights))
@@ -77,7 +80,8 @@ def _per_column(kernel: Kernel, value: Any, matrix: Any) -> tuple[float, ...] | 
     width = matrix.shape[1]
     if not 1 < width <= MOST_COLUMNS or sp.issparse(matrix):
         return None
-    if value != "median":
+    # So short that no two rows are alike, the likelihood does not change with it.
+    if value != "median" and value >= SHORTEST * median_distance(matrix, kernel.metric):
         return (value,) * width
     spread = np.array(Standardize().resolved(matrix).scale)
     scales = median_distance(matrix / spread, kernel.metric) * spread

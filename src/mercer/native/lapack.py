@@ -135,6 +135,19 @@ def cholesky(A: NDArray[Any], lower: bool) -> int:
     return 0
 
 
+def inverse_of_factor(A: Array) -> int:
+    """Put the inverse of L L' into the lower triangle of A, which holds L counted along columns.
+
+    Return 0, or the order of the first pivot of L that is zero. The clock and Ctrl-C are answered
+    at once; LAPACK then goes on unseen to its end.
+    """
+    if len(A) < 2 * SMALL or _routine("dpotri", 5) is None:
+        return int(scipy.linalg.lapack.dpotri(A, lower=True, overwrite_c=True)[1])
+    info = np.zeros(1, np.intc)
+    left_behind(lambda: _call("dpotri", "L", len(A), A, len(A), info))
+    return int(info[0])
+
+
 def eigh(A: Array, lower: bool = True, most: int | None = None) -> tuple[Array, Array]:
     """Return ascending eigenvalues and eigenvectors of a symmetric matrix, or its largest `most`.
 

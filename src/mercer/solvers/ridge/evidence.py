@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotri
 
 from mercer.data.deadline import check
-from mercer.native.lapack import cholesky
+from mercer.native.jobs import left_behind
+from mercer.native.lapack import cholesky, inverse_of_factor
 from mercer.solvers.ridge.bordered import RidgeProblem
 
 Array = NDArray[np.float64]
@@ -94,7 +94,8 @@ def left_out_error(K: Array, problem: RidgeProblem) -> Evidence | None:
         return None
     u = 2.0 * w * e / diagonal
     mixed = (B @ u) @ a.T
-    G = B @ ((u * e).sum(axis=1)[:, None] * B) - 0.5 * (mixed + mixed.T)
+    weighted = (u * e).sum(axis=1)[:, None] * B
+    G = left_behind(lambda: B @ weighted) - 0.5 * (mixed + mixed.T)
     half = 0.5 * e.size
     value = half * np.log(loss / (problem.weights.sum() * e.shape[1]))
     return system.evidence(float(value), half / loss * G)
@@ -112,16 +113,15 @@ class _System:
     def of(cls, K: Array, problem: RidgeProblem) -> _System | None:
         """Return the system, or None where A is not positive definite."""
         check()
-        A = np.array(K, np.float64, order="F")
+        # Counted along columns, which of a symmetric matrix are its rows.
+        A = np.array(K, np.float64, order="C").T
         A[np.diag_indices_from(A)] += float(problem.alpha[0]) / problem.weights
         if not np.isfinite(A).all() or cholesky(A, lower=True) != 0:
             return None
         log_determinant = 2.0 * float(np.log(np.diagonal(A)).sum())
-        check()
-        B, failed = dpotri(A, lower=1, overwrite_c=1)
-        if failed:
+        if inverse_of_factor(A) != 0:
             return None
-        B = np.tril(B)
+        B = np.tril(A)
         B += np.tril(B, -1).T
         N = problem.unpenalised
         if N.shape[1]:
