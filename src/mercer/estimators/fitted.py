@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # The least relative gap that is told from zero, where what rounding may hide counts as well.
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+# Rows from which on an unfinished fit is told of landmarks: of fewer they save little.
+MANY = 2000
 
 
 def function_of(
@@ -133,5 +135,12 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
     )
     ended = next((s for s in solutions if s.is_interrupted), worst)
     if ended.is_interrupted or not certificate.satisfied:
-        warn_caller(f"{certificate}: {ended.advice}", ConvergenceWarning)
+        advice = ended.advice + _or_landmarks(kernel, worst)
+        warn_caller(f"{certificate}: {advice}", ConvergenceWarning)
     return certificate
+
+
+def _or_landmarks(kernel: Kernel, solution: Solution) -> str:
+    """Return the other way out of an unfinished fit to many rows, if there is one."""
+    is_exact = solution.solver != "nystrom" and len(solution.coefficients) > MANY
+    return "; or use solver='nystrom'" if is_exact and not kernel.is_precomputed else ""

@@ -43,8 +43,9 @@ TOLD, PROBLEM, MORE_THAN_MANY = 200.0, 50_000, 0.4
 # Bytes that stand for all visits of a row by coordinate descent, and of an entry of its features;
 # from real tables and texts of 5 to 100 entries in a row.
 VISITS, VISITED = 600_000.0, 17_000.0
-# Bytes that stand for all visits of a feature of landmarks, which are visited in float32.
-LANDMARK_VISITED = 400.0
+# Bytes that stand for the visits of a feature of landmarks, in float32, until the gap is about a
+# hundredth: what comes after changes few labels, and is left to the limits.
+LANDMARK_VISITED = 250.0
 # Products with features of landmarks, there and back, in all Newton steps of ordinary difficulty.
 LANDMARK_PRODUCTS = 40
 # How often batches go through all rows.

@@ -94,6 +94,18 @@ class ByLandmarks:
             return settings
         return replace(settings, solver="nystrom", n_landmarks=m)
 
+    def limited(self, settings: Settings, memory: int) -> Settings:
+        """Return the settings with as many landmarks as are due and as a time limit allows.
+
+        This is for a solver of landmarks that was named without their number.
+        """
+        if settings.n_landmarks is not None or not isinstance(settings.landmarks, str):
+            return settings
+        m = landmark_count(settings, self.rows)
+        if settings.time_limit is not None:
+            m = min(m, max(self.most(settings, memory), min(LEAST, self.rows)))
+        return replace(settings, n_landmarks=m)
+
     def plan(self, settings: Settings, gram: Gram) -> Plan | None:
         """Return what landmarks take, or None where all rows would be some."""
         m = self.most(settings, gram.memory)

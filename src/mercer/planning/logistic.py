@@ -109,6 +109,9 @@ def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: i
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
     settings = settings.for_rows(rows)
+    if takes_landmarks(settings):
+        limit = memory_limit(settings.memory)
+        return _by_landmarks(kernel, rows, problem).limited(settings, limit)
     if not settings.is_open or (n_rows(rows) <= FEW and not settings.has_landmarks):
         return settings
     limit = memory_limit(settings.memory)

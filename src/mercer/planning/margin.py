@@ -93,6 +93,9 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
     settings = settings.for_rows(rows)
+    if not settings.is_open and isinstance(as_margin_solver(settings.solver), NystromDescent):
+        limit = memory_limit(settings.memory)
+        return _by_landmarks(kernel, rows, problems).limited(settings, limit)
     if not settings.is_open or (n_rows(rows) <= EXACT_ROWS and not settings.has_landmarks):
         return settings
     limit = memory_limit(settings.memory)

@@ -157,3 +157,20 @@ def test_the_plan_names_the_landmarks():
     assert "40 landmarks" in plan.reason
     assert plan.memory >= 4 * 150 * 40
     assert "nystrom" not in {p.solver for p in KernelSVC(Gaussian(1.5)).plan(X).alternatives}
+
+
+def test_an_unfinished_exact_fit_to_many_rows_is_told_of_landmarks():
+    many = np.random.default_rng(0).normal(size=(2001, 3))
+    signs = many[:, 0] > 0.0
+    with pytest.warns(ConvergenceWarning, match="or use solver='nystrom'"):
+        KernelSVC(Gaussian(1.0), max_iter=1, solver="smo").fit(many, signs)
+    with pytest.warns(ConvergenceWarning) as said:
+        KernelSVC(Gaussian(1.0), max_iter=1, solver="smo").fit(many[:900], signs[:900])
+    assert "nystrom" not in str(said[0].message)
+
+
+def test_a_time_limit_leaves_as_many_landmarks_as_it_allows():
+    assert svc(n_landmarks=None).plan(X, 3).reason.startswith("122 landmarks")
+    limited = svc(n_landmarks=None, time_limit=1e-9).plan(X, 3)
+    assert limited.reason.startswith("50 landmarks")
+    assert svc(time_limit=1e-9).plan(X, 3).reason.startswith("40 landmarks")
