@@ -116,6 +116,14 @@ def test_the_preconditioner_of_all_rows_is_the_inverse_for_two_classes():
     assert_allclose(H.product(made(r))[0], r, atol=1e-9)
 
 
+@pytest.mark.parametrize("few", [2, 3])
+def test_many_classes_share_the_sums_of_a_preconditioner(few, monkeypatch):
+    monkeypatch.setattr(hessian, "FEW_COLUMNS", few)
+    found = NystromNewton(1e-10).solve(held(), problem(3, 30.0))
+    exact = NystromNewton(1e-14).solve(gram(), problem(3, 30.0))
+    assert_allclose(found.theta, exact.theta, atol=1e-3)
+
+
 def test_a_preconditioner_that_took_many_steps_is_made_anew(monkeypatch):
     monkeypatch.setattr(hessian, "SAMPLED", 1)
     asked = problem(C=3.0)

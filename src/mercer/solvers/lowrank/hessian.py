@@ -16,9 +16,11 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-# Rows for every landmark from which the preconditioner is made: m^2 of them in a sample of s m rows
-# are off by a share of about 2 / sqrt(s).
+# Rows for every landmark from which the preconditioner is made: sums over a sample of s m rows are
+# off by a share of about 2 / sqrt(s).
 SAMPLED = 8
+# Columns of scores up to which each has its own.
+FEW_COLUMNS = 10
 # Steps of conjugate gradients after which the preconditioner is made anew, and those allowed.
 MANY, MOST = 12, 500
 # Curvatures of classes that differ by less share a factor.
@@ -99,8 +101,8 @@ class Hessian:
 class Preconditioner:
     """(I + C s G)^-1 for every column of scores, by the second derivative G of a sample of rows.
 
-    All columns share G, with the mean of their curvatures as weights, and each has its own factor
-    s, its part of the curvature. The sample is the same in every step.
+    Few columns have a G each, with their own curvatures as weights. Many share one, with the mean
+    of these, and each has its own factor s, its part of them. The sample stays the same.
 
     Parameters
     ----------
@@ -119,37 +121,43 @@ class Preconditioner:
         if SAMPLED * m < n:
             random = np.random.default_rng(seed)
             self.rows = np.sort(random.choice(n, SAMPLED * m, replace=False))
-        self._G: Array | None = None
+        self._sums: list[Array] | None = None
         self._inverses: list[Inverse] = []
         self._scales = np.zeros(0)
         self._C = 0.0
 
     def prepare(self, root: Root, C: float) -> None:
         """Make it for a curvature and a C, unless it serves as it is."""
-        if self._G is not None and self._C == C:
+        if self._sums is not None and self._C == C:
             return
         # The diagonal of the block of every row.
         curvature = root.scale**2 * (1.0 - root.unit**2)
-        mean, totals = curvature.mean(axis=1), curvature.sum(axis=0)
-        if self._G is None:
-            self._G = self._sums(mean)
-        shares = totals / max(float(mean.sum()), TINY)
-        powers = np.round(np.log(np.maximum(shares, EPS)) / np.log(ALIKE))
-        self._scales = C * ALIKE**powers
-        made = {s: Inverse(self._G.copy(), np.array([1.0 / s])) for s in np.unique(self._scales)}
-        self._inverses, self._C = [made[s] for s in self._scales], C
+        columns = curvature.shape[1]
+        is_shared = columns > FEW_COLUMNS
+        if self._sums is None:
+            mean = curvature.mean(axis=1, keepdims=True)
+            self._sums = [self._sum(w) for w in (mean if is_shared else curvature).T]
+        self._scales, self._C = np.full(columns, C), C
+        if not is_shared:
+            self._inverses = [Inverse(G.copy(), np.array([1.0 / C])) for G in self._sums]
+            return
+        shares = curvature.sum(axis=0) / max(float(curvature.sum()) / columns, TINY)
+        self._scales *= ALIKE ** np.round(np.log(np.maximum(shares, EPS)) / np.log(ALIKE))
+        (G,) = self._sums
+        made = {s: Inverse(G.copy(), np.array([1.0 / s])) for s in np.unique(self._scales)}
+        self._inverses = [made[s] for s in self._scales]
 
     def improve(self, steps: int) -> None:
         """Have it made anew where it took many steps."""
         if steps > MANY:
-            self._G = None
+            self._sums = None
 
     def __call__(self, r: Array) -> Array:
         """Return its product with vectors of shape (m, columns)."""
         columns = zip(self._inverses, self._scales, r.T, strict=True)
         return np.stack([inverse(g[:, None])[:, 0] / s for inverse, s, g in columns], axis=1)
 
-    def _sums(self, weights: Array) -> Array:
+    def _sum(self, weights: Array) -> Array:
         """Return F'WF of all rows, from those of the sample."""
         some, part = weights[self.rows], self.gram.part(self.rows)
         dtype = part.F.dtype if isinstance(part, HeldLandmarkGram) else np.float64
