@@ -111,7 +111,7 @@ def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticPro
     settings = settings.for_rows(rows)
     if takes_landmarks(settings):
         limit = memory_limit(settings.memory)
-        return _by_landmarks(kernel, rows, problem).limited(settings, limit)
+        return _by_landmarks(kernel, rows, problem, limit).limited(settings, limit)
     if not settings.is_open or (n_rows(rows) <= FEW and not settings.has_landmarks):
         return settings
     limit = memory_limit(settings.memory)

@@ -95,7 +95,7 @@ def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[i
     settings = settings.for_rows(rows)
     if not settings.is_open and isinstance(as_margin_solver(settings.solver), NystromDescent):
         limit = memory_limit(settings.memory)
-        return _by_landmarks(kernel, rows, problems).limited(settings, limit)
+        return _by_landmarks(kernel, rows, problems, limit).limited(settings, limit)
     if not settings.is_open or (n_rows(rows) <= EXACT_ROWS and not settings.has_landmarks):
         return settings
     limit = memory_limit(settings.memory)
