@@ -69,7 +69,8 @@ def test_tables_sparse_rows_and_texts_have_landmarks():
 
 def test_features_that_do_not_fit_are_computed_again():
     # Beside blocks and factors there is room for fewer than the features of all rows.
-    held, streamed = regression().fit(X, Y), regression(memory=4000).fit(X, Y)
+    given = {"landmarks": X[:40], "n_landmarks": None}
+    held, streamed = (regression(**given, memory=b).fit(X, Y) for b in (None, 4000))
     assert_allclose(streamed.function_(X), held.function_(X), atol=0.02)
     assert streamed.certificate_.satisfied
 
