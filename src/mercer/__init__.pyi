@@ -75,7 +75,9 @@ from mercer.reports import (
 )
 from mercer.reports.page import report as report
 from mercer.selection import (
+    KernelClassifier as KernelClassifier,
     KernelLogisticRegressionCV as KernelLogisticRegressionCV,
+    KernelRegressor as KernelRegressor,
     KernelRidgeClassifier as KernelRidgeClassifier,
     KernelRidgeClassifierCV as KernelRidgeClassifierCV,
     KernelRidgeCV as KernelRidgeCV,

@@ -30,12 +30,13 @@ def _inside(path: str) -> dict[str, str]:
     from mercer.data.memory import gigabytes
     from mercer.files import load
     from mercer.kernels import Kernel
+    from mercer.reports.held_out import inside
 
     model = load(path)
     lines = {"file": f"{path}, {gigabytes(Path(path).stat().st_size)}"}
     if isinstance(model, Kernel):
         return lines | {"kernel": str(model)}
-    inner = getattr(model, "best_estimator_", model)
+    inner = inside(model)
     lines["model"] = type(inner).__name__
     if hasattr(inner, "kernel_"):
         lines["kernel"] = str(inner.kernel_)

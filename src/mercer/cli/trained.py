@@ -11,8 +11,13 @@ import numpy as np
 from mercer.cli.data import Job
 from mercer.estimators import KernelLogisticRegression, KernelRidge
 from mercer.kernels import describe_columns
-from mercer.reports.held_out import Score, classification_scores, regression_scores
-from mercer.selection import KernelLogisticRegressionCV, KernelRidgeCV
+from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
+from mercer.selection import (
+    KernelClassifier,
+    KernelLogisticRegressionCV,
+    KernelRegressor,
+    KernelRidgeCV,
+)
 
 
 def trained(job: Job, options: dict[str, Any]) -> Any:
@@ -29,8 +34,11 @@ def trained(job: Job, options: dict[str, Any]) -> Any:
     kernel = options["kernel"] or "auto"
     name = "C" if job.is_classes else "alpha"
     _check_other(options, job.is_classes)
-    if options[name] is not None:
-        kind: Any = KernelLogisticRegression if job.is_classes else KernelRidge
+    if options["kernel"] is None and options[name] is None:
+        kind: Any = KernelClassifier if job.is_classes else KernelRegressor
+        model = kind(random_state=options["seed"], **limits)
+    elif options[name] is not None:
+        kind = KernelLogisticRegression if job.is_classes else KernelRidge
         model = kind(kernel, options[name], **limits)
     else:
         kind = KernelLogisticRegressionCV if job.is_classes else KernelRidgeCV
@@ -62,13 +70,14 @@ def tested(model: Any, train: Job, test: Job) -> dict[str, Any]:
     began = perf_counter()
     scores = _class_scores(model, train, test) if train.is_classes else _scores(model, train, test)
     seconds = perf_counter() - began
-    inner = getattr(model, "best_estimator_", model)
+    inner = inside(model)
     result: dict[str, Any] = {
         "rows": f"{len(train.y)} to learn from, {len(test.y)} held out",
         "columns": str(describe_columns(train.X, inner.kernel_)),
-        "model": type(inner).__name__,
-        "kernel": str(inner.kernel_),
     }
+    if hasattr(model, "candidates_"):
+        result["candidates"] = str(model.candidates_)
+    result |= {"model": type(inner).__name__, "kernel": str(inner.kernel_)}
     for name in ("alpha", "C"):
         if hasattr(inner, name):
             result[name] = getattr(inner, name)

@@ -26,6 +26,7 @@ from mercer.kernels.kernel import (
 from mercer.kernels.language.vocabulary import KERNELS, MAPS
 from mercer.kernels.monomials import Expansion
 from mercer.kernels.recentred import Recentred
+from mercer.selection.automatic.search import Candidate, Leaderboard
 from mercer.selection.calibration import Calibration
 from mercer.solvers.contract import Limited
 from mercer.solvers.online.perceptron import Tally
@@ -37,10 +38,12 @@ OPERATORS = (After, Columns, Exp, Normalized, PolynomialOf, Power, Product, Rece
 # What fits leave beside functions, solvers and solutions.
 PARTS = (
     Calibration,
+    Candidate,
     CrossFits,
     Expansion,
     ExplicitMap,
     LandmarkMap,
+    Leaderboard,
     Tally,
     solvers.Approximation,
     solvers.Certificate,

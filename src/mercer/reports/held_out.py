@@ -48,6 +48,13 @@ class Score:
         return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}), baseline {self.baseline:.4g}"
 
 
+def inside(model: Any) -> Any:
+    """Return the model that another one has chosen, or itself."""
+    if hasattr(model, "candidates_"):
+        return model.estimator_
+    return getattr(model, "best_estimator_", model)
+
+
 def regression_scores(y: Array, predicted: Array, mean: float, weights: Array) -> list[Score]:
     """Return R2, the root mean squared error and the mean absolute error.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.inspection import permutation_importance
 
 from mercer.data.columns import is_table, n_rows, select_columns, take_rows
-from mercer.reports.held_out import Score, classification_scores, regression_scores
+from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
 
 Array = NDArray[Any]
 
@@ -40,7 +40,7 @@ class Facts:
     @property
     def inner(self) -> Any:
         """The model itself, where another one has chosen it."""
-        return getattr(self.model, "best_estimator_", self.model)
+        return inside(self.model)
 
     @property
     def is_classes(self) -> bool:

@@ -233,6 +233,10 @@ def kernel(facts: Facts) -> str:
 
 def selection(facts: Facts) -> str:
     """Show what was chosen from."""
+    candidates = getattr(facts.model, "candidates_", None)
+    if candidates is not None:
+        text = "The kernels that were tried, by their errors on rows left out."
+        return _section("Leaderboard", f"<p>{text}</p>", candidates._repr_html_())
     results = getattr(facts.model, "cv_results_", None)
     if results is None:
         return ""

@@ -1,0 +1,131 @@
+"""The automatic machine for regression."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.estimators import KernelRidge
+from mercer.estimators.arguments import Arguments
+from mercer.estimators.validation import (
+    checked_seed,
+    checked_training,
+    checked_weights,
+)
+from mercer.selection.automatic.kernels import reader_of
+from mercer.selection.automatic.search import Leaderboard, Tournament
+from mercer.selection.grid import tag_rows
+from mercer.solvers import Run
+
+Array = NDArray[np.float64]
+
+
+class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
+    """Regression of a table without a choice to make: the best kernel ridge that we know to find.
+
+    Columns become what they hold: numbers, standardised or by their ranks, categories, dates,
+    text, with a place for what is missing. Several families of kernels, from smooth to rough, are
+    tried with one width for all columns and with a scale for each that is learned from the data
+    (`mercer.learn`) on some of the rows. The best enter a second round on more rows, and the one
+    that predicts rows left out best wins; a kernel that is not learned does where it is as good
+    within one standard deviation.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds in which to choose and fit.
+    memory : int or str, optional
+        The limit of memory, in bytes or as ``"4GB"``; a share of the free memory by default.
+    random_state : int, RandomState or None
+        Seed of the samples of rows; None is always the same one.
+
+    Attributes
+    ----------
+    candidates_ : Leaderboard
+        All kernels that were tried, best first, with their errors on rows left out. Print it.
+    kernel_ : Kernel
+        The winner, an expression that can be edited.
+    alpha_ : float
+        Its ridge.
+    estimator_ : KernelRidge
+        The model, fitted to all rows.
+    n_features_in_, feature_names_in_
+        The columns seen in `fit`.
+    """
+
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = None,
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.time_limit = time_limit
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose a kernel for the rows `X` and their targets `y`, and fit it.
+
+        Parameters
+        ----------
+        X : rows
+            An array, CSR matrix or table, or a list of texts.
+        y : array of shape (n,) or (n, targets)
+            The targets.
+        sample_weight : float or array of shape (n,), optional
+            w; a whole weight counts as that many equal rows, zero as none.
+        """
+        run, reader = Run(self.time_limit), reader_of(X)
+        rows, targets = checked_training(self, reader, X, y)
+        weights = checked_weights(sample_weight, len(targets))
+        columns = targets.reshape(len(targets), -1)
+        seed = checked_seed(self.random_state) or 0
+        tournament = Tournament.of(reader, rows, columns, weights, self.memory, seed, run)
+        self.candidates_: Leaderboard = tournament.winners()
+        best = self.candidates_[0]
+        self.kernel_, self.alpha_ = best.kernel, best.alpha
+        model = KernelRidge(best.kernel, best.alpha, memory=self.memory, time_limit=run.rest)
+        self.estimator_ = model.fit(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return predictions at the rows `X`, of shape (n,) or (n, targets)."""
+        return np.asarray(self._fitted().predict(X))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return the lower and upper ends of jackknife+ intervals at the rows `X`.
+
+        Parameters
+        ----------
+        X : rows
+            Where to predict.
+        coverage : float
+            The share of new targets to cover, between 0 and 1.
+        """
+        return self._fitted().predict_interval(X, coverage)
+
+    @property
+    def certificate_(self) -> Any:
+        """What the solver proves of `estimator_`."""
+        return self._fitted().certificate_
+
+    @property
+    def function_(self) -> Any:
+        """The fitted function, that of `estimator_`."""
+        return self._fitted().function_
+
+    def _fitted(self) -> KernelRidge:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tag_rows(tags, "auto")
+        return tags
