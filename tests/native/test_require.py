@@ -71,24 +71,31 @@ def test_an_order_that_names_no_row_is_refused():
         refuses(
             "names a row that there is not", native.perceptron_sweep, np.eye(n), order, *vectors
         )
-        box = (np.ones(n), -np.ones(n), np.ones(n), 0.0, np.ones(n), 0.0)
-        moved = (np.zeros(n), np.zeros(2), np.zeros(1))
         refuses(
             "a row for every one of the order",
             native.descend_dense,
-            *(np.ones((n, 2)), order, *box, *moved),
+            *(np.ones((n, 2)), np.arange(n), LEVEL, order, *descent(n)),
         )
+        refuses(
+            "a row of features for every coefficient",
+            native.descend_dense,
+            *(np.ones((n, 2)), np.array([0, 1, row]), LEVEL, np.arange(n), *descent(n)),
+        )
+
+
+def descent(n):
+    """Return what a pass over n rows of two features is told beside these, and moves."""
+    box = (np.ones(n), -np.ones(n), np.ones(n), 0.0, np.ones(n), 0.0)
+    return (*box, np.zeros(n), 0.0, np.zeros(n), np.zeros(2), np.zeros(3))
 
 
 def test_features_outside_of_their_weights_are_refused():
     n = 2
-    box = (np.ones(n), -np.ones(n), np.ones(n), 0.0, np.ones(n), 0.0)
-    moved = (np.zeros(n), np.zeros(2), np.zeros(1))
     order = np.arange(n)
-    native.descend_sparse(*entries([0, 1], [0, 1, 2]), order, *box, *moved)
+    native.descend_sparse(*entries([0, 1], [0, 1, 2]), order, *descent(n))
     for columns, starts in (([0, 2], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 1, 3])):
         rows = entries(columns, starts)
-        refuses("lead out of their matrix", native.descend_sparse, *rows, order, *box, *moved)
+        refuses("lead out of their matrix", native.descend_sparse, *rows, order, *descent(n))
 
 
 def test_sequences_outside_of_their_symbols_are_refused():
