@@ -113,7 +113,7 @@ class ByLandmarks:
             m = landmark_count(settings, self.rows)
         elif m == self.rows or m < LEAST:
             return None
-        reason = f"{m} landmarks stand for {self.rows} rows, in time that grows like these"
+        reason = f"{m} landmarks stand for {self.rows} rows, in time linear in these"
         taken = ("nystrom", "features of landmarks", self.bytes(m), self.work(m).seconds, reason)
         return Plan(*taken, residual=expected_residual(gram, m))
 
