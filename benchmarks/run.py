@@ -21,6 +21,7 @@ ROOMS = (
     "scale_classes",
     "logistic",
     "sgd",
+    "stream",
     "sequences",
     "recognition",
     "solubility",
