@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
+from mercer.solvers.checkpoint import State
 from mercer.solvers.rounding import EPS, column_norms
 
 Array = NDArray[np.float64]
@@ -85,6 +86,20 @@ class BlockCG:
         """Whether the residuals are no more than what rounding leaves of A X."""
         r, x = np.linalg.norm(self._R, axis=0), np.linalg.norm(self._X, axis=0)
         return bool((r <= EPS * self._norm * x).all())
+
+    def state(self) -> State:
+        """Return what the next step begins from."""
+        numbers = np.array([self._steps, self._norm, self._fresh])
+        vectors = {"X": self._X, "R": self._R, "P": self._P, "Q": self._Q, "S": self._S}
+        return vectors | {"numbers": numbers, "errors": np.array(self.errors)}
+
+    def restore(self, state: State) -> None:
+        """Go back to a state."""
+        self._X, self._R = state["X"], state["R"]
+        self._P, self._Q, self._S = state["P"], state["Q"], state["S"]
+        steps, self._norm, fresh = map(float, state["numbers"])
+        self._steps, self._fresh = int(steps), bool(fresh)
+        self.errors = state["errors"].tolist()
 
     def restart(self) -> None:
         """Forget the directions, as another preconditioner asks for."""

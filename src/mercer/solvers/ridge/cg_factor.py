@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mercer.data.deadline import TimeIsUpError
 from mercer.gram import Gram
 from mercer.gram.pivots import Pivots
+from mercer.solvers.checkpoint import State
 from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.ridge.block_cg import BlockCG
 from mercer.solvers.ridge.bordered import Bordered, best_offset
@@ -87,6 +88,9 @@ class IteratedFactor:
         self._basis = self._products = self._residual = np.empty((len(gram), 0))
         self._steps = 0
         self._is_prepared = False
+        # The ranks that the preconditioner grew to in every solve, and what is kept of these.
+        self._solves: list[list[int]] = []
+        self._kept: State = {}
         self.alpha = 0.0
         self.goal = 1e-6
         self.iterations = 0
@@ -118,10 +122,14 @@ class IteratedFactor:
         """Return A^-1 V as far as the goal asks for, of shape (n, p)."""
         X, R = self._start(V)
         state = BlockCG(self.product, V, X, R)
+        solve = len(self._solves)
+        self._solves.append([])
         with self._run.guarded(lambda: self.iterations > 0):
             self._prepare()
+            self._restore(solve, state)
             while not (self.is_over or state.error <= self.goal or state.is_exhausted):
                 self._iterate(state)
+                self._keep(solve, state)
         if self.iterations == 0 and self._run.ended_by and state.error > self.goal:
             # Nothing was learned, and zero would solve no system with an offset.
             raise TimeIsUpError
@@ -134,6 +142,31 @@ class IteratedFactor:
         targets = system.y.shape[1]
         moved = system.b - best_offset(system.N, system.y)
         return self._residual[:, :targets] - self._residual[:, targets:] @ moved
+
+    def _keep(self, solve: int, state: BlockCG) -> None:
+        """Let the run keep the states of all solves, the last as far as it has come.
+
+        The ranks that the preconditioner grew to are kept, and not itself: the same seed gives it.
+        """
+        counts = np.array([self.iterations, self._steps, self.work, self.remaining])
+        now = state.state() | {"counts": counts, "ranks": np.array(self._solves[solve], np.intp)}
+        self._kept |= {f"{solve}.{name}": array for name, array in now.items()}
+        self._run.keep(self._kept)
+
+    def _restore(self, solve: int, state: BlockCG) -> None:
+        """Go on from where an earlier run was killed in a solve, or after it."""
+        kept = self._run.restored() or {}
+        begins = f"{solve}."
+        found = {n.removeprefix(begins): a for n, a in kept.items() if n.startswith(begins)}
+        if not found:
+            return
+        for rank in found.pop("ranks"):
+            self._grow(int(rank))
+            self._solves[solve].append(int(rank))
+        iterations, steps, self.work, self.remaining = map(float, found.pop("counts"))
+        self.iterations, self._steps = int(iterations), int(steps)
+        state.restore(found)
+        self._keep(solve, state)
 
     def _prepare(self) -> None:
         """Build the preconditioner for this alpha."""
@@ -185,8 +218,10 @@ class IteratedFactor:
         k, trace = np.array(self._pivots.history).T
         fewer = steps * np.sqrt(trace[-1] / np.interp(self.rank / 2, k, trace))
         growth = self._growth_work(self.rank, wider)
-        if fewer * self._step_work(wider) + growth < self.remaining and self._grow(wider):
-            state.restart()
+        if fewer * self._step_work(wider) + growth < self.remaining:
+            self._solves[-1].append(wider)
+            if self._grow(wider):
+                state.restart()
 
     def _grow(self, rank: int) -> bool:
         """Extend the preconditioner to a rank, or as far as it helps at this alpha."""
