@@ -160,13 +160,13 @@ class IteratedFactor:
         found = {n.removeprefix(begins): a for n, a in kept.items() if n.startswith(begins)}
         if not found:
             return
+        self._kept |= {f"{begins}{name}": array for name, array in found.items()}
         for rank in found.pop("ranks"):
             self._grow(int(rank))
             self._solves[solve].append(int(rank))
         iterations, steps, self.work, self.remaining = map(float, found.pop("counts"))
         self.iterations, self._steps = int(iterations), int(steps)
         state.restore(found)
-        self._keep(solve, state)
 
     def _prepare(self) -> None:
         """Build the preconditioner for this alpha."""
