@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mercer import (
     Gaussian,
+    KernelLogisticRegression,
     KernelRidge,
     KernelSVC,
     KernelSVR,
@@ -151,7 +152,7 @@ def test_auto_takes_landmarks_where_rows_are_many_for_the_memory(tmp_path, X, y)
     assert settings.for_rows(X).solver == "auto"
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "sgd"])
 def test_other_solvers_refuse_a_file_and_say_what_to_do(tmp_path, X, y, solver):
     path = written(tmp_path / "rows.parquet", X, y)
     with pytest.raises(ValueError, match=r"needs all rows in memory.*use solver='nystrom'"):
@@ -227,6 +228,15 @@ def test_support_vector_machines_take_landmarks_of_a_file(tmp_path, X, y, machin
     at_file, at_rows = getattr(found, values)(path), getattr(expected, values)(X)
     np.testing.assert_allclose(at_file, at_rows, atol=2e-2)
     assert found.certificate_.satisfied
+
+
+def test_logistic_regression_takes_landmarks_of_a_file(tmp_path, X, y):
+    y = np.digitize(y, [-0.5, 0.5])
+    path = written(tmp_path / "rows.parquet", X, y)
+    settings = {"solver": "nystrom", "n_landmarks": 30, "random_state": 0, "tol": 1e-10}
+    found = KernelLogisticRegression(**settings).fit(path, "y")
+    expected = KernelLogisticRegression(**settings).fit(X, y)
+    np.testing.assert_allclose(found.predict_proba(path), expected.predict_proba(X), atol=1e-4)
 
 
 def test_probabilities_of_a_classifier_of_a_file_are_calibrated(tmp_path, X, y):

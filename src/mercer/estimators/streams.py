@@ -16,7 +16,7 @@ from mercer.data.stream import Stream, is_streamed, opened
 from mercer.data.stream.sources import ArraySource, CheckedSource
 
 # The solvers that read rows block by block.
-STREAMING = ("nystrom", "sgd")
+STREAMING = ("nystrom",)
 # The share of the memory in which "auto" reads rows at once, to have all solvers to choose from.
 SHARE = 0.25
 
@@ -39,7 +39,7 @@ def opened_for(
     if is_streamed(X) and not (is_open or solver in STREAMING):
         raise ValueError(
             f"solver={solver!r} needs all rows in memory, and X is read from a disk or an iterator "
-            "block by block; use solver='nystrom', 'sgd' or 'auto', or read it into an array"
+            "block by block; use solver='nystrom' or 'auto', or read it into an array"
         )
     X, y, sample_weight = opened(X, y, sample_weight)
     if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype != np.float64 and solver in STREAMING:
