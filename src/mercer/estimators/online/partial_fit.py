@@ -6,6 +6,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
@@ -41,6 +42,16 @@ OF_A_FIT = (
 )
 
 
+def _needs_no_repair(estimator: Any) -> bool:
+    """Whether an estimator can learn block by block, else say why it cannot."""
+    if estimator.repair is None:
+        return True
+    raise AttributeError(
+        f"partial_fit has no whole Gram matrix to repair, got repair={estimator.repair!r}; use "
+        "fit, or a positive semi-definite kernel"
+    )
+
+
 class TargetStream:
     """A regression by least squares that can learn block by block."""
 
@@ -48,6 +59,7 @@ class TargetStream:
         """Return the ridge of every target."""
         raise NotImplementedError
 
+    @available_if(_needs_no_repair)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows: the landmark model of all blocks seen so far, exactly.
 
@@ -77,6 +89,7 @@ class ClassStream:
 
     C: Any
 
+    @available_if(_needs_no_repair)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, in a landmark model of bounded size.
 
