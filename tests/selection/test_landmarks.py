@@ -106,3 +106,10 @@ def test_more_landmarks_than_rows_are_refused(rng):
     X, y = wave(rng)
     with pytest.raises(ValueError, match="from 1 to the number of rows, 60, got 61"):
         KernelRidgeCV(Gaussian(1.0), ALPHAS, solver="nystrom", n_landmarks=61).fit(X, y)
+
+
+def test_whoever_chose_a_model_does_not_train_it_further(rng):
+    X, y = wave(rng)
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, solver="nystrom", n_landmarks=10).fit(X, y)
+    assert hasattr(model.best_estimator_, "partial_fit")
+    assert not hasattr(model, "partial_fit")

@@ -15,14 +15,15 @@ from mercer.selection.grid import tag_rows
 class Chosen(Arguments):
     """An estimator that delegates fitted attributes to the chosen estimator ``best_estimator_``.
 
-    It takes the rows that its ``kernels`` take.
+    It takes the rows that its ``kernels`` take. To train the model further is not for whoever chose
+    it: ``partial_fit`` would leave the choice behind.
     """
 
     kernels: Any
 
     def __getattr__(self, name: str) -> Any:
         model = self.__dict__.get("best_estimator_")
-        if model is None or name.startswith("__"):
+        if model is None or name.startswith("__") or name == "partial_fit":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(model, name)
 
