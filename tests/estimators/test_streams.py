@@ -84,7 +84,7 @@ def test_predictions_at_a_file_are_those_at_its_rows(tmp_path, X, y):
 def test_an_iterator_of_blocks_gives_the_model_of_its_rows(X, y, form):
     rows = form(X)
     found = model().fit(in_blocks(rows, y) if form is np.asarray else in_blocks_of(rows, y))
-    np.testing.assert_allclose(found.predict(rows), model().fit(X, y).predict(X), rtol=1e-9)
+    np.testing.assert_allclose(found.predict(rows), model().fit(rows, y).predict(rows), rtol=1e-9)
 
 
 def in_blocks_of(rows, y):
