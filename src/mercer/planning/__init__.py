@@ -5,6 +5,7 @@ call takes the same route and gives the same bits; no clock is asked. Seconds ar
 a `Plan` alone.
 """
 
+from mercer.planning.components import components_plan, planned_components
 from mercer.planning.logistic import (
     logistic_plan,
     logistic_work,
@@ -18,9 +19,11 @@ from mercer.planning.ridge import planned_ridge, ridge_plan, ridge_work
 __all__ = [
     "Plan",
     "Settings",
+    "components_plan",
     "logistic_plan",
     "logistic_work",
     "margin_plan",
+    "planned_components",
     "planned_logistic",
     "planned_margin",
     "planned_ridge",

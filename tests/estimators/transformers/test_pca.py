@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.errors import ApproximationWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelPCA, MercerMap
 from mercer.kernels import (
     AdditiveChi2,
@@ -28,6 +28,7 @@ from mercer.kernels import (
     Standardize,
     from_sklearn,
 )
+from mercer.planning import landmarks as counted
 
 
 @parametrize_with_checks(
@@ -287,3 +288,33 @@ def test_neighbours_classify_rows_of_numbers_and_categories(rng):
     train, test = rows.iloc[:60], rows.iloc[60:]
     model = KNeighborsClassifier(5, metric="precomputed").fit(k.distance(train), label[:60])
     assert model.score(k.distance(test, train), label[60:]) > 0.8
+
+
+def test_components_of_too_many_rows_are_those_of_landmarks_and_a_warning_says_so(
+    points, monkeypatch
+):
+    monkeypatch.setattr(counted, "EXACT", 1e-3)
+    monkeypatch.setattr(counted, "APPROXIMATE", 0.05)
+    X = points(2100)
+    model = KernelPCA(Gaussian(2.0), n_components=12)
+    plan = model.plan(X)
+    assert plan.solver == "nystrom"
+    assert 0.0 < plan.residual < 1.0
+    with pytest.warns(ApproximationWarning, match="2100 rows .* use solver='iterative'") as seen:
+        model.fit(X)
+    assert len(seen) == 1
+    monkeypatch.undo()
+    exact = KernelPCA(Gaussian(2.0), n_components=12, solver="iterative").fit(X)
+    assert_allclose(model.eigenvalues_[:3], exact.eigenvalues_[:3], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "solver"),
+    [({}, "dense"), ({"n_components": 3}, "iterative"), ({"n_landmarks": 20}, "nystrom")],
+    ids=str,
+)
+def test_fit_takes_what_the_plan_of_components_says(settings, solver, points):
+    X = points(250)
+    model = KernelPCA(Gaussian(1.0), **settings)
+    assert model.plan(X).solver == solver
+    assert type(model.fit(X).solver_).__name__.lower().startswith(solver)

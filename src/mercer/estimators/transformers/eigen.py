@@ -8,10 +8,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 
 from mercer.data.columns import n_rows, take_rows
-from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
+from mercer.errors import (
+    ApproximationWarning,
+    ConvergenceWarning,
+    IndefiniteKernelError,
+    warn_caller,
+)
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import (
@@ -23,7 +28,7 @@ from mercer.estimators.validation import (
 from mercer.functions import DualFunction
 from mercer.gram import Gram, gram_of, unheld_gram_of
 from mercer.kernels import Kernel, recentred
-from mercer.planning import Settings
+from mercer.planning import Plan, Settings, components_plan, planned_components
 from mercer.planning.landmarks import landmark_count, planned_landmarks
 from mercer.solvers import ComponentProblem, Components, Run, component_solver
 from mercer.solvers.definite import PRODUCTS
@@ -97,7 +102,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         most = _whole("n_components", self.n_components)
         most = None if most is None else min(most, n_rows(X))
         unheld = unheld_gram_of(kernel, X, self.memory)
-        settings = self._by_landmarks(kernel)
+        settings = self._by_landmarks(kernel, X, unheld, most)
         solver = component_solver(
             self.solver,
             unheld,
@@ -119,23 +124,50 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, X) from None
         self.kernel_, self.solver_ = kernel, solver
+        given = self._settings(kernel)
+        if settings is not None and given.is_open and not given.has_landmarks:
+            warn_caller(
+                f"the components of {len(unheld)} rows are counted to take too much time or "
+                f"memory, and these are those of {settings.n_landmarks} landmarks; use "
+                "solver='iterative' for a few exact ones, or choose n_landmarks",
+                ApproximationWarning,
+            )
         landmarks = None if gram is None else gram.landmarks
         self._keep(found, X, X if landmarks is None else landmarks.rows, run)
         return found
 
-    def _by_landmarks(self, kernel: Kernel) -> Settings | None:
+    def plan(self, X: Any) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Nothing of the size of the Gram matrix is allocated. Print it to read it.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        """
+        kernel, model = self._kernel_for(X), clone(self)
+        X = checked_unlabelled(model, kernel, X)
+        kernel, most = kernel.resolved(X), _whole("n_components", self.n_components)
+        gram = unheld_gram_of(kernel, X, self.memory)
+        return components_plan(model._settings(kernel), kernel, X, gram, most)
+
+    def _by_landmarks(
+        self, kernel: Kernel, X: Any, gram: Gram, most: int | None
+    ) -> Settings | None:
         """Return how landmarks are chosen, or None if there are none."""
-        given = None if isinstance(self.landmarks, str) else self.landmarks
-        is_asked = self.n_landmarks is not None or given is not None
-        is_open = isinstance(self.solver, str) and self.solver == "auto" and is_asked
-        if not is_open and self.solver != "nystrom":
-            return None
+        settings = planned_components(self._settings(kernel), kernel, X, gram, most)
+        return settings if settings.solver == "nystrom" else None
+
+    def _settings(self, kernel: Kernel) -> Settings:
+        """Return what the estimator was told about how to solve."""
         return Settings(
-            "nystrom",
+            self.solver,
             seed=checked_seed(self.random_state),
             memory=self.memory,
             n_landmarks=_whole("n_landmarks", self.n_landmarks),
             landmarks=checked_landmarks(self, kernel, self.landmarks),
+            time_limit=self.time_limit,
         )
 
     def _of_few_rows(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:

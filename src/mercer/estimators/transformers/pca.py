@@ -36,7 +36,8 @@ class KernelPCA(EigenFeatures):
         ``"dense"`` is exact and holds the Gram matrix; ``"iterative"`` finds a few components by
         products with it, which need not fit into memory; ``"nystrom"`` takes them from a low-rank
         copy of it, made of landmarks. ``"auto"`` takes ``"nystrom"`` if `n_landmarks` or landmarks
-        are given, else ``"iterative"`` for fewer than 10 components of more than 200 rows.
+        are given, else ``"iterative"`` for fewer than 10 components of more than 200 rows. Where
+        that is counted to take more than a minute, or `time_limit`, it takes landmarks and warns.
     n_landmarks : int, optional
         How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows

@@ -306,6 +306,11 @@ def _kept(
     return found if problem.most is None else found.padded(problem.most)
 
 
+def wants_products(n: int, most: int | None) -> bool:
+    """Whether so few components of n rows are wanted that products with K find them sooner."""
+    return most is not None and most < min(FEW_COMPONENTS, n) and n > MANY_ROWS
+
+
 def component_solver(
     solver: Any,
     gram: Gram,
@@ -320,8 +325,8 @@ def component_solver(
         return solver
     n = len(gram)
     if solver == "auto":
-        is_small = most is not None and most < min(FEW_COMPONENTS, n) and n > MANY_ROWS
-        solver = "nystrom" if n_landmarks is not None else "iterative" if is_small else "dense"
+        exact = "iterative" if wants_products(n, most) else "dense"
+        solver = exact if n_landmarks is None else "nystrom"
     if solver == "dense":
         return DenseComponents()
     if solver == "iterative":
