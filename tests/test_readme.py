@@ -14,7 +14,8 @@ def blocks(name):
 
 
 @pytest.mark.parametrize("code", blocks("README.md"), ids=lambda code: code.split("\n")[0])
-def test_examples_of_the_readme_run(code):
+def test_examples_of_the_readme_run(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = {}
     if "import mercer" not in code:
         exec("import mercer", names)
