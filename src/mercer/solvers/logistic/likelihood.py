@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py
 
+from mercer.data.deadline import check
 from mercer.solvers.refusals import check_costs
 from mercer.solvers.rounding import EPS
 from mercer.solvers.solution import Solution
@@ -162,6 +163,7 @@ class LogisticProblem:
             return np.zeros(self.columns)
         at = self._at(G, b)
         for _ in range(OFFSET_STEPS):
+            check()
             if at.size <= UNITS * EPS * at.mass:
                 break
             moved = self._moved(G, at)
