@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
 from mercer.data.kept import owned
+from mercer.errors import ApproximationWarning
 from mercer.estimators.classes import class_weighted, known_classes, same_classes
 from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
 from mercer.estimators.refusals import refuse_by_landmarks
@@ -219,14 +221,18 @@ def _stream_of(
     return stream
 
 
-def _trained(estimator: Any) -> Seen:
-    """Return the rows of an earlier fit, which are the first block of a stream."""
+def _trained(estimator: Any) -> Seen | None:
+    """Return the rows of an earlier fit, the first block, or warn that none are kept."""
     problem = getattr(estimator, "_problem_", None)
     if problem is None or estimator.approximation_ is not None:
-        raise ValueError(
+        warnings.warn(
             "partial_fit goes on from the training rows, and a model by landmarks, or one read "
-            "from a file, has kept none of them; call it on a new estimator"
+            "from a file, has kept none of them: it begins anew with this block; call partial_fit "
+            "for all blocks of a stream",
+            ApproximationWarning,
+            stacklevel=5,
         )
+        return None
     rows = used_rows(estimator.kernel_, estimator.X_fit_, estimator._used_)
     targets = problem.y if hasattr(problem, "y") else problem.codes
     return Seen(rows, targets, problem.weights)
