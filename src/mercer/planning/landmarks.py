@@ -29,6 +29,9 @@ BLOCKS = 2
 # Seconds on one thread up to which a fit is exact where no limit is given, a minute on two, and
 # those that landmarks are taken for. One thread, so that their number changes no bit.
 EXACT, APPROXIMATE = 120.0, 60.0
+# The share of a time limit that may be counted: the rest is for what counts and the rates of a
+# processor do not know. An exact fit that is broken off is worse than one by landmarks.
+COUNTED = 0.5
 # Rows up to which a fit is exact: nothing would be saved. Fewer landmarks than this know little.
 FEW, LEAST = 2000, 50
 # Steps of the number of landmarks between two powers of two, so that it does not follow every
@@ -56,8 +59,8 @@ class ByLandmarks:
 
     def most(self, settings: Settings, memory: int) -> int:
         """Return how many landmarks time and memory allow, at most n; zero if none."""
-        # Half of a limit is for what counts and rates of a processor do not know.
-        seconds = APPROXIMATE if settings.time_limit is None else 0.5 * settings.time_limit
+        limit = settings.time_limit
+        seconds = APPROXIMATE if limit is None else COUNTED * limit
         most = 0
         for m in _steps(self.rows):
             if self.bytes(m) > memory or self.work(m).cost > seconds:
@@ -86,7 +89,8 @@ class ByLandmarks:
             return replace(settings, solver="nystrom")
         if not may_have_landmarks(settings, kernel):
             return settings
-        allowed = EXACT if settings.time_limit is None else settings.time_limit
+        limit = settings.time_limit
+        allowed = EXACT if limit is None else COUNTED * limit
         if self.rows <= FEW or exact.cost <= allowed:
             return settings
         m = self.most(settings, memory)

@@ -176,7 +176,7 @@ class LogisticProblem:
     def _at(self, G: Array, b: Array) -> _Offset:
         residual = self.residual(G + b)
         mass = float(np.abs(residual).sum())
-        return _Offset(b, self.loss(G + b), residual.sum(axis=0), mass)
+        return _Offset(b, self.loss(G + b), residual.sum(axis=0), mass, len(G))
 
     def _moved(self, G: Array, at: _Offset) -> _Offset | None:
         """Return the offset after a Newton step, shortened until it is better, or None."""
@@ -215,12 +215,13 @@ class LogisticProblem:
 
 @dataclass(frozen=True, eq=False)
 class _Offset:
-    """An offset, the loss there, minus its gradient, and the size of what that is the sum of."""
+    """An offset, the loss there, minus its gradient, the size of what that is the sum of, and n."""
 
     b: Array
     loss: float
     gradient: Array
     mass: float
+    rows: int
 
     @property
     def size(self) -> float:
@@ -228,7 +229,8 @@ class _Offset:
 
     def is_better_than(self, other: _Offset) -> bool:
         """Whether the loss is less or, where rounding hides that, the gradient."""
-        margin = 8.0 * EPS * abs(other.loss)
+        # Errors of a sum of n losses add up like its root.
+        margin = 8.0 * EPS * self.rows**0.5 * abs(other.loss)
         if abs(self.loss - other.loss) <= margin:
             return self.size < other.size
         return self.loss < other.loss
