@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor
+from mercer.selection.automatic import search
 from mercer.selection.automatic.kernels import starts
 from mercer.selection.automatic.search import Candidate, _simplest_first
 
@@ -153,3 +154,19 @@ def test_a_model_is_saved_and_loaded(tmp_path):
     loaded = mercer.load(tmp_path / "m.mercer")
     assert np.array_equal(loaded.predict(table), model.predict(table))
     assert str(loaded.candidates_) == str(model.candidates_)
+
+
+def test_a_kernel_that_cannot_be_fitted_is_left_out(monkeypatch):
+    learned, refused = search.learn, []
+
+    def failing(kernel, *args, **settings):
+        if not refused:
+            refused.append(kernel)
+            raise ValueError("singular to working precision")
+        return learned(kernel, *args, **settings)
+
+    monkeypatch.setattr(search, "learn", failing)
+    X, y = few_matter(60)
+    names = [c.name for c in KernelRegressor().fit(X, y).candidates_]
+    assert "gaussian, learned" not in names
+    assert "matern32, learned" in names

@@ -208,6 +208,7 @@ def test_the_rank_doubles_where_that_saves_more_than_it_costs(rng, share, restar
     late = Looked([3.0, *errors])  # not at a multiple of ten steps
     factor._look(late)
     assert late.restarts == 0
+    factor._solves.append([])
     state = Looked(errors)
     factor._look(state)
     assert state.restarts == restarts

@@ -36,6 +36,8 @@ LEAST_ROWS = 30
 FIRST_SHARE, BOTH_SHARES = 0.4, 0.7
 # Ridges around the learned one that are tried, as factors.
 RIDGES = tuple(np.logspace(-1.5, 1.5, 7))
+# The least ridge beside the mean of k(x, x): with less, rounding is what is fitted.
+LEAST_RIDGE = 1e-7
 # Significant digits of what is learned.
 DIGITS = 4
 # Widths of a kernel that is not learned, in units of the median distance.
@@ -177,12 +179,19 @@ class Tournament:
         first = self._sample(FIRST_ROWS)
         limit = self.run.share(FIRST_SHARE)
         tried: list[Candidate] = []
+        refusals: list[ValueError] = []
         for start in began:
             if tried and limit.is_over():
                 break
             if start.is_learned and len(first) < LEAST_ROWS:
                 continue
-            tried.append(self._tried(start, first))
+            try:
+                tried.append(self._tried(start, first))
+            except ValueError as error:
+                # Such as a system that is singular to working precision: the others go on.
+                refusals.append(error)
+        if not tried:
+            raise refusals[0]
         tried.sort(key=lambda c: c.error)
         limit = self.run.share(BOTH_SHARES)
         judged = self._sample(JUDGED_ROWS)
@@ -190,7 +199,12 @@ class Tournament:
         for candidate in tried[:FINALISTS]:
             if finalists and limit.is_over():
                 break
-            finalists.append(self._refined(candidate, judged))
+            try:
+                finalists.append(self._refined(candidate, judged))
+            except ValueError as error:
+                refusals.append(error)
+        if not finalists:
+            raise refusals[-1]
         finalists.sort(key=lambda c: c.error)
         rest = [c for c in tried if c.name not in {f.name for f in finalists}]
         return Leaderboard((*_simplest_first(finalists), *rest))
@@ -257,7 +271,10 @@ class Tournament:
     def _left_out(
         self, kernels: list[Kernel], alpha: float, sample: NDArray[np.intp]
     ) -> tuple[Array, float]:
-        _, errors, best = self._best(kernels, [alpha * r for r in RIDGES], sample)
+        rows = self._rows(kernels[0], sample)
+        least = LEAST_RIDGE * float(np.mean(kernels[0].diagonal(rows)))
+        ridges = sorted({max(alpha * r, least) for r in RIDGES})
+        _, errors, best = self._best(kernels, ridges, sample)
         return errors, best
 
     def _best(
