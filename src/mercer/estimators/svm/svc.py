@@ -74,8 +74,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
         for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
         ``"nystrom"`` is exact for the kernel of landmarks; ``"auto"`` takes it where these are
-        given, and warns where it does since an exact fit is counted to take more than a minute, or
-        `time_limit`.
+        given, and warns where an exact fit is counted to take longer than half of `time_limit`, or
+        a minute.
     n_landmarks : int, optional
         How many; by default ten times the root of the rows, or by ``"auto"`` as many as fit.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
@@ -88,8 +88,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
     max_iter : int, optional
         Working sets allowed for every pair of classes; epochs for ``"primal"`` and ``"sgd"``.
     time_limit : float, optional
-        Seconds after which every problem returns what it has, with a warning. So does the first
-        Ctrl-C.
+        Seconds after which what there is is kept, with a warning; also by the first Ctrl-C.
     random_state : int, RandomState or None
         Where the random orders of ``"primal"`` and ``"sgd"`` come from; None is always the same
         seed.
