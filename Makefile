@@ -11,6 +11,10 @@ BENCH := .venv-bench
 SANITIZE := .venv-sanitize
 NATIVE := CMakeLists.txt $(wildcard src/native/*.?pp src/native/*/*.?pp)
 
+# What the engine makes no difference to, or is run by other tests with both, runs once.
+ONCE := $(addprefix --ignore=tests/,cli files reports learning selection/automatic test_check_estimator.py \
+  kernels/language kernels/validity data estimators/test_contract.py estimators/test_classifiers.py)
+
 # What runs under the sanitizers: the tests that call native code on purpose.
 SANITIZED ?= tests/native tests/tiles tests/gram tests/data $(wildcard tests/kernels/families/test_sequence*.py) \
   tests/estimators/test_sequences.py tests/solvers/online/test_perceptron.py tests/solvers/margin/test_smo.py
@@ -45,7 +49,7 @@ demo: $(VENV)/.mercer
 
 test: $(VENV)/.dev
 	env -u MERCER_ENGINE $(ALONE) $(VENV)/bin/python -m pytest -n auto $(PYTEST_ARGS)
-	MERCER_ENGINE=numpy $(ALONE) $(VENV)/bin/python -m pytest -n auto $(PYTEST_ARGS)
+	MERCER_ENGINE=numpy $(ALONE) $(VENV)/bin/python -m pytest -n auto $(ONCE) $(PYTEST_ARGS)
 
 peers: $(VENV)/.dev
 	$(ALONE) $(VENV)/bin/python tests/peers/run.py

@@ -83,6 +83,8 @@ def test_options_come_from_a_file_and_the_line_counts_more(data, tmp_path):
     config.write_text('target = "price"\nalpha = 0.5\nkernel = "linear.on(age)"\nseed = 3\n')
     assert fitted(data, "--config", config)["alpha"] == 0.5
     assert fitted(data, "--config", config, "--alpha", "2")["alpha"] == 2.0
+    config.write_text('target = "price"\ntest = 0.5\nalpha = 1.0\ndrop = ["sick"]\n')
+    assert fitted(data, "--config", config)["rows"] == "40 to learn from, 40 held out"
     config.write_text("colour = 1\n")
     result = run("fit", data, "--config", config)
     assert result.exit_code == 2
@@ -108,6 +110,22 @@ def test_predictions_keep_the_order_and_the_columns(data, tmp_path):
     assert (found["lower"] <= found["upper"]).all()
     assert run("predict", model, data, "--keep", "-o", tmp_path / "p.parquet").exit_code == 0
     assert pl.read_parquet(tmp_path / "p.parquet").columns == [*table().columns, "prediction"]
+
+
+def test_a_column_that_is_taken_is_named(data, tmp_path):
+    model, taken = tmp_path / "m.mercer", tmp_path / "taken.csv"
+    fitted(data, *PRICE, "--alpha", "1", "-o", model)
+    table().with_columns(prediction=pl.lit(1.0)).write_csv(taken)
+    assert "'prediction' already" in run("predict", model, taken, "--keep").stderr
+    assert "also to be dropped" in run("fit", data, "--target", "age", "--drop", "age").stderr
+
+
+def test_dates_in_another_form_than_iso_stay_text(tmp_path):
+    path = tmp_path / "dates.csv"
+    days = [f"0{1 + i % 9}/02/2021" for i in range(40)]
+    pl.DataFrame({"day": days, "y": np.arange(40.0)}).write_csv(path)
+    found = fitted(path, "--target", "y", "--alpha", "1")
+    assert "holds dates as text" in found["columns"]
 
 
 def test_probabilities_have_a_column_each(data, tmp_path):
@@ -142,6 +160,9 @@ BAD = {
     "duplicate columns": ("a,a,y\n1,2,3\n", "several columns 'a'"),
     "no target": ("a,b\n1,2\n", "no column 'y'"),
     "one row": ("a,y\n1,2.5\n", "2.5 in all 1 rows"),
+    "three rows": ("a,y\n1,2.5\n2,3.5\n3,4.5\n", "at least 10 are needed"),
+    "semicolons": ("a;y\n1;2.5\n", "separated by ';'"),
+    "no target values": ("a,y\n1,\n2,\n", "no row with a target"),
     "constant target": ("a,y\n1,2.5\n2,2.5\n3,2.5\n", "'y' is 2.5 in all 3 rows"),
     "no other column": ("y\n1.5\n2.5\n", "no column beside the target"),
     "text in one cell": (

@@ -197,3 +197,23 @@ def test_files_of_every_format_are_still_read(path):
 
 def test_there_is_a_file_of_the_present_format():
     assert any(path.name.startswith("v1") for path in FIXTURES.glob("*.mercer"))
+
+
+def test_sparse_rows_in_the_clothes_of_a_table_are_refused():
+    spec, arrays = spec_of("ridge of a table")
+    rows = spec["model"]["fitted"]["function_"]["fields"]["rows"]["rows"]["dict"]
+    next(pair for pair in rows if pair[0] == "kind")[1] = "csr"
+    refused(spec, arrays, "a table of the file")
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"texts": ["a" * 10_000, *[""] * 10_000], "dtype": "<U1", "shape": [10_001]},
+        {"list": [{"list": {"array": "a"}}] * 500},
+    ],
+    ids=["texts", "lists"],
+)
+def test_a_file_that_would_grow_is_refused(node):
+    spec = {"model": {"estimator": "KernelRidge", "params": {}, "fitted": {"x_": node}}}
+    refused(spec, {"a": np.zeros(50_000, np.uint8)}, "asks for large memory")

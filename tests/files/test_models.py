@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer
 from catalogue import ARD, COMPOSITE, SIMPLE
@@ -125,7 +127,7 @@ def test_a_model_that_is_not_fitted_is_refused(path):
 
 @pytest.mark.parametrize("given", [3, "model", BaseEstimator(), None])
 def test_what_is_no_model_is_refused(given, path):
-    with pytest.raises((ValueError, NotFittedError), match=r"save takes|not fitted"):
+    with pytest.raises((ValueError, NotFittedError), match=r"save takes|not fitted|is none"):
         mercer.save(given, path)
 
 
@@ -151,6 +153,19 @@ def test_nobody_can_write_into_the_arrays_of_a_loaded_model(path):
     mercer.save(mercer.KernelRidge().fit(X, Y), path)
     with pytest.raises(ValueError, match="read-only"):
         mercer.load(path).X_fit_[0, 0] = 1.0
+
+
+def test_a_pipeline_is_refused_with_the_way_out(path):
+    model = make_pipeline(StandardScaler(), mercer.KernelRidge()).fit(X, Y)
+    with pytest.raises(ValueError, match=r"Pipeline is none; save the estimator in it"):
+        mercer.save(model, path)
+
+
+def test_who_could_not_read_the_old_file_cannot_read_the_new_one(path):
+    mercer.save(mercer.Gaussian(1.0), path)
+    path.chmod(0o600)
+    mercer.save(mercer.Gaussian(2.0), path)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 import mercer
 from mercer.reports.held_out import classification_scores, regression_scores
+from mercer.reports.page.facts import Facts
 
 random = np.random.default_rng(0)
 N = 60
@@ -161,3 +162,24 @@ def test_intervals_of_scores_hold_the_true_score_about_as_often_as_they_say():
         score = regression_scores(y, f, 0.0, np.ones(200))[1]
         held += score.low <= 0.5 <= score.high
     assert 25 <= held <= 30
+
+
+def test_classes_that_the_model_does_not_know_are_refused():
+    model = mercer.KernelLogisticRegression("auto").fit(TABLE[TRAIN], SICK[TRAIN])
+    with pytest.raises(ValueError, match="y has the class 'dead', which the model does not know"):
+        mercer.report(model, TABLE[TEST], np.full(20, "dead"))
+
+
+def test_the_baseline_of_classes_is_that_of_the_training_rows():
+    y = np.array(["ill"] * 30 + ["well"] * 10)
+    model = mercer.KernelLogisticRegression("auto").fit(TABLE[TRAIN], y)
+    facts = Facts(model, TABLE[TEST], np.array(["well"] * 15 + ["ill"] * 5))
+    assert facts.scores[0].baseline == 0.25
+
+
+def test_support_vectors_are_not_taken_for_all_rows():
+    X = random.uniform(size=(300, 1))
+    model = mercer.KernelSVC("gaussian").fit(X, X[:, 0] > 0.5)
+    html = mercer.report(model, random.uniform(size=(100, 1)), np.arange(100) % 2 == 0).html
+    assert "distributed differently" not in html
+    assert "rows only: the scores" not in html

@@ -15,6 +15,8 @@ Array = NDArray[Any]
 
 # Distinct whole numbers up to which they are taken for classes.
 MOST_CLASSES = 10
+# Rows below which nothing is left to test on.
+LEAST_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,8 @@ def job_of(
     """
     for name in (target, *(n for n in (weights, groups) if n), *drop):
         _check_column(frame, path, name)
+    if target in drop:
+        raise DataFileError(f"the target {target!r} is also to be dropped; leave one of them out")
     notes: list[str] = []
     frame = frame.drop(list(drop))
     frame = _with_target(frame, target, notes)
@@ -88,15 +92,20 @@ def job_of(
     if not others:
         raise DataFileError(f"{path} has no column beside the target to learn from")
     frame = _without_gaps(frame, path, others, missing, notes)
+    if frame.height == 0:
+        raise DataFileError(f"{path} has no row with a target {target!r}")
     series = frame.get_column(target)
     is_classes = _is_classes(series, path, task, notes)
     y = series.to_numpy() if not is_classes else _labels(series)
     if len(np.unique(y)) < 2:
         raise DataFileError(f"{path}: the target {target!r} is {y[0]} in all {len(y)} rows")
-    if frame.height < 3:
-        raise DataFileError(f"{path} has {frame.height} rows with a target; at least 3 are needed")
+    if frame.height < LEAST_ROWS:
+        raise DataFileError(
+            f"{path} has {frame.height} rows with a target; at least {LEAST_ROWS} are needed to "
+            "fit and test a model"
+        )
     w = None if weights is None else _numbers(frame.get_column(weights), path)
-    g = None if groups is None else frame.get_column(groups).cast(str).to_numpy()
+    g = None if groups is None else frame.get_column(groups).cast(str).fill_null("").to_numpy()
     return Job(frame.select(others), y, w, g, is_classes, tuple(notes))
 
 

@@ -24,11 +24,11 @@ def _configured(ctx: click.Context, param: click.Parameter, path: str | None) ->
         settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise click.BadParameter(f"{path}: {error}") from None
-    known = {p.name for p in ctx.command.params}
-    given = {key.replace("-", "_"): value for key, value in settings.items()}
-    unknown = sorted(given.keys() - known)
+    known = {opt.lstrip("-"): p.name for p in ctx.command.params for opt in p.opts}
+    unknown = sorted(settings.keys() - known.keys())
     if unknown:
         raise click.BadParameter(f"{path} has the option {unknown[0]!r}, which fit does not have")
+    given = {str(known[key]): value for key, value in settings.items()}
     ctx.default_map = {**(ctx.default_map or {}), **given}
 
 

@@ -48,6 +48,11 @@ def predict(
         for start in range(0, rows.height, ROWS):
             some = rows[start : start + ROWS]
             found = pl.DataFrame(_columns(machine, some, interval, proba))
+            taken = [name for name in found.columns if keep and name in some.columns]
+            if taken:
+                raise ValueError(
+                    f"{data} has a column {taken[0]!r} already; predict without --keep"
+                )
             found = some.hstack(found) if keep else found
             if output is None:
                 click.echo(found.write_csv(include_header=start == 0), nl=False)

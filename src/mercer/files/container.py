@@ -61,7 +61,7 @@ def sealed(spec: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
         "sha256": EMPTY_HASH,
         "spec": json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False),
     }
-    plain = {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
+    plain = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
     content = safetensors.numpy.save(plain, metadata)
     return _canonical(content, metadata)
 
@@ -164,7 +164,10 @@ def replace_file(path: Path, content: bytes) -> None:
 
     The new one is written beside it and forced to the disk before it takes the name.
     """
+    path = path.resolve()
     try:
+        # Who may read the old file may read the new one, and nobody else.
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be written: {error.strerror or error}") from None
@@ -173,7 +176,7 @@ def replace_file(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, mode)
         os.replace(name, path)
         _sync_folder(path.parent)
     except OSError as error:

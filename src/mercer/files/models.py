@@ -15,6 +15,7 @@ from mercer import __version__
 from mercer.data.columns import n_rows
 from mercer.errors import ModelFileError
 from mercer.files.container import read, write
+from mercer.files.registry import ESTIMATORS
 from mercer.files.values import Decoder, Encoder
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction
 from mercer.kernels import Kernel
@@ -35,6 +36,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         The file, by custom with the ending ``.mercer``.
     """
     is_model = isinstance(model, BaseEstimator)
+    if is_model and type(model).__name__ not in ESTIMATORS:
+        raise ValueError(
+            f"a model file holds estimators of mercer, and {type(model).__name__} is none; save "
+            "the estimator in it, and scale columns by kernel.after(Standardize())"
+        )
     if is_model and not any(k.endswith("_") and not k.startswith("__") for k in vars(model)):
         raise NotFittedError(f"{type(model).__name__} is not fitted yet; call fit before save")
     if not is_model and not isinstance(model, Kernel):
@@ -79,8 +85,11 @@ def restored(spec: Any, arrays: dict[str, Any]) -> Any:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"a part of the model is not as it should be: {error}") from None
-    except RecursionError:
-        raise ModelFileError("objects nest too deep") from None
+    except (RecursionError, MemoryError):
+        raise ModelFileError("objects nest too deep, or ask for too much memory") from None
+    except Exception as error:
+        # Tables are made by other libraries, which have errors of their own.
+        raise ModelFileError(f"a part of the model cannot be made: {error}") from None
     return model
 
 

@@ -96,7 +96,8 @@ def _delimited(separator: str) -> Callable[[str], Any]:
         content = sys.stdin.buffer.read() if path == "-" else _unpacked(path)
         _check_text(path, content)
         _check_header(path, content, separator)
-        settings = {"separator": separator, "infer_schema_length": None, "try_parse_dates": True}
+        # Dates stay text, which columns take for dates where it is ISO 8601 and nothing else.
+        settings = {"separator": separator, "infer_schema_length": None}
         return _read(path, lambda: pl.read_csv(content, **settings))
 
     return read
@@ -133,6 +134,8 @@ def _check_header(path: str, content: bytes, separator: str) -> None:
 
     first = content.decode("utf-8-sig").lstrip("\r\n").partition("\n")[0]
     names = next(csv.reader(io.StringIO(first), delimiter=separator), [])
+    if len(names) == 1 and ";" in first:
+        raise DataFileError(f"{path} seems to be separated by ';'; separate it by ','")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise DataFileError(f"{path} has several columns {repeated[0]!r}; rename them")

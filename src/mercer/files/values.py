@@ -29,6 +29,8 @@ LONG = 32
 PLAIN, TIMES = "biuf", "mM"
 # What tables may be made by, which is imported where a model was fitted to one.
 LIBRARIES = ("mapping", "pandas", "polars", "pyarrow")
+# How many times the bytes of its arrays what is made of a file may take, beside so many bytes.
+GROWTH, LEAST_BYTES = 20, 10_000_000
 # Whole numbers that JSON readers keep.
 WHOLE = 2**53
 
@@ -173,6 +175,9 @@ class Decoder:
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.arrays = arrays
+        self._turned: dict[str, NDArray[Any]] = {}
+        # What is made of a file may take so many times its own size, and a little.
+        self._left = GROWTH * sum(a.nbytes for a in arrays.values()) + LEAST_BYTES
         self._kinds: dict[str, Callable[[dict[str, Any], int], Any]] = {
             "array": self._array,
             "dict": self._dict,
@@ -201,6 +206,12 @@ class Decoder:
             raise ModelFileError(f"a value of the file has no known form: {str(node)[:60]}")
         return self._kinds[kind](node, depth + 1)
 
+    def _spend(self, size: int) -> None:
+        """Refuse a file of which more would be made than its size explains."""
+        self._left -= size
+        if self._left < 0:
+            raise ModelFileError("a small file asks for large memory; it was not written by mercer")
+
     def _array(self, node: dict[str, Any], depth: int) -> NDArray[Any]:
         name = node["array"]
         if not isinstance(name, str) or name not in self.arrays:
@@ -208,13 +219,19 @@ class Decoder:
         array = self.arrays[name]
         if "dtype" in node:
             array = array.view(_dtype(node["dtype"], TIMES))
-        return _ordered(array, node)
+        if node.get("order") != "F":
+            return array
+        key = f"{name} {array.dtype.str}"
+        if key not in self._turned:
+            self._turned[key] = _ordered(array, node)
+        return self._turned[key]
 
     def _texts(self, node: dict[str, Any], depth: int) -> NDArray[Any]:
         texts, dtype = node["texts"], _dtype(node["dtype"], "U")
         if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
             raise ModelFileError("an array of texts holds something else")
         longest = max(map(len, texts), default=0)
+        self._spend(4 * longest * len(texts))
         # A text is as long as the longest at least, so that a short file makes no large array.
         array = np.array(texts, dtype if dtype.itemsize <= 4 * max(longest, 1) else f"<U{longest}")
         return _frozen(_ordered(array.reshape(_shape(node, len(texts))), node))
@@ -227,7 +244,9 @@ class Decoder:
 
     def _items(self, nodes: Node, depth: int) -> list[Any]:
         if isinstance(nodes, dict):
-            return list(self.value(nodes, depth).tolist())
+            array = self.value(nodes, depth)
+            self._spend(32 * array.size)
+            return list(array.tolist())
         if not isinstance(nodes, list):
             raise ModelFileError("a sequence of the file is no list")
         return [self.value(node, depth) for node in nodes]
@@ -276,10 +295,12 @@ class Decoder:
     def _rows(self, node: dict[str, Any], depth: int) -> Any:
         state = self.value(node["rows"], depth)
         library = state.get("library") if isinstance(state, dict) else None
-        if library not in LIBRARIES:
+        if library not in LIBRARIES or state.get("kind") != "table":
             raise ModelFileError(f"a table of the file is one of {library!r:.40}")
         try:
             return rows_from_state(state)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ModelFileError(f"a table of the file cannot be made: {error}") from None
         except ImportError:
             raise ModelFileError(
                 f"the model was fitted to a table of {library}; install it"

@@ -120,6 +120,10 @@ def _scored(
     name: str, score: Any, values: Array, flat: Array, weights: Array, higher_is_better: bool
 ) -> Score:
     """Return a score of values with its interval, and that of the baseline."""
+    used = weights > 0.0
+    if not used.any():
+        raise ValueError("the weights of all held-out rows are zero; nothing can be tested")
+    values, flat, weights = values[used], flat[used], weights[used]
     random, n = np.random.default_rng(0), len(values)
     drawn = (
         [

@@ -25,6 +25,8 @@ VERSION = 1
 # Seconds of work that a lost checkpoint may cost, and the share of all time that writing may take.
 SECONDS = 5.0
 SHARE = 0.05
+# What readers of archives and arrays raise where bytes are not what they should be.
+UNREADABLE = (ValueError, TypeError, RuntimeError)
 # The entry of the file that says what it belongs to.
 HEADER = "header"
 
@@ -141,7 +143,7 @@ def _read(path: Path, key: str) -> dict[str, State]:
                 if name != HEADER:
                     part, _, title = name.partition("/")
                     states.setdefault(part, {})[title] = found[name]
-    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+    except (zipfile.BadZipFile, OSError, EOFError, LookupError, *UNREADABLE) as error:
         raise CheckpointError(
             f"checkpoint {str(path)!r} is damaged or none of mercer's ({error!s:.80}); delete it "
             "and fit again"

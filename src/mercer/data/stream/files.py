@@ -87,7 +87,10 @@ def checked_path(path: str | Path) -> Path:
 
 def _scan(path: Path) -> Any:
     ending = path.suffix.lower()
-    options = {"separator": "\t"} if ending == ".tsv" else {}
+    options: dict[str, Any] = {"separator": "\t"} if ending == ".tsv" else {}
+    if READERS[ending] in ("scan_csv", "scan_ndjson"):
+        # Kinds by all rows: whole numbers may be followed by others.
+        options["infer_schema_length"] = None
     return getattr(_polars(path), READERS[ending])(path, **options)
 
 

@@ -66,17 +66,20 @@ class Stream:
         return self.take(np.arange(*rows.indices(len(self))))
 
     def take(self, index: NDArray[np.intp]) -> Any:
-        """Return some rows in memory, by a pass up to the last of them; `index` ascends."""
-        index = np.asarray(index, np.intp)
-        if len(index) == 0:
+        """Return some rows in memory, in any order, by a pass up to the last of them."""
+        ascending, places = np.unique(np.asarray(index, np.intp), return_inverse=True)
+        if len(ascending) == 0:
             return take_rows(self.head, slice(0, 0))
-        taken = self.part(index)
-        parts = list(taken._kept())
-        return parts[0] if len(parts) == 1 else stack_rows(*parts)
+        parts = list(self.part(ascending)._kept())
+        rows = parts[0] if len(parts) == 1 else stack_rows(*parts)
+        is_same = len(places) == len(ascending) and bool((np.diff(places) > 0).all())
+        return rows if is_same else take_rows(rows, places)
 
     def part(self, index: NDArray[np.intp]) -> Stream:
         """Return some of the rows, in ascending order, as a stream."""
         index = np.asarray(index, np.intp)
+        if not (np.diff(index) > 0).all():
+            raise ValueError("rows of a stream are read in their order; give ascending positions")
         return replace(self, index=index if self.index is None else self.index[index])
 
     def mapped(self, f: Callable[[Any], Any]) -> Stream:

@@ -99,9 +99,26 @@ class Facts:
         if not self.is_classes:
             mean = float(np.mean(self.y if self.train_y is None else self.train_y[:, 0]))
             return regression_scores(np.asarray(self.y, float), self.predicted, mean, ones)
-        shares = np.bincount(self.codes, minlength=len(self.model.classes_)) / self.n
+        shares = self._class_shares
         labels = np.searchsorted(self.model.classes_, self.predicted)
         return classification_scores(self.codes, labels, self.probabilities, shares, ones)
+
+    @property
+    def _class_shares(self) -> Array:
+        """The shares of the classes among the training rows, or of the test rows if unknown."""
+        problem = getattr(self.inner, "_problem_", None)
+        codes = getattr(problem, "codes", self.codes)
+        weights = getattr(problem, "weights", np.ones(len(codes)))
+        counts = np.bincount(codes, weights, len(self.model.classes_))
+        return np.asarray(counts / counts.sum())
+
+    @cached_property
+    def holds_all_rows(self) -> bool:
+        """Whether the model holds the rows that it was fitted to, and not some of them."""
+        problem = getattr(self.inner, "_problem_", None)
+        weights = getattr(problem, "weights", None)
+        rows = self.train_rows
+        return rows is not None and weights is not None and n_rows(rows) == len(weights)
 
     @cached_property
     def columns(self) -> list[str]:
@@ -109,7 +126,7 @@ class Facts:
         names = getattr(self.inner, "feature_names_in_", None)
         if names is not None:
             return [str(name) for name in names]
-        shape = np.shape(self.X)
+        shape = np.shape(self.X) if isinstance(self.X, np.ndarray) else ()
         return [f"column {j}" for j in range(shape[1])] if len(shape) == 2 else []
 
     @cached_property

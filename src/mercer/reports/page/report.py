@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from mercer import __version__
-from mercer.data.columns import n_rows
+from mercer.data.columns import n_rows, take_rows
 from mercer.native import describe
 from mercer.reports.page import charts, sections
 from mercer.reports.page.facts import Facts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A page about a model, which notebooks show and `save` writes.
 
@@ -34,6 +34,9 @@ class Report:
     def save(self, path: Any) -> None:
         """Write the page to a file."""
         Path(path).write_text(self.html, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"Report of {len(self.html)} characters; save(path) writes it, a notebook shows it"
 
     def _repr_html_(self) -> str:
         page = escape(self.html, quote=True)
@@ -59,6 +62,15 @@ def report(model: Any, X: Any, y: Any, path: Any = None, *, command: str = "") -
         raise ValueError(f"y must have one target for each of {n_rows(X)} rows, got {y.shape}")
     if not hasattr(model, "predict"):
         raise ValueError(f"{type(model).__name__} predicts nothing; give a fitted model")
+    if hasattr(model, "classes_"):
+        unknown = np.setdiff1d(y, model.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y has the class {unknown.tolist()[0]!r}, which the model does not know; it knows "
+                f"{model.classes_.tolist()}"
+            )
+    if np.ndim(model.predict(take_rows(X, slice(0, 1)))) != 1:
+        raise ValueError("a report is about one target, and this model predicts several")
     facts = Facts(model, X, y)
     page = Report(_page(facts, command))
     if path is not None:

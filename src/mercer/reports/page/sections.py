@@ -75,7 +75,7 @@ def warnings(facts: Facts) -> str:
     """List what a colleague should read before the model is used."""
     found = []
     rows = facts.train_rows
-    if rows is not None and n_rows(rows) < FEW_ROWS:
+    if rows is not None and facts.holds_all_rows and n_rows(rows) < FEW_ROWS:
         found.append(f"The model is made of {n_rows(rows)} rows only.")
     if facts.n < FEW_ROWS:
         found.append(f"It was tested on {facts.n} rows only: the scores are rough.")
@@ -120,7 +120,8 @@ def _leaks(facts: Facts) -> list[str]:
 def _drifts(facts: Facts) -> list[str]:
     """Return the columns of numbers whose distributions differ between both sets of rows."""
     rows = facts.train_rows
-    if rows is None or not facts.columns or facts.n < 20 or n_rows(rows) < 20:
+    is_known = facts.holds_all_rows and bool(facts.columns)
+    if rows is None or not is_known or facts.n < 20 or n_rows(rows) < 20:
         return []
     found = []
     for j, name in enumerate(facts.columns):
@@ -238,7 +239,7 @@ def selection(facts: Facts) -> str:
         text = "The kernels that were tried, by their errors on rows left out."
         return _section("Leaderboard", f"<p>{text}</p>", candidates._repr_html_())
     results = getattr(facts.model, "cv_results_", None)
-    if results is None:
+    if results is None or "kernel" not in results:
         return ""
     order = np.argsort(results["rank_test_score"])[:CANDIDATES]
     name = "alpha" if "alpha" in results else "C"

@@ -91,21 +91,21 @@ class KernelClassifier(ClassifierMixin, Arguments):
         run, reader = Run(self.time_limit), reader_of(X)
         rows, codes, classes = checked_classification(self, reader, X, y)
         weights = checked_weights(sample_weight, len(codes))
-        used = np.flatnonzero(weights)
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
         limit = run.share(SHARE_OF_KERNELS)
         tournament = Tournament.of(reader, rows, targets, weights, self.memory, seed, limit)
         self.candidates_: Leaderboard = tournament.winners()
         kernels = [c.kernel for c in self.candidates_.entries[:LOGISTIC]]
-        sample = used
-        if len(used) > JUDGED_ROWS:
-            sample = np.sort(np.random.default_rng(seed).choice(used, JUDGED_ROWS, replace=False))
+        sample = tournament.sample(JUDGED_ROWS)
         judge = KernelLogisticRegressionCV(
             kernels, memory=self.memory, time_limit=run.rest, random_state=self.random_state
         )
-        judge.fit(training_subset(reader, rows, sample), codes[sample], weights[sample])
-        self.kernel_, self.C_ = judge.kernel_, float(judge.C_)
+        y_seen = tournament.y[sample]
+        labels = y_seen[:, 0] > 0.0 if y_seen.shape[1] == 1 else y_seen.argmax(axis=1)
+        seen = training_subset(reader, tournament.X, sample)
+        judge.fit(seen, labels, tournament.weights[sample])
+        self.kernel_, self.C_ = judge.kernel_, float(judge.C_) / tournament.unit
         model = KernelLogisticRegression(
             self.kernel_, self.C_, memory=self.memory, time_limit=run.rest
         )

@@ -89,8 +89,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         tournament = Tournament.of(reader, rows, columns, weights, self.memory, seed, run)
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
-        self.kernel_, self.alpha_ = best.kernel, best.alpha
-        model = KernelRidge(best.kernel, best.alpha, memory=self.memory, time_limit=run.rest)
+        self.kernel_, self.alpha_ = best.kernel, best.alpha * tournament.unit
+        model = KernelRidge(best.kernel, self.alpha_, memory=self.memory, time_limit=run.rest)
         self.estimator_ = model.fit(X, y, sample_weight)
         return self
 

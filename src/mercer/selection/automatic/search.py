@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.distinct import row_numbers
 from mercer.data.listing import as_frame, as_html, as_text
 from mercer.errors import ConvergenceWarning
 from mercer.estimators.validation import training_subset
@@ -132,8 +133,6 @@ class Leaderboard:
 class Tournament:
     """Rows and targets, and how kernels are compared on them.
 
-    Use `of` where weights may count equal rows: a row of weight 3 is three rows.
-
     Parameters
     ----------
     X : rows
@@ -141,7 +140,9 @@ class Tournament:
     y : array of shape (n, targets)
         Numbers; classes as 1 and -1.
     weights : array of shape (n,)
-        Positive weights.
+        Positive weights, of mean 1.
+    unit : float
+        The mean weight before: ridges are in units of it.
     memory : int or str, optional
         The limit of memory.
     seed : int
@@ -153,6 +154,7 @@ class Tournament:
     X: Any
     y: Array
     weights: Array
+    unit: float
     memory: Any
     seed: int
     run: Run
@@ -161,22 +163,26 @@ class Tournament:
     def of(
         cls, reader: Kernel, X: Any, y: Array, weights: Array, memory: Any, seed: int, run: Run
     ) -> Tournament:
-        """Return the tournament on rows of which whole weights count equal ones.
+        """Return the tournament on the distinct ones of weighted rows.
 
-        The `reader` is a kernel that reads the rows; the other parameters are those of the class.
+        Equal rows with equal targets are one row of the weight of all: copies of a row would give
+        it away when it is left out. The `reader` is a kernel that reads the rows; the other
+        parameters are those of the class.
         """
-        used = np.flatnonzero(weights)
-        is_count = bool((weights == np.round(weights)).all()) and weights.sum() <= JUDGED_ROWS
-        index = np.repeat(np.arange(len(y)), weights.astype(int)) if is_count else used
-        w = np.ones(len(index)) if is_count else weights[used]
-        is_all = len(index) == len(y) and bool((weights == 1.0).all() or not is_count)
-        rows = X if is_all else training_subset(reader, X, index)
-        return cls(rows, y[index], w, memory, seed, run)
+        keys = np.column_stack([row_numbers(X), y, weights > 0.0])
+        _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        total = np.bincount(places.reshape(-1), weights)
+        kept = np.flatnonzero(total > 0.0)
+        kept = kept[np.argsort(first[kept])]
+        index, w = first[kept], total[kept]
+        rows = X if len(index) == len(y) else training_subset(reader, X, index)
+        unit = float(w.mean())
+        return cls(rows, y[index], w / unit, unit, memory, seed, run)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, those of the last round first."""
         began = starts(self.X)
-        first = self._sample(FIRST_ROWS)
+        first = self.sample(FIRST_ROWS)
         limit = self.run.share(FIRST_SHARE)
         tried: list[Candidate] = []
         refusals: list[ValueError] = []
@@ -194,22 +200,22 @@ class Tournament:
             raise refusals[0]
         tried.sort(key=lambda c: c.error)
         limit = self.run.share(BOTH_SHARES)
-        judged = self._sample(JUDGED_ROWS)
+        judged = self.sample(JUDGED_ROWS)
         finalists: list[Candidate] = []
         for candidate in tried[:FINALISTS]:
-            if finalists and limit.is_over():
+            if limit.is_over():
                 break
             try:
                 finalists.append(self._refined(candidate, judged))
             except ValueError as error:
                 refusals.append(error)
-        if not finalists:
-            raise refusals[-1]
         finalists.sort(key=lambda c: c.error)
         rest = [c for c in tried if c.name not in {f.name for f in finalists}]
+        # Without the time for a second round, or where it cannot be fitted, the first decides.
         return Leaderboard((*_simplest_first(finalists), *rest))
 
-    def _sample(self, most: int) -> NDArray[np.intp]:
+    def sample(self, most: int) -> NDArray[np.intp]:
+        """Return at most so many of the rows, at random and in order."""
         n = len(self.y)
         if n <= most:
             return np.arange(n)
@@ -238,7 +244,7 @@ class Tournament:
         began = perf_counter()
         kernel, alpha = candidate.kernel, candidate.alpha
         if candidate.is_learned and len(self.y) > FIRST_ROWS:
-            kernel, alpha = self._learned(kernel, self._sample(SECOND_ROWS), SECOND_STEPS)
+            kernel, alpha = self._learned(kernel, self.sample(SECOND_ROWS), SECOND_STEPS)
         errors, alpha = self._left_out([kernel], alpha, judged)
         seconds = candidate.seconds + perf_counter() - began
         return replace(
@@ -284,7 +290,8 @@ class Tournament:
         rows, y, w = self._rows(kernels[0], sample), self.y[sample], self.weights[sample]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = KernelRidgeCV(kernels, alphas, memory=self.memory).fit(rows, y, w)
+            search = KernelRidgeCV(kernels, alphas, memory=self.memory, time_limit=self.run.rest)
+            model = search.fit(rows, y, w)
             left_out = model.leave_one_out_predictions_
         errors = y - np.reshape(left_out, y.shape)
         return model.kernel_, errors, float(np.max(model.alpha_))
