@@ -302,7 +302,7 @@ def _rounded(kernel: Kernel) -> Kernel:
     changes: dict[str, Any] = {}
     for name, value in real_parameters(kernel).items():
         numbers = [float(f"{v:.{DIGITS}g}") for v in np.ravel(value)]
-        changes[name] = tuple(numbers) if isinstance(value, tuple) else numbers[0]
+        changes[name] = numbers[0] if np.ndim(value) == 0 else tuple(numbers)
     return kernel.with_params(**changes)
 
 
