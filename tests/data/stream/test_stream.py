@@ -122,3 +122,11 @@ def test_columns_of_tables_are_targets_and_weights_by_name(X):
 def test_blocks_that_mean_nothing_are_refused(X, blocks, y, said):
     with pytest.raises(ValueError, match=said):
         opened(lambda: blocks(X), y)
+
+
+def test_rows_are_taken_in_any_order_and_several_times(X):
+    stream = stream_of(cut(X, [20, 30]))
+    for index in ([3, 1, 0, 2], [0, 0, 49], [49, 20, 19]):
+        assert np.array_equal(stream.take(np.array(index)), X[index])
+    with pytest.raises(ValueError, match="read in their order"):
+        list(stream.part(np.array([3, 1])).blocks(10))

@@ -78,8 +78,6 @@ class Stream:
     def part(self, index: NDArray[np.intp]) -> Stream:
         """Return some of the rows, in ascending order, as a stream."""
         index = np.asarray(index, np.intp)
-        if not (np.diff(index) > 0).all():
-            raise ValueError("rows of a stream are read in their order; give ascending positions")
         return replace(self, index=index if self.index is None else self.index[index])
 
     def mapped(self, f: Callable[[Any], Any]) -> Stream:
@@ -137,6 +135,8 @@ class Stream:
     def _kept(self, first: int = 0) -> Iterator[Any]:
         """Yield the rows that count from one on after all maps, as the source cuts them."""
         start, kept = 0, None if self.index is None else self.index[first:]
+        if kept is not None and not (np.diff(kept) > 0).all():
+            raise ValueError("rows of a stream are read in their order; give ascending positions")
         for rows in self.source.blocks():
             stop = start + n_rows(rows)
             if kept is None:
