@@ -30,7 +30,7 @@ X = rng.standard_normal((20_000, 5))
 y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(len(X))
 k, signs = Gaussian(1.0), (y > 0).astype(int)
 model, targets, n = {
-    "cholesky": (KernelRidge(k, 0.1, solver="cholesky"), y, 3700),
+    "cholesky": (KernelRidge(k, 0.1, solver="cholesky"), y, 3500),
     "cg": (KernelRidge(k, 0.1, solver="cg"), y, 5000),
     "svc": (KernelSVC(k), signs, 5000),
     "logistic": (KernelLogisticRegression(k), signs, 3000),
@@ -51,13 +51,13 @@ print(now("VmHWM") - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux resets the peak of a process")
 @pytest.mark.parametrize(
-    ("name", "least"), [("cholesky", 5e7), ("cg", 0), ("svc", 0), ("logistic", 0), ("nystrom", 0)]
+    ("name", "least"), [("cholesky", 4e7), ("cg", 0), ("svc", 0), ("logistic", 0), ("nystrom", 0)]
 )
 def test_a_fit_stays_within_its_limit_and_a_tenth(name, least):
     command = [sys.executable, "-c", MEASURED, name, str(LIMIT)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    # A factor of 3700 rows takes 55 MB in float32, which the measurement has to see.
+    # A factor of 3500 rows takes 49 MB in float32, which the measurement has to see.
     assert least <= int(done.stdout) <= 1.1 * LIMIT
 
 
