@@ -2,6 +2,7 @@ from mercer import (
     data as data,
     errors as errors,
     estimators as estimators,
+    explanation as explanation,
     features as features,
     files as files,
     functions as functions,
@@ -24,8 +25,8 @@ from mercer.estimators import (
     Monomials as Monomials,
     Nystroem as Nystroem,
     RandomFourier as RandomFourier,
-    explain as explain,
 )
+from mercer.explanation import explain as explain
 from mercer.files import load as load, save as save
 from mercer.gram import gram_of as gram_of
 from mercer.kernels import (

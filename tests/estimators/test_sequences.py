@@ -179,7 +179,9 @@ def test_several_targets_have_weights_each(data):
     Y = np.column_stack([y, -y])
     model = KernelRidge("spectrum(k=3)").fit(X, Y)
     assert_allclose(model.predict(X)[:, 0], -model.predict(X)[:, 1], atol=1e-9)
-    assert_allclose(explain(model, target=1).weights, -explain(model, target=0).weights, atol=1e-9)
+    assert_allclose(
+        explain(model, target=1).kgrams.weights, -explain(model, target=0).kgrams.weights, atol=1e-9
+    )
 
 
 def test_weighted_words_of_a_pipeline_stay_sparse():

@@ -128,6 +128,28 @@ def like_rows(X: Any, matrix: NDArray[Any]) -> Any:
     return nw.from_dict(columns, backend=_frame(X).implementation).to_native()
 
 
+def exchanged_column(X: Any, place: int, others: Any) -> Any:
+    """Return the rows `X` with the cells of as many other rows, of the same form, in one column."""
+    if not is_table(X):
+        return with_numbers(X, place, np.asarray(others)[:, place])
+    name = column_names(X)[place]
+    return _frame(X).with_columns(_frame(others).get_column(name)).to_native()
+
+
+def with_numbers(X: Any, place: int, numbers: NDArray[Any]) -> Any:
+    """Return the rows `X` with other numbers in one column."""
+    if not is_table(X):
+        matrix = np.array(X, np.result_type(np.asarray(X).dtype, numbers.dtype))
+        matrix[:, place] = numbers
+        return matrix
+    import narwhals as nw
+
+    frame = _frame(X)
+    return frame.with_columns(
+        nw.new_series(frame.columns[place], numbers, backend=frame.implementation)
+    ).to_native()
+
+
 def table_column(X: Any, name: str) -> Any:
     """Return one column of a table as an array, or as the list that a mapping holds."""
     return X[name] if _is_mapping(X) else _frame(X).get_column(name).to_numpy()

@@ -1,7 +1,6 @@
 """Estimators with the contract of scikit-learn, thin: check, gram, solve, keep."""
 
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.explain import Explanation, explain
 from mercer.estimators.logistic import KernelLogisticRegression
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
@@ -12,7 +11,6 @@ from mercer.estimators.transformers.maps import MercerMap, Monomials
 from mercer.estimators.transformers.pca import KernelPCA
 
 __all__ = [
-    "Explanation",
     "KernelEstimator",
     "KernelLogisticRegression",
     "KernelPCA",
@@ -24,5 +22,4 @@ __all__ = [
     "Monomials",
     "Nystroem",
     "RandomFourier",
-    "explain",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from mercer.data.columns import column_names, is_table, n_rows, table_column
-from mercer.estimators import explain
+from mercer.explanation import explain
 from mercer.reports.page import charts
 from mercer.reports.page.facts import COVERAGE, Facts
 

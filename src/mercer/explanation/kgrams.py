@@ -1,19 +1,16 @@
-"""What a model on text has learnt: the weight of each k-gram or word, as a table."""
+"""What a model on text has learned: the weight of each k-gram or word."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import as_vector
-from mercer.data.listing import as_frame, as_html, as_text
-from mercer.functions import PairFunction
+from mercer.explanation.subject import Subject
 from mercer.gram import gram_of
 from mercer.kernels import (
     Columns,
@@ -33,16 +30,13 @@ Array = NDArray[np.float64]
 Place = tuple[str | int, ...]
 Texts = Spectrum | GappedKmer | Mismatch | Words
 
-# Rows that are printed of either sign.
-SHOWN = 10
 # Columns that are named of a term that is left out.
 MOST_NAMED = 10
-HEADER = ("column", "k-gram", "weight", "target")
-AT_THE_MEAN = "in products the other factors are at their mean over the rows of the model"
+AT_THE_MEAN = "k-grams: in products the other factors are at their mean over the rows of the model"
 
 
 class Weight(NamedTuple):
-    """A row of an explanation: what one k-gram or word in a column adds to a function."""
+    """What one k-gram or word in a column adds to a function."""
 
     column: Any
     gram: Any
@@ -51,11 +45,10 @@ class Weight(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class KgramWeights:
     """The weights w_u of f(x) = sum_u w_u count_u(x), over all k-grams u of the training rows.
 
-    It prints as a table, is iterated by rows (column, gram, weight, target), the largest weights
-    of either sign first, and `to_pandas` makes a data frame of it.
+    It is iterated by rows (column, gram, weight, target), the largest weights of either sign first.
 
     Parameters
     ----------
@@ -73,8 +66,6 @@ class Explanation:
     left_out : tuple of str
         The terms of the kernel that have no k-grams, without whose values the weights add up: in
         short, with the columns that they read.
-    has_means : bool
-        Whether some weights are those at the mean of other factors of a product.
     """
 
     columns: list[Any]
@@ -82,7 +73,6 @@ class Explanation:
     weights: Array
     targets: tuple[Any, ...]
     left_out: tuple[str, ...] = ()
-    has_means: bool = False
 
     def __len__(self) -> int:
         return self.weights.size
@@ -103,17 +93,9 @@ class Explanation:
         """The rows that speak for a smaller value, the strongest first."""
         return self._strongest(-1.0)
 
-    def to_pandas(self) -> Any:
-        """Return all rows as a data frame of pandas."""
-        return as_frame(HEADER, self)
-
-    def __str__(self) -> str:
-        return "\n".join([self._title(), *self._unexplained(), as_text(*self._shown())])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html("; ".join([self._title(), *self._unexplained()]), *self._shown())
+    def strongest(self, most: int) -> list[Weight]:
+        """Return at most so many rows of either sign, those for a larger value first."""
+        return [*self._strongest(1.0, most), *self._strongest(-1.0, most)]
 
     def _row(self, place: np.intp, grams: Sequence[Any]) -> Weight:
         i, j = divmod(int(place), len(self.targets))
@@ -126,42 +108,15 @@ class Explanation:
         grams = self.grams if most else list(self.grams)
         return [self._row(place, grams) for place in places[order]]
 
-    def _title(self) -> str:
-        strongest = f"{len(self)} weights, the strongest of either sign first"
-        one = f"for {self.targets[0]!r}" if len(self.targets) == 1 and self.targets != (0,) else ""
-        means = AT_THE_MEAN if self.has_means else ""
-        return "; ".join(part for part in (strongest, one, means) if part)
 
-    def _unexplained(self) -> list[str]:
-        return [f"not explained: {term}" for term in self.left_out]
-
-    def _shown(self) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the header and the rows to print: columns that tell nothing are left out."""
-        rows = [*self._strongest(1.0, SHOWN), *self._strongest(-1.0, SHOWN)]
-        tells = [set(self.columns) > {None} or None not in self.columns, True, True]
-        tells.append(len(self.targets) > 1)
-        cells = [(row.column, repr(row.gram), row.weight, row.target) for row in rows]
-        return (
-            [name for name, told in zip(HEADER, tells, strict=True) if told],
-            [tuple(v for v, told in zip(row, tells, strict=True) if told) for row in cells],
-        )
-
-
-def explain(model: Any, target: int | None = None) -> Explanation:
-    """Return the weights of k-grams and words in a fitted model, the strongest first.
-
-    Print it to read it; ``positive`` and ``negative`` are lists of its rows.
+def kgram_weights(subject: Subject) -> tuple[KgramWeights | None, tuple[str, ...]]:
+    """Return the weights of k-grams and words in a fitted function, and what has none, with why.
 
     Parameters
     ----------
-    model : estimator
-        Fitted with `Spectrum`, `GappedKmer`, `Mismatch` or `Words` on the rows or on some columns
-        of a table, also scaled or normalised, and as terms of sums and factors of products. Of a
-        search it is the model that was chosen.
-    target : int, optional
-        Which target, or which function of a classifier, if there are several: those of pairs of
-        classes are in the order of scikit-learn, (0, 1), (0, 2), ..., and large for the first.
-        All of them by default.
+    subject : Subject
+        f, of a kernel with `Spectrum`, `GappedKmer`, `Mismatch` or `Words` on the rows or on some
+        columns of a table, also scaled or normalised, in sums and products.
 
     Notes
     -----
@@ -177,32 +132,28 @@ def explain(model: Any, target: int | None = None) -> Explanation:
       at the rows that the model holds (those of training, of support vector machines the support
       vectors), which is the partial dependence of f on the text. It does not add up to f.
     - A power of a kernel of text, and a product of two that read the same column, compare pairs
-      of k-grams, so that one alone has no weight. They are refused, or left out of a sum.
+      of k-grams, so that one alone has no weight.
 
     References
     ----------
     Friedman (2001), Greedy function approximation: a gradient boosting machine (partial
     dependence).
     """
-    check_is_fitted(model)
-    classes = _classes(model)
-    model = _chosen(model)
-    dual = model.function_.dual
-    rows, a = dual.rows, dual.by_target
-    targets = _targets(classes, a.shape[1], isinstance(dual, PairFunction))
-    if target is not None:
-        if target not in range(a.shape[1]):
-            raise ValueError(f"target must be one of 0 to {a.shape[1] - 1}, got {target!r}")
-        a, targets = a[:, [target]], (targets[target],)
+    dual = subject.function.dual
+    if not _holds_texts(subject.kernel):
+        return None, ()
+    if dual is None:
+        return None, ("k-grams have no weights: the model keeps no training rows",)
     walk = _Walk()
-    walk.enter(model.kernel_, rows, a, ())
+    walk.enter(subject.kernel, dual.rows, dual.by_target[:, subject.places], ())
+    notes = tuple(f"k-grams: {reason}" for reason in walk.reasons)
+    if not subject.has_columns:
+        notes += tuple(f"not explained: {term}" for term in walk.left_out)
     if not walk.weights:
-        raise ValueError(
-            f"{model.kernel_!r} has no k-grams to explain{walk.why}; fit a model with Spectrum, "
-            "GappedKmer, Mismatch or Words, in sums or products with kernels of other columns"
-        )
-    columns, grams, weights = walk.merged()
-    return Explanation(columns, grams, weights, targets, tuple(walk.left_out), walk.has_means)
+        return None, notes
+    notes += (AT_THE_MEAN,) if walk.has_means else ()
+    found = KgramWeights(*walk.merged(), subject.targets, tuple(walk.left_out))
+    return found, notes
 
 
 class _Walk:
@@ -215,7 +166,7 @@ class _Walk:
         self.weights: list[Array] = []
         self.left_out: list[str] = []
         self.has_means = False
-        self.why = ""
+        self.reasons: list[str] = []
 
     def enter(self, kernel: Kernel, rows: Any, a: Array, place: Place) -> None:
         """Take the k-grams of f(x) = sum_i a_i k(x_i, x) for a kernel k of the rows x_i."""
@@ -244,9 +195,9 @@ class _Walk:
                 self._take_product(factors, rows, a, place)
             case _:
                 self.left_out.append(_named(kernel))
-                self.why = (
-                    ": it compares pairs of k-grams of the same text, so that one alone has no "
-                    "weight"
+                self.reasons.append(
+                    f"{kernel!r:.100} compares pairs of k-grams of the same text, so that one "
+                    "alone has no weight"
                 )
 
     def _take(self, kernel: Texts, rows: Any, a: Array, place: Place) -> None:
@@ -332,33 +283,3 @@ def _holds_texts(kernel: Kernel) -> bool:
 def _inverse_length(kernel: Kernel, rows: Any) -> Array:
     squares = np.asarray(kernel.diagonal(rows), np.float64)
     return np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), 0.0)
-
-
-def _classes(model: Any) -> Any:
-    """Return the classes that a classifier, or what it wraps, was fitted to, or None."""
-    classes = getattr(model, "classes_", None)
-    for name in ("best_estimator_", "estimator_"):
-        if classes is None and hasattr(model, name):
-            return _classes(getattr(model, name))
-    return classes
-
-
-def _chosen(model: Any) -> Any:
-    """Return the model that holds the coefficients, which a search or a classifier may wrap."""
-    for name in ("best_estimator_", "estimator_"):
-        model = getattr(model, name, model)
-    if not hasattr(model, "kernel_") or not hasattr(model, "dual_coef_"):
-        raise ValueError(
-            f"{type(model).__name__} has no weights of k-grams; explain a kernel machine of mercer"
-        )
-    return model
-
-
-def _targets(classes: Any, functions: int, is_by_pairs: bool) -> tuple[Any, ...]:
-    """Return what each function speaks for: a class, a pair of classes, or a number."""
-    if classes is None:
-        return tuple(range(functions))
-    labels = np.asarray(classes).tolist()
-    if is_by_pairs:
-        return tuple(f"{a} over {b}" for a, b in combinations(labels, 2))
-    return tuple(labels) if functions > 1 else (labels[-1],)

@@ -1,0 +1,69 @@
+"""The length scale that a kernel has learned for every column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.columns import column_places, n_columns, take_rows
+from mercer.kernels import Calendar, Columns, Kernel, NormalScores, Standardize
+from mercer.kernels.kernel import After
+
+Array = NDArray[np.float64]
+
+
+def learned_scales(kernel: Kernel, rows: Any, deviations: Array) -> Array:
+    """Return the shortest length scale of every column in units of its deviation, NaN for none.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for parameters.
+    rows : rows with columns
+        Those of the model.
+    deviations : array of shape (columns,)
+        Theirs.
+    """
+    found, rows = np.full(n_columns(rows), np.inf), take_rows(rows, slice(0, 2))
+    for place, scale, is_standard in _scales(kernel, rows, list(range(n_columns(rows))), False):
+        unit = 1.0 if is_standard else deviations[place]
+        if unit > 0.0:
+            found[place] = min(found[place], scale / unit)
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _scales(
+    kernel: Kernel, rows: Any, places: list[int], is_standard: bool
+) -> Iterator[tuple[int, float, bool]]:
+    """Yield columns with their scales, and whether these are in deviations.
+
+    `places` says which column each number that the kernel reads comes from.
+    """
+    if isinstance(kernel, Columns):
+        chosen = [places[k] for k in column_places(rows, kernel.columns)]
+        yield from _scales(kernel.kernel, kernel.inputs(rows), chosen, is_standard)
+        return
+    if isinstance(kernel, After):
+        mapped = _behind(kernel.g, places)
+        standard = is_standard or isinstance(kernel.g, Standardize | Calendar)
+        if mapped is not None:
+            yield from _scales(kernel.kernel, kernel.inputs(rows), mapped, standard)
+        return
+    scale = getattr(kernel, "length_scale", None)
+    if scale is not None and len(set(places)) == 1:
+        yield places[0], float(np.min(scale)), is_standard
+    elif isinstance(scale, tuple) and len(scale) == len(places):
+        yield from ((p, float(v), is_standard) for p, v in zip(places, scale, strict=True))
+    for part in kernel.parts:
+        yield from _scales(part, rows, places, is_standard)
+
+
+def _behind(g: Any, places: list[int]) -> list[int] | None:
+    """Return which column each number behind a map comes from, None if it mixes columns."""
+    if isinstance(g, Standardize):
+        return places + [places[k] for k in g.indicators or ()]
+    # Of one column every number behind any map comes from it.
+    return places if isinstance(g, NormalScores) or len(places) == 1 else None

@@ -1,0 +1,163 @@
+"""An explanation as a table: for people, for loops, for pandas and for notebooks."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.listing import as_frame, as_html, as_text
+from mercer.explanation.kgrams import KgramWeights
+
+Array = NDArray[np.float64]
+
+# Rows of a kind that are printed, and of either sign of k-grams.
+SHOWN, SHOWN_OF_SIGN = 20, 10
+TITLES = {
+    "column": "columns, by how far f moves with one deviation of them",
+    "direction": "directions in which f moves, with their share of the squared gradient",
+    "category": "categories, by how far f is from its mean over all of them",
+    "k-gram": "k-grams and words, the strongest of either sign",
+}
+
+
+class Row(NamedTuple):
+    """A row of an explanation.
+
+    Parameters
+    ----------
+    kind : str
+        ``"column"``, ``"direction"``, ``"category"`` or ``"k-gram"``.
+    column : str, int or None
+        The column by name or position; None for directions, and where rows are texts themselves.
+    part : object
+        The category, the k-gram, or the direction as a sum of columns.
+    importance : float
+        How much it matters, without a sign: of a column in units of f, of a direction its share.
+    effect : float
+        The mean change of f, with its sign: by one deviation of the column, or by the part.
+    low, high : float
+        Between which that change is at 80 % of the rows.
+    length_scale : float
+        The learned length scale of the column in units of its deviation: short if it matters.
+    target : object
+        What the value of f speaks for; None where it is for all of them together.
+    """
+
+    kind: str
+    column: Any
+    part: Any
+    importance: float
+    effect: float
+    low: float
+    high: float
+    length_scale: float
+    target: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a model has learned, as one table: columns first, by their importance.
+
+    It prints for a person, is iterated by `Row`, and `to_pandas` makes a data frame of it.
+
+    Parameters
+    ----------
+    columns, directions, categories : tuple of Row
+        The rows of each kind, the most important first.
+    vectors : array of shape (columns, directions)
+        The directions, of unit length in deviations of the columns.
+    kgrams : KgramWeights or None
+        The weights of k-grams and words, where the kernel counts some.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    columns: tuple[Row, ...]
+    directions: tuple[Row, ...]
+    categories: tuple[Row, ...]
+    vectors: Array
+    kgrams: KgramWeights | None
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        grams = 0 if self.kgrams is None else len(self.kgrams)
+        return len(self.columns) + len(self.directions) + len(self.categories) + grams
+
+    def __iter__(self) -> Iterator[Row]:
+        yield from self.columns
+        yield from self.directions
+        yield from self.categories
+        for weight in self.kgrams or ():
+            yield kgram_row(weight)
+
+    def to_pandas(self) -> Any:
+        """Return all rows as a data frame of pandas."""
+        return as_frame(Row._fields, self)
+
+    def __str__(self) -> str:
+        tables = [f"{TITLES[kind]}\n{as_text(*table)}" for kind, table in self._tables()]
+        return "\n\n".join([*self.notes, *tables])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return notes + "".join(as_html(TITLES[kind], *table) for kind, table in self._tables())
+
+    def _tables(self) -> Iterator[tuple[str, tuple[list[str], list[tuple[Any, ...]]]]]:
+        """Yield what is printed of each kind: a header and rows, without columns that are empty."""
+        for kind, rows in (
+            ("column", self.columns),
+            ("direction", self.directions),
+            ("category", self.categories),
+            ("k-gram", self._shown_kgrams()),
+        ):
+            if rows:
+                yield kind, _shown(rows)
+
+    def _shown_kgrams(self) -> tuple[Row, ...]:
+        if self.kgrams is None:
+            return ()
+        return tuple(kgram_row(weight) for weight in self.kgrams.strongest(SHOWN_OF_SIGN))
+
+
+def kgram_row(weight: Any) -> Row:
+    """Return the weight of a k-gram as a row."""
+    size, no = abs(weight.weight), float("nan")
+    return Row(
+        "k-gram", weight.column, weight.gram, size, weight.weight, no, no, no, weight.target
+    )
+
+
+def _shown(rows: tuple[Row, ...]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the header and the cells to print: fields that tell nothing are left out."""
+    told = [
+        name
+        for name in Row._fields[1:]
+        if any(not _is_empty(getattr(row, name)) for row in rows)
+        and not (name == "target" and len({row.target for row in rows}) == 1)
+        and not (name == "importance" and rows[0].kind in ("category", "k-gram"))
+    ]
+    is_kgram = rows[0].kind == "k-gram"
+    cells = [
+        tuple(_cell(getattr(row, name), is_kgram and name == "part") for name in told)
+        for row in (rows if is_kgram else rows[:SHOWN])
+    ]
+    if not is_kgram and len(rows) > SHOWN:
+        cells.append((f"and {len(rows) - SHOWN} more", *([""] * (len(told) - 1))))
+    return [name.replace("_", " ") for name in told], cells
+
+
+def _cell(value: Any, is_quoted: bool) -> Any:
+    if is_quoted:
+        return repr(value)
+    return "" if _is_empty(value) else value
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))

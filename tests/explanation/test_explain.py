@@ -1,0 +1,219 @@
+"""The columns, directions and categories that a model has learned, as one table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import mercer
+from mercer import KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR, explain
+from mercer.explanation.effects import effect_of
+from mercer.explanation.importance import deviations
+
+COLUMNS = ["age", "site", "when", "gap", "flag", "text"]
+
+
+def mixed(rng, n=80):
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 700, n), "D")
+    return pd.DataFrame(
+        {
+            "age": rng.normal(50.0, 10.0, n),
+            "site": rng.choice(["a", "b", "c"], n),
+            "when": when,
+            "gap": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "flag": rng.random(n) < 0.5,
+            "text": ["".join(rng.choice(list("CNO"), 8)) for _ in range(n)],
+        }
+    )
+
+
+def first(explanation, count):
+    return {row.column for row in list(explanation)[:count]}
+
+
+def test_the_importance_of_a_linear_function_is_its_weight_times_the_deviation(rng):
+    X = rng.normal(size=(60, 3)) * [1.0, 5.0, 2.0]
+    w = np.array([2.0, -1.0, 0.0])
+    model = KernelRidge("linear", 1e-9).fit(X, X @ w + 3.0)
+    rows = {row.column: row for row in explain(model).columns}
+    for j in range(2):
+        assert rows[j].importance == pytest.approx(abs(w[j]) * X[:, j].std(), rel=1e-5)
+        assert rows[j].effect == pytest.approx(w[j] * X[:, j].std(), rel=1e-5)
+        assert_allclose((rows[j].low, rows[j].high), rows[j].effect, rtol=1e-5)
+    assert [row.column for row in explain(model)][:2] == [1, 0]
+
+
+def test_the_importance_is_the_root_mean_square_of_the_gradient_in_deviations(rng):
+    X = rng.normal(size=(50, 4)) * [1.0, 2.0, 3.0, 4.0]
+    model = KernelRidge("gaussian(3.0)", 0.1).fit(X, np.sin(X[:, 0]) * X[:, 1])
+    slopes = model.gradient(X) * X.std(axis=0)
+    for row in explain(model).columns:
+        g = slopes[:, row.column]
+        assert row.importance == pytest.approx(np.sqrt(np.mean(g**2)))
+        assert row.effect == pytest.approx(g.mean())
+        assert (row.low, row.high) == pytest.approx(tuple(np.quantile(g, [0.1, 0.9])))
+
+
+def test_directions_are_the_eigenvectors_of_the_mean_outer_product_of_gradients(rng):
+    X = rng.normal(size=(60, 4))
+    model = KernelRidge("gaussian(3.0)", 0.1).fit(X, np.tanh(X @ [1.0, -2.0, 0.0, 0.5]))
+    G = model.gradient(X) * X.std(axis=0)
+    values, vectors = np.linalg.eigh(G.T @ G / len(G))
+    explanation = explain(model)
+    top = explanation.directions[0]
+    assert top.importance == pytest.approx(values[-1] / values.sum())
+    assert abs(explanation.vectors[:, 0] @ vectors[:, -1]) == pytest.approx(1.0)
+    assert explanation.vectors[0, 0] > 0.0 > explanation.vectors[1, 0]
+    assert top.part.startswith("- 0.8") and "1" in top.part
+
+
+def test_the_four_columns_of_32_that_matter_are_named_first(rng):
+    X = rng.normal(size=(300, 32))
+    y = np.sin(2.0 * X[:, 3]) + X[:, 11] * X[:, 17] + X[:, 29]
+    learned = mercer.learn("gaussian(length_scale='median')", X, y, max_iter=25).kernel
+    explanation = explain(KernelRidge(learned, 0.1).fit(X, y))
+    assert first(explanation, 4) == {3, 11, 17, 29}
+    scales = {row.column: row.length_scale for row in explanation.columns}
+    assert set(sorted(scales, key=scales.get)[:4]) == {3, 11, 17, 29}
+
+
+def test_learned_scales_are_in_deviations_of_the_columns(rng):
+    X = rng.normal(size=(40, 3)) * [1.0, 10.0, 100.0]
+    y = rng.normal(size=40)
+    plain = explain(KernelRidge("gaussian([2.0, 30.0, 50.0])").fit(X, y))
+    k = "gaussian([2.0, 3.0, 0.5]).after(standardize)"
+    standard = explain(KernelRidge(k).fit(X, y))
+    for row in plain.columns:
+        expected = [2.0, 30.0, 50.0][row.column] / X[:, row.column].std()
+        assert row.length_scale == pytest.approx(expected)
+    assert {r.column: r.length_scale for r in standard.columns} == {0: 2.0, 1: 3.0, 2: 0.5}
+    one = explain(KernelRidge("gaussian(2.0)").fit(X, y))
+    assert np.isnan([row.length_scale for row in one.columns]).all()
+
+
+def test_an_exchanged_category_and_a_number_with_the_same_effect_are_as_important(rng):
+    sign = rng.choice([-1.0, 1.0], 400)
+    table = pd.DataFrame({"x": rng.choice([-1.0, 1.0], 400), "c": np.where(sign > 0, "a", "b")})
+    model = KernelRidge("linear.on(x) + match.on(c)", 1e-6).fit(table, table.x + sign)
+    sizes = {row.column: row.importance for row in explain(model).columns}
+    assert sizes["x"] == pytest.approx(1.0, rel=1e-3)
+    assert sizes["c"] == pytest.approx(1.0, rel=0.15)
+
+
+def test_categories_have_the_effects_that_made_the_target(rng):
+    table = mixed(rng, 120)
+    y = 0.1 * table.age + 2.0 * (table.site == "b") + table.flag
+    explanation = explain(KernelRidge("auto", 0.01).fit(table, y))
+    assert first(explanation, 3) == {"age", "site", "flag"}
+    found = {(row.column, row.part): row.effect for row in explanation.categories}
+    assert found["site", "b"] - found["site", "a"] == pytest.approx(2.0, abs=0.2)
+    assert found["flag", True] - found["flag", False] == pytest.approx(1.0, abs=0.2)
+    rows = [row for row in explanation if row.kind == "category" and row.column == "site"]
+    # Without interactions the effect is the same at every row.
+    assert_allclose([row.low for row in rows], [row.high for row in rows], atol=1e-9)
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.from_pandas])
+def test_every_form_of_table_is_explained_alike(rng, form):
+    table = mixed(rng)
+    y = table.age.to_numpy() / 10.0 + (table.site == "b")
+    explanation = explain(KernelRidge("auto").fit(form(table), y))
+    assert {row.column for row in explanation.columns} == set(COLUMNS)
+    assert first(explanation, 2) == {"age", "site"}
+    assert {row.column for row in explanation.categories} >= {"site", "flag"}
+    assert {row.column for row in explanation if row.kind == "k-gram"} == {"text"}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(),
+        KernelSVR(C=10.0),
+        KernelSVC(C=10.0),
+        KernelSVC(solver="nystrom", n_landmarks=20),
+        KernelLogisticRegression(C=10.0),
+        KernelRidge(solver="nystrom", n_landmarks=20),
+        mercer.KernelRidgeCV("gaussian"),
+        mercer.KernelRidgeClassifier(),
+        mercer.KernelRidgeClassifierCV("gaussian"),
+        mercer.KernelLogisticRegressionCV("gaussian"),
+        mercer.KernelPerceptron(),
+        KernelRidge("polynomial(2)", solver="primal"),
+        KernelRidge(mercer.FromFunction(lambda X, Z: X @ Z.T)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_estimator_with_a_function_is_explained(rng, model):
+    X = rng.normal(size=(80, 3))
+    y = 3.0 * X[:, 1] + 0.2 * X[:, 0]
+    is_classifier = hasattr(model, "classes_") or "class" in str(type(model).__mro__).lower()
+    explanation = explain(model.fit(X, y > 0.0 if is_classifier else y))
+    assert next(iter(explanation)).column == 1
+    assert len(explanation.columns) == 3
+
+
+def test_several_functions_are_explained_together_or_one_by_one(rng):
+    X = rng.normal(size=(90, 3))
+    y = np.digitize(X[:, 2], [-0.5, 0.5])
+    model = KernelLogisticRegression().fit(X, y)
+    together = explain(model)
+    assert together.columns[0].column == 2
+    assert np.isnan(together.columns[0].effect)
+    slopes = model.gradient(X) * X.std(axis=0)[:, None]
+    assert together.columns[0].importance == pytest.approx(np.sqrt(np.mean(slopes[:, 2] ** 2)))
+    last = explain(model, target=2).columns[0]
+    assert (last.column, last.target) == (2, 2)
+    assert last.effect == pytest.approx(slopes[:, 2, 2].mean())
+
+
+def test_rows_can_be_given(rng):
+    X = rng.normal(size=(50, 2))
+    model = KernelRidge("gaussian(1.0)", 0.01).fit(X, np.maximum(X[:, 0], 0.0))
+    left, right = X[X[:, 0] < -0.5], X[X[:, 0] > 0.5]
+    sizes = [explain(model, rows).columns[0].importance for rows in (left, right)]
+    assert sizes[0] < 0.5 * sizes[1]
+
+
+def test_it_prints_and_makes_a_frame_and_a_page(rng):
+    table = mixed(rng)
+    explanation = explain(KernelRidge("auto").fit(table, table.age))
+    lines = str(explanation).splitlines()
+    assert lines[1].split()[:3] == ["column", "importance", "effect"]
+    assert lines[2].split()[0] == "age"
+    frame = explanation.to_pandas()
+    assert frame.columns.tolist() == list(mercer.explanation.Row._fields)
+    assert len(frame) == len(explanation) == len(list(explanation))
+    assert frame.column[0] == "age"
+    evil = table.rename(columns={"age": "<b>age</b>"})
+    page = explain(KernelRidge("auto").fit(evil, table.age))._repr_html_()
+    assert "<b>" not in page and "&lt;b&gt;age" in page
+
+
+def test_what_cannot_be_explained_is_refused_with_the_reason(rng):
+    X = rng.normal(size=(20, 2))
+    K = X @ X.T
+    with pytest.raises(ValueError, match="finished Gram matrix has no columns"):
+        explain(KernelRidge("precomputed").fit(K, X[:, 0]))
+    with pytest.raises(ValueError, match="Nystroem has no fitted function to explain"):
+        explain(mercer.Nystroem(n_components=5).fit(X))
+    with pytest.raises(ValueError, match="target must be one of 0 to 0, got 1"):
+        explain(KernelRidge().fit(X, X[:, 0]), target=1)
+
+
+def test_the_effect_of_a_column_is_the_mean_over_the_rows_with_that_value(rng):
+    X = rng.normal(size=(30, 2))
+    model = KernelRidge("gaussian(2.0)", 0.1).fit(X, X[:, 0] * X[:, 1])
+    effect = effect_of(model.predict, X, 0, "first", points=5)
+    for value, mean, low, high in zip(
+        effect.values, effect.mean, effect.low, effect.high, strict=True
+    ):
+        answers = model.predict(np.column_stack([np.full(30, value), X[:, 1]]))
+        assert mean == pytest.approx(answers.mean())
+        assert (low, high) == pytest.approx(tuple(np.quantile(answers, [0.1, 0.9])))
+    assert effect_of(model.predict, np.zeros((5, 2)), 0) is None
+
+
+def test_deviations_leave_out_what_is_missing_and_what_is_no_number():
+    table = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": ["x", "y", "z"]})
+    assert_allclose(deviations(table), [1.0, 1.0])
