@@ -129,9 +129,7 @@ class Explanation:
 def kgram_row(weight: Any) -> Row:
     """Return the weight of a k-gram as a row."""
     size, no = abs(weight.weight), float("nan")
-    return Row(
-        "k-gram", weight.column, weight.gram, size, weight.weight, no, no, no, weight.target
-    )
+    return Row("k-gram", weight.column, weight.gram, size, weight.weight, no, no, no, weight.target)
 
 
 def _shown(rows: tuple[Row, ...]) -> tuple[list[str], list[tuple[Any, ...]]]:
