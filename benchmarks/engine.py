@@ -20,7 +20,6 @@ from timing import Figure, afresh, interleaved, show
 
 from mercer import Exponential, Gaussian, Kernel, Polynomial
 from mercer.native import describe
-from mercer.native.pool import Reserve
 from mercer.tiles import apply, evaluate
 
 Array = NDArray[Any]
@@ -63,7 +62,7 @@ def on_threads(count: int, run: Callable[[], object]) -> object:
 
 def in_fresh_memory(kernel: Kernel, X: Array) -> object:
     """Return the Gram matrix in memory that no earlier result has used."""
-    return evaluate(kernel.program, X, None, Reserve().empty((len(X), len(X)), X.dtype))
+    return evaluate(kernel.program, X, None, np.empty((len(X), len(X)), X.dtype))
 
 
 def torch_gram(X: Array, gamma: float) -> Callable[[], object] | None:

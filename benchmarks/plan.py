@@ -41,7 +41,7 @@ from mercer import (
     Subsequence,
     Words,
 )
-from mercer.native.threads import thread_count
+from mercer.native.core import thread_count
 
 # What counts as foretold, from so many seconds on.
 FACTOR, LEAST = 3.0, 0.1

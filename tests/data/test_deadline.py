@@ -10,8 +10,7 @@ from mercer.data.blocks import half_blocks, row_blocks
 from mercer.data.deadline import TimeIsUpError, check, seconds_left, shielded, until
 from mercer.gram import StreamedGram
 from mercer.kernels import Gaussian
-from mercer.native.jobs import in_pool
-from mercer.native.threads import in_threads
+from mercer.native.threads import in_pool, in_threads
 
 
 def over():

@@ -205,3 +205,13 @@ def test_a_kernel_is_immutable():
 
 def test_sums_of_sums_are_one_sum():
     assert (Gaussian() + Linear()) + Polynomial() == Sum((Gaussian(), Linear(), Polynomial()))
+
+
+def test_what_a_kernel_has_worked_out_is_no_part_of_its_pickle():
+    k = 2.0 * Gaussian(1.5) + Polynomial(2)
+    fresh = pickle.dumps(k)
+    assert k.is_proved
+    assert k.program.inputs
+    assert k.is_resolved
+    assert pickle.dumps(k) == fresh
+    assert pickle.loads(fresh) == k

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.data.deadline import TimeIsUpError, until
 from mercer.native import lapack
-from mercer.native.jobs import left_behind
+from mercer.native.threads import left_behind
 
 
 def positive(rng, n, dtype=np.float64):

@@ -1,10 +1,18 @@
-"""Threads of the engine, and those of the BLAS."""
+"""Threads of the engine and of the BLAS; jobs on them: results in order, errors, and Ctrl-C."""
 
+import signal
+import threading
+import time
+
+import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401  # its BLAS is one of those that are limited
 from threadpoolctl import ThreadpoolController
 
-from mercer.native.threads import in_threads, one_blas_thread, thread_count
+from mercer.kernels import FromFunction
+from mercer.native.core import thread_count
+from mercer.native.threads import in_pool, in_threads, one_blas_thread
+from mercer.selection import KernelRidgeCV
 
 
 def blas_threads():
@@ -30,3 +38,54 @@ def test_the_blas_has_one_thread_until_the_last_who_asked_is_done():
         assert set(blas_threads()) == {1}
         second.__exit__(None, None, None)
         assert set(blas_threads()) == {2}
+
+
+def test_results_come_in_the_order_of_the_jobs():
+    assert in_pool(lambda job: (time.sleep(0.01 * (3 - job)), job)[1], [0, 1, 2], 2) == [0, 1, 2]
+
+
+def test_an_error_is_raised_and_drops_the_jobs_that_have_not_begun():
+    begun = []
+
+    def run(job):
+        begun.append(job)
+        time.sleep(0.02)
+        raise ArithmeticError(f"job {job}")
+
+    with pytest.raises(ArithmeticError, match="job 0"):
+        in_pool(run, list(range(100)), 1)
+    assert len(begun) < 100
+
+
+def test_ctrl_c_ends_a_search_while_kernels_are_evaluated(rng):
+    entered, released = threading.Event(), threading.Event()
+
+    def slow(A, B):
+        # The main thread asks for the diagonal first, and Python interrupts it there by itself.
+        if threading.current_thread() is not threading.main_thread():
+            entered.set()
+            released.wait(20.0)
+        return A @ B.T
+
+    def press():
+        entered.wait(20.0)
+        signal.raise_signal(signal.SIGINT)
+
+    X = rng.normal(size=(30, 2))
+    # A process started in the background may have been told to ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=press).start()
+    start = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            KernelRidgeCV([FromFunction(slow), "gaussian"], [1.0]).fit(X, X[:, 0])
+        seconds = time.perf_counter() - start
+    finally:
+        released.set()
+        signal.signal(signal.SIGINT, before)
+    assert seconds < 3.0
+
+
+def test_a_search_goes_on_after_one_was_interrupted(rng):
+    X = rng.normal(size=(30, 2))
+    assert np.isfinite(KernelRidgeCV().fit(X, X[:, 0]).best_score_)

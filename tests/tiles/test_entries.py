@@ -13,7 +13,6 @@ from mercer.tiles.counts import TILED_COLUMNS
 from mercer.tiles.operands import bind
 
 native = pytest.importorskip("mercer.tiles.loop", reason="the native core is not built here")
-entries = pytest.importorskip("mercer.tiles.entries", reason="the native core is not built here")
 _native = pytest.importorskip("mercer.native._native", reason="the native core is not built here")
 
 t = Tile()
@@ -80,7 +79,7 @@ def multiplied(program, X, Z, V):
 def walks(X, Z=None, formula=SMOOTH):
     """Whether the tiles of the first input of a formula walk along the entries of X."""
     bound = bind(compile_expression(formula), X, Z)
-    return entries.Forms(bound.dtype).sides(bound.operands[0])[2] is not None
+    return native.Forms(bound.dtype).sides(bound.operands[0])[2] is not None
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -271,7 +270,7 @@ def test_terms_over_the_same_rows_have_the_same_entries(symmetric, form, rng):
     X = in_form(form, zeros_among(rng, 300, 40))
     program = compile_expression(SMOOTH + (t.dot() + 1.0) ** 2)
     bound = bind(program, X, None if symmetric else X[:90])
-    forms = entries.Forms(bound.dtype)
+    forms = native.Forms(bound.dtype)
     first, second = (forms.sides(o) for o in bound.operands)
     assert all(a is b for a, b in zip(first, second, strict=True))
 

@@ -6,6 +6,7 @@ import pytest
 
 from mercer import GappedKmer, Gaussian, Linear, Match, Spectrum
 from mercer.tiles import Rows, evaluate, rows as rows_module
+from mercer.tiles.operands import bind
 
 TABLE = pd.DataFrame(
     {
@@ -44,3 +45,11 @@ def test_a_table_is_read_once_for_all_of_its_parts(monkeypatch):
     for i in range(2, 12):
         evaluate(kernel.program, side.part([i]), side)
     assert len(read) == first
+
+
+def test_a_program_is_bound_once_to_the_same_rows():
+    side, other = Rows(TABLE, "X"), Rows(TABLE, "Z")
+    program = KERNELS[0].program
+    assert bind(program, side) is bind(program, side)
+    assert bind(program, side) is not bind(program, side, other)
+    assert bind(KERNELS[1].program, side).program is KERNELS[1].program

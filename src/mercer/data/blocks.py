@@ -63,8 +63,12 @@ def blocks_of(
             yield rows, some
         return
     n = n_rows(X)
+    if first == 0 < n <= (entries or MEMORY) // max(width, 1):
+        # All at once: nothing is copied, and there is no block between which to look at a clock.
+        yield slice(0, n), X
+        return
     for rows in row_blocks((n, width), entries, first):
-        yield rows, X if rows == slice(0, n) else take_rows(X, rows)
+        yield rows, take_rows(X, rows)
 
 
 def half_blocks(n: int, entries: int | None = None) -> Iterator[tuple[slice, slice]]:

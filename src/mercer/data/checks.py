@@ -25,6 +25,7 @@ MOST_SHOWN = 30
 # Entries of a matrix, 1 MB of truth values, that are looked at together.
 LOOKED_AT_ONCE = 1 << 20
 
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
@@ -47,6 +48,8 @@ def as_matrix_with_gaps(X: Any, name: str = "X") -> Matrix:
 
 def as_floats(X: Any, name: str) -> tuple[Matrix, Sequence[Any]]:
     """Return `X` as a matrix of floats, and the names of its columns if it has some."""
+    if _is_matrix(X):
+        return X, ()
     titles: Sequence[Any] = ()
     if is_table(X):
         titles = column_names(X)
@@ -57,6 +60,18 @@ def as_floats(X: Any, name: str) -> tuple[Matrix, Sequence[Any]]:
     return matrix, titles
 
 
+def _is_matrix(X: Any) -> bool:
+    """Whether `X` is an array that needs neither conversion nor a refusal."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in FLOATS
+        and X.ndim == 2
+        and X.shape[1] > 0
+        and X.flags.aligned
+        and X.strides[0] % X.itemsize == X.strides[1] % X.itemsize == 0
+    )
+
+
 def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
     """Return `v` as a finite vector of `n` floats."""
     refuse_masked(v, name)
@@ -65,7 +80,7 @@ def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} must hold real numbers, got dtype {vector.dtype}")
     if vector.shape != (n,):
         raise ValueError(f"{name} must have shape ({n},), got {vector.shape}")
-    vector = vector if vector.dtype in (np.float32, np.float64) else vector.astype(np.float64)
+    vector = vector if vector.dtype in FLOATS else vector.astype(np.float64)
     vector = plain(vector)
     if not np.isfinite(vector).all():
         row = int(np.flatnonzero(~np.isfinite(vector))[0])
@@ -203,7 +218,7 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
 
 def _as_double(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Return numbers as float64, unless they are float32; none may be beyond its range."""
-    if array.dtype in (np.float32, np.float64):
+    if array.dtype in FLOATS:
         return array
     with np.errstate(over="ignore"):
         double = array.astype(np.float64)

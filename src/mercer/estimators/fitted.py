@@ -131,7 +131,7 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
         max(float(s.radius.max()) for s in solutions),
         kernel.diagonal,
         worst.solver,
-        kernel.proof() is not None,
+        kernel.is_proved,
     )
     ended = next((s for s in solutions if s.is_interrupted), worst)
     if ended.is_interrupted or not certificate.satisfied:

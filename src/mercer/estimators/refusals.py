@@ -63,7 +63,7 @@ def refuse_by_landmarks(kernel: Kernel, rows: Any, memory: Any) -> None:
 
     A model by landmarks does not read the whole Gram matrix, and neither does this.
     """
-    if kernel.proof() is None:
+    if not kernel.is_proved:
         rows = some_rows(rows)
         gram = unheld_gram_of(kernel, rows, memory)
         refuse_indefinite_kernel(kernel, rows, gram, kernel.is_conditional, products=0)

@@ -357,7 +357,7 @@ class KernelRidge(
             radius if self._target_shape_ else float(radius[0]),
             self.kernel_.diagonal,
             solution.solver,
-            self.kernel_.proof() is not None,
+            self.kernel_.is_proved,
         )
         if solution.is_interrupted or not self.certificate_.satisfied:
             warn_caller(

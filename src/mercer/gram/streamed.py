@@ -80,7 +80,7 @@ class StreamedGram(Gram):
 
     @property
     def is_proved(self) -> bool:
-        return self.kernel.proof() is not None
+        return self.kernel.is_proved
 
     @property
     def entry_error(self) -> float:

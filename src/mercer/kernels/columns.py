@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from mercer.data.categories import AsCategories
@@ -17,6 +18,7 @@ from mercer.kernels.params import Parametric
 SINGLE = {"sequences": "text", "dates": "dates"}
 
 
+@lru_cache(maxsize=256)
 def reads_everything(kernel: Kernel) -> bool:
     """Whether some part of a kernel takes whatever the rows hold, or counts their columns.
 
@@ -31,11 +33,13 @@ def reads_everything(kernel: Kernel) -> bool:
     return any(reads_everything(part) for part in kernel.parts)
 
 
+@lru_cache(maxsize=256)
 def reads_a_matrix(kernel: Kernel) -> bool:
     """Whether some part of a kernel reads all columns of its rows as one matrix of numbers."""
     return reads_whole_rows(kernel, "numbers")
 
 
+@lru_cache(maxsize=256)
 def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
     """Whether some part of a kernel reads the rows as they are, and those of this domain."""
     if isinstance(kernel, Columns) or _takes_anything(kernel):
@@ -45,6 +49,7 @@ def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
     return any(reads_whole_rows(part, domain) for part in kernel.parts)
 
 
+@lru_cache(maxsize=256)
 def reads_unmapped(kernel: Kernel, domain: str) -> bool:
     """Whether some part of a kernel reads rows of this domain as they are, before any map."""
     if isinstance(kernel, Columns | After):
@@ -54,6 +59,7 @@ def reads_unmapped(kernel: Kernel, domain: str) -> bool:
     return any(reads_unmapped(part, domain) for part in kernel.parts)
 
 
+@lru_cache(maxsize=256)
 def takes_missing(kernel: Parametric) -> bool:
     """Whether a kernel, some part of it, or a map in it, has a place for missing values."""
     own = kernel.get_params(deep=False)

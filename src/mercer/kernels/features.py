@@ -67,11 +67,11 @@ class Inner:
     def width(self, rows: Rows) -> int:
         """Return the number of features."""
         g = comparable(self.view)
-        return g.columns if g is not None else int(rows.matrix(self.view, "dot").shape[1])
+        return g.columns if g is not None else int(rows.matrix(self.view).shape[1])
 
     def is_sparse(self, rows: Rows) -> bool:
         """Whether the features are a CSR matrix."""
-        return comparable(self.view) is not None or sp.issparse(rows.matrix(self.view, "dot"))
+        return comparable(self.view) is not None or sp.issparse(rows.matrix(self.view))
 
     def entries(self, rows: Rows) -> int:
         """Return about how many features there are that are not zero, if they need be counted."""
@@ -85,7 +85,7 @@ class Inner:
 
     def block(self, rows: Rows, part: slice) -> Matrix:
         """Return the features of some of the rows."""
-        return rows.matrix(self.view, "dot")[part]
+        return rows.matrix(self.view)[part]
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Formula(Parametric, ABC):
         """Return the theorem by which this is positive semi-definite, or None."""
         return None
 
-    @property
+    @functools.cached_property
     def program(self) -> Program:
         """The compiled formula."""
         return _program(self)
@@ -94,14 +94,14 @@ class Formula(Parametric, ABC):
 
         return parameter_gradient(self.resolved(X), Contraction(X, G))
 
-    @property
+    @functools.cached_property
     def is_quick(self) -> bool:
         """Whether an entry is computed about as quickly as one that is stored is read."""
         leaves = [i for i in self.program.inputs if isinstance(i, Leaf)]
         is_compared = any(comparable_leaf(leaf) is not None for leaf in leaves)
         return self.program.is_arithmetic and not is_compared
 
-    @property
+    @functools.cached_property
     def feature_map(self) -> FormulaMap | None:
         """The finite map phi with phi(x)'phi(z) = k(x, z), or None if none is known."""
         return _feature_map(self)
@@ -151,14 +151,14 @@ class Formula(Parametric, ABC):
 
         return feature_names(phi, Rows(X, "X"))
 
-    @property
+    @functools.cached_property
     def parts(self) -> tuple[Self, ...]:
         """The formulas this one is made of."""
         values = [getattr(self, f.name) for f in fields(self)]
         flat = [v for value in values for v in (value if isinstance(value, tuple) else (value,))]
         return tuple(v for v in flat if isinstance(v, Formula))  # type: ignore[misc]
 
-    @property
+    @functools.cached_property
     def is_precomputed(self) -> bool:
         """Whether the rows that it reads are those of a finished Gram matrix."""
         return any(part.is_precomputed for part in self.parts)
@@ -167,7 +167,7 @@ class Formula(Parametric, ABC):
         """Return what the parts of this formula see of the rows `X`."""
         return X
 
-    @property
+    @functools.cached_property
     def is_resolved(self) -> bool:
         """Whether every parameter is a number rather than a rule such as ``"median"``."""
         return not _ruled(self) and all(part.is_resolved for part in self.parts)

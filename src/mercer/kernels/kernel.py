@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
@@ -41,12 +42,16 @@ class Kernel(NoDifferences, Formula):
             return None
         return Proof(self, rule, tuple(p for p in premises if p is not None))
 
-    @property
+    @cached_property
+    def is_proved(self) -> bool:
+        """Whether there is a proof that it is positive semi-definite."""
+        return self.proof() is not None
+
+    @cached_property
     def is_conditional(self) -> bool:
         """Whether it is positive semi-definite on coefficients of sum zero, though not on all."""
-        # Proofs are asked for only where some part is conditional, and so itself without one.
         is_open = self.keeps_sums and any(k.is_conditional for k in self.parts)
-        return is_open and all(k.is_conditional or k.proof() is not None for k in self.parts)
+        return is_open and all(k.is_conditional or k.is_proved for k in self.parts)
 
     def check(self, X: Any = None, *, trials: int = 200, random_state: int = 0) -> Validity:
         """Return whether the kernel is PROVED, CONSISTENT or REFUTED, with the evidence.
@@ -154,11 +159,6 @@ class Compound(Kernel):
         if not flat:
             raise ValueError(f"{type(self).__name__} needs at least one term, got none")
         object.__setattr__(self, "terms", tuple(flat))
-
-    @classmethod
-    def of(cls, *terms: Kernel) -> Self:
-        """Return the compound of these terms."""
-        return cls(terms)
 
     def __str__(self) -> str:
         return printing.infix(self.operator, self.terms, self.precedence)
@@ -329,7 +329,7 @@ class After(Kernel):
     def inputs(self, X: Any) -> Any:
         return self.g(X if isinstance(self.g, InputMap) else numbers_of(X))
 
-    @property
+    @cached_property
     def is_resolved(self) -> bool:
         is_known = not isinstance(self.g, InputMap) or self.g.is_resolved
         return is_known and super().is_resolved

@@ -112,7 +112,7 @@ def _atom_names(atom: Inner | RowScaled, rows: Rows) -> list[Any]:
         return feature_names(atom.phi, rows)
     last = atom.view[-1] if atom.view else None
     if not isinstance(last, Transform) or not isinstance(last.g, Grams):
-        return list(used_columns(rows.matrix(atom.view, "dot")).tolist())
+        return list(used_columns(rows.matrix(atom.view)).tolist())
     speller = _Speller(last.g, rows.raw(atom.view[:-1]))
     if not speller.masks:
         return []

@@ -86,6 +86,10 @@ class Parametric:
     def __sklearn_clone__(self) -> Self:
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What follows from the fields is worked out once, and is no part of the value.
+        return self.get_params(deep=False)
+
 
 def _nested(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, Parametric):

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.linalg.cython_blas import __pyx_capi__ as published
 
 from mercer.native import _native
-from mercer.native.core import cpu_level
+from mercer.native.core import cpu_level, thread_count
 from mercer.native.reduced import Array, NotPositiveError, Reduced, Rows, Shifted
 from mercer.native.reflector import Reflector
-from mercer.native.threads import thread_count
 
 WIDTH = _native.band_width
 

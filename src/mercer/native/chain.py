@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import CACHE
-from mercer.native.core import routines
-from mercer.native.threads import in_threads, thread_count
+from mercer.native.core import routines, thread_count
+from mercer.native.threads import in_threads
 from mercer.native.twins import chain as chain_twin
 from mercer.native.twins.chain import LARGEST_PRECISION, Shares, shares_at
 

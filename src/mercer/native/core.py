@@ -1,15 +1,21 @@
-"""The compiled core where there is one, and the level of the processor that it runs at."""
+"""The compiled core where there is one, and what it runs with: processor, threads and memory."""
 
 from __future__ import annotations
 
 import functools
 import os
+import threading
 import warnings
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mercer.errors import EngineWarning
-from mercer.native.threads import thread_count
+
+# Results of fewer bytes come from the caches of the allocator anyway.
+SMALLEST = 1 << 23
 
 
 @functools.cache
@@ -51,6 +57,45 @@ def _level(wanted: str) -> str:
         return str(_native.level(wanted))
     except ValueError as error:
         raise ValueError(f"MERCER_CPU={wanted!r}: {error}; try v2, v3, v4 or unset it") from None
+
+
+class _Here(threading.local):
+    """What the thread that asks knows of itself: its share of all threads, if it is one of many."""
+
+    share: int | None = None
+
+
+_HERE = _Here()
+
+
+def thread_count() -> int:
+    """Return MERCER_THREADS, or the number of processors; in a worker its share of them."""
+    if _HERE.share is not None:
+        return _HERE.share
+    wanted = os.environ.get("MERCER_THREADS")
+    if wanted is None:
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ValueError(f"MERCER_THREADS must be a whole number of at least 1, got {wanted!r}")
+    return int(wanted)
+
+
+def become_worker(share: int) -> None:
+    """Let this thread, one of several side by side, start no more than its share of others."""
+    _HERE.share = share
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an array of any content, large ones in memory that earlier results have left."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    native = None if size < SMALLEST else core()
+    memory = None if native is None else native.reserved(size)
+    return np.empty(shape, dtype) if memory is None else memory.view(dtype).reshape(shape)
 
 
 def describe() -> dict[str, Any]:

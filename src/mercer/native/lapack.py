@@ -11,7 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from mercer.data.deadline import check
-from mercer.native.jobs import left_behind
+from mercer.native.threads import left_behind
 
 Array = NDArray[np.float64]
 

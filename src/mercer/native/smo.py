@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.native.core import core, cpu_level, routines
-from mercer.native.pool import empty
-from mercer.native.threads import thread_count
+from mercer.native.core import core, cpu_level, empty, routines, thread_count
 from mercer.native.twins import smo as smo_twin
 
 Array = NDArray[np.float64]

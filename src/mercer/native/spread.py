@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import PANEL
 from mercer.native.chain import Precision, Shares
-from mercer.native.core import routines
-from mercer.native.threads import in_threads, thread_count
+from mercer.native.core import routines, thread_count
+from mercer.native.threads import in_threads
 from mercer.native.twins import chain as chain_twin
 from mercer.native.twins.chain import data_precision
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from mercer.data.checks import Matrix
 from mercer.data.deadline import check
 from mercer.data.symbols import Sequences
-from mercer.native.core import core, cpu_level
-from mercer.native.threads import thread_count
+from mercer.native.core import core, cpu_level, thread_count
 from mercer.native.twins import strings as strings_twin
 
 Array = NDArray[Any]

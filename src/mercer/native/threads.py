@@ -1,11 +1,10 @@
-"""How many threads the engine runs on, and how."""
+"""Work on several threads: side by side, so that Ctrl-C ends it, and with one of the BLAS."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import cache
@@ -13,43 +12,20 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from mercer.data.deadline import check
+from mercer.native.core import become_worker, thread_count
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-
-class _Here(threading.local):
-    """What the thread that asks knows of itself: its share of all threads, if it is one of many."""
-
-    share: int | None = None
-
-
-_HERE = _Here()
-
-
-def thread_count() -> int:
-    """Return MERCER_THREADS, or the number of processors; in a worker its share of them."""
-    if _HERE.share is not None:
-        return _HERE.share
-    wanted = os.environ.get("MERCER_THREADS")
-    if wanted is None:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
-    if not wanted.isdecimal() or int(wanted) < 1:
-        raise ValueError(f"MERCER_THREADS must be a whole number of at least 1, got {wanted!r}")
-    return int(wanted)
+# Seconds between two looks at whether Ctrl-C was pressed.
+LOOK = 0.05
 
 
 def workers(threads: int) -> ThreadPoolExecutor:
     """Return threads that work side by side, each of which may start its share of all others."""
     share = max(1, thread_count() // threads)
-    return ThreadPoolExecutor(threads, initializer=_become_worker, initargs=(share,))
-
-
-def _become_worker(share: int) -> None:
-    _HERE.share = share
+    return ThreadPoolExecutor(threads, initializer=become_worker, initargs=(share,))
 
 
 def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
@@ -61,6 +37,56 @@ def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result
         # The deadline of this thread is that of its jobs.
         futures = [pool.submit(copy_context().run, run, job) for job in jobs]
         return [future.result() for future in futures]
+
+
+def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> list[Result]:
+    """Return what `run` makes of every job, in their order.
+
+    The first error drops the jobs that have not begun and is raised when the others are done.
+    Ctrl-C is answered at once: a job that runs then goes on unseen to its end, since nothing can
+    stop it from outside.
+    """
+    pool = ThreadPoolExecutor(threads)
+    try:
+        # The deadline of this thread is that of its jobs.
+        futures = [pool.submit(copy_context().run, run, job) for job in jobs]
+        waiting, failure = set(futures), None
+        while waiting and failure is None:
+            # With a timeout, since a plain wait does not hear Ctrl-C on every system.
+            done, waiting = wait(waiting, LOOK, FIRST_EXCEPTION)
+            failure = next((f.exception() for f in futures if f in done and f.exception()), None)
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown(cancel_futures=True)
+    if failure is not None:
+        raise failure
+    return [future.result() for future in futures]
+
+
+def left_behind(call: Callable[[], Result]) -> Result:
+    """Return what a call returns that frees the GIL and cannot be stopped from outside.
+
+    It runs on another thread. When the time is up or Ctrl-C is pressed it goes on there unseen to
+    its end, and what it would have returned is dropped.
+    """
+    done = threading.Event()
+    found: list[Result] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:
+            failures.append(error)
+        done.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    while not done.wait(LOOK):
+        check()
+    if failures:
+        raise failures[0]
+    return found[0]
 
 
 class _OneBlasThread:

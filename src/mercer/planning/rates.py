@@ -9,8 +9,8 @@ from time import thread_time
 
 import numpy as np
 
-from mercer.native.core import core, cpu_level
-from mercer.native.threads import one_blas_thread, thread_count
+from mercer.native.core import core, cpu_level, thread_count
+from mercer.native.threads import one_blas_thread
 
 
 @dataclass(frozen=True)

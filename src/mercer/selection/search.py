@@ -18,8 +18,8 @@ from mercer.estimators.validation import training_subset
 from mercer.gram import shared_grams
 from mercer.kernels import Kernel, recentred
 from mercer.native import NotPositiveError
-from mercer.native.jobs import in_pool
-from mercer.native.threads import one_blas_thread, thread_count
+from mercer.native.core import thread_count
+from mercer.native.threads import in_pool, one_blas_thread
 from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out, share_of_search

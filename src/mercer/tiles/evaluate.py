@@ -7,13 +7,13 @@ from math import inf
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.blocks import CACHE, MEMORY, half_blocks, row_blocks
 from mercer.data.columns import is_table, take_rows
 from mercer.data.deadline import seconds_left
-from mercer.data.layout import plain
-from mercer.native.pool import empty
+from mercer.native.core import empty
 from mercer.native.strings import count_products, sparse_products
 from mercer.tiles.engine import engine
 from mercer.tiles.operands import Bound, Operand, bind
@@ -81,7 +81,7 @@ def apply(
     bound = bind(program, X, Z)
     if known:
         bound = bound.with_values(known)
-    vectors = plain(np.asarray(V))
+    vectors = np.asarray(V)
     if vectors.dtype.kind not in "fiub":
         raise ValueError(f"V must hold real numbers, got dtype {vectors.dtype}")
     if vectors.ndim not in (1, 2) or vectors.shape[0] != bound.shape[1]:
@@ -89,7 +89,7 @@ def apply(
             f"V must have {bound.shape[1]} rows to be multiplied by K, got shape {vectors.shape}"
         )
     columns = vectors[:, None] if vectors.ndim == 1 else vectors
-    columns = columns.astype(np.float64, copy=False)
+    columns = np.require(columns, np.float64, ["ALIGNED"])
     out = np.zeros((bound.shape[0], columns.shape[1]))
     if out.size and bound.shape[1]:
         _multiply(bound, columns, out)
@@ -99,13 +99,23 @@ def apply(
 
 def diagonal(program: Program, X: Any) -> Array:
     """Return k(x_i, x_i) for every row, in the precision of `evaluate`, without a matrix."""
-    rows = Rows(X, "X")
+    rows = X if isinstance(X, Rows) else Rows(X, "X")
     values = rows.diagonal(program)
-    is_compared = any(comparable_leaf(i) is not None for i in program.inputs if isinstance(i, Leaf))
-    if is_compared or not (is_table(X) or getattr(X, "dtype", None) == np.float32):
+    if not _may_be_single(rows.X) or any(_is_compared(source) for source in program.inputs):
         return values
     with np.errstate(over="ignore"):
         return values.astype(bind(program, rows).dtype, copy=False)
+
+
+def _may_be_single(X: Any) -> bool:
+    """Whether rows are in float32, or have columns that may be."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return bool(X.dtype == np.float32)
+    return is_table(X)
+
+
+def _is_compared(source: Input) -> bool:
+    return isinstance(source, Leaf) and comparable_leaf(source) is not None
 
 
 def _multiply(bound: Bound, V: Array, out: Array) -> None:

@@ -11,10 +11,20 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.native import _native
-from mercer.native.core import cpu_level
-from mercer.native.threads import thread_count
-from mercer.tiles import entries
+from mercer.native.core import cpu_level, thread_count
 from mercer.tiles.counts import TILED_COLUMNS
+from mercer.tiles.entries import (
+    PRODUCT_FORM_WIDTH,
+    REACH,
+    SEARCHED_ROWS,
+    TILE_ROWS,
+    WALK,
+    Entries,
+    are_few,
+    are_tiled,
+    compressed,
+    gathered,
+)
 from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
 from mercer.tiles.program import FUNCTIONS, OPERATIONS, Program
 from mercer.tiles.tile import Leaf
@@ -30,13 +40,13 @@ MEAN_ROWS = 512
 
 def takes(o: Operand) -> bool:
     """Whether the tiles can use an input as it is."""
-    return o.is_ready or entries.are_tiled(o)
+    return o.is_ready or are_tiled(o)
 
 
 def dense_share(width: int) -> float:
     """Return the share of entries from which on sparse rows are compared faster as dense ones."""
-    is_walked = entries.PRODUCT_FORM_WIDTH <= width <= TILED_COLUMNS
-    return 1.0 / entries.WALK if is_walked else DENSE_SHARE
+    is_walked = PRODUCT_FORM_WIDTH <= width <= TILED_COLUMNS
+    return 1.0 / WALK if is_walked else DENSE_SHARE
 
 
 def fill(bound: Bound, out: Array) -> None:
@@ -98,12 +108,72 @@ def _factors(bound: Bound) -> list[tuple[Array, Array]]:
     ]
 
 
+class Forms:
+    """The rows of one job in the form in which the native tiles take them, each made once.
+
+    Inputs over the same rows so have the same sides, and share what is computed from them.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The precision of the job.
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self._sides: dict[int, Array | Entries] = {}
+        self._entries: dict[int, Entries | None] = {}
+
+    def sides(self, o: Operand) -> tuple[Array | Entries, Array | Entries, Entries | None]:
+        """Return both sides of a comparison, and the entries of the left one to walk along.
+
+        There are none if walking is not faster, or would lose digits.
+        """
+        left, right, walked = self._side(o.left), self._side(o.right), self._walked(o)
+        if walked is None or isinstance(right, tuple):
+            return left, right, walked
+        if right is left:
+            return walked, walked, walked
+        is_packed_again = o.left.shape[0] > TILE_ROWS
+        return left, (self._few_entries(o.right) if is_packed_again else None) or right, walked
+
+    def _side(self, A: Matrix) -> Array | Entries:
+        if id(A) not in self._sides:
+            is_sparse = sp.issparse(A)
+            side = compressed(A, self.dtype) if is_sparse else np.asarray(A, self.dtype)
+            self._sides[id(A)] = side
+        return self._sides[id(A)]
+
+    def _few_entries(self, A: Matrix) -> Entries | None:
+        """Return the entries of rows, if they are few."""
+        if id(A) not in self._entries:
+            side = self._side(A)
+            if isinstance(side, tuple):
+                self._entries[id(A)] = side if are_few(A) else None
+            else:
+                self._entries[id(A)] = gathered(side)
+        return self._entries[id(A)]
+
+    def _walked(self, o: Operand) -> Entries | None:
+        assert isinstance(o.source, Leaf)
+        is_product = o.source.kind in ("dot", "squared_distance") and o.weights is None
+        is_repaid = sp.issparse(o.left) or o.right.shape[0] >= SEARCHED_ROWS
+        if not is_product or not is_repaid or o.left.shape[1] < PRODUCT_FORM_WIDTH:
+            return None
+        entries = self._few_entries(o.left)
+        if entries is None or o.source.kind == "dot":
+            return entries
+        # Strips of rows that are too long are compared by differences, which should be rare.
+        typical = float(np.dot(entries[0], entries[0])) / o.left.shape[0]
+        return entries if 4.0 * o.sensitivity * typical <= REACH[self.dtype] else None
+
+
 def _leaves(bound: Bound) -> list[tuple[Any, ...]]:
-    forms = entries.Forms(bound.dtype)
+    forms = Forms(bound.dtype)
     return [_leaf(o, forms) for o in bound.operands]
 
 
-def _leaf(o: Operand, forms: entries.Forms) -> tuple[Any, ...]:
+def _leaf(o: Operand, forms: Forms) -> tuple[Any, ...]:
     if o.given is not None:
         return (KINDS.index("given"), np.asarray(o.given, forms.dtype))
     assert isinstance(o.source, Leaf)
@@ -126,7 +196,7 @@ def _centre(A: Matrix) -> Array | None:
 
     Squared distances from inner products lose digits in proportion to the squared norms.
     """
-    if A.shape[1] < entries.PRODUCT_FORM_WIDTH:
+    if A.shape[1] < PRODUCT_FORM_WIDTH:
         return None
     A = A[:: max(1, A.shape[0] // MEAN_ROWS)]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.categories import joint_codes
 from mercer.data.columns import column_names, is_table, select_columns
 from mercer.data.layout import narrowed, used_columns
 from mercer.tiles.counts import are_wide, as_counts, brought_together
 from mercer.tiles.program import Input, Program
-from mercer.tiles.rows import Comparison, Rows, comparable_leaf, leaf_matrices
+from mercer.tiles.rows import Comparison, Rows, comparable_leaf
 from mercer.tiles.tile import Leaf, Normalize
 
 # The share of entries from which on sparse rows that are not walked along are better dense.
@@ -100,10 +101,15 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
     Either may be `Rows`, whose views are then worked out once for many programs or products.
     """
     left = X if isinstance(X, Rows) else Rows(X, "X")
-    if is_table(Z) and is_table(left.X):
-        Z = _in_order(program, left.X, Z)
-    right = left if Z is None else Z if isinstance(Z, Rows) else Rows(Z, "Z")
-    kept = next((side.whole for side in (X, Z) if isinstance(side, Rows)), None)
+    if Z is None:
+        right = left
+        if program in left.bound:
+            return left.bound[program]
+    elif isinstance(Z, Rows):
+        right = Z
+    else:
+        right = Rows(Z if isinstance(Z, np.ndarray) else _in_order(program, left.X, Z), "Z")
+    kept = X if isinstance(X, Rows) else Z if isinstance(Z, Rows) else None
     operands = tuple(
         _compared(source, left, right, kept) or _operand(source, left, right, sensitivity)
         for source, sensitivity in zip(program.inputs, program.sensitivity, strict=True)
@@ -119,11 +125,16 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
         for f, pair in zip(program.factors, factors, strict=True):
             if isinstance(f, Normalize):
                 _check_single(*pair)
-    return Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
+    bound = Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
+    if right is left:
+        left.bound[program] = bound
+    return bound
 
 
 def _in_order(program: Program, X: Any, Z: Any) -> Any:
-    """Return the table `Z` with its columns in the order of `X`, if they are the same."""
+    """Return `Z` as it is, or if both are tables with its columns in the order of `X`."""
+    if not (is_table(X) and is_table(Z)):
+        return Z
     names, others = column_names(X), column_names(Z)
     if names == others:
         return Z
@@ -164,11 +175,12 @@ def _compared(source: Input, left: Rows, right: Rows, kept: Rows | None) -> Oper
     Rows that are `kept` for many products have their features worked out once, which pays if it
     does for all pairs of them.
     """
-    g = comparable_leaf(source) if isinstance(source, Leaf) else None
-    if g is None or not isinstance(source, Leaf):
+    if not isinstance(source, Leaf) or not source.left:
         return None
-    view = source.left
-    rows = [side.compared(view) for side in (kept or left, kept or right)]
+    g, view = comparable_leaf(source), source.left
+    if g is None:
+        return None
+    rows = [(side if kept is None else kept.whole).compared(view) for side in (left, right)]
     comparison = g.comparison(*rows)
     if comparison is None:
         return None
@@ -179,13 +191,25 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
     if not isinstance(source, Leaf):
         rows = left.raw(source.view)
         return Operand(source, rows, rows if right is left else right.raw(source.view))
-    A, B = leaf_matrices(source, left, right)
+    A, B = _sides(source, left, right)
     weights = None if source.weights is None else np.array(source.weights)
     if sp.issparse(A) and sp.issparse(B):
         A, B, weights = _sparse_sides(source, A, B, weights)
     if source.kind == "sine":
         weights = np.full(A.shape[1], source.period)
     return Operand(source, A, B, weights, sensitivity)
+
+
+def _sides(leaf: Leaf, left: Rows, right: Rows) -> tuple[Any, Any]:
+    """Return both sides of a leaf as numbers, checked against each other."""
+    if leaf.kind == "match":
+        return joint_codes(left.categories(leaf.left), right.categories(leaf.right))
+    A, B = left.matrix(leaf.left, leaf), right.matrix(leaf.right, leaf)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"
+        )
+    return A, B
 
 
 def _sparse_sides(

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.categories import Categories, joint_codes
+from mercer.data.categories import Categories
 from mercer.data.checks import Matrix, as_matrix, as_vector, check_not_negative
 from mercer.data.columns import n_rows, select_columns, take_rows
 from mercer.data.layout import check_entries
@@ -92,8 +92,11 @@ class Rows:
         self.X = X
         self.name = name
         self.n = n_rows(X)
-        # Before the first view, which may follow the indices of a sparse matrix.
-        check_entries(X, name)
+        if sp.issparse(X):
+            # Before the first view, which may follow its indices.
+            check_entries(X, name)
+        # Programs on these rows alone, by `mercer.tiles.operands.bind`.
+        self.bound: dict[Program, Any] = {}
         self._matrices: dict[View, Matrix] = {}
         self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
@@ -114,17 +117,23 @@ class Rows:
         self._check_length(n_rows(rows))
         return rows
 
-    def matrix(self, view: View, kind: str) -> Matrix:
-        """Return the rows behind a view as a matrix of floats fit for this kind of leaf."""
+    def matrix(self, view: View, leaf: Leaf | None = None) -> Matrix:
+        """Return the rows behind a view as a matrix of floats, fit for a leaf that reads them."""
         if view not in self._matrices:
             is_mapped = any(isinstance(step, Transform) for step in view)
             name = f"g({self.name})" if is_mapped else self.name
             matrix = as_matrix(see(view, self.X), name)
             self._check_length(matrix.shape[0])
             self._matrices[view] = matrix
-        if kind in NON_NEGATIVE:
-            check_not_negative(self._matrices[view], NON_NEGATIVE[kind])
-        return self._matrices[view]
+        matrix = self._matrices[view]
+        if leaf is not None and leaf.kind in NON_NEGATIVE:
+            check_not_negative(matrix, NON_NEGATIVE[leaf.kind])
+        if leaf is not None and leaf.weights is not None and len(leaf.weights) != matrix.shape[1]:
+            raise ValueError(
+                f"length_scale has {len(leaf.weights)} entries but the rows have "
+                f"{matrix.shape[1]} columns; give one per column or a single number"
+            )
+        return matrix
 
     def compared(self, view: View) -> Any:
         """Return the rows before the last step of a view, in the form that it compares."""
@@ -178,9 +187,7 @@ class Rows:
         comparison = self._own_comparison(source)
         if comparison is not None:
             return comparison.diagonal(self.compared(source.left))
-        A = self.matrix(source.left, source.kind)
-        B = self.matrix(source.right, source.kind)
-        check_weights(source, A)
+        A, B = self.matrix(source.left, source), self.matrix(source.right, source)
         if source.kind == "dot":
             product = A.multiply(B) if sp.issparse(A) else np.multiply(A, B, dtype=np.float64)
             return np.asarray(product.sum(axis=1)).reshape(-1)
@@ -228,6 +235,7 @@ class PartOfRows(Rows):
         self._index = index
         self.name = rows.name
         self.n = len(np.arange(rows.n)[index])
+        self.bound: dict[Program, Any] = {}
 
     @property
     def whole(self) -> Rows:
@@ -240,8 +248,8 @@ class PartOfRows(Rows):
     def raw(self, view: View) -> Any:
         return take_rows(self._rows.raw(view), self._index)
 
-    def matrix(self, view: View, kind: str) -> Matrix:
-        return self._rows.matrix(view, kind)[self._index]
+    def matrix(self, view: View, leaf: Leaf | None = None) -> Matrix:
+        return self._rows.matrix(view, leaf)[self._index]
 
     def compared(self, view: View) -> Any:
         return self._rows.compared(view)[self._index]
@@ -283,25 +291,3 @@ def _product_of_entries(A: Matrix) -> NDArray[Any]:
     if is_full.any():
         products[is_full] = _product_of_entries(A[is_full].toarray())
     return products
-
-
-def check_weights(leaf: Leaf, A: Matrix) -> None:
-    """Refuse weights of a leaf that are not one for each column."""
-    if leaf.weights is not None and len(leaf.weights) != A.shape[1]:
-        raise ValueError(
-            f"length_scale has {len(leaf.weights)} entries but the rows have "
-            f"{A.shape[1]} columns; give one per column or a single number"
-        )
-
-
-def leaf_matrices(leaf: Leaf, left: Rows, right: Rows) -> tuple[Matrix, Matrix]:
-    """Return both sides of a leaf as numbers, checked against each other."""
-    if leaf.kind == "match":
-        return joint_codes(left.categories(leaf.left), right.categories(leaf.right))
-    A, B = left.matrix(leaf.left, leaf.kind), right.matrix(leaf.right, leaf.kind)
-    if A.shape[1] != B.shape[1]:
-        raise ValueError(
-            f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"
-        )
-    check_weights(leaf, A)
-    return A, B

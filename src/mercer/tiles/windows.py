@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.symbols import Sequences
-from mercer.native.core import core, cpu_level
+from mercer.native.core import core, cpu_level, thread_count
 from mercer.native.strings import numbered
-from mercer.native.threads import thread_count
 from mercer.native.twins import strings as strings_twin
 from mercer.tiles.counts import DENSE_BYTES
 

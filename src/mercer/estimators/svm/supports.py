@@ -30,7 +30,8 @@ from mercer.gram import (
     with_copy,
 )
 from mercer.kernels import Kernel
-from mercer.native.threads import one_blas_thread, thread_count, workers
+from mercer.native.core import thread_count
+from mercer.native.threads import one_blas_thread, workers
 from mercer.planning import Plan, margin_plan, planned_margin
 from mercer.solvers import (
     SMO,

@@ -14,8 +14,8 @@ from mercer.data.symbols import Sequences
 from mercer.kernels import domains
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
+from mercer.native.core import thread_count
 from mercer.native.strings import subsequence_diagonal, subsequences
-from mercer.native.threads import thread_count
 from mercer.tiles import Expression, Tile
 
 # exp(-x) is zero from here on, in float64.

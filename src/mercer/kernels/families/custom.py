@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,7 +136,7 @@ def _finished_diagonal(K: Any) -> Array:
 class Precomputed(Kernel):
     """A finished Gram matrix: the rows given are its rows."""
 
-    @property
+    @cached_property
     def is_precomputed(self) -> bool:
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from mercer.kernels import domains
 from mercer.kernels.formula import Rule
@@ -48,6 +49,6 @@ class AdditiveChi2(Kernel):
     def lower(self, t: Tile) -> Expression:
         return -t.chi2()
 
-    @property
+    @cached_property
     def is_conditional(self) -> bool:
         return True

@@ -85,6 +85,8 @@ def kernel(text: str | Kernel) -> Kernel:
     return _read(text, False)
 
 
+# A kernel is a value, and a fit reads its expression several times.
+@lru_cache(maxsize=64)
 def kernel_of_rows(text: str) -> Kernel:
     """Return the kernel that an expression describes to an estimator, which has rows to ask.
 
@@ -94,8 +96,6 @@ def kernel_of_rows(text: str) -> Kernel:
     return _read(text, True)
 
 
-# A kernel is a value, and a fit reads its expression several times.
-@lru_cache(maxsize=64)
 def _read(text: str, has_rows: bool) -> Kernel:
     return _Parser(tokenize(text), has_rows).parse()
 

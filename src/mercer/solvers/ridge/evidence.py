@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import check
-from mercer.native.jobs import left_behind
 from mercer.native.lapack import cholesky, inverse_of_factor
+from mercer.native.threads import left_behind
 from mercer.solvers.ridge.bordered import RidgeProblem
 
 Array = NDArray[np.float64]

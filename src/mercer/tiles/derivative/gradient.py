@@ -163,5 +163,5 @@ def _others(U: Array) -> Array:
 
 
 def _dense(rows: Rows, view: View, leaf: Leaf) -> Array:
-    matrix = rows.matrix(view, leaf.kind)
+    matrix = rows.matrix(view, leaf)
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, np.float64)

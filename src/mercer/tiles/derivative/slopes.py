@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.native.core import core, cpu_level
-from mercer.native.threads import thread_count
+from mercer.native.core import core, cpu_level, thread_count
 from mercer.tiles.tile import Leaf
 
 Array = NDArray[np.float64]

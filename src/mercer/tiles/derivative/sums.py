@@ -70,7 +70,7 @@ class Contraction:
         The leaf, by which E has the derivative `adjoint`, is one of differences x - z, which do
         not change if all rows move: they are taken about their mean, so that little cancels.
         """
-        matrix: Any = self.rows.matrix(leaf.left, leaf.kind)
+        matrix: Any = self.rows.matrix(leaf.left, leaf)
         U = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), np.float64)
         U = U - U.mean(axis=0)
         if leaf.kind == "squared_distance":

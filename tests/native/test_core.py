@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.native.pool import SMALLEST, empty
+from mercer.native.core import SMALLEST, empty
 from mercer.tiles import loop_twin
 from mercer.tiles.engine import engine
 
@@ -20,7 +20,7 @@ SHAPE = (SMALLEST // 8 // 1000 + 1, 1000)
 
 MAPPED = """
 import numpy as np
-from mercer.native.pool import empty
+from mercer.native.core import empty
 
 def mapped():
     with open("/proc/self/statm") as f:
