@@ -147,7 +147,7 @@ def test_auto_takes_landmarks_where_rows_are_many_for_the_memory(tmp_path, X, y)
     path = written(tmp_path / "rows.parquet", X, y)
     rows, _, _ = model(solver="auto", memory="30kB")._opened(path, "y")
     assert isinstance(rows, Stream)
-    settings = model(solver="auto")._settings()
+    settings = KernelRidge()._settings()
     assert settings.for_rows(rows).solver == "nystrom"
     assert settings.for_rows(X).solver == "auto"
 

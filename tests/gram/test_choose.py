@@ -121,8 +121,13 @@ def test_a_kernel_made_of_a_precomputed_one_works_on_the_matrix(X, rng):
     assert_allclose(streamed.rows([4, 2]), 2.0 * K[[4, 2]] + 1.0, rtol=1e-14)
 
 
+def test_entries_of_few_rows_are_kept_and_those_of_many_are_not(X, rng):
+    assert isinstance(kept_gram_of(KERNEL, X), DenseGram)
+    assert isinstance(kept_gram_of(KERNEL, rng.normal(size=(300, 2))), StreamedGram)
+
+
 def test_sparse_rows_that_are_compared_again_and_again_become_dense_if_that_is_faster():
-    filled = sp.random(50, 20, density=0.3, random_state=0, format="csr")
-    thin = sp.random(50, 2000, density=0.001, random_state=0, format="csr")
+    filled = sp.random(300, 20, density=0.3, random_state=0, format="csr")
+    thin = sp.random(300, 2000, density=0.001, random_state=0, format="csr")
     assert isinstance(kept_gram_of(KERNEL, filled).X, np.ndarray)
     assert sp.issparse(kept_gram_of(KERNEL, thin).X)

@@ -13,7 +13,7 @@ from mercer.solvers import (
     NewtonCholesky,
     as_solver,
 )
-from mercer.solvers.choose import as_logistic_solver, as_margin_solver, margin_name, name_of
+from mercer.solvers.choose import as_logistic_solver, as_margin_solver
 from mercer.solvers.margin.block_ascent import BlockAscent
 
 
@@ -48,10 +48,9 @@ def test_solvers_of_margins_and_likelihoods_are_known_by_their_names():
 
 
 def test_a_solver_has_a_name():
-    assert name_of(Eigen()) == "eigen"
-    assert name_of("banded") == "banded"
-    assert margin_name(CoordinateDescent()) == "primal"
-    assert margin_name(SMO()) == "smo"
+    assert Eigen().name == "eigen"
+    assert CoordinateDescent().name == "primal"
+    assert SMO().name == "smo"
 
 
 @pytest.mark.parametrize("value", [1, 1e-3, np.float32(0.5), np.int64(2)])

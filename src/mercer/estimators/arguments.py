@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-from typing import Any, Self
-
-from sklearn.base import BaseEstimator
-
-from mercer.data.checks import checked_flag
-from mercer.kernels import PeerParameters
+from typing import Any
 
 NOT_NEEDED = "leave it out"
 
@@ -57,40 +51,17 @@ INSTEAD = {
 }
 
 
-class Arguments(BaseEstimator):
-    """An estimator that answers an argument it does not have with what to do instead."""
-
-    def __new__(cls, *args: Any, **settings: Any) -> Self:
-        """Return a new estimator, if its constructor has all arguments that it is given."""
-        parameters = inspect.signature(cls.__init__).parameters
-        known = list(parameters)[1:]
-        # A subclass with **kwargs knows by itself what it is given.
-        is_open = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        for name, value in zip(known, args, strict=False):
-            if name in settings:
-                raise TypeError(
-                    f"{cls.__name__} has {name!r} in the place of {value!r}, and got "
-                    f"{name}={settings[name]!r} as well; {_by_name(value, known)}"
-                )
-        for name in () if is_open else settings:
-            if name not in known:
-                raise TypeError(
-                    f"{cls.__name__} has no argument {name!r} "
-                    f"(got {name}={settings[name]!r}); {_advice(name, known)}"
-                )
-        return super().__new__(cls)
+def twice_refusal(called: str, name: str, value: Any, again: Any, known: list[str]) -> str:
+    """Return what to say of an argument that is given by its place and by its name."""
+    return (
+        f"{called} has {name!r} in the place of {value!r}, and got {name}={again!r} as well; "
+        f"{_by_name(value, known)}"
+    )
 
 
-def check_flags(estimator: BaseEstimator) -> None:
-    """Refuse what is neither True nor False where an estimator has one of them by default."""
-    for name, parameter in inspect.signature(type(estimator).__init__).parameters.items():
-        if isinstance(parameter.default, bool):
-            checked_flag(name, getattr(estimator, name))
-
-
-def beside(estimator: Any) -> PeerParameters:
-    """Return what an estimator was given beside the name of a kernel."""
-    return PeerParameters(estimator.gamma, estimator.degree, estimator.coef0)
+def unknown_refusal(called: str, name: str, value: Any, known: list[str]) -> str:
+    """Return what to say of an argument that there is not, and what to do instead."""
+    return f"{called} has no argument {name!r} (got {name}={value!r}); {_advice(name, known)}"
 
 
 def _by_name(value: Any, known: list[str]) -> str:

@@ -29,10 +29,8 @@ def run_as_task(
 ) -> Result:
     """Return ``solve(run)`` as a task that the estimator's callbacks see.
 
-    If there are callbacks, every step that a solver reports to the run is a subtask.
+    Every step that a solver reports to the run is a subtask.
     """
-    if not hasattr(estimator, "_init_callback_context"):
-        return solve(run)
     task = estimator._init_callback_context(max_subtasks=None if iterates else 0)
     task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
@@ -41,8 +39,7 @@ def run_as_task(
         step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))
 
-    # A step is quicker than the call of nobody.
-    if iterates and bool(getattr(estimator, "_skl_callbacks", ())):
+    if iterates:
         run.progress = progress
     result = solve(run)
     task.call_on_fit_task_end(estimator=estimator, X=X, y=y)

@@ -157,3 +157,15 @@ def present_classes(
             f"{classes[present].tolist()!r}; check sample_weight and class_weight"
         )
     return used, numbers, classes[present]
+
+
+def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> NDArray[np.intp]:
+    """Return the numbers of the labels of checked rows among known classes in order."""
+    labels = labels_of(estimator, X, y)
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y holds {unknown.tolist()[0]!r}, which is none of the classes {classes.tolist()} "
+            "of the first call; name all classes there"
+        )
+    return np.searchsorted(classes, labels)

@@ -10,17 +10,8 @@ import scipy.sparse as sp
 from mercer.data.columns import is_table
 from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.errors import IgnoredColumnsWarning, warn_caller
-from mercer.kernels import Kernel, as_kernel
-from mercer.kernels.columns import (
-    assigned,
-    named_columns,
-    names_columns,
-    reads_a_matrix,
-    reads_whole_rows,
-    takes_missing,
-    unread,
-)
-from mercer.kernels.language.names import is_auto
+from mercer.kernels import Kernel
+from mercer.kernels.columns import assigned, named_columns, names_columns, reads_a_matrix, unread
 
 # Columns that a warning names.
 MOST_NAMED = 10
@@ -55,24 +46,6 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
         "which columns are meant",
         IgnoredColumnsWarning,
     )
-
-
-def has_place_for_missing(kernel: Any) -> bool:
-    """Whether the kernel that an estimator was given takes missing values, if it is known."""
-    try:
-        return is_auto(kernel) or takes_missing(as_kernel(kernel))
-    except (TypeError, ValueError):
-        # A kernel that means nothing is refused by fit, not when an estimator is printed.
-        return False
-
-
-def takes_text(kernel: Any) -> bool:
-    """Whether the kernel that an estimator was given takes rows of text, if it is known."""
-    domains = ("categories", "sequences")
-    try:
-        return is_auto(kernel) or any(reads_whole_rows(as_kernel(kernel), d) for d in domains)
-    except (TypeError, ValueError):
-        return False
 
 
 def refuse_mapping(X: Any) -> None:

@@ -1,17 +1,23 @@
-"""The base of every estimator: its kernel's parameters by name, its tags, its function."""
+"""The base of every estimator: its arguments, the parameters of its kernel, how a fit is solved."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from mercer.data.columns import take_rows
-from mercer.estimators.arguments import Arguments, beside
-from mercer.estimators.columns import has_place_for_missing, takes_text
+from mercer.data.deadline import TimeIsUpError
+from mercer.estimators.arguments import twice_refusal, unknown_refusal
+from mercer.estimators.callbacks import run_as_task
+from mercer.estimators.fitted import approximation_of
+from mercer.estimators.refusals import refuse_unproved
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_landmarks,
@@ -20,16 +26,50 @@ from mercer.estimators.validation import (
     kernel_for,
 )
 from mercer.functions import Function, PrimalFunction
-from mercer.gram import Gram
-from mercer.kernels import Kernel, as_kernel, recentred
+from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
+from mercer.kernels import Kernel, PeerParameters, as_kernel, recentred
+from mercer.kernels.columns import reads_whole_rows, takes_missing
+from mercer.kernels.language.names import is_auto
 from mercer.planning import Settings
-from mercer.solvers import Run
+from mercer.solvers import Approximation, Run
 from mercer.solvers.checkpoint import Checkpoint, digest
 
 Array = NDArray[np.float64]
+Result = TypeVar("Result")
 
 # Rows that tell the problem of a checkpoint from others.
 COMPARED_ROWS = 200
+
+
+class Arguments(BaseEstimator):
+    """An estimator that answers an argument it does not have with what to do instead."""
+
+    def __new__(cls, *args: Any, **settings: Any) -> Self:
+        """Return a new estimator, if its constructor has all arguments that it is given."""
+        parameters = inspect.signature(cls.__init__).parameters
+        known, name = list(parameters)[1:], cls.__name__
+        # A subclass with **kwargs knows by itself what it is given.
+        is_open = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        for given, value in zip(known, args, strict=False):
+            if given in settings:
+                raise TypeError(twice_refusal(name, given, value, settings[given], known))
+        for given in () if is_open else settings:
+            if given not in known:
+                raise TypeError(unknown_refusal(name, given, settings[given], known))
+        return super().__new__(cls)
+
+
+def beside(estimator: Any) -> PeerParameters:
+    """Return what an estimator was given beside the name of a kernel."""
+    return PeerParameters(estimator.gamma, estimator.degree, estimator.coef0)
+
+
+def tag_rows(tags: Tags, kernels: Sequence[Kernel]) -> None:
+    """Say in the tags of an estimator which rows its kernels take; without any, all rows."""
+    texts = ("categories", "sequences")
+    tags.input_tags.allow_nan = all(map(takes_missing, kernels))
+    tags.input_tags.string = all(any(reads_whole_rows(k, d) for d in texts) for k in kernels)
+    tags.input_tags.pairwise = any(k.is_precomputed for k in kernels)
 
 
 class KernelEstimator(Arguments):
@@ -67,19 +107,13 @@ class KernelEstimator(Arguments):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = has_place_for_missing(self.kernel)
-        tags.input_tags.string = takes_text(self.kernel)
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._is_pairwise()
-        return tags
-
-    def _is_pairwise(self) -> bool:
         try:
-            return self._named_kernel().is_precomputed
+            tag_rows(tags, [] if is_auto(self.kernel) else [self._named_kernel()])
         except (TypeError, ValueError):
-            # What means nothing is refused by fit, not when an estimator is printed; what the
-            # rows decide is no finished matrix.
-            return False
+            # A kernel that means nothing is refused by fit, not when an estimator is printed.
+            return tags
+        return tags
 
 
 class KernelMachine(KernelEstimator):
@@ -87,6 +121,10 @@ class KernelMachine(KernelEstimator):
 
     A function of several targets has a row of `dual_coef_` and `coef_` for each.
     """
+
+    # Whether a kernel that is valid on coefficients of sum zero alone is solved with, too, where no
+    # offset keeps their sum.
+    takes_conditional: ClassVar[bool] = False
 
     fit_intercept: Any
     solver: Any
@@ -109,12 +147,68 @@ class KernelMachine(KernelEstimator):
 
     def _fit_settings(self, kernel: Kernel) -> Settings:
         """Return the same, with landmarks that are given as rows checked like training rows."""
-        landmarks = checked_landmarks(self, kernel, self.landmarks)
-        return replace(self._settings(), landmarks=landmarks)
+        settings = self._settings()
+        if isinstance(self.landmarks, str):
+            return settings
+        return replace(settings, landmarks=checked_landmarks(self, kernel, self.landmarks))
 
     def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         """Return rows, targets and weights of a fit, with rows on a disk as a stream."""
+        if type(X) is np.ndarray:
+            return X, y, sample_weight
         return opened_for(self.solver, self.memory, X, y, sample_weight)
+
+    def _prepared(
+        self,
+        run: Run,
+        kernel: Kernel,
+        rows: Any,
+        planned: Callable[[Settings, Kernel, Any], tuple[Any, Gram]],
+        at_rest: Any,
+    ) -> tuple[Any, Repair]:
+        """Return the solver, and the Gram matrix to solve with: a valid one, or its repair.
+
+        Parameters
+        ----------
+        run : Run
+            The time that there is.
+        kernel, rows
+            k, with numbers for parameters, and the rows to solve for.
+        planned : callable
+            planned(settings, kernel, rows) -> solver, Gram matrix.
+        at_rest : solver
+            What solves, without an entry of K, where the time is up before these are there.
+        """
+        try:
+            with run.limited():
+                solver, gram = planned(self._fit_settings(kernel), kernel, rows)
+                if self.repair is None and (gram.landmarks is not None or not gram.is_proved):
+                    on_sum_zero = self.takes_conditional and kernel.is_conditional
+                    refuse_unproved(kernel, rows, gram, on_sum_zero)
+                return solver, self._repaired(gram)
+        except TimeIsUpError:
+            return at_rest, Repair(unheld_gram_of(kernel, rows, self.memory))
+
+    def _repaired(self, gram: Gram) -> Repair:
+        """Return the Gram matrix with its negative eigenvalues repaired, if that is asked for."""
+        return Repair(gram) if self.repair is None else repair_of(gram, self.repair)
+
+    def _solved(
+        self, solve: Callable[[Run], Result], run: Run, X: Any, y: Any, iterates: bool = True
+    ) -> Result:
+        """Return ``solve(run)``, as a task where scikit-learn's callbacks watch."""
+        if getattr(self, "_skl_callbacks", None):
+            return run_as_task(self, solve, run, X, y, iterates)
+        return solve(run)
+
+    def _approximation(self, gram: Gram, rows: Any, exact: str) -> Approximation | None:
+        """Return what landmarks leave of the kernel, or None where the matrix is that of it.
+
+        `exact` is the name of a solver without landmarks.
+        """
+        if gram.landmarks is None:
+            return None
+        return approximation_of(gram, gram.landmarks, self._settings().for_rows(rows), exact)
 
     def _keep_states(
         self, run: Run, solver: Any, gram: Gram, kernel: Kernel, rows: Any, *given: Any
@@ -130,8 +224,6 @@ class KernelMachine(KernelEstimator):
         given : arrays and numbers
             Whatever else the answer depends on: targets, weights, penalties.
         """
-        if self.checkpoint is None:
-            return
         landmarks = None if gram.landmarks is None else gram.landmarks.rows
         index = np.linspace(0, len(gram) - 1, min(len(gram), COMPARED_ROWS)).astype(np.intp)
         settings = (type(self).__name__, str(kernel), repr(solver), len(gram))

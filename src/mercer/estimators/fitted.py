@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
 from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
-from mercer.gram import Gram, LandmarkGram, Repair
+from mercer.gram import Gram, Repair
 from mercer.kernels import Kernel
 from mercer.planning import Settings
-from mercer.solvers import Approximation, Certificate, ChainSolution, Solution
+from mercer.solvers import ILL_CONDITIONED, Approximation, Certificate, ChainSolution, Solution
 
 Array = NDArray[np.float64]
 
@@ -79,25 +79,27 @@ def landmark_function(
     return DualFunction(kernel, landmarks.rows, landmarks.coefficients(np.hstack(found)), b)
 
 
-def approximation_of(gram: Gram, settings: Settings, exact: str) -> Approximation | None:
-    """Return what landmarks leave of the kernel, or None where the matrix is that of the kernel.
+def approximation_of(
+    gram: Gram, landmarks: LandmarkMap, settings: Settings, exact: str
+) -> Approximation:
+    """Return what landmarks leave of the kernel.
 
-    Of landmarks that nobody asked for, by a stream of rows or otherwise, it warns, with the way to
-    be exact.
+    Of landmarks that nobody asked for it warns, with the way to be exact.
 
     Parameters
     ----------
     gram : Gram
         The matrix that was solved with.
+    landmarks : LandmarkMap
+        Its landmarks.
     settings : Settings
         What the estimator was told.
     exact : str
         The name of a solver that is exact.
     """
-    if not isinstance(gram, LandmarkGram):
-        return None
-    found = Approximation(gram.trace_residual(), gram.landmarks.n_features, len(gram.sample[0]))
-    if settings.for_rows(gram.X).is_open and not settings.has_landmarks:
+    left, rows = gram.left_out()
+    found = Approximation(left, landmarks.n_features, rows)
+    if settings.is_open:
         limit = settings.time_limit
         allowed = "a minute" if limit is None else f"time_limit={limit:g} s"
         warn_caller(
@@ -118,26 +120,47 @@ def carried(solution: Solution, repair: Repair) -> Solution:
     return replace(solution, coefficients=repair.coefficients(solution.coefficients), radius=radius)
 
 
-def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
+def certificate_of(
+    kernel: Kernel, solutions: Sequence[Solution], radius: float | Array, least: float = 0.0
+) -> Certificate:
     """Return the certificate of the worst solution, and warn if it is not satisfied, or of Ctrl-C.
 
-    A gap of a few units of rounding satisfies any tolerance: it is known no better.
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    solutions : sequence of Solution
+        What solvers returned, in terms of the kernel.
+    radius : float or array of shape (targets,)
+        The bound on ||f - f*||, of all solutions or of every target.
+    least : float
+        What satisfies any tolerance.
     """
     worst = max(solutions, key=lambda s: float(s.residual.max()))
     certificate = Certificate(
         worst.measure,
         float(worst.residual.max()),
-        max(worst.tolerance, ROUNDING),
-        max(float(s.radius.max()) for s in solutions),
+        max(worst.tolerance, least),
+        radius,
         kernel.diagonal,
         worst.solver,
         kernel.is_proved,
     )
     ended = next((s for s in solutions if s.is_interrupted), worst)
     if ended.is_interrupted or not certificate.satisfied:
-        advice = ended.advice + _or_landmarks(kernel, worst)
+        way_out = ended.advice + _or_landmarks(kernel, worst)
+        advice = way_out if ended.advice else ILL_CONDITIONED
         warn_caller(f"{certificate}: {advice}", ConvergenceWarning)
     return certificate
+
+
+def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
+    """Return the certificate of solutions that prove a gap, see `certificate_of`.
+
+    A gap of a few units of rounding satisfies any tolerance: it is known no better.
+    """
+    radius = max(float(s.radius.max()) for s in solutions)
+    return certificate_of(kernel, solutions, radius, ROUNDING)
 
 
 def _or_landmarks(kernel: Kernel, solution: Solution) -> str:

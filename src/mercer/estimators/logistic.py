@@ -16,15 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.checks import checked_count, checked_positive
 from mercer.data.columns import n_rows, take_rows
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
+from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import class_weighted, present_classes
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.fitted import approximation_of, carried, function_of, gap_certificate
+from mercer.estimators.fitted import carried, function_of, gap_certificate
 from mercer.estimators.online.partial_fit import ClassStream
 from mercer.estimators.refusals import (
     REPAIR,
-    refuse_by_landmarks,
-    refuse_unless_repaired,
     with_points,
 )
 from mercer.estimators.training import Training
@@ -36,13 +34,10 @@ from mercer.estimators.validation import (
     used_rows,
 )
 from mercer.gram import (
-    Repair,
-    repair_of,
     unheld_gram_of,
 )
-from mercer.kernels import Kernel
 from mercer.planning import Plan, logistic_plan, planned_logistic
-from mercer.solvers import LogisticProblem, LogisticSolver, Run, Solution, as_logistic_solver
+from mercer.solvers import LogisticProblem, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 
@@ -202,7 +197,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
             problem = replace(problem, start=self._start(training))
         solve = partial(training.solver.solve, training.repair.gram, problem)
         try:
-            solution = run_as_task(self, solve, run, training.X, y, True)
+            solution = self._solved(solve, run, training.X, y)
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows, REPAIR) from None
         self._keep(training, solution)
@@ -311,27 +306,10 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         rows = used_rows(kernel, X, used)
         kernel = self._resolved(kernel, rows, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
-        solver, repair = run.attempt(
-            partial(self._prepared, kernel, rows, problem),
-            partial(self._unprepared, kernel, rows),
-        )
+        planned = partial(planned_logistic, problem=problem)
+        at_rest = as_logistic_solver("cg", self.tol)
+        solver, repair = self._prepared(run, kernel, rows, planned, at_rest)
         return Training(X, used, classes, kernel, rows, problem, solver, repair)
-
-    def _prepared(
-        self, kernel: Kernel, rows: Any, problem: LogisticProblem
-    ) -> tuple[LogisticSolver, Repair]:
-        """Return the solver, and the Gram matrix to solve with after its repair."""
-        solver, gram = planned_logistic(self._fit_settings(kernel), kernel, rows, problem)
-        if gram.landmarks is not None:
-            refuse_by_landmarks(kernel, rows, self.memory)
-        else:
-            refuse_unless_repaired(self, kernel, rows, gram)
-        return solver, repair_of(gram, self.repair)
-
-    def _unprepared(self, kernel: Kernel, rows: Any) -> tuple[LogisticSolver, Repair]:
-        """Return what takes no entry of K, for want of time."""
-        gram = unheld_gram_of(kernel, rows, self.memory)
-        return as_logistic_solver("cg", self.tol), repair_of(gram, None)
 
     def _start(self, training: Training) -> tuple[Array, Array] | None:
         """Return the last coefficients and offsets if they can be started from."""
@@ -354,7 +332,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_, self._used_ = training.problem.at(self.C), used
         self._is_repaired_ = training.repair.is_changed
-        self.approximation_ = approximation_of(gram, self._settings(), "cg")
+        self.approximation_ = self._approximation(gram, X, "cg")
         self.certificate_ = gap_certificate(training.kernel, [expanded])
 
     @property

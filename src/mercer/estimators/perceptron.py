@@ -14,8 +14,9 @@ from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows, stack_rows, take_rows
 from mercer.data.kept import owned
 from mercer.errors import ConvergenceWarning, warn_caller
-from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
+from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import (
+    checked_codes,
     class_weighted,
     decided,
     known_classes,
@@ -27,7 +28,6 @@ from mercer.estimators.classes import (
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.validation import (
     checked_classification,
-    checked_codes,
     checked_rows,
     checked_seed,
     checked_unlabelled,
@@ -210,7 +210,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         seed = checked_seed(self.random_state) or 0
         solver = Perceptron(self.max_epochs, self.shuffle, seed, self.budget)
         problem = PerceptronProblem(signs, self._fresh(signs.shape[1]))
-        course = run_as_task(self, partial(solver.solve, gram, problem), run, X, y, solver.iterates)
+        course = self._solved(partial(solver.solve, gram, problem), run, X, y, solver.iterates)
 
         self.classes_, self.kernel_, self.mistakes_ = classes, kernel, 0
         support, a = self._learnt(course)

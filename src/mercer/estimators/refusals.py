@@ -69,10 +69,15 @@ def refuse_by_landmarks(kernel: Kernel, rows: Any, memory: Any) -> None:
         refuse_indefinite_kernel(kernel, rows, gram, kernel.is_conditional, products=0)
 
 
-def refuse_unless_repaired(estimator: Any, kernel: Kernel, rows: Any, gram: Gram) -> None:
-    """Refuse an indefinite Gram matrix, unless a repair is still to come."""
-    if estimator.repair is None:
-        refuse_indefinite_kernel(kernel, rows, gram, remedy=REPAIR)
+def refuse_unproved(kernel: Kernel, rows: Any, gram: Gram, on_sum_zero: bool = False) -> None:
+    """Refuse an indefinite kernel in an estimator that could repair it.
+
+    The parameters are those of `refuse_indefinite_kernel`.
+    """
+    if gram.landmarks is not None:
+        refuse_by_landmarks(kernel, rows, gram.memory)
+    else:
+        refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero, remedy=REPAIR)
 
 
 def with_points(

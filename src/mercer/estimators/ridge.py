@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +11,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from mercer.data.checks import checked_count
 from mercer.data.columns import n_rows
-from mercer.errors import (
-    ConditionalKernelWarning,
-    ConvergenceWarning,
-    IndefiniteKernelError,
-    warn_caller,
-)
-from mercer.estimators.callbacks import CallbackSupportMixin, run_as_task
-from mercer.estimators.fitted import approximation_of, carried, function_of
+from mercer.errors import ConditionalKernelWarning, IndefiniteKernelError, warn_caller
+from mercer.estimators.callbacks import CallbackSupportMixin
+from mercer.estimators.fitted import carried, certificate_of, function_of
 from mercer.estimators.online.partial_fit import TargetStream
 from mercer.estimators.posterior import CACHES, RidgePosterior
-from mercer.estimators.refusals import (
-    REPAIR,
-    refuse_by_landmarks,
-    refuse_indefinite_kernel,
-    with_points,
-)
+from mercer.estimators.refusals import REPAIR, with_points
 from mercer.estimators.validation import (
     checked_ridges,
     checked_rows,
@@ -34,19 +24,9 @@ from mercer.estimators.validation import (
     checked_weights,
     used_rows,
 )
-from mercer.gram import LandmarkGram, Repair, repair_of, unheld_gram_of
-from mercer.kernels import Kernel
+from mercer.gram import LandmarkGram
 from mercer.planning import Plan, planned_ridge, ridge_plan
-from mercer.solvers import (
-    ILL_CONDITIONED,
-    Certificate,
-    OffsetAlone,
-    RidgeProblem,
-    RidgeSolver,
-    Run,
-    Solution,
-    as_solver,
-)
+from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
 
 Array = NDArray[np.float64]
 
@@ -153,6 +133,8 @@ class KernelRidge(
         The columns seen in `fit`.
     """
 
+    takes_conditional: ClassVar[bool] = True
+
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -215,29 +197,29 @@ class KernelRidge(
         X, y = checked_training(self, kernel, X, y)
         problem = self._problem(y, sample_weight)
         used = problem.used
-        rows = used_rows(kernel, X, used)
+        rows = X
         if not used.all():
-            problem = problem.on(np.flatnonzero(used))
+            rows, problem = used_rows(kernel, X, used), problem.on(np.flatnonzero(used))
 
         kernel = self._resolved(kernel, rows, problem.weights)
-        solver, repair = run.attempt(
-            partial(self._prepared, kernel, rows, problem),
-            partial(self._unprepared, kernel, rows),
-        )
-        numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
-        self._keep_states(run, solver, repair.gram, kernel, rows, *numbers)
+        planned = partial(planned_ridge, problem=problem)
+        solver, repair = self._prepared(run, kernel, rows, planned, self._at_rest())
+        gram = repair.gram
+        if self.checkpoint is not None:
+            numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
+            self._keep_states(run, solver, gram, kernel, rows, *numbers)
         try:
-            solve = partial(solver.solve, repair.gram, problem)
-            solution = carried(run_as_task(self, solve, run, X, y, solver.iterates), repair)
+            solve = partial(solver.solve, gram, problem)
+            solution = carried(self._solved(solve, run, X, y, solver.iterates), repair)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows, REPAIR) from None
 
         self.kernel_, self.solver_, self.solution_ = kernel, solver, solution
-        self.function_ = function_of(kernel, X, used, repair.gram, solution, self.memory)
+        self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
         self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
-        self.approximation_ = approximation_of(repair.gram, self._settings(), "cg")
-        phi = repair.gram.landmarks
+        self.approximation_ = self._approximation(gram, X, "cg")
+        phi = gram.landmarks
         self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution)
@@ -312,23 +294,9 @@ class KernelRidge(
         b = self.function_.intercept
         return b if self._target_shape_ else float(b[0])
 
-    def _prepared(
-        self, kernel: Kernel, rows: Any, problem: RidgeProblem
-    ) -> tuple[RidgeSolver, Repair]:
-        """Return the solver, and the Gram matrix to solve with after its repair."""
-        solver, gram = planned_ridge(self._settings(), kernel, rows, problem)
-        if gram.landmarks is not None:
-            refuse_by_landmarks(kernel, rows, self.memory)
-        elif self.repair is None:
-            # Without an offset, too, a conditional kernel is solved with, and there is a warning.
-            on_sum_zero = kernel.is_conditional
-            refuse_indefinite_kernel(kernel, rows, gram, on_sum_zero, remedy=REPAIR)
-        return solver, repair_of(gram, self.repair)
-
-    def _unprepared(self, kernel: Kernel, rows: Any) -> tuple[Any, Repair]:
+    def _at_rest(self) -> OffsetAlone:
         """Return what gives the offset alone, for want of time."""
-        unheld = unheld_gram_of(kernel, rows, self.memory)
-        return OffsetAlone(as_solver("cholesky", self.tol).tol), repair_of(unheld, None)
+        return OffsetAlone(Cholesky.tol if self.tol is None else self.tol)
 
     def _problem(self, y: Array, sample_weight: Any) -> RidgeProblem:
         targets = y.reshape(len(y), -1)
@@ -349,22 +317,10 @@ class KernelRidge(
         """Store the certificate, forget what was worked out for the last fit, and warn."""
         for cache in (*CACHES, "_stream"):
             self.__dict__.pop(cache, None)
-        radius = solution.radius
-        self.certificate_ = Certificate(
-            solution.measure,
-            float(solution.residual.max()),
-            solution.tolerance,
-            radius if self._target_shape_ else float(radius[0]),
-            self.kernel_.diagonal,
-            solution.solver,
-            self.kernel_.is_proved,
-        )
-        if solution.is_interrupted or not self.certificate_.satisfied:
-            warn_caller(
-                f"{self.certificate_}: {solution.advice or ILL_CONDITIONED}", ConvergenceWarning
-            )
-        is_open = self.kernel_.is_conditional and not self._is_repaired_
-        if is_open and not self.fit_intercept:
+        radius = solution.radius if self._target_shape_ else float(solution.radius[0])
+        self.certificate_ = certificate_of(self.kernel_, [solution], radius)
+        is_free = not (self.fit_intercept or self._is_repaired_)
+        if is_free and self.kernel_.is_conditional:
             warn_caller(
                 f"{self.kernel_!r} is positive semi-definite on coefficients of sum zero only, "
                 "which nothing ensures without an offset: the answer is a stationary point of the "

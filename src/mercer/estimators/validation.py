@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
@@ -23,6 +24,7 @@ from mercer.data.checks import (
     check_no_text_in_rows,
     check_not_infinite,
     check_targets,
+    checked_flag,
     refuse_masked,
 )
 from mercer.data.columns import (
@@ -37,8 +39,7 @@ from mercer.data.kept import is_constant, owned
 from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
-from mercer.data.stream import Stream, part_of, some_rows, stream_of
-from mercer.estimators.arguments import check_flags
+from mercer.data.stream import Stream, part_of, stream_of
 from mercer.estimators.classes import coded, labels_of
 from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
 from mercer.estimators.streams import BlockCheck, checked_stream
@@ -76,8 +77,10 @@ def kernel_for(
     beside, is_machine
         As in `as_kernel`.
     """
-    X = some_rows(X)
+    X = X.sample if isinstance(X, Stream) else X
     k = _meant(kernel, X, beside, is_machine)
+    if not is_table(X):
+        return k
     placed, ignored = placed_on_columns(k, X)
     warn_of_ignored(k, ignored)
     return placed
@@ -161,6 +164,13 @@ def checked_training(
     return X, checked_targets(estimator, X, y)
 
 
+def check_flags(estimator: BaseEstimator) -> None:
+    """Refuse what is neither True nor False where an estimator has one of them by default."""
+    for name, parameter in inspect.signature(type(estimator).__init__).parameters.items():
+        if isinstance(parameter.default, bool):
+            checked_flag(name, getattr(estimator, name))
+
+
 def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
     """Return the targets of checked rows as finite numbers."""
     refuse_masked(y, "y")
@@ -194,18 +204,6 @@ def checked_classification(
             f"{classes.tolist()[0]!r} in all {len(labels)} rows"
         )
     return X, codes, classes
-
-
-def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> NDArray[np.intp]:
-    """Return the numbers of the labels of checked rows among known classes in order."""
-    labels = labels_of(estimator, X, y)
-    unknown = np.setdiff1d(labels, classes)
-    if len(unknown):
-        raise ValueError(
-            f"y holds {unknown.tolist()[0]!r}, which is none of the classes {classes.tolist()} "
-            "of the first call; name all classes there"
-        )
-    return np.searchsorted(classes, labels)
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

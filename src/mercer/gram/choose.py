@@ -6,6 +6,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
+from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
@@ -18,6 +19,8 @@ from mercer.tiles.engine import engine
 
 # The share of the memory that dense copies of sparse rows may take.
 ROOM = 0.1
+# Rows whose entries are computed at once: to ask for some of them takes longer.
+FEW = 256
 
 
 def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram:
@@ -58,13 +61,13 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
 def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
     """Return the Gram matrix for a solver that asks for the same rows again and again.
 
-    Entries that take long are held where they fit, others not, and sparse rows are dense where
-    these are compared faster.
+    Entries that take long, and those of few rows, are held where they fit, others not. Sparse rows
+    are dense where these are compared faster.
     """
-    if not kernel.is_precomputed:
+    if sp.issparse(X) and not kernel.is_precomputed:
         X = dense_rows(X, memory_limit(memory))
-    choose = unheld_gram_of if kernel.is_quick else gram_of
-    return choose(kernel, X, memory)
+    is_held = n_rows(X) <= FEW or not kernel.is_quick
+    return (gram_of if is_held else unheld_gram_of)(kernel, X, memory)
 
 
 def dense_rows(X: Any, memory: int) -> Any:

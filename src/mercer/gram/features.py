@@ -60,14 +60,10 @@ class FeatureGram(LowRankGram):
                 f"the features of {kernel!r} overflow on these rows; scale the columns"
             )
         # Of features without end only those in use are kept; these are their columns.
-        self.columns = used_columns(F) if phi.is_open(X) else None
-        if self.columns is not None:
-            F = narrowed(F, self.columns)
+        self.feature_columns = used_columns(F) if phi.is_open(X) else None
+        if self.feature_columns is not None:
+            F = narrowed(F, self.feature_columns)
         super().__init__(F, limit)
-
-    @property
-    def feature_columns(self) -> NDArray[np.int64] | None:
-        return self.columns
 
     def part(self, index: Index) -> FeatureGram:
         rows, part = positions(index, len(self)), copy(self)
@@ -78,7 +74,7 @@ class FeatureGram(LowRankGram):
         return self.kernel(X, self.X).T
 
     def features_at(self, X: Any) -> Matrix:
-        return features_at(self.kernel, X, self.columns)
+        return features_at(self.kernel, X, self.feature_columns)
 
     def entries(self) -> Gram:
         """Return the same matrix with entries that the kernel computes."""
@@ -94,14 +90,14 @@ class FeatureGram(LowRankGram):
                 f"{self.F.nnz} entries of sparse features need {gigabytes(needed)} but the limit "
                 f"is {gigabytes(self.memory)}; raise memory= or use fewer rows"
             )
-        if self.columns is not None:
+        if self.feature_columns is not None:
             return self
         columns = used_columns(self.F)
         if 2 * len(columns) > self.F.shape[1]:
             return self
         narrow = copy(self)
-        narrow.columns = columns
-        narrow.F = narrowed(self.F, narrow.columns)
+        narrow.feature_columns = columns
+        narrow.F = narrowed(self.F, narrow.feature_columns)
         return narrow
 
 

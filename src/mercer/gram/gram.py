@@ -31,6 +31,11 @@ class Gram(Operator):
     # How far entries of `single` may be off, as a share of the largest entry.
     single_error: ClassVar[float] = 1e-5
 
+    # Which of the kernel's features the columns of `features` are; None if all in order.
+    feature_columns: NDArray[np.int64] | None = None
+    # The map whose features those of this matrix are, where it is known by landmarks.
+    landmarks: LandmarkMap | None = None
+
     @abstractmethod
     def diagonal(self) -> Array:
         """Return k(x_i, x_i) for every row."""
@@ -102,14 +107,16 @@ class Gram(Operator):
         return None
 
     @property
-    def feature_columns(self) -> NDArray[np.int64] | None:
-        """Which of the kernel's features the columns of `features` are; None if all in order."""
-        return None
+    def landmark_rows(self) -> NDArray[np.intp]:
+        """Which of its rows are landmarks, in a matrix that is known by these."""
+        return np.empty(0, np.intp)
 
-    @property
-    def landmarks(self) -> LandmarkMap | None:
-        """The map whose features those of this matrix are, where it is known by landmarks."""
-        return None
+    def left_out(self) -> tuple[float, int]:
+        """Return the share of the trace of K that it is without, and of how many rows it is known.
+
+        It is zero, but for a matrix that is known by landmarks.
+        """
+        return 0.0, len(self)
 
     def entries_at(self, X: Any) -> Array:
         """Return k(x_i, x) between its rows x_i and new rows x, of shape (n, new rows)."""

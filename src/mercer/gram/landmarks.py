@@ -66,6 +66,8 @@ class LandmarkGram(Gram):
         Which of the rows the landmarks are; None where they were not chosen among these.
     """
 
+    landmarks: LandmarkMap
+
     def __init__(
         self,
         landmarks: LandmarkMap,
@@ -73,13 +75,9 @@ class LandmarkGram(Gram):
         memory: Any = None,
         index: NDArray[np.intp] | None = None,
     ) -> None:
-        self._landmarks = landmarks
+        self.landmarks = landmarks
         self.X, self.index = X, index
         self.memory = memory_limit(memory)
-
-    @property
-    def landmarks(self) -> LandmarkMap:
-        return self._landmarks
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -273,6 +271,13 @@ class LandmarkGram(Gram):
         """Some rows by their numbers, all over the matrix, and their features."""
         index = np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.intp)
         return index, self.landmarks(take_rows(self.X, index))
+
+    @property
+    def landmark_rows(self) -> NDArray[np.intp]:
+        return super().landmark_rows if self.index is None else self.index
+
+    def left_out(self) -> tuple[float, int]:
+        return self.trace_residual(), len(self.sample[0])
 
     def trace_residual(self) -> float:
         """Return the share of tr K that the landmarks leave, tr(K - F F') / tr K, of some rows."""

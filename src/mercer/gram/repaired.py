@@ -72,19 +72,21 @@ class Repair:
         The matrix after the repair; K itself where it has no negative eigenvalue.
     is_changed : bool
         Whether it is not K.
-    negative : array of shape (n, m)
-        The eigenvectors whose eigenvalues are negative.
+    negative : array of shape (n, m), optional
+        The eigenvectors whose eigenvalues are negative, where it is not.
     factor : float
         M = I - factor negative negative'.
     """
 
     gram: Gram
-    is_changed: bool
-    negative: Array
-    factor: float
+    is_changed: bool = False
+    negative: Array | None = None
+    factor: float = 0.0
 
     def coefficients(self, a: Array) -> Array:
         """Return M a, the coefficients in the kernel as it is."""
+        if self.negative is None:
+            return a
         return np.asarray(a - self.factor * (self.negative @ (self.negative.T @ a)))
 
 
@@ -97,15 +99,14 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
     if how is not None and how not in FACTORS:
         names = ", ".join(repr(name) for name in FACTORS)
         raise ValueError(f"repair must be None or one of {names}, got {how!r}")
-    unchanged = Repair(gram, False, np.empty((len(gram), 0)), 0.0)
     if how is None or gram.is_proved:
-        return unchanged
+        return Repair(gram)
     # Beside the matrix LAPACK works in two more of its size.
     check_fits(gram.shape, np.float64, gram.memory // 3)
     s, U = eigh(gram.fresh().T)
     below = s < -10 * len(s) * np.finfo(gram.dtype).eps * np.abs(s).max()
     if not below.any():
-        return unchanged
+        return Repair(gram)
     negative, factor = U[:, below], FACTORS[how]
     if how == "shift":
         return Repair(gram.shifted(-s[0]), True, negative, factor)

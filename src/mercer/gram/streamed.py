@@ -78,7 +78,7 @@ class StreamedGram(Gram):
     def has_own_threads(self) -> bool:
         return self.kernel.program.is_arithmetic and describe()["engine"] == "native"
 
-    @property
+    @cached_property
     def is_proved(self) -> bool:
         return self.kernel.is_proved
 

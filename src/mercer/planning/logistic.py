@@ -62,7 +62,7 @@ def planned_logistic(
     The parameters are those of `planned_ridge`.
     """
     settings = _decided(settings, kernel, rows, problem)
-    if takes_landmarks(settings):
+    if settings.names(NystromNewton):
         return _solver(settings, None, problem), _landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     solver = _solver(settings, gram, problem)
@@ -109,10 +109,10 @@ def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: i
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
     settings = settings.for_rows(rows)
-    if takes_landmarks(settings):
+    if settings.names(NystromNewton):
         limit = memory_limit(settings.memory)
         return _by_landmarks(kernel, rows, problem, limit).limited(settings, limit)
-    if not settings.is_open or (n_rows(rows) <= FEW and not settings.has_landmarks):
+    if not settings.is_open or n_rows(rows) <= FEW:
         return settings
     limit = memory_limit(settings.memory)
     exact = logistic_work(kernel, rows, problem, limit)
@@ -124,11 +124,6 @@ def _by_landmarks(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: i
     n, entry = n_rows(rows), entry_work(kernel, rows)
     work = partial(landmark_newton_work, n, columns=problem.columns, entry=entry)
     return ByLandmarks(n, work, partial(landmark_feature_bytes, n, memory=memory))
-
-
-def takes_landmarks(settings: Settings) -> bool:
-    """Whether the solver that was named is the one of landmarks."""
-    return not settings.is_open and isinstance(as_logistic_solver(settings.solver), NystromNewton)
 
 
 def _landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:

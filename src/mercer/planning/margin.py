@@ -35,7 +35,6 @@ from mercer.planning.landmarks import (
 from mercer.planning.plan import Plan, Settings, among
 from mercer.planning.rates import Work
 from mercer.solvers import CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
-from mercer.solvers.choose import margin_name
 from mercer.solvers.margin.smo import STORE
 
 # How many steps a margin problem takes depends on its targets more than on its sizes, so that what
@@ -81,7 +80,7 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     """
     limit = memory_limit(settings.memory)
     settings = _decided(settings, kernel, rows, problems)
-    name = margin_name(_solver(settings, kernel, rows))
+    name = _solver(settings, kernel, rows).name
     plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]
     if may_have_landmarks(settings, kernel):
         gram = unheld_gram_of(kernel, rows, limit)
@@ -93,12 +92,11 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
     settings = settings.for_rows(rows)
-    if not settings.is_open and isinstance(as_margin_solver(settings.solver), NystromDescent):
-        limit = memory_limit(settings.memory)
-        return _by_landmarks(kernel, rows, problems, limit).limited(settings, limit)
-    if not settings.is_open or (n_rows(rows) <= EXACT_ROWS and not settings.has_landmarks):
-        return settings
     limit = memory_limit(settings.memory)
+    if settings.names(NystromDescent):
+        return _by_landmarks(kernel, rows, problems, limit).limited(settings, limit)
+    if not settings.is_open or n_rows(rows) <= EXACT_ROWS:
+        return settings
     exact = working_set_work(n_rows(rows), problems, entry_work(kernel, rows))
     if _wants_features(settings, kernel, rows):
         # Few or sparse features are read as soon as those of landmarks.
@@ -115,7 +113,6 @@ def _by_landmarks(kernel: Kernel, rows: Any, problems: Sequence[int], memory: in
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
     """Return the solver that was named, or the one to take."""
-    settings = settings.for_rows(rows)
     name = settings.solver
     if settings.is_open:
         name = "primal" if _wants_features(settings, kernel, rows) else "smo"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from mercer.data.memory import gigabytes
@@ -46,7 +47,7 @@ class Settings:
     landmarks: Any = "rpcholesky"
     time_limit: float | None = None
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether the solver is left to the plan."""
         return isinstance(self.solver, str) and self.solver == "auto"
@@ -56,10 +57,15 @@ class Settings:
         """Whether landmarks were asked for, by their number or themselves."""
         return self.n_landmarks is not None or not isinstance(self.landmarks, str)
 
+    def names(self, kind: type[Any]) -> bool:
+        """Whether the solver that was named is of a kind."""
+        named = self.solver
+        return named == kind.name if isinstance(named, str) else isinstance(named, kind)
+
     def for_rows(self, rows: Any) -> Settings:
-        """Return the settings, with landmarks where rows are too many to be in memory at once."""
-        is_large = self.is_open and isinstance(rows, Stream)
-        return replace(self, solver="nystrom") if is_large else self
+        """Return the settings, with landmarks where they are given or rows are not in memory."""
+        has_landmarks = self.is_open and (self.has_landmarks or isinstance(rows, Stream))
+        return replace(self, solver="nystrom") if has_landmarks else self
 
     def allow(self, work: Work) -> bool:
         """Whether work that gives nothing before it is done may be begun.

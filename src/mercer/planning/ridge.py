@@ -43,7 +43,6 @@ from mercer.solvers import (
     RidgeSolver,
     as_solver,
 )
-from mercer.solvers.choose import name_of
 from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 from mercer.solvers.ridge.single import predicted_steps
 from mercer.solvers.ridge.symmetric import Symmetric
@@ -55,6 +54,9 @@ AS_GOOD_AS_A_FACTOR = 1e-10
 # Seconds on one thread that are worth giving up the last digits of a factor in float64 for, or a
 # glance at the spectrum.
 WORTH = 0.02
+# Multiplications up to which a factor is taken without a look at what else there is: they take
+# about as long as that look.
+SMALL = 5e8
 # How many times less than a factor conjugate gradients have to promise to take: it is surer, with
 # more digits.
 DOUBT = 1.5
@@ -82,17 +84,16 @@ def planned_ridge(
         Targets, ridges and weights.
     """
     settings = settings.for_rows(rows)
-    if not takes_landmarks(settings):
+    if not settings.names(NystromRidge):
         costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
         settings = costs.decided(settings)
-    if takes_landmarks(settings):
+    if settings.names(NystromRidge):
         n, targets = problem.y.shape
         memory = memory_limit(settings.memory)
         needed = landmark_bytes(n, landmark_count(settings, n), targets, memory)
         check_room("nystrom", needed, memory, "nystrom")
         return _by_landmarks(settings, kernel, rows, n), planned_landmarks(settings, kernel, rows)
     solver = costs.solver(settings)
-    name = name_of(solver)
     if solver.iterates and costs.needs_factor(settings):
         raise ValueError(
             f"solver={settings.solver!r} needs a positive semi-definite kernel, and {kernel!r} is "
@@ -100,8 +101,8 @@ def planned_ridge(
         )
     # Features are counted where they are made, and a chain takes no more than a few columns.
     if not isinstance(solver, Primal | Banded):
-        instead = "cg" if settings.repair is None else name
-        check_room(name, costs.bytes(name, solver), costs.gram.memory, instead)
+        instead = "cg" if settings.repair is None else solver.name
+        check_room(solver.name, costs.bytes(solver.name, solver), costs.gram.memory, instead)
     if costs.needs_factor(settings):
         solver = Symmetric() if settings.tol is None else Symmetric(settings.tol)
     return solver, costs.form(solver)
@@ -113,8 +114,8 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     The parameters are those of `planned_ridge`.
     """
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
-    settings = costs.decided(settings)
-    name = name_of(costs.solver(settings))
+    settings = costs.decided(settings.for_rows(rows))
+    name = costs.solver(settings).name
     return among(costs.plans(settings), name, costs.gram.memory, kernel, settings.time_limit)
 
 
@@ -124,17 +125,12 @@ def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Setti
     The parameters are those of `planned_ridge`.
     """
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
-    settings, n = costs.decided(settings), len(problem.y)
-    if takes_landmarks(settings):
+    settings, n = costs.decided(settings.for_rows(rows)), len(problem.y)
+    if settings.names(NystromRidge):
         return costs.by_landmarks.work(landmark_count(settings, n))
     if few_features(kernel, rows, n, costs.gram.memory) is not None:
         return costs.work("primal")
     return costs.work("cholesky" if costs.gram.chain() is None else "banded")
-
-
-def takes_landmarks(settings: Settings) -> bool:
-    """Whether the solver that was named is the one of landmarks."""
-    return not settings.is_open and isinstance(as_solver(settings.solver), NystromRidge)
 
 
 def _by_landmarks(settings: Settings, kernel: Kernel, rows: Any, n: int) -> RidgeSolver:
@@ -178,11 +174,11 @@ class _RidgeCosts:
 
     def decided(self, settings: Settings) -> Settings:
         """Return the settings, with landmarks where the plan may choose them and exact is slow."""
-        if not settings.is_open:
-            return settings
         # Without a ridge the equations of landmarks may be singular where those of K are not.
-        is_exact = len(self.gram) <= FEW or float(self.problem.alpha.min()) == 0.0
-        exact = Work() if is_exact else self.work(self.choice(settings))
+        is_exact = len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
+        if is_exact or not settings.is_open:
+            return settings
+        exact = self.work(self.choice(settings))
         return self.by_landmarks.chosen(settings, self.kernel, exact, self.gram.memory)
 
     @property
@@ -213,7 +209,7 @@ class _RidgeCosts:
         Conjugate gradients that promise to take less than the factor stand in for it, and go on
         until they are about as exact.
         """
-        n, gram = len(self.gram), self.gram
+        n, gram = len(self.problem.y), self.gram
         # A repair works on the eigenvalues of the whole matrix.
         if settings.repair is not None:
             return "cholesky"
@@ -247,7 +243,7 @@ class _RidgeCosts:
         An offset keeps that sum, and a repair makes K valid on all.
         """
         is_bound = self.problem.fit_intercept or settings.repair is not None
-        return self.kernel.is_conditional and not is_bound
+        return not is_bound and self.kernel.is_conditional
 
     def form(self, solver: RidgeSolver) -> Gram:
         """Return the Gram matrix in the form that a solver takes."""
@@ -275,16 +271,14 @@ class _RidgeCosts:
 
     def prefers_single(self) -> bool:
         """Whether the factor is better taken in float32, and refined."""
-        if self.kernel.is_conditional:
-            return False
-        if self._is_small:
+        if self._is_small or self.kernel.is_conditional:
             return False
         return self.factor_work(True).cost + WORTH < self.factor_work(False).cost
 
-    @cached_property
+    @property
     def _is_small(self) -> bool:
         """Whether a factor takes so little that nothing is worth saving beside the entries."""
-        return Work(double=len(self.problem.y) ** 3 / 6.0).cost < WORTH
+        return len(self.problem.y) ** 3 / 6.0 < SMALL
 
     def factor_work(self, single: bool) -> Work:
         """Return the work for factors in float32, or in float64."""

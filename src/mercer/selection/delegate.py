@@ -8,8 +8,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import is_matrix
-from mercer.estimators.arguments import Arguments
-from mercer.selection.grid import tag_rows
+from mercer.estimators.estimator import Arguments
+from mercer.selection.grid import tag_kernels
 
 
 class Chosen(Arguments):
@@ -48,5 +48,5 @@ class Chosen(Arguments):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tag_rows(tags, self.kernels)
+        tag_kernels(tags, self.kernels)
         return tags

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags
 
-from mercer.estimators.columns import has_place_for_missing, takes_text
+from mercer.estimators.estimator import tag_rows
 from mercer.estimators.validation import checked_ridges, kernels_for
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Gaussian, Kernel, PeerParameters, Sum, as_kernel
@@ -72,16 +72,14 @@ def reader_of(kernels: list[Kernel]) -> Kernel:
     return kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
 
 
-def tag_rows(tags: Tags, kernels: Any) -> None:
+def tag_kernels(tags: Tags, kernels: Any) -> None:
     """Say in the tags of an estimator which rows the kernels take that it chooses from."""
     try:
         found = _specified(kernels)
     except (TypeError, ValueError):
         # Kernels that mean nothing are refused by fit, not when an estimator is printed.
         return
-    tags.input_tags.allow_nan = all(map(has_place_for_missing, found))
-    tags.input_tags.string = all(map(takes_text, found))
-    tags.input_tags.pairwise = any(not is_auto(k) and k.is_precomputed for k in found)
+    tag_rows(tags, [kernel for kernel in found if not is_auto(kernel)])
 
 
 def _specific(kernel: Any, beside: PeerParameters) -> Any:

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.arguments import beside
 from mercer.estimators.classes import class_weighted, present_classes
+from mercer.estimators.estimator import beside
 from mercer.estimators.validation import (
     checked_classification,
     checked_weights,

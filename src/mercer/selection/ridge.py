@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
-from mercer.estimators.arguments import beside
+from mercer.estimators.estimator import beside
 from mercer.estimators.validation import (
     checked_seed,
     checked_training,
@@ -23,7 +23,6 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.held_out import entries_held_out
-from mercer.planning.ridge import takes_landmarks
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import around, candidates, reader_of, ridges
 from mercer.selection.results import Round, sentence, table
@@ -31,7 +30,7 @@ from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits
-from mercer.solvers import Run
+from mercer.solvers import NystromRidge, Run
 
 Array = NDArray[np.float64]
 
@@ -282,7 +281,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             scores,
             memory_limit(self.memory),
             run,
-            by_landmarks=settings if takes_landmarks(settings) else None,
+            by_landmarks=settings if settings.names(NystromRidge) else None,
         )
         used = np.flatnonzero(weights > 0.0)
         if len(used) < 2:

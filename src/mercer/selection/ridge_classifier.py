@@ -11,9 +11,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelRidge
-from mercer.estimators.arguments import beside
 from mercer.estimators.classes import decided
-from mercer.estimators.estimator import KernelMachine
+from mercer.estimators.estimator import KernelMachine, beside
 from mercer.estimators.validation import (
     checked_rows,
 )

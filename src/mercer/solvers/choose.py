@@ -26,27 +26,24 @@ from mercer.solvers.ridge.eigen import Eigen
 from mercer.solvers.ridge.primal import Primal
 
 SOLVERS: dict[str, type[RidgeSolver]] = {
-    "banded": Banded,
-    "cg": ConjugateGradient,
-    "cholesky": Cholesky,
-    "eigen": Eigen,
-    "nystrom": NystromRidge,
-    "primal": Primal,
-    "sgd": StochasticRidge,
+    kind.name: kind
+    for kind in (
+        Banded,
+        ConjugateGradient,
+        Cholesky,
+        Eigen,
+        NystromRidge,
+        Primal,
+        StochasticRidge,
+    )
 }
 
 LOGISTIC_SOLVERS: dict[str, type[LogisticSolver]] = {
-    "cg": NewtonCG,
-    "newton": NewtonCholesky,
-    "nystrom": NystromNewton,
-    "sgd": StochasticLogistic,
+    kind.name: kind for kind in (NewtonCG, NewtonCholesky, NystromNewton, StochasticLogistic)
 }
 
 MARGIN_SOLVERS: dict[str, type[MarginSolver]] = {
-    "smo": SMO,
-    "primal": CoordinateDescent,
-    "sgd": BlockAscent,
-    "nystrom": NystromDescent,
+    kind.name: kind for kind in (SMO, CoordinateDescent, BlockAscent, NystromDescent)
 }
 
 Known = TypeVar("Known", bound=RidgeSolver | LogisticSolver | MarginSolver)
@@ -106,18 +103,6 @@ def _configured(
     has: set[str] = {field.name for field in fields(chosen)} if is_dataclass(chosen) else set()
     wanted = {k: v for k, v in given.items() if v is not None and k in has}
     return cast(Known, replace(cast(Any, chosen), **wanted)) if wanted else chosen
-
-
-def name_of(solver: Any) -> str:
-    """Return the name of a solver given by name or as an object."""
-    kind = type(as_solver(solver))
-    return next((name for name, known in SOLVERS.items() if known is kind), kind.__name__)
-
-
-def margin_name(solver: MarginSolver) -> str:
-    """Return the name of a solver of margin problems."""
-    kind = type(solver)
-    return next((name for name, known in MARGIN_SOLVERS.items() if known is kind), kind.__name__)
 
 
 def _positive(name: str, value: Any) -> float | None:

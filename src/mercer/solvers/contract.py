@@ -50,6 +50,12 @@ class Limited(ABC, Generic[Asked, Found]):
 
     # Whether it goes step by step, which a progress bar can show and Ctrl-C can end with a model.
     iterates: ClassVar[bool]
+    # How an estimator and a plan call it; the name of the class where it says nothing else.
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.name = vars(cls).get("name", cls.__name__)
 
     def solve(self, gram: Gram, problem: Asked, run: Run | None = None) -> Found:
         """Return the solution of a problem, as good as the run allows.

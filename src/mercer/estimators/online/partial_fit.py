@@ -13,11 +13,10 @@ from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
 from mercer.data.kept import owned
 from mercer.errors import ApproximationWarning
-from mercer.estimators.classes import class_weighted, known_classes, same_classes
+from mercer.estimators.classes import checked_codes, class_weighted, known_classes, same_classes
 from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
 from mercer.estimators.refusals import refuse_by_landmarks
 from mercer.estimators.validation import (
-    checked_codes,
     checked_rows,
     checked_targets,
     checked_unlabelled,

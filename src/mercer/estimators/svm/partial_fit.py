@@ -11,10 +11,15 @@ from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
 from mercer.data.kept import owned
-from mercer.estimators.classes import class_weighted, known_classes, one_against_rest, same_classes
-from mercer.estimators.refusals import refuse_unless_repaired
-from mercer.estimators.validation import (
+from mercer.estimators.classes import (
     checked_codes,
+    class_weighted,
+    known_classes,
+    one_against_rest,
+    same_classes,
+)
+from mercer.estimators.refusals import refuse_unproved
+from mercer.estimators.validation import (
     checked_rows,
     checked_targets,
     checked_unlabelled,
@@ -47,7 +52,8 @@ def learn_classes(
     before = 0.0 if is_first else estimator._totals_
     costs = C * class_weighted(weights, estimator.class_weight, codes, named, before)
     kernel = estimator._resolved(kernel, X) if is_first else kernel
-    refuse_unless_repaired(estimator, kernel, X, unheld_gram_of(kernel, X, estimator.memory))
+    if estimator.repair is None:
+        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
         _begin(estimator, kernel, X, named)
     estimator._totals_ = estimator._totals_ + np.bincount(codes, weights, len(estimator.classes_))
@@ -67,7 +73,8 @@ def learn_targets(
     y = column_or_1d(checked_targets(estimator, X, y), warn=True)
     costs = C * checked_weights(sample_weight, len(y))
     kernel = estimator._resolved(kernel, X) if is_first else kernel
-    refuse_unless_repaired(estimator, kernel, X, unheld_gram_of(kernel, X, estimator.memory))
+    if estimator.repair is None:
+        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
         estimator.kernel_, estimator.n_iter_, estimator._seen_ = kernel, 1, 0
         none = take_rows(X, slice(0, 0))

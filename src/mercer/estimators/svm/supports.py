@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,18 +18,11 @@ from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import carried, landmark_function
-from mercer.estimators.refusals import refuse_by_landmarks, refuse_unless_repaired
 from mercer.estimators.validation import checked_unlabelled, training_subset
+from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.functions.pairs import pairs_of
-from mercer.gram import (
-    Gram,
-    LandmarkGram,
-    dense_rows,
-    repair_of,
-    unheld_gram_of,
-    with_copy,
-)
+from mercer.gram import Gram, Repair, dense_rows, repair_of, with_copy
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
 from mercer.native.threads import one_blas_thread, workers
@@ -120,7 +114,9 @@ def solve_all(
         part.is_main = threads <= 1
         whole = len(task.index) == len(gram)
         some = gram if whole else gram.part(task.index)
-        fixed = part.attempt(lambda: repair_of(some, repair), lambda: repair_of(some, None))
+        fixed = Repair(some)
+        if repair is not None:
+            fixed = part.attempt(lambda: repair_of(some, repair), lambda: Repair(some))
         return carried(solver.solve(fixed.gram, task.problem, part), fixed)
 
     # Of several problems none may find more threads of the BLAS than when all run side by side:
@@ -161,24 +157,25 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     approximation_: Approximation | None
     _is_interrupted_: bool
 
-    def _prepared(
-        self, kernel: Kernel, rows: Any, tasks: Sequence[Task], run: Run
-    ) -> tuple[Any, Gram]:
-        """Return the solver, and the Gram matrix to solve with."""
-        problems = [len(task.index) for task in tasks]
+    def _repaired(self, gram: Gram) -> Repair:
+        """Return the Gram matrix as it is: the part of every problem is repaired by itself."""
+        return Repair(gram)
 
-        def prepare() -> tuple[Any, Gram]:
-            solver, gram = planned_margin(self._fit_settings(kernel), kernel, rows, problems)
-            if gram.landmarks is not None:
-                refuse_by_landmarks(kernel, rows, self.memory)
-            else:
-                refuse_unless_repaired(self, kernel, rows, gram)
-            return solver, gram
+    def _solutions(
+        self, run: Run, kernel: Kernel, rows: Any, tasks: Sequence[Task], X: Any, y: Any
+    ) -> tuple[Gram, list[Solution]]:
+        """Return the Gram matrix that was solved with, and the solution of every task.
 
-        def otherwise() -> tuple[Any, Gram]:
-            return OffsetAlone(self.tol), unheld_gram_of(kernel, rows, self.memory)
-
-        return run.attempt(prepare, otherwise)
+        What ran is kept, and `X` and `y` are for callbacks.
+        """
+        planned = partial(planned_margin, problems=[len(task.index) for task in tasks])
+        solver, repair = self._prepared(run, kernel, rows, planned, OffsetAlone(self.tol))
+        solve = partial(solve_all, solver, repair.gram, self.repair, tasks)
+        solutions = self._solved(solve, run, X, y)
+        self.kernel_, self.solver_ = kernel, solver
+        self.n_iter_ = max(1, *(s.iterations for s in solutions))
+        self.approximation_ = self._approximation(repair.gram, X, "smo")
+        return repair.gram, solutions
 
     @property
     def support_vectors_(self) -> Any:
@@ -226,17 +223,21 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         return PrimalFunction(self.kernel_, columns, c, dual.intercept, dual)
 
     def _keep_landmarks(
-        self, gram: Gram, used: Rows, codes: Rows, solutions: Sequence[Solution]
+        self,
+        gram: Gram,
+        landmarks: LandmarkMap,
+        used: Rows,
+        codes: Rows,
+        solutions: Sequence[Solution],
     ) -> None:
         """Store the function as a sum over landmarks, which are its support vectors.
 
         `codes` are the classes of the rows that were solved for, by number.
         """
-        assert isinstance(gram, LandmarkGram)
-        index = np.empty(0, np.intp) if gram.index is None else gram.index
+        index = gram.landmark_rows
         self.support_ = used[index]
         self.n_support_ = np.bincount(codes[index], minlength=codes.max() + 1).astype(np.int32)
-        self.function_ = landmark_function(self.kernel_, gram.landmarks, solutions)
+        self.function_ = landmark_function(self.kernel_, landmarks, solutions)
 
     def _keep_start(
         self, C: float, tasks: Sequence[Task], used: Rows, solutions: Sequence[Solution]

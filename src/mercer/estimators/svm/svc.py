@@ -12,9 +12,8 @@ from sklearn.base import ClassifierMixin
 from mercer.data.checks import checked_count, checked_positive
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
-from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.classes import class_weighted, decided, present_classes
-from mercer.estimators.fitted import approximation_of, gap_certificate
+from mercer.estimators.fitted import gap_certificate
 from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
@@ -23,7 +22,6 @@ from mercer.estimators.svm.supports import (
     SupportVectorMachine,
     Task,
     class_tasks,
-    solve_all,
     support_rows,
     warm_starts,
 )
@@ -220,20 +218,14 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         kernel = self._resolved(kernel, rows, copies[used])
         problem = partial(MarginProblem.classification, fit_intercept=self.fit_intercept)
         tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
-        solver, gram = self._prepared(kernel, rows, tasks, run)
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
+        gram, solutions = self._solutions(run, kernel, rows, tasks, X, y)
 
-        solve = partial(solve_all, solver, gram, self.repair, tasks)
-        solutions = run_as_task(self, solve, run, X, y, True)
-
-        self.classes_, self.kernel_, self.solver_ = classes, kernel, solver
-        self._seen_ = len(weights)
+        self.classes_, self._seen_ = classes, len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
-        self.n_iter_ = max(1, *(s.iterations for s in solutions))
-        self.approximation_ = approximation_of(gram, self._settings(), "smo")
-        if self.approximation_ is not None:
-            self._keep_landmarks(gram, used, codes, solutions)
+        if gram.landmarks is not None:
+            self._keep_landmarks(gram, gram.landmarks, used, codes, solutions)
         else:
             self._keep_supports(X, used, codes, gram, tasks, solutions)
         self._keep_start(C, tasks, used, solutions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +10,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
 from mercer.data.checks import checked_not_negative, checked_positive
-from mercer.estimators.callbacks import run_as_task
-from mercer.estimators.fitted import approximation_of, gap_certificate
+from mercer.estimators.fitted import gap_certificate
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import (
     SupportVectorMachine,
     Task,
-    solve_all,
     support_rows,
     warm_starts,
 )
@@ -179,18 +176,14 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         kernel = self._resolved(kernel, rows, weights[used])
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
-        solver, gram = self._prepared(kernel, rows, tasks, run)
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
+        gram, (solution,) = self._solutions(run, kernel, rows, tasks, X, y)
 
-        solve = partial(solve_all, solver, gram, self.repair, tasks)
-        (solution,) = run_as_task(self, solve, run, X, y, True)
-
-        self.kernel_, self.solver_ = kernel, solver
-        self.n_iter_, self._seen_ = max(solution.iterations, 1), len(y)
-        self.approximation_ = approximation_of(gram, self._settings(), "smo")
-        if self.approximation_ is not None:
-            self._keep_landmarks(gram, used, np.zeros(len(used), np.intp), [solution])
+        self._seen_ = len(y)
+        if gram.landmarks is not None:
+            none = np.zeros(len(used), np.intp)
+            self._keep_landmarks(gram, gram.landmarks, used, none, [solution])
         else:
             a = solution.coefficients
             support = np.flatnonzero(a[:, 0])

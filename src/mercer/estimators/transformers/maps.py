@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from mercer.data.checks import Matrix
 from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
-from mercer.estimators.arguments import Arguments
+from mercer.estimators.estimator import Arguments
 from mercer.estimators.transformers.eigen import EigenFeatures
 from mercer.gram.operator import check_fits
 from mercer.kernels import Polynomial

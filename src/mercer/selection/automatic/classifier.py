@@ -11,8 +11,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.arguments import Arguments
 from mercer.estimators.classes import one_against_rest
+from mercer.estimators.estimator import Arguments, tag_rows
 from mercer.estimators.validation import (
     checked_classification,
     checked_seed,
@@ -21,7 +21,6 @@ from mercer.estimators.validation import (
 )
 from mercer.selection.automatic.kernels import reader_of
 from mercer.selection.automatic.search import JUDGED_ROWS, Leaderboard, Tournament
-from mercer.selection.grid import tag_rows
 from mercer.selection.logistic import KernelLogisticRegressionCV
 from mercer.solvers import Run
 
@@ -142,5 +141,5 @@ class KernelClassifier(ClassifierMixin, Arguments):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tag_rows(tags, "auto")
+        tag_rows(tags, [])
         return tags

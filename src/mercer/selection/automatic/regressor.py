@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelRidge
-from mercer.estimators.arguments import Arguments
+from mercer.estimators.estimator import Arguments, tag_rows
 from mercer.estimators.validation import (
     checked_seed,
     checked_training,
@@ -19,7 +19,6 @@ from mercer.estimators.validation import (
 )
 from mercer.selection.automatic.kernels import reader_of
 from mercer.selection.automatic.search import Leaderboard, Tournament
-from mercer.selection.grid import tag_rows
 from mercer.solvers import Run
 
 Array = NDArray[np.float64]
@@ -127,5 +126,5 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tag_rows(tags, "auto")
+        tag_rows(tags, [])
         return tags

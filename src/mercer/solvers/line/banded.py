@@ -70,6 +70,7 @@ class Banded(RidgeSolver):
     """
 
     iterates: ClassVar[bool] = False
+    name: ClassVar[str] = "banded"
 
     tol: float = 1e-6
 

@@ -48,6 +48,7 @@ class NystromDescent(CoordinateDescent):
     descent method for large-scale linear SVM.
     """
 
+    name: ClassVar[str] = "nystrom"
     # The last digits are lost beside what the landmarks leave.
     share: ClassVar[float] = 0.5
 

@@ -63,6 +63,7 @@ class NystromRidge(RidgeSolver):
     """
 
     iterates: ClassVar[bool] = True
+    name: ClassVar[str] = "nystrom"
 
     tol: float = 1e-3
     max_iter: int = 100

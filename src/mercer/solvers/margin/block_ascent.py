@@ -51,6 +51,7 @@ class BlockAscent(MarginSolver):
     """
 
     iterates: ClassVar[bool] = True
+    name: ClassVar[str] = "sgd"
 
     tol: float = 1e-3
     max_iter: int | None = None

@@ -70,6 +70,7 @@ class CoordinateDescent(MarginSolver):
     """
 
     iterates: ClassVar[bool] = True
+    name: ClassVar[str] = "primal"
     # The iteration goes on to this share of the tolerance, as working sets do.
     share: ClassVar[float] = 0.1
 

@@ -39,7 +39,7 @@ class Values:
     """
 
     def __init__(self, gram: Gram, single: Gram, problem: MarginProblem) -> None:
-        n = len(gram)
+        n = len(problem.z)
         self.gram = gram
         self.single = single
         self.problem = problem

@@ -87,6 +87,7 @@ class SMO(MarginSolver):
     """
 
     iterates: ClassVar[bool] = True
+    name: ClassVar[str] = "smo"
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -97,7 +98,7 @@ class SMO(MarginSolver):
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
         state = _State(gram, problem, self, run)
         # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
-        few_are_free = len(gram) > MANY and problem.epsilon == 0.0
+        few_are_free = len(problem.z) > MANY and problem.epsilon == 0.0
         with one_blas_thread() if few_are_free else nullcontext():
             with run.guarded(lambda: state.rounds > 0):
                 state.finish()
@@ -134,11 +135,18 @@ class _State:
     reason: str = "converged"
 
     def __post_init__(self) -> None:
-        self.values = Values(self.gram, self.gram.single(), self.problem)
+        # Few rows are solved for in float64, of which entries are had as soon.
+        single = self.gram if self._is_few else self.gram.single()
+        self.values = Values(self.gram, single, self.problem)
+
+    @property
+    def _is_few(self) -> bool:
+        """Whether the last digits are had as well."""
+        return len(self.problem.z) <= FEW
 
     def proved(self) -> Gap:
         """Return the largest gap there may be, for all that rounding hides."""
-        if len(self.gram) > FEW:
+        if not self._is_few:
             return self._proved or self.values.certified()
         # Few rows take many steps, the rounding of which adds up in f = K a.
         a = self.values.a
@@ -146,7 +154,7 @@ class _State:
 
     def finish(self) -> None:
         """Solve to the tolerance, or as far as the run allows."""
-        n, tol, start = len(self.gram), self.settings.tol, self.problem.start
+        n, tol, start = len(self.problem.z), self.settings.tol, self.problem.start
         goal = aim = MARGIN * tol
         active, floor = None, 0.0
         if start is not None and start.any():
@@ -156,7 +164,7 @@ class _State:
         elif n > self._many:
             active = self._seeded()
             aim = goal if active is None else max(goal, FIRST)
-        slow, is_double = 0, False
+        slow, is_double = 0, self._is_few
         for _ in range(STAGES):
             self._improve(active, aim, floor, is_double)
             gap, is_certified = self._measured(active)
@@ -176,7 +184,7 @@ class _State:
             aim = goal if active is None else max(goal, LEFT * gap.relative)
         else:
             self._proved = gap = self.values.certified()
-        if n <= FEW and not self._is_over():
+        if self._is_few and not self._is_over():
             self._polish(gap)
 
     def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
@@ -185,7 +193,7 @@ class _State:
         Of many rows it is not before float32 has told all it can: from then on f is kept in
         float64, at the cost of all rows in every stage.
         """
-        if len(self.gram) > self._many and not self._is_over():
+        if len(self.problem.z) > self._many and not self._is_over():
             gap = self.values.gap
             is_slow = gap.relative > 0.5 * self._gap
             is_rounded = is_slow and (active is None or gap.relative <= SINGLE)
@@ -195,7 +203,6 @@ class _State:
 
     def _polish(self, gap: Gap) -> None:
         """Find the last digits, which few rows give for little."""
-        self.values.exact()
         for goal in FINE:
             better = polished(self.gram, self.problem, self.values.a)
             if better is not None:
@@ -255,10 +262,9 @@ class _State:
     ) -> None:
         source = self.gram if is_double else self.values.single
         gram = source if active is None else source.part(active)
-        n = len(gram)
-        itemsize = gram.dtype.itemsize
+        n, itemsize = len(a), gram.dtype.itemsize
         limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
-        allowed = self.settings.max_steps or max(STEPS, STEPS_EACH * len(self.gram))
+        allowed = self.settings.max_steps or max(STEPS, STEPS_EACH * len(self.problem.z))
         effort = Effort(
             goal,
             floor,
@@ -321,7 +327,7 @@ class _State:
 
         At these alone f is computed. None stands for all rows.
         """
-        n = len(self.gram)
+        n = len(self.problem.z)
         with self.run.guarded(lambda: False):
             if not are_bounded(self.values.single, self.problem, self.run):
                 return None
@@ -339,7 +345,7 @@ class _State:
 
     def _doubtful(self, gap: Gap) -> Rows | None:
         """Return the rows that may have to move, or None for all: not those clearly at a bound."""
-        n = len(self.gram)
+        n = len(self.problem.z)
         if n <= self._many:
             return None
         values = self.values

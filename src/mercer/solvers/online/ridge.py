@@ -73,6 +73,7 @@ class StochasticRidge(RidgeSolver):
     """
 
     iterates: ClassVar[bool] = True
+    name: ClassVar[str] = "sgd"
 
     tol: float = 1e-6
     max_iter: int | None = None

@@ -55,6 +55,7 @@ class Cholesky(RidgeSolver):
     """
 
     iterates: ClassVar[bool] = False
+    name: ClassVar[str] = "cholesky"
 
     tol: float = 1e-6
     precision: str = "double"

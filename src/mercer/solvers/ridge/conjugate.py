@@ -67,6 +67,7 @@ class ConjugateGradient(RidgeSolver):
     """
 
     iterates: ClassVar[bool] = True
+    name: ClassVar[str] = "cg"
 
     tol: float = 1e-6
     max_iter: int | None = None

@@ -44,6 +44,7 @@ class Eigen(RidgeSolver):
     """
 
     iterates: ClassVar[bool] = False
+    name: ClassVar[str] = "eigen"
 
     tol: float = 1e-6
 

@@ -52,6 +52,7 @@ class Primal(RidgeSolver):
     """
 
     iterates: ClassVar[bool] = False
+    name: ClassVar[str] = "primal"
 
     tol: float = 1e-6
 
