@@ -70,9 +70,15 @@ from mercer.kernels import (
 from mercer.learning import learn as learn
 from mercer.reports import (
     DecisionDisplay as DecisionDisplay,
+    EffectDisplay as EffectDisplay,
+    FitDisplay as FitDisplay,
     GammaSweepDisplay as GammaSweepDisplay,
+    GramDisplay as GramDisplay,
+    ImportanceDisplay as ImportanceDisplay,
+    KernelDisplay as KernelDisplay,
     LearningDisplay as LearningDisplay,
     SelectionDisplay as SelectionDisplay,
+    SpectrumDisplay as SpectrumDisplay,
 )
 from mercer.reports.page import report as report
 from mercer.selection import (

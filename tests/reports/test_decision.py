@@ -95,6 +95,23 @@ def test_two_classes_have_the_lines_f_minus_one_zero_and_one(two):
     assert_allclose(model.decision_function(ends[1]), 1.0, atol=0.01)
 
 
+@pytest.mark.parametrize(
+    ("model", "margin"),
+    [
+        (KernelSVC(), 1.0),
+        (make_pipeline(StandardScaler(), SVC()), 1.0),
+        (KernelPerceptron(), None),
+        (KernelRidgeClassifier(), None),
+        (mercer.KernelLogisticRegression(), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_only_support_vector_machines_have_margins(two, model, margin):
+    X, y = two
+    display = DecisionDisplay.of(model.fit(X, y), X, y, resolution=10)
+    assert display.surface.margin == margin
+
+
 @pytest.mark.parametrize("model", [SVC(gamma=0.5), KernelPerceptron(Gaussian(1.0))], ids=repr)
 def test_support_vectors_are_ringed(two, model):
     X, y = two
@@ -267,7 +284,7 @@ def test_scores_are_one_for_each_class_or_those_of_the_prediction():
     two.classes_ = np.array([0, 1])
     scores, margin = decision._scores(two, None)
     assert_allclose(scores, [[-0.25, 0.25], [1.0, -1.0]])
-    assert margin == 1.0
+    assert margin is None
     f = [[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]]
     scores, margin = decision._scores(Scored(f), None)
     assert_allclose(scores, f)

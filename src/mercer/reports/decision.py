@@ -7,18 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import as_matrix
 from mercer.data.columns import column_names, is_table, like_rows, table_matrix
+from mercer.estimators import KernelSVC
 from mercer.kernels import Kernel
+from mercer.reports.axes import COLOURS
 from mercer.reports.selection import shortened
 
 Array = NDArray[np.float64]
 
-# Colours that people tell apart whatever colours they see (Okabe and Ito), and a mark for each.
-COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
+# A mark for each colour.
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
+MARGIN_MACHINES = (KernelSVC, SVC, NuSVC, LinearSVC)
 # How much white is in the colour of a region, and of one within the margins.
 PALE, PALER = 0.62, 0.82
 
@@ -46,9 +49,9 @@ class Surface:
 class DecisionDisplay:
     """The regions of a classifier of two columns, with its margins and support vectors.
 
-    Two classes are divided by the line f = 0, with the margins f = -1 and f = 1 dashed and the
-    regions within them paler; of more classes every region is that of the class predicted. Support
-    vectors are ringed.
+    Two classes are divided by the line f = 0; of a support vector machine the margins f = -1 and
+    f = 1 are dashed and the regions within them paler. Of more classes every region is that of the
+    class predicted. Support vectors are ringed.
 
     Parameters
     ----------
@@ -266,7 +269,9 @@ def _scores(estimator: Any, rows: Any) -> tuple[Array, float | None]:
     if hasattr(estimator, "decision_function"):
         f = np.asarray(estimator.decision_function(rows))
         if f.ndim == 1:
-            return np.column_stack([-0.5 * f, 0.5 * f]), 1.0
+            # Only the hinge loss makes -1 and 1 the ends of what a classifier is sure of.
+            margin = 1.0 if isinstance(_model(estimator), MARGIN_MACHINES) else None
+            return np.column_stack([-0.5 * f, 0.5 * f]), margin
         # What votes of pairs say is not one score for each class.
         if f.shape[1] == k and (estimator.classes_[f.argmax(1)] == estimator.predict(rows)).all():
             return f, None
