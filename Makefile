@@ -62,6 +62,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/codespell
 
 mutate: $(VENV)/.dev
+	$(VENV)/bin/python -m pip install -q setuptools wheel
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[mutate]"
 	$(ALONE) MPLBACKEND=agg $(VENV)/bin/python tests/mutate.py $(MUTATE_ARGS)
 

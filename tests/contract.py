@@ -6,14 +6,10 @@ EQUIVALENCE = [f"check_sample_weight_equivalence_on_{form}_data" for form in ("d
 # A perceptron, and stochastic gradients, walk from row to row: equal rows are visited one after the
 # other, and the order tells. scikit-learn expects the same of its own.
 IN_ORDER = dict.fromkeys(EQUIVALENCE, "the answer depends on the order of the rows")
-# That it is equivalent to a smaller tolerance is tested beside.
-TO_TOLERANCE = dict.fromkeys(EQUIVALENCE, "the answer is good to its tolerance, and not to 1e-7")
 
 
 def expected_failures(model):
     """Return the checks that a model fails, with the reason of each."""
     solver = getattr(model, "solver", None)
     is_stream = solver == "sgd" and isinstance(model, KernelSVC | KernelSVR)
-    if isinstance(model, KernelPerceptron) or is_stream:
-        return IN_ORDER
-    return TO_TOLERANCE if solver == "primal" else {}
+    return IN_ORDER if isinstance(model, KernelPerceptron) or is_stream else {}

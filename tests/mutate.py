@@ -282,21 +282,22 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=400, help="size of the sample, 0 for all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="where coverage of an earlier run is kept")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="mutants at a time")
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp())
     os.chdir(ROOT)
+    known = _known()
 
     cover = measured(folder, given.scope)
     every = [place for path in files(given.scope) for place in places(path)]
     size = given.mutants or len(every)
     drawn = random.Random(given.seed).sample(every, min(size, len(every)))
     sample = [mutant for mutant in (place.mutant() for place in drawn) if mutant.is_one]
-    known = _known()
     preload()
 
     ends: Counter[str] = Counter()
     excused = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(given.workers) as pool:
         results = pool.map(lambda m: killed(m, cover.of(m)) if cover.of(m) else "uncovered", sample)
         for mutant, end in zip(sample, results, strict=True):
             ends[end] += 1
@@ -312,9 +313,21 @@ def main() -> int:
 
 
 def _known() -> dict[tuple[str, str, str], str]:
-    """Return the reasons of mutants that may live; without `after` they are all of a line."""
+    """Return the reasons of mutants that may live; without `after` they are all of a line.
+
+    One of a line that is there no more is refused: the line may have become another.
+    """
     listed = tomllib.loads(KNOWN.read_text())["mutant"]
+    stale = [f"{m['path']}: {m['before']}" for m in listed if m["before"] not in _lines(m["path"])]
+    if stale:
+        raise SystemExit("\n".join([f"lines of {KNOWN.name} that are there no more:", *stale]))
     return {(m["path"], m["before"], m.get("after", "")): m["reason"] for m in listed}
+
+
+def _lines(path: str) -> set[str]:
+    """Return the lines of a file of the package as mutants have them, of no file none."""
+    file = ROOT / PACKAGE / path
+    return {line.strip() for line in file.read_text().splitlines()} if file.exists() else set()
 
 
 if __name__ == "__main__":
