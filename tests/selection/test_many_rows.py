@@ -137,9 +137,13 @@ def test_where_time_is_short_candidates_are_scored_on_fewer_rows(data, monkeypat
     assert model.best_estimator_.function_.dual.rows.shape == (120, 2)
 
 
-def test_without_any_score_the_choice_is_the_one_in_the_middle(data, monkeypatch):
-    monkeypatch.setattr(
-        Search, "scored", lambda self, kernels, alphas: [self._unscored(a) for a in alphas]
-    )
-    model = KernelRidgeCV(KERNELS, ALPHAS, random_state=0).fit(*data)
+def test_without_time_for_any_score_the_choice_is_the_one_in_the_middle(data, monkeypatch):
+    def scored(search, kernels, alphas):
+        search.run.ended_by = "time"
+        return [search._unscored(a) for a in alphas]
+
+    monkeypatch.setattr(Search, "scored", scored)
+    model = KernelRidgeCV(KERNELS, ALPHAS, random_state=0, time_limit=60.0)
+    with pytest.warns(ConvergenceWarning, match="time_limit=60 is too short"):
+        model.fit(*data)
     assert model.best_params_ == {"kernel": Gaussian(1.0), "alpha": 1.0}

@@ -149,3 +149,11 @@ def test_kernels_of_equal_scores_survive_in_their_order():
 )
 def test_scores_are_past_their_best_by_five_in_a_hundred_or_twice(scores, past):
     assert Schedule().is_past(scores) is past
+
+
+@pytest.mark.parametrize(("is_cut", "best"), [(False, 0), (True, 1)])
+def test_without_scores_the_first_is_taken_and_for_want_of_time_the_one_in_the_middle(is_cut, best):
+    kernels, Cs = [Gaussian(1.0), Linear(), Gaussian(2.0)], [np.array([1.0, 10.0, 100.0])] * 3
+    found = Round(kernels, Cs, [np.full((3, 2, 1), np.nan)] * 3, 10, None, is_cut)
+    assert found.best_kernel == best
+    assert found.best.tolist() == [best, best]

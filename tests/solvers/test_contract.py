@@ -29,6 +29,7 @@ from mercer.solvers import (
     StochasticLogistic,
     StochasticRidge,
 )
+from mercer.solvers.logistic.solver import Newton, NewtonOnRows
 from mercer.testing import check_solver
 from mercer.testing.solvers import SlowGram, exact_ridge
 
@@ -167,3 +168,9 @@ def test_a_solution_of_the_wrong_shape_is_told():
 
     with pytest.raises(AssertionError, match="coefficients have the shape"):
         check_solver(Flat(), GRAM, RIDGE)
+
+
+@pytest.mark.parametrize("kind", [RidgeSolver, Newton, NewtonOnRows])
+def test_a_solver_without_what_it_solves_by_cannot_be_made(kind):
+    with pytest.raises(TypeError, match="abstract"):
+        type("Unfinished", (kind,), {})()

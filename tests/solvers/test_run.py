@@ -115,3 +115,8 @@ def test_a_share_has_so_much_of_the_time_left_and_speaks_of_all_of_it():
 def test_limits_that_mean_nothing_are_refused(limit):
     with pytest.raises(ValueError, match="time_limit must be a positive number of seconds or None"):
         Run(limit)
+
+
+@pytest.mark.parametrize(("limit", "grace"), [(10.0, 1.0), (0.1, 0.505), (None, 0.5)])
+def test_work_is_broken_off_a_twentieth_and_half_a_second_beyond_the_limit(limit, grace):
+    assert Run(limit).grace == pytest.approx(grace)

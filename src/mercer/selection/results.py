@@ -54,7 +54,7 @@ class Round:
     @property
     def best_kernel(self) -> int:
         """The position of the kernel that is best when every column has the best of its alphas."""
-        if not self.is_scored:
+        if self.is_cut and not self.is_scored:
             # Of kernels in an order, such as that of their length scales, the one in the middle.
             return len(self.kernels) // 2
         best = [self.averaged(_comparable(means).max(axis=0)) for means in self.means]
@@ -64,8 +64,9 @@ class Round:
     def best(self) -> NDArray[np.intp]:
         """The positions of the best alpha of every column, for the best kernel."""
         means = self.means[self.best_kernel]
-        # Of what was not scored, for want of time, the one in the middle.
-        unscored = np.isnan(means).all(axis=0)
+        # Of what was not scored, for want of time, the one in the middle; of scores that are no
+        # numbers, such as r2 of single rows, the first.
+        unscored = np.isnan(means).all(axis=0) & self.is_cut
         return np.where(unscored, len(means) // 2, np.argmax(_comparable(means), axis=0))
 
     def averaged(self, scores: Array) -> Array:

@@ -147,7 +147,8 @@ class Search:
         """Return all kernels with their alphas, tried here with that share of each alpha."""
         scores = self.scored(kernels, [share * a for a in alphas])
         folds = None if self.splits is None else self.splits.scored_folds
-        return Round(kernels, alphas, scores, len(self), folds, units=self._units_of_scores)
+        is_cut = bool(self.run.ended_by)
+        return Round(kernels, alphas, scores, len(self), folds, is_cut, self._units_of_scores)
 
     @property
     def _units_of_scores(self) -> Array | None:

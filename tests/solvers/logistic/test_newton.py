@@ -229,3 +229,13 @@ def test_the_gap_is_measured_in_float64_once_the_steps_have_reached_the_toleranc
     # Not on the way, and only from a point that the steps take for the end of it.
     assert [C for C, _ in seen] == [50.0]
     assert seen[0][1] <= 1e-10
+
+
+@pytest.mark.parametrize(("left", "is_up"), [(5.9, True), (600.0, False)])
+def test_no_step_is_begun_where_the_time_is_less_than_two_products(K, left, is_up, monkeypatch):
+    descent = descent_of(K, problem_of(2))
+    times = iter([10.0, 13.0])  # a product of three seconds
+    monkeypatch.setattr(module, "perf_counter", lambda: next(times))
+    descent._exact_product(np.ones((N, 1)))
+    descent._run = Run(left)
+    assert descent._time_is_up() is is_up

@@ -179,3 +179,31 @@ def test_landmarks_that_nearly_depend_on_each_other_are_solved_directly(rng):
     problem = problem_of(X[:, 0], 0.1)
     found = NystromRidge(is_sketched=True).solve(gram, problem)
     assert np.array_equal(found.theta, NystromRidge().solve(gram, problem).theta)
+
+
+@pytest.mark.parametrize("is_sketched", [False, True])
+def test_passes_end_when_they_gain_no_more(is_sketched, rng, monkeypatch):
+    gram, y = case(rng, targets=1)
+    measured = []
+
+    def at(equations, theta, plain=LandmarkEquations.at):
+        measured.append(theta)
+        return plain(equations, theta)
+
+    monkeypatch.setattr(LandmarkEquations, "at", at)
+    monkeypatch.setattr("mercer.solvers.lowrank.ridge.MOST_ROUNDS", 100)
+    NystromRidge(tol=1e-300, is_sketched=is_sketched).solve(gram, problem_of(y, 0.1))
+    # One at the beginning, a few that gain, and one that does not.
+    assert 2 <= len(measured) <= 8
+
+
+def test_equations_in_float64_are_refined_to_rounding_whatever_is_asked_for(rng, monkeypatch):
+    def rough(inverse, g, plain=Inverse.__call__):
+        return 1.001 * plain(inverse, g)
+
+    monkeypatch.setattr(Inverse, "__call__", rough)
+    gram, y = case(rng)
+    problem = problem_of(y, 0.1)
+    found = NystromRidge(tol=0.1).solve(gram, problem)
+    assert found.iterations > 1
+    assert_allclose(found.theta, slow(gram, problem)[0], rtol=1e-8, atol=1e-9)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.gram import PrecomputedGram
 from mercer.solvers import SMO, MarginProblem, Run
 from mercer.solvers.margin.block_ascent import EPOCHS, BlockAscent, _State, moved
+from mercer.solvers.margin.problem import Gap
 
 M = 14
 
@@ -191,3 +192,17 @@ def test_ctrl_c_ends_with_a_model_after_an_epoch_and_raises_before(rng, K, monke
     else:
         solution = BlockAscent().solve(PrecomputedGram(K), problem_of(rng, "tube"), run)
         assert (solution.iterations, run.ended_by) == (1, "interrupt")
+
+
+def test_the_answer_is_the_best_that_was_seen_and_not_the_last(rng, K, monkeypatch):
+    gaps, seen = iter([0.9, 0.5, 0.2, 0.4, 0.3]), []
+
+    def gap(state, a):
+        seen.append(a.copy())
+        return Gap(0.0, next(gaps), 1.0)
+
+    monkeypatch.setattr(_State, "gap", gap)
+    solver = BlockAscent(tol=1e-9, max_iter=8, batch=5)
+    found = solver.solve(PrecomputedGram(K), problem_of(rng, "tube"))
+    assert len(seen) == 5
+    assert_array_equal(found.coefficients[:, 0], seen[2])

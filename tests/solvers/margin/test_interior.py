@@ -297,3 +297,15 @@ def test_the_nearest_coefficients_are_the_better_of_settled_and_polished(rng, tu
         gaps += [] if better is None else [tube.gap(better[0], better[1]).relative]
     assert_allclose(gap, min(gaps))
     assert_allclose(tube.gap(a, F @ (F.T @ a)).relative, gap)
+
+
+@pytest.mark.parametrize("goal", [1e-2, 1e-6])
+def test_the_first_point_within_the_goal_is_the_last(F, signs, goal):
+    problem, gaps = MarginProblem.classification(signs, np.ones(200), True), []
+
+    def watch(a):
+        gaps.append(gap_of(F, problem, a))
+        return False
+
+    assert gap_of(F, problem, interior_point(F, problem, goal, watch)) <= goal
+    assert min(gaps) > goal

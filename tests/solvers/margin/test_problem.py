@@ -315,3 +315,11 @@ def test_the_engine_takes_the_dual_as_it_is(rng):
 def test_without_an_offset_none_is_best(rng):
     for problem in problems(rng, False):
         assert problem.offset(rng.normal(size=M)) == 0.0
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e8, 1e-8])
+def test_where_costs_balance_but_for_rounding_the_offset_is_in_the_middle(unit):
+    # 0.1 + 0.2 + 0.3 is not 0.6 in float64, and any offset between the last two is best.
+    costs = unit * np.array([0.1, 0.2, 0.3, 0.6])
+    problem = MarginProblem.regression(np.array([0.0, 1.0, 2.0, 4.0]), costs, 0.0, True)
+    assert problem.offset(np.zeros(4)) == 3.0

@@ -119,3 +119,8 @@ def test_every_pass_has_an_order_of_its_own_if_it_is_asked_for():
     Perceptron(2, shuffle=True, random_state=3).passes(Watching(), 6, Run())
     random = np.random.default_rng(3)
     assert orders == [random.permutation(6).tolist() for _ in range(2)]
+
+
+@pytest.mark.parametrize("most", [1, 300])
+def test_what_is_never_learned_ends_at_the_limit_of_epochs(most):
+    assert Perceptron(max_epochs=most).passes(Ticking(), 10, Run())[0] == most

@@ -166,3 +166,9 @@ def test_a_row_that_outweighs_all_others_is_held_out_like_any(weight):
 def test_where_nothing_is_left_to_predict_from_the_error_is_infinite():
     fits = RidgePath(np.ones((1, 1)), np.ones(1), True).at(np.ones((1, 1)), ALPHAS)
     assert (fits.leave_one_out() == np.inf).all()
+
+
+def test_residuals_are_what_the_fit_misses_at_its_own_rows(X, Y, weights, fit_intercept):
+    K = Gaussian(1.5)(X)
+    fits = fits_to(K, Y, weights, fit_intercept)
+    assert_allclose(fits.residuals(), Y - fits.predicted(K), atol=1e-9)

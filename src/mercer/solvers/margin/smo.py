@@ -51,8 +51,8 @@ NEWTON = 0.1
 FEW, FINE, ROUNDS = 128, (1e-8, 1e-11, 1e-14), 30
 # The relative gap that is but rounding.
 ROUNDING = 1e-12
-# Steps allowed, and for each row if that is more: ten times those of LIBSVM.
-STEPS, STEPS_EACH = 100_000_000, 1000
+# Steps allowed, and for each row if that is more: three and ten times those of LIBSVM.
+STEPS, STEPS_EACH = 30_000_000, 1000
 # Rounds of screening and refinement, and how many of them may pass without much progress.
 STAGES, PATIENCE = 30, 3
 
@@ -79,7 +79,7 @@ class SMO(MarginSolver):
     working_set : int, optional
         Coefficients that are solved for together; by default more for more rows.
     max_steps : int, optional
-        Steps of pairs allowed, 10^8 or 1000 for each row by default: C = 1e20 may be out of reach.
+        Steps of pairs allowed, 3e7 or 1000 for each row by default: C = 1e20 may be out of reach.
 
     References
     ----------
