@@ -25,6 +25,7 @@ from mercer.estimators.validation import (
     used_rows,
 )
 from mercer.gram import LandmarkGram
+from mercer.kernels import Kernel
 from mercer.planning import Plan, planned_ridge, ridge_plan
 from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
 
@@ -195,7 +196,21 @@ class KernelRidge(
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
-        problem = self._problem(y, sample_weight)
+        return self.fit_checked(run, kernel, X, y, checked_weights(sample_weight, len(y)))
+
+    def fit_checked(self, run: Run, kernel: Kernel, X: Any, y: Array, weights: Array) -> Self:
+        """Fit to rows, targets and weights that were checked, as by a search on them.
+
+        Parameters
+        ----------
+        run : Run
+            The time that there is.
+        kernel : Kernel
+            k, on the columns of the rows.
+        X, y, weights
+            What was checked; the columns are noted on the estimator.
+        """
+        problem = self._problem(y, weights)
         used = problem.used
         rows = X
         if not used.all():
@@ -244,7 +259,7 @@ class KernelRidge(
             n_targets = np.size(self.alpha)
         y = np.zeros((n_rows(X), checked_count("n_targets", n_targets)))
         X, y = checked_training(clone(self), kernel, X, y)
-        problem = self._problem(y, None)
+        problem = self._problem(y, np.ones(len(y)))
         return ridge_plan(self._settings(), self._resolved(kernel, X), X, problem)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -298,10 +313,9 @@ class KernelRidge(
         """Return what gives the offset alone, for want of time."""
         return OffsetAlone(Cholesky.tol if self.tol is None else self.tol)
 
-    def _problem(self, y: Array, sample_weight: Any) -> RidgeProblem:
+    def _problem(self, y: Array, weights: Array) -> RidgeProblem:
         targets = y.reshape(len(y), -1)
         alpha = self._alphas(targets.shape[1])
-        weights = checked_weights(sample_weight, len(y))
         problem = RidgeProblem(targets, alpha, weights, self.fit_intercept)
         if not problem.used.any():
             raise ValueError(

@@ -27,6 +27,12 @@ class Chosen(Arguments):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(model, name)
 
+    def _show_columns(self, model: Any) -> None:
+        """Note on a model the columns that were seen in `fit`."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if name in vars(self):
+                setattr(model, name, vars(self)[name])
+
     def _expected(self, X: Any) -> Any:
         """Return rows to predict at, if they have the columns that this estimator was fitted to."""
         check_is_fitted(self)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
+from mercer.data.columns import is_matrix
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
@@ -186,7 +187,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             Groups of rows for a splitter that keeps them together.
         """
         run = Run(self.time_limit)
-        self.choose(X, y, sample_weight, groups, run=run)
+        kernels = candidates(self.kernels, X, beside(self))
+        rows, targets = checked_training(self, reader_of(kernels), X, y)
+        weights = checked_weights(sample_weight, len(targets))
+        is_weighted = sample_weight is not None
+        self.choose(run, kernels, rows, targets, weights, is_weighted, groups)
         model = KernelRidge(
             self.kernel_,
             self.alpha_,
@@ -198,35 +203,45 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             memory=self.memory,
             random_state=self.random_state,
         )
-        self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
+        if len(kernels) == 1 or is_matrix(rows):
+            self._show_columns(model)
+            self.best_estimator_ = model.fit_checked(run, self.kernel_, rows, targets, weights)
+        else:
+            # The one that was chosen may read fewer columns.
+            self.best_estimator_ = model.fit_within(run, rows, targets, weights)
         return self
 
     def choose(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        run: Run,
+        kernels: list[Kernel],
+        rows: Any,
+        targets: Array,
+        weights: Array,
+        is_weighted: bool,
         groups: Any = None,
         copies: Array | None = None,
-        run: Run | None = None,
-        kernels: list[Kernel] | None = None,
     ) -> Self:
-        """Choose kernel and ridge as `fit` does, and fit nothing.
+        """Choose kernel and ridge as `fit` does on rows that were checked, and fit nothing.
 
         Parameters
         ----------
-        X, y, sample_weight, groups
+        run : Run
+            What this is a part of; a part of its time is left for a fit.
+        kernels : list of Kernel
+            What the parameter `kernels` means for the rows.
+        rows, targets, weights
+            What was checked.
+        is_weighted : bool
+            Whether the weights were given.
+        groups
             As in `fit`.
         copies : array of shape (n,), optional
             How many equal rows every row stands for, if its weight has other factors too.
-        run : Run, optional
-            What this is a part of; a part of its time is left for a fit.
-        kernels : list of Kernel, optional
-            What the parameter `kernels` means for the rows, if that is known.
         """
-        run = Run(self.time_limit) if run is None else run
-        kernels = candidates(self.kernels, X, beside(self)) if kernels is None else kernels
-        search = self._search(kernels, X, y, sample_weight, groups, copies, run)
+        scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
+        splits = self._splits(rows, targets, groups)
+        search = self._search(run, kernels, rows, targets, weights, scores, splits, copies)
         kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = around(kernels[0])
@@ -251,23 +266,17 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
 
     def _search(
         self,
-        kernels: list[Kernel],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        copies: Array | None,
         run: Run,
+        kernels: list[Kernel],
+        rows: Any,
+        targets: Array,
+        weights: Array,
+        scores: Scores,
+        splits: Splits | None,
+        copies: Array | None,
     ) -> Search:
-        reader, settings = reader_of(kernels), self._settings()
-        rows, targets = checked_training(self, reader, X, y)
-        n = len(targets)
-        weights = checked_weights(sample_weight, n)
-        is_single = targets.ndim == 1
-        scores = Scores.of(
-            self.scoring, self.alpha_per_target, sample_weight is not None, is_single
-        )
-        splits, targets = self._splits(rows, targets, groups), targets.reshape(n, -1)
+        """Return the search on all rows of positive weight."""
+        settings, targets = self._settings(), targets.reshape(len(targets), -1)
         units = scores.units_of(targets)
         search = Search(
             rows,
@@ -275,7 +284,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             units,
             weights,
             copies_of(weights) if copies is None else copies,
-            reader,
+            reader_of(kernels),
             self.fit_intercept,
             splits,
             scores,
@@ -289,7 +298,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
                 "rows cannot be held out from n_samples = 1 (rows of zero weight do not count); "
                 "give at least 2, or fit KernelRidge with a kernel and alpha of your choice"
             )
-        return search if len(used) == n else search.on(used)
+        return search if len(used) == len(targets) else search.on(used)
 
     def _settings(self) -> Settings:
         """Return what was said about how to solve."""
@@ -320,11 +329,12 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
 
     def _rounds(self, kernels: list[Kernel], alphas: list[Array], search: Search) -> list[Round]:
         """Return what was tried: all on all rows, or kernels on a sample first."""
-        # What is tried on all rows takes no longer than the largest matrix that is.
-        work, _ = entries_held_out(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
-        is_small = len(search) <= ROWS_FOR_KERNELS or len(kernels) == 1
-        is_whole = is_small or search.is_quick(kernels, alphas, work)
-        if is_whole and search.expected(kernels, alphas) <= search.seconds:
+        is_whole = len(search.y) <= ROWS_FOR_KERNELS or len(kernels) == 1
+        if not is_whole:
+            # What is tried on all rows takes no longer than the largest matrix that is.
+            work, _ = entries_held_out(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
+            is_whole = search.is_quick(kernels, alphas, work)
+        if is_whole and search.is_in_time(kernels, alphas):
             return [search.round_of(kernels, alphas)]
         # What ends on all rows is refused before the sample is tried.
         search.check_room(kernels, alphas)

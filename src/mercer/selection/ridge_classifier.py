@@ -315,14 +315,8 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             memory=self.memory,
             random_state=self.random_state,
         )
-        choice.choose(
-            signs.rows,
-            signs.targets,
-            signs.weights,
-            copies=signs.copies,
-            run=run,
-            kernels=kernels,
-        )
+        given = (kernels, signs.rows, signs.targets, signs.weights)
+        choice.choose(run, *given, is_weighted=True, copies=signs.copies)
         model = KernelRidgeClassifier(
             choice.kernel_,
             choice.alpha_,

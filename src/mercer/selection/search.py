@@ -129,6 +129,10 @@ class Search:
         share = share_of_search(max(fits, key=lambda fit: fit.expected), limit)
         return replace(self, run=self.run.share(share), seconds=share * limit)
 
+    def is_in_time(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> bool:
+        """Whether all is expected to be scored in the time that there is."""
+        return self.seconds == np.inf or self.expected(kernels, alphas) <= self.seconds
+
     def expected(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> float:
         """Return the seconds that scoring takes by its counts and the rates of a processor."""
         whole = Work()

@@ -255,11 +255,11 @@ def structured_source(
     if p is not None:
         work = min(features_held_out((n, p), splits, alphas))
         return FeatureSource(kernel, X, memory, FEATURE_BYTES * n * p, work)
-    work = chain_held_out(y.shape, splits, alphas)
-    if work > min(entries_held_out(n, splits, alphas)) and entry_bytes(n, splits) <= memory:
-        return None
     chain = chain_of(kernel, X, memory)
     if chain is None:
+        return None
+    work = chain_held_out(y.shape, splits, alphas)
+    if work > min(entries_held_out(n, splits, alphas)) and entry_bytes(n, splits) <= memory:
         return None
     return Chain(chain, _chain_bytes(y.shape, splits, alphas), work)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -98,30 +97,34 @@ def solve_all(
     Each has a share of the time that is left when its turn comes, by the square of its rows. The
     first Ctrl-C ends all of them with what they have; a second one raises.
     """
-    if repair is None and isinstance(solver, SMO) and len(tasks) > 1:
+
+    def repaired(some: Gram, part: Run) -> Repair:
+        if repair is None:
+            return Repair(some)
+        return part.attempt(lambda: repair_of(some, repair), lambda: Repair(some))
+
+    if len(tasks) == 1:
+        # It is that of all rows.
+        fixed = repaired(gram, run)
+        return [carried(solver.solve(fixed.gram, tasks[0].problem, run), fixed)]
+    if repair is None and isinstance(solver, SMO):
         given = gram
         gram = run.attempt(lambda: with_copy(given), lambda: given)
     threads = 1 if run.progress is not None else min(thread_count(), len(tasks))
     sizes = np.array([len(task.index) for task in tasks], np.float64) ** 2
 
     def solved(k: int) -> Solution:
-        with run.limited():
-            return solved_in_time(k)
-
-    def solved_in_time(k: int) -> Solution:
         task = tasks[k]
         part = run.share(min(1.0, threads * sizes[k] / sizes[k:].sum()))
         part.is_main = threads <= 1
-        whole = len(task.index) == len(gram)
-        some = gram if whole else gram.part(task.index)
-        fixed = Repair(some)
-        if repair is not None:
-            fixed = part.attempt(lambda: repair_of(some, repair), lambda: Repair(some))
-        return carried(solver.solve(fixed.gram, task.problem, part), fixed)
+        with run.limited():
+            whole = len(task.index) == len(gram)
+            fixed = repaired(gram if whole else gram.part(task.index), part)
+            return carried(solver.solve(fixed.gram, task.problem, part), fixed)
 
     # Of several problems none may find more threads of the BLAS than when all run side by side:
     # its sums would have other last bits.
-    with one_blas_thread() if len(tasks) > 1 else nullcontext():
+    with one_blas_thread():
         if threads <= 1:
             return [solved(k) for k in range(len(tasks))]
         with workers(threads) as pool:

@@ -40,7 +40,7 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
     free = np.flatnonzero(problem.free(a))
     if not 0 < len(free) <= MOST:
         return None
-    f = np.asarray(gram @ a, np.float64)
+    f = np.asarray(gram.product(a), np.float64)
     n = len(free)
     border = int(problem.fit_intercept)
     system = np.zeros((n + border, n + border))
@@ -59,4 +59,4 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
     inside = (moved >= problem.lower) & (moved <= problem.upper)
     if not (inside.all() and (np.sign(moved[free]) == np.sign(a[free])).all()):
         return None
-    return moved, np.asarray(gram @ moved, np.float64)
+    return moved, np.asarray(gram.product(moved), np.float64)

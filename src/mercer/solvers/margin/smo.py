@@ -150,7 +150,7 @@ class _State:
             return self._proved or self.values.certified()
         # Few rows take many steps, the rounding of which adds up in f = K a.
         a = self.values.a
-        return self.problem.proved(a, self.gram @ a, self.gram.diagonal())
+        return self.problem.proved(a, self.gram.product(a), self.gram.diagonal())
 
     def finish(self) -> None:
         """Solve to the tolerance, or as far as the run allows."""

@@ -103,12 +103,14 @@ class Cholesky(RidgeSolver):
             factored(matrix, alpha, problem.weights)
             system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
             size = (matrix.diagonal + matrix.shift).max()
-            if is_large(system.residual(), system.a, system.y, system.N, size, self.tol):
+            residual = system.residual()
+            if is_large(residual, system.a, system.y, system.N, size, self.tol):
                 system = system.refined()
+                residual = system.residual()
                 steps += 1
             _check_finite(system.a, matrix, alpha)
             part, K = problem.of_targets(targets), matrix.gram_product
-            solution = (system.a, system.b.sum(axis=0), roots * system.residual())
+            solution = (system.a, system.b.sum(axis=0), roots * residual)
             found = Measured.of(part, solution, matrix.diagonal, K, self.tol)
             if not (found.residual <= self.tol).all():
                 # Entries far below the roots of the diagonal hide less than those would.
