@@ -28,9 +28,8 @@ from mercer.kernels.monomials import Expansion
 from mercer.kernels.recentred import Recentred
 from mercer.selection.automatic.search import Candidate, Leaderboard
 from mercer.selection.calibration import Calibration
-from mercer.solvers.contract import Limited
+from mercer.solvers.contract import Limited, Outcome
 from mercer.solvers.online.perceptron import Tally
-from mercer.solvers.solution import Outcome
 from mercer.solvers.spectral.components import ComponentSolver
 
 # The kernels that the operators of kernels return.

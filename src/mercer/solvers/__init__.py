@@ -1,8 +1,14 @@
 """Answers, given an operator and numbers: no solver knows a kernel."""
 
-from mercer.solvers.certificate import Approximation, Certificate
 from mercer.solvers.choose import as_logistic_solver, as_margin_solver, as_solver
-from mercer.solvers.contract import OffsetAlone, Solver
+from mercer.solvers.contract import (
+    ILL_CONDITIONED,
+    Approximation,
+    Certificate,
+    OffsetAlone,
+    Solution,
+    Solver,
+)
 from mercer.solvers.definite import refuse_indefinite
 from mercer.solvers.line.banded import Banded, ChainSolution
 from mercer.solvers.line.path import ChainPath
@@ -28,7 +34,6 @@ from mercer.solvers.ridge.feature_path import FeaturePath
 from mercer.solvers.ridge.path import Fits, RidgePath
 from mercer.solvers.ridge.primal import Primal
 from mercer.solvers.run import Run
-from mercer.solvers.solution import ILL_CONDITIONED, Solution
 from mercer.solvers.spectral.components import ComponentProblem, Components, component_solver
 
 __all__ = [

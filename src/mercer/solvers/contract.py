@@ -1,4 +1,4 @@
-"""What every problem and every solver can do, whatever the loss."""
+"""What every problem, solver and solution is, whatever the loss, and what a solution proves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,175 @@ from numpy.typing import NDArray
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Outcome, Solution
+
+ILL_CONDITIONED = (
+    "the system is too ill-conditioned for float64; raise alpha, or raise tol if that is enough"
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """What a solve took and how it ended.
+
+    Parameters
+    ----------
+    iterations : int
+        Steps of refinement or iteration.
+    seconds : float
+        Time taken.
+    advice : str
+        What to do where the answer is not as good as was asked for, or what would be cheaper.
+    is_interrupted : bool
+        Whether Ctrl-C ended it: whoever pressed it is told so, also where the tolerance is met.
+    """
+
+    iterations: int = 0
+    seconds: float = 0.0
+    advice: str = ""
+    is_interrupted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Solution(Outcome):
+    """The answer of a solver for every target, how good it is, and what it cost.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n, targets)
+        a in f(x) = sum_i a_i k(x_i, x).
+    intercept : array of shape (targets,)
+        b.
+    residual : array of shape (targets,)
+        The relative residual of A a + b 1 = y and 1'a = 0 that `measured` has, or what the solver
+        says that it measures in its place.
+    radius : array of shape (targets,)
+        Bound on ||f - f*||, see `Certificate`.
+    tolerance : float
+        The residual that was asked for.
+    solver : str
+        Name of what ran.
+    theta : array of shape (p, targets), optional
+        The coefficients of explicit features, f(x) = theta'phi(x), from a solver that finds them.
+    measure : str
+        What `residual` is.
+    """
+
+    coefficients: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    tolerance: float
+    solver: str
+    theta: NDArray[np.float64] | None = None
+    measure: str = "relative residual"
+
+    def in_units(self, unit: NDArray[np.float64]) -> Self:
+        """Return the solution of targets that are so many times as large.
+
+        Coefficients too small to be numbers then have lost digits, of which nothing is proved.
+        """
+        with np.errstate(over="ignore"):
+            coefficients = self.coefficients * unit
+        if not np.isfinite(coefficients).all():
+            raise ValueError(
+                "the coefficients overflow in the unit of the targets; scale the targets down, or "
+                "raise alpha"
+            )
+        is_kept = (coefficients / unit == self.coefficients).all(axis=0)
+        return replace(
+            self,
+            coefficients=coefficients,
+            intercept=self.intercept * unit,
+            residual=np.where(is_kept, self.residual, np.inf),
+            radius=np.where(is_kept, self.radius * unit, np.inf),
+            theta=None if self.theta is None else self.theta * unit,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """A measured distance from the exact answer, and what follows from it.
+
+    The fitted f and the exact f* of the same problem obey ||f - f*|| <= radius in the norm of the
+    kernel's function space, so that |f(x) - f*(x)| <= radius sqrt(k(x, x)) at every x. The bound
+    is for f without the offset b and for a positive semi-definite kernel. What rounding may hide
+    of K a counts in the value and in the radius; the rounding of targets and offset does not.
+
+    Parameters
+    ----------
+    kind : str
+        What was measured, such as ``"relative residual"``.
+    value : float
+        The measured number, the worst of all targets.
+    tolerance : float
+        What it should not exceed.
+    radius : float or array of shape (targets,)
+        Bound on ||f - f*||, infinite where nothing is proved.
+    diagonal : callable
+        diagonal(X) -> k(x, x) for every row.
+    method : str
+        What ran.
+    is_proved : bool
+        Whether the kernel is known to be positive semi-definite; if not, the text says that the
+        bound assumes it.
+    """
+
+    kind: str
+    value: float
+    tolerance: float
+    radius: float | NDArray[np.float64]
+    diagonal: Callable[[Any], NDArray[Any]]
+    method: str = ""
+    is_proved: bool = True
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether the value is within the tolerance."""
+        return self.value <= self.tolerance
+
+    def bound(self, X: Any) -> NDArray[np.float64]:
+        """Return radius sqrt(k(x, x)) at the rows of `X`: shape (n,), or (n, targets)."""
+        norms = np.sqrt(np.maximum(self.diagonal(X), 0.0))
+        # An infinite radius proves nothing, also where k(x, x) is zero.
+        proved = np.isfinite(self.radius)
+        bounds = np.multiply.outer(norms, np.where(proved, self.radius, 0.0))
+        return np.where(proved, bounds, np.inf)
+
+    def __str__(self) -> str:
+        verdict = "within" if self.satisfied else "NOT within"
+        worst = float(np.max(self.radius))
+        promise = f"|f - f*|(x) <= {worst:.1e} sqrt(k(x, x))" if np.isfinite(worst) else "no bound"
+        if np.isfinite(worst) and not self.is_proved:
+            promise += " if the kernel is positive semi-definite"
+        by = f" by {self.method}" if self.method else ""
+        return f"{self.kind} {self.value:.1e}{by}, {verdict} {self.tolerance:.1e}; {promise}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What landmarks leave of a kernel: the certificate of a model is for their kernel alone.
+
+    Parameters
+    ----------
+    value : float
+        The trace residual tr(K - K_nm K_mm^-1 K_mn) / tr K, from 0 to 1.
+    n_landmarks : int
+        m, those that others make superfluous not counted.
+    rows : int
+        The training rows that the value is estimated from.
+    """
+
+    value: float
+    n_landmarks: int
+    rows: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_landmarks} landmarks leave {self.value:.1e} of the trace of K, estimated "
+            f"from {self.rows} rows"
+        )
 
 
 class Resting(Protocol):

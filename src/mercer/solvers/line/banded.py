@@ -14,10 +14,10 @@ from mercer.data.blocks import CACHE, row_blocks
 from mercer.gram import ChainGram, Gram
 from mercer.native.chain import Precision, Rows
 from mercer.native.threads import in_threads
+from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import overflow
 from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, proved
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

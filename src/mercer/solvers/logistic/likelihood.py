@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlog1py
 
 from mercer.data.deadline import check
+from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import check_costs
 from mercer.solvers.rounding import EPS
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import Curvature
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton_cg import NegativeCurvatureError, ProjectedCG
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from mercer.gram import DenseGram, Gram
-from mercer.solvers.contract import Solver
+from mercer.solvers.contract import Solution, Solver
 from mercer.solvers.logistic.curvature import (
     Curvature,
     FactoredCurvature,
@@ -20,7 +20,6 @@ from mercer.solvers.logistic.curvature import (
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import Descent
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 STEPS = 100
 # Rows up to which K is held in float64 beside its copy in float32, and so computed once.

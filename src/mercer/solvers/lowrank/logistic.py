@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram
+from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import (
     ARMIJO,
@@ -27,7 +28,6 @@ from mercer.solvers.lowrank.products import FeatureProducts
 from mercer.solvers.refusals import not_finite, without_landmarks
 from mercer.solvers.rounding import EPS, UNITS
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram, fits_features
 from mercer.native.coordinates import SharedRows
+from mercer.solvers.contract import Solution
 from mercer.solvers.lowrank.products import FeatureProducts
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import Gap, MarginProblem
 from mercer.solvers.refusals import without_landmarks
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram, LandmarkGram
+from mercer.solvers.contract import ILL_CONDITIONED, Solution
 from mercer.solvers.lowrank.equations import LandmarkEquations, Point
 from mercer.solvers.lowrank.normal import Inverse
 from mercer.solvers.lowrank.sketched import SketchedInverse
@@ -17,7 +18,6 @@ from mercer.solvers.refusals import overflow
 from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
-from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 Array = NDArray[np.float64]
 

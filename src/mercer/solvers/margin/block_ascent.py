@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
+from mercer.solvers.contract import Solution
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ from mercer.data.checks import Matrix
 from mercer.gram import Gram
 from mercer.native.coordinates import Descent, SharedRows
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.contract import Solution
 from mercer.solvers.margin.interior import interior_point
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.margin.smo import LOST, SMO
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.native.smo import Box
-from mercer.solvers.contract import Solver
+from mercer.solvers.contract import Solution, Solver
 from mercer.solvers.refusals import LARGEST_COST, check_costs
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from mercer.gram import Gram
 from mercer.native.smo import Effort, minimise
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.contract import Solution
 from mercer.solvers.margin.active_set import NewtonStep
 from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.low_rank_start import are_bounded, seed
 from mercer.solvers.margin.polish import polished
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.run import Progress, Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

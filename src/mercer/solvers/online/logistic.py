@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import single_serves
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import Point
@@ -20,7 +21,6 @@ from mercer.solvers.online.batch_newton import newton_factors, stepped
 from mercer.solvers.online.batches import Iterate, batch_size, is_power_of_two
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

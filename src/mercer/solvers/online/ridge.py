@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from mercer.data.deadline import shielded
 from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import single_serves
 from mercer.solvers.online.batches import Batch, Iterate, batch_size, is_power_of_two
 from mercer.solvers.refusals import indefinite_along, not_finite, singular
@@ -26,7 +27,6 @@ from mercer.solvers.ridge.bordered import (
 )
 from mercer.solvers.rounding import EPS, column_norms
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.gram import Gram
-from mercer.solvers.contract import Limited
+from mercer.solvers.contract import Limited, Outcome
 from mercer.solvers.online.budget import Basis, BudgetedPerceptron
 from mercer.solvers.online.perceptron import (
     Learner,
@@ -18,7 +18,6 @@ from mercer.solvers.online.perceptron import (
     perceptron,
 )
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Outcome
 
 Array = NDArray[np.float64]
 

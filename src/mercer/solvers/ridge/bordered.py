@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import CACHE, row_blocks
-from mercer.solvers.contract import Solver
+from mercer.solvers.contract import Solution, Solver
 from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_unit
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
+from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import (
     indefinite,
     not_finite,
@@ -31,7 +32,6 @@ from mercer.solvers.ridge.single import SingleFactor
 from mercer.solvers.ridge.triangles import TwoTriangles
 from mercer.solvers.rounding import EPS, column_norms
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

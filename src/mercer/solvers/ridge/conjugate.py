@@ -14,6 +14,7 @@ from mercer.data.memory import gigabytes
 from mercer.gram import Gram, ScaledGram
 from mercer.gram.pivots import Pivots
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.contract import ILL_CONDITIONED, Solution
 from mercer.solvers.refusals import indefinite_along, not_finite, overflow, singular
 from mercer.solvers.ridge.block_cg import CurvatureError
 from mercer.solvers.ridge.bordered import (
@@ -27,7 +28,6 @@ from mercer.solvers.ridge.bordered import (
 )
 from mercer.solvers.ridge.cg_factor import IteratedFactor
 from mercer.solvers.run import Run
-from mercer.solvers.solution import ILL_CONDITIONED, Solution
 
 Array = NDArray[np.float64]
 

@@ -12,6 +12,7 @@ from scipy.linalg.blas import dsyr2
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.native.lapack import eigh
+from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import (
     indefinite_along,
     not_finite,
@@ -23,7 +24,6 @@ from mercer.solvers.ridge.bordered import Measured, RidgeProblem, RidgeSolver, w
 from mercer.solvers.ridge.cholesky import is_large
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

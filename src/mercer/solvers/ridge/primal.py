@@ -14,12 +14,12 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from mercer.gram import Gram
 from mercer.gram.operator import check_fits
 from mercer.native.lapack import svd
+from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import overflow
 from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative
 from mercer.solvers.ridge.design import Design, design_of
 from mercer.solvers.rounding import EPS, UNITS, column_norms
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dsycon, dsytrf, dsytrs
 
 from mercer.gram import Gram
+from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import not_finite, singular
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem, RidgeSolver, relative_norm
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Solution
 
 Array = NDArray[np.float64]
 

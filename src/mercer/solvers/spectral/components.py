@@ -15,11 +15,10 @@ from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
 from mercer.gram.pivots import Pivots
 from mercer.native.lapack import eigh, svd
-from mercer.solvers.contract import Limited
+from mercer.solvers.contract import Limited, Outcome
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
-from mercer.solvers.solution import Outcome
 
 Array = NDArray[np.float64]
 
