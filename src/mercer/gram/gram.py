@@ -17,6 +17,7 @@ from mercer.kernels.validity.rounding import SINGLE, STEP
 
 if TYPE_CHECKING:
     from mercer.features import LandmarkMap
+    from mercer.gram.landmarks import LandmarkGram
     from mercer.gram.line.chain import ChainGram
 
 
@@ -137,6 +138,10 @@ class Gram(Operator):
 
     def chain(self) -> ChainGram | None:
         """Return the matrix as that of points on a line whose inverse is tridiagonal, or None."""
+        return None
+
+    def by_landmarks(self) -> LandmarkGram | None:
+        """Return the matrix as the one that is known by landmarks, or None."""
         return None
 
     @property

@@ -66,6 +66,10 @@ class HeldLandmarkGram(LandmarkGram):
         return held
 
     @property
+    def stored_dtype(self) -> np.dtype[Any]:
+        return self.F.dtype
+
+    @property
     def held_bytes(self) -> int:
         return int(self.F.nbytes)
 
@@ -82,7 +86,6 @@ class HeldLandmarkGram(LandmarkGram):
     def held_blocks(
         self, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
-        """Yield the features of some rows at a time as they are held, not to be written to."""
         entries = entries or block_entries(self.memory)
         for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
             some = self.where[rows]

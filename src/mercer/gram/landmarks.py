@@ -273,6 +273,20 @@ class LandmarkGram(Gram):
         return index, self.landmarks(take_rows(self.X, index))
 
     @property
+    def stored_dtype(self) -> np.dtype[Any] | None:
+        """The precision of the features that are stored, or None where none are."""
+        return None
+
+    def held_blocks(
+        self, entries: int | None = None, first: int = 0
+    ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
+        """Yield the features of some rows at a time as they are stored, not to be written to."""
+        yield from self.feature_blocks(entries=entries, first=first)
+
+    def by_landmarks(self) -> LandmarkGram:
+        return self
+
+    @property
     def landmark_rows(self) -> NDArray[np.intp]:
         return super().landmark_rows if self.index is None else self.index
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.errors import IndefiniteKernelError
-from mercer.gram import Gram
+from mercer.gram import Gram, LandmarkGram
 from mercer.kernels.validity.rounding import STEP, form_error
 from mercer.solvers.rounding import EPS
 
@@ -116,9 +116,12 @@ def overflow(alpha: float) -> ValueError:
     return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
 
 
-def without_landmarks(gram: Gram) -> ValueError:
-    """Return the refusal of a matrix that is not known by landmarks."""
-    return ValueError(
-        f"the solver 'nystrom' needs the Gram matrix by landmarks, got {gram!r}; use "
-        "landmark_gram(kernel, X, n_landmarks)"
-    )
+def known_by_landmarks(gram: Gram) -> LandmarkGram:
+    """Return the Gram matrix as the one by landmarks that a solver needs, or refuse another."""
+    found = gram.by_landmarks()
+    if found is None:
+        raise ValueError(
+            f"the solver 'nystrom' needs a Gram matrix by landmarks, got {gram!r}; use "
+            "landmark_gram(kernel, X, n_landmarks)"
+        )
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import HeldLandmarkGram, LandmarkGram
+from mercer.gram import LandmarkGram
 from mercer.solvers.logistic.likelihood import Root
 from mercer.solvers.lowrank.normal import Inverse, normal_sums
 from mercer.solvers.lowrank.products import FeatureProducts
@@ -160,7 +160,7 @@ class Preconditioner:
     def _sum(self, weights: Array) -> Array:
         """Return F'WF of all rows, from those of the sample."""
         some, part = weights[self.rows], self.gram.part(self.rows)
-        dtype = part.F.dtype if isinstance(part, HeldLandmarkGram) else np.float64
+        dtype = np.float64 if part.stored_dtype is None else part.stored_dtype
         sums = normal_sums(part, np.zeros((len(some), 0)), some, None, dtype)
         sums = sums.centred() if self.is_centred else sums
         return sums.G * (weights.sum() / max(some.sum(), TINY))

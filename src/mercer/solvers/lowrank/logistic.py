@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, shielded
-from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram
+from mercer.gram import Gram, LandmarkGram
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import (
@@ -25,7 +25,7 @@ from mercer.solvers.logistic.newton import (
 from mercer.solvers.logistic.solver import Newton
 from mercer.solvers.lowrank.hessian import Hessian, Preconditioner
 from mercer.solvers.lowrank.products import FeatureProducts
-from mercer.solvers.refusals import not_finite, without_landmarks
+from mercer.solvers.refusals import known_by_landmarks, not_finite
 from mercer.solvers.rounding import EPS, UNITS
 from mercer.solvers.run import Run
 
@@ -66,9 +66,8 @@ class NystromNewton(Newton):
     random_state: Any = 0
 
     def _descent(self, gram: Gram, problem: LogisticProblem) -> LandmarkDescent:
-        if not isinstance(gram, LandmarkGram):
-            raise without_landmarks(gram)
-        return LandmarkDescent(self.tol, self._steps, gram, problem, self.random_state)
+        known = known_by_landmarks(gram)
+        return LandmarkDescent(self.tol, self._steps, known, problem, self.random_state)
 
 
 class Point(NamedTuple):
@@ -152,7 +151,7 @@ class LandmarkDescent:
         return self._solution(problem, measured)
 
     def _is_rounded(self, measured: Measured) -> bool:
-        is_held = isinstance(self._gram, HeldLandmarkGram) and not self._products.is_exact
+        is_held = self._gram.stored_dtype is not None and not self._products.is_exact
         is_open = measured.relative > self._tol and self._steps < self._most
         return is_held and is_open and not self._run.ended_by
 

@@ -14,7 +14,7 @@ from mercer.solvers.contract import Solution
 from mercer.solvers.lowrank.products import FeatureProducts
 from mercer.solvers.margin.coordinates import CoordinateDescent
 from mercer.solvers.margin.problem import Gap, MarginProblem
-from mercer.solvers.refusals import without_landmarks
+from mercer.solvers.refusals import known_by_landmarks
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -64,15 +64,14 @@ class NystromDescent(CoordinateDescent):
 
         K must be known by landmarks.
         """
-        if not isinstance(gram, LandmarkGram):
-            raise without_landmarks(gram)
-        found = self._by_features(HeldLandmarkGram.of(gram, self.dtype), problem, run)
+        known = known_by_landmarks(gram)
+        found = self._by_features(HeldLandmarkGram.of(known, self.dtype), problem, run)
         is_done = found.residual[0] <= self.tol or run.ended_by or self.dtype == np.float64
-        if is_done or self.max_iter is not None or not fits_features(gram, np.float64):
+        if is_done or self.max_iter is not None or not fits_features(known, np.float64):
             return found
         # The rounding of float32 is all that is left over.
         begun = replace(problem, start=found.coefficients[:, 0])
-        return self._by_features(HeldLandmarkGram.of(gram, np.float64), begun, run)
+        return self._by_features(HeldLandmarkGram.of(known, np.float64), begun, run)
 
     def _by_features(self, gram: HeldLandmarkGram, problem: MarginProblem, run: Run) -> Solution:
         F = SharedRows(gram.F, gram.where, problem.fit_intercept)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import HeldLandmarkGram, LandmarkGram
+from mercer.gram import LandmarkGram
 
 Array = NDArray[np.float64]
 
@@ -34,9 +34,8 @@ class FeatureProducts:
 
     def __init__(self, gram: LandmarkGram, is_exact: bool = False) -> None:
         self.gram, self.is_exact = gram, is_exact
-        self._is_read = isinstance(gram, HeldLandmarkGram) and not (
-            is_exact and gram.F.dtype == np.float32
-        )
+        stored = gram.stored_dtype
+        self._is_read = stored is not None and not (is_exact and stored == np.float32)
         self._is_even = gram.landmarks.single_error <= EVEN
 
     def forward(self, V: Array) -> Array:
@@ -60,6 +59,6 @@ class FeatureProducts:
         return out
 
     def _blocks(self) -> Iterator[tuple[slice, NDArray[np.floating]]]:
-        if self._is_read and isinstance(self.gram, HeldLandmarkGram):
+        if self._is_read:
             return self.gram.held_blocks()
         return LandmarkGram.feature_blocks(self.gram)

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.gram import Gram, LandmarkGram
+from mercer.gram import Gram
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
 from mercer.solvers.lowrank.equations import LandmarkEquations, Point
 from mercer.solvers.lowrank.normal import Inverse
 from mercer.solvers.lowrank.sketched import SketchedInverse
-from mercer.solvers.refusals import overflow
+from mercer.solvers.refusals import known_by_landmarks, overflow
 from mercer.solvers.ridge.bordered import RidgeProblem, RidgeSolver, relative
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
@@ -71,15 +71,11 @@ class NystromRidge(RidgeSolver):
 
     def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
-        if not isinstance(gram, LandmarkGram):
-            raise ValueError(
-                f"the solver 'nystrom' needs a Gram matrix by landmarks, got {gram!r}; use "
-                "landmark_gram(kernel, X, n_landmarks)"
-            )
-        equations = LandmarkEquations.of(gram, problem)
+        known = known_by_landmarks(gram)
+        equations = LandmarkEquations.of(known, problem)
         if self.is_sketched and equations.is_even and problem.alpha.min() > 0.0:
             return self._solution(equations, self._iterated(equations, run), run)
-        is_worth = len(problem.y) * gram.landmarks.n_features**2 > WORTH
+        is_worth = len(problem.y) * known.landmarks.n_features**2 > WORTH
         if is_worth and equations.allow_single():
             found = self._refined(equations, np.float32, run)
             if run.ended_by or (found.residual <= self.tol).all():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
-from mercer.gram import Gram, LandmarkGram
+from mercer.gram import Gram
 from mercer.solvers.line.banded import ChainSystem
 from mercer.solvers.line.path import ChainPath, ChainSmoother
 from mercer.solvers.lowrank.path import LandmarkPath, LandmarkSmoother
@@ -30,8 +30,9 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     distinct alpha, from the recurrences of a chain, or from the singular values of features that
     are fewer than the rows; no fit is repeated.
     """
-    if isinstance(gram, LandmarkGram):
-        return _on_path(LandmarkPath(gram, problem.weights, problem.fit_intercept), problem)
+    known = gram.by_landmarks()
+    if known is not None:
+        return _on_path(LandmarkPath(known, problem.weights, problem.fit_intercept), problem)
     chain, F = gram.chain(), few_features(gram)
     if chain is not None:
         return _on_path(ChainPath(chain, problem.weights, problem.fit_intercept), problem)
@@ -51,8 +52,9 @@ def smoothers(
     gram: Gram, problem: RidgeProblem
 ) -> Iterator[Smoother | ChainSmoother | FeatureSmoother | LandmarkSmoother]:
     """Yield the fit as a linear map of the targets, for every distinct alpha."""
-    if isinstance(gram, LandmarkGram):
-        by_landmarks = LandmarkPath(gram, problem.weights, problem.fit_intercept)
+    known = gram.by_landmarks()
+    if known is not None:
+        by_landmarks = LandmarkPath(known, problem.weights, problem.fit_intercept)
         for alpha, targets in problem.by_alpha():
             yield LandmarkSmoother(by_landmarks, alpha, targets)
         return
