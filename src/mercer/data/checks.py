@@ -48,12 +48,12 @@ def as_matrix_with_gaps(X: Any, name: str = "X") -> Matrix:
 
 def as_floats(X: Any, name: str) -> tuple[Matrix, Sequence[Any]]:
     """Return `X` as a matrix of floats, and the names of its columns if it has some."""
-    if _is_matrix(X):
-        return X, ()
     titles: Sequence[Any] = ()
-    if is_table(X):
+    if not isinstance(X, np.ndarray) and is_table(X):
         titles = column_names(X)
         X = table_matrix(X, name)
+    if _is_matrix(X):
+        return X, titles
     matrix = _csr(X, name) if sp.issparse(X) else _dense(X, name)
     if matrix.shape[1] == 0:
         raise ValueError(f"{name} has 0 columns (shape {matrix.shape}); at least one is needed")

@@ -266,8 +266,10 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
 def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
     """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
     refuse_masked(X, "X")
-    X = as_seconds(X) if isinstance(X, np.ndarray) else X
-    check_entries(X, "X")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mO":
+        X = as_seconds(X)
+    elif sp.issparse(X):
+        check_entries(X, "X")
     titles = column_names(X) if is_table(X) else ()
     if not titles:
         check_no_text_in_rows(X, "X")

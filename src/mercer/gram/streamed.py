@@ -11,18 +11,16 @@ import scipy.sparse as sp
 
 from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import fits_single
-from mercer.data.columns import n_rows, take_rows
-from mercer.data.layout import check_entries
+from mercer.data.columns import take_rows
 from mercer.data.memory import memory_limit
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel
 from mercer.kernels.validity.rounding import FUNCTION, entry_errors
 from mercer.native import describe
-from mercer.tiles import Rows, apply, evaluate
+from mercer.tiles import Rows, apply, diagonal, evaluate
 from mercer.tiles.operands import bind
 from mercer.tiles.program import Input
-from mercer.tiles.rows import check_together
 from mercer.tiles.tile import Opaque
 
 # Rows at which entries of float32 are tried.
@@ -52,22 +50,17 @@ class StreamedGram(Gram):
         memory: Any = None,
         known: Mapping[Input, Array] | None = None,
     ) -> None:
-        check_entries(X, "X")
+        # The rows behind the kernel's views, which a product need not work out again.
+        self.seen = Rows(X, "X")
         self.memory = memory_limit(memory)
         self.kernel = kernel.resolved(X)
-        check_together(self.kernel.program, X)
+        self.seen.check_together(self.kernel.program)
         self.X = X
         self.known = known or {}
-        self._n = n_rows(X)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._n, self._n
 
     @cached_property
-    def seen(self) -> Rows:
-        """The rows behind the kernel's views, which a product need not work out again."""
-        return Rows(self.X, "X")
+    def shape(self) -> tuple[int, int]:
+        return self.seen.n, self.seen.n
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -132,7 +125,7 @@ class StreamedGram(Gram):
         return apply(self.kernel.program, down, across, V)
 
     def diagonal(self) -> Array:
-        return self.kernel.diagonal(self.X).astype(self.dtype, copy=False)
+        return diagonal(self.kernel.program, self.seen).astype(self.dtype, copy=False)
 
     def rows(self, index: Index) -> Array:
         return evaluate(self.kernel.program, self._seen_at(index), self.seen)

@@ -105,7 +105,7 @@ def _check_rows(kernel: Kernel, rows: Any) -> None:
     """Refuse cells that a kernel cannot read, of the columns it is put on."""
     if isinstance(kernel, After):
         if isinstance(kernel.g, InputMap):
-            kernel.g.resolved(rows)(rows)
+            kernel.g.check(rows)
     elif isinstance(kernel, Columns):
         check_cells(kernel, rows)
     elif kernel.parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from dataclasses import Field, dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.data.layout import narrowed, used_columns
-from mercer.data.stream import mapped
-from mercer.kernels.domains import check_fields
+from mercer.data.stream import Stream
 from mercer.kernels.features import FormulaMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.maps import InputMap
 from mercer.kernels.monomials import MOST_FEATURES
 from mercer.kernels.params import Parametric
 from mercer.tiles import Expression, Program, Rows, Tile, compile_expression, diagonal, evaluate
-from mercer.tiles.rows import check_together, comparable_leaf
+from mercer.tiles.rows import comparable_leaf
 from mercer.tiles.tile import Leaf
 
 Array = NDArray[Any]
@@ -34,9 +33,6 @@ class Formula(Parametric, ABC):
     metric: ClassVar[str] = "euclidean"
     # What it reads of a row: "numbers", "sequences", "categories", or "anything" whatever it is.
     domain: ClassVar[str] = "numbers"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @abstractmethod
     def lower(self, t: Tile) -> Expression:
@@ -56,8 +52,9 @@ class Formula(Parametric, ABC):
         program = self.resolved(X).program
         if Z is not None and Z is not X:
             return evaluate(program, X, Z)
-        check_together(program, X)
-        return evaluate(program, X)
+        rows = Rows(X, "X")
+        rows.check_together(program)
+        return evaluate(program, rows)
 
     def diagonal(self, X: Any) -> Array:
         """Return k(x_i, x_i) for every row, without a matrix; float32 where `k(X)` is."""
@@ -170,7 +167,7 @@ class Formula(Parametric, ABC):
     @functools.cached_property
     def is_resolved(self) -> bool:
         """Whether every parameter is a number rather than a rule such as ``"median"``."""
-        return not _ruled(self) and all(part.is_resolved for part in self.parts)
+        return not self._ruled and all(part.is_resolved for part in self.parts)
 
     def without_rules(self) -> Self:
         """Return the formula with 1 for every rule: of the same form, known without rows."""
@@ -194,26 +191,25 @@ class Formula(Parametric, ABC):
         if self.is_resolved:
             return self
         changes: dict[str, Any] = {
-            f.name: resolve(getattr(self, f.name), f.name, X, self.metric, weights)
-            for f in _ruled(self)
+            name: resolve(getattr(self, name), name, X, self.metric, weights)
+            for name in self._ruled
         }
-        seen = mapped(self.inputs, X) if self.parts else X
+        seen = X
+        if self.parts:
+            seen = X.mapped(self.inputs) if isinstance(X, Stream) else self.inputs(X)
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Formula):
                 changes[f.name] = value.resolved(seen, weights)
             elif isinstance(value, tuple) and any(isinstance(v, Formula) for v in value):
                 changes[f.name] = tuple(v.resolved(seen, weights) for v in value)
-        return self.with_params(**changes)
+        return replace(self, **changes)
 
-
-def _ruled(formula: Formula) -> list[Field[Any]]:
-    return [f for f in fields(formula) if "domain" in f.metadata and _is_rule(formula, f.name)]
-
-
-def _is_rule(formula: Formula, name: str) -> bool:
-    value = getattr(formula, name)
-    return isinstance(value, str) and value in RULES
+    @functools.cached_property
+    def _ruled(self) -> list[str]:
+        """The parameters that a rule stands for."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if "domain" in f.metadata}
+        return [name for name, v in values.items() if isinstance(v, str) and v in RULES]
 
 
 @functools.lru_cache(maxsize=256)

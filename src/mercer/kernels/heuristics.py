@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import as_matrix
 from mercer.data.distinct import distinct_rows, distinct_sample
-from mercer.data.stream import Stream, mapped
+from mercer.data.stream import Stream
 from mercer.data.stream.moments import moments_of
-from mercer.tiles import Tile, compile_expression, evaluate
+from mercer.tiles import Program, Tile, compile_expression, evaluate
 
 RULES = ("median", "columns", "variance")
 
@@ -27,7 +28,7 @@ def resolve(
     ``"variance"`` is 1 / (number of columns times the variance of all entries), its "scale", in
     which a whole weight counts as that many equal rows.
     """
-    matrix = mapped(as_matrix, X)
+    matrix = X.mapped(as_matrix) if isinstance(X, Stream) else as_matrix(X)
     if rule == "median":
         return median_distance(matrix, metric)
     size = float(matrix.shape[1])
@@ -64,9 +65,7 @@ def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> floa
         X = distinct_rows(X, most)
     _refuse_small(X)
     X = X[distinct_sample(X, most)]
-    t = Tile()
-    formula = t.manhattan() if metric == "manhattan" else t.sqrt(t.squared_distance())
-    distances = evaluate(compile_expression(formula), X)
+    distances = evaluate(_distance(metric), X)
     pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
     apart = pairs[pairs > 0.0]
     median = float(np.median(apart)) if apart.size else 1.0
@@ -78,6 +77,14 @@ def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> floa
             f"{_largest(X):.3g}; scale the columns or give a length_scale"
         )
     return median
+
+
+@cache
+def _distance(metric: str) -> Program:
+    t = Tile()
+    return compile_expression(
+        t.manhattan() if metric == "manhattan" else t.sqrt(t.squared_distance())
+    )
 
 
 def _refuse_small(X: Any) -> None:

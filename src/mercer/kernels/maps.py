@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from mercer.data.checks import as_matrix, as_matrix_with_gaps
 from mercer.data.kinds import numbers_of
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.data.sequences import sequence_rows
-from mercer.data.stream import mapped
+from mercer.data.stream import Stream
 from mercer.data.stream.moments import moments_of
 from mercer.errors import MemoryLimitError
 from mercer.kernels import domains
@@ -73,6 +74,10 @@ class InputMap(Parametric, ABC):
     def __str__(self) -> str:
         return printing.call(self)
 
+    def check(self, X: Any) -> None:
+        """Refuse rows with a cell that it cannot map."""
+        self.resolved(X)(X)
+
     def without_rules(self) -> InputMap:
         """Return a map to rows of the same form that needs no data."""
         return self
@@ -120,7 +125,7 @@ class Project(InputMap):
     R: tuple[tuple[float, ...], ...] = domains.matrix()
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         if not self.R or not self.R[0] or len({len(row) for row in self.R}) != 1:
             raise ValueError("Project: R must have rows of the same length, at least one of each")
 
@@ -175,9 +180,6 @@ class FillMissing(InputMap):
     is_discrete: ClassVar[bool] = True
 
     value: str = domains.text("")
-
-    def __post_init__(self) -> None:
-        domains.check_fields(self)
 
     @property
     def is_resolved(self) -> bool:
@@ -240,7 +242,7 @@ class Standardize(InputMap):
     with_mean: bool = domains.truth(True)
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         if len(self.mean) != len(self.scale):
             raise ValueError(
                 f"Standardize: mean has {len(self.mean)} entries and scale {len(self.scale)}; "
@@ -257,7 +259,7 @@ class Standardize(InputMap):
                 f"got {self.indicators!r}"
             )
 
-    @property
+    @cached_property
     def is_resolved(self) -> bool:
         return len(self.mean) > 0 and (self.missing == REFUSE or self.indicators is not None)
 
@@ -272,7 +274,8 @@ class Standardize(InputMap):
         if self._stays_sparse(X):
             mean, scale = sparse_moments(as_matrix(X), weights)
             return self.with_params(mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
-        found = moments_of(mapped(self._doubles, X), weights)
+        rows = X.mapped(self._doubles) if isinstance(X, Stream) else self._doubles(X)
+        found = moments_of(rows, weights)
         mean, scale = found.scales()
         changes: dict[str, Any] = {}
         if not self.mean:
@@ -280,6 +283,14 @@ class Standardize(InputMap):
         if self.missing == MEAN and self.indicators is None:
             changes["indicators"] = tuple(np.flatnonzero(found.has_gaps).tolist())
         return self.with_params(**changes)
+
+    def check(self, X: Any) -> None:
+        if self.is_resolved:
+            self(X)
+        elif self.missing == REFUSE:
+            as_matrix(X)
+        else:
+            as_matrix_with_gaps(X)
 
     def without_rules(self) -> InputMap:
         return self if self.is_resolved else AsNumbers()

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+from mercer.kernels.domains import check_fields
 from mercer.kernels.language.brief import brief
 
 
@@ -18,21 +19,14 @@ class Parametric:
     # Other ways to give all fields by one number: its name, and the constructor that takes it.
     alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
-    def __new__(cls, *args: Any, **settings: Any) -> Self:
-        """Return a new value, if its constructor has all arguments that it is given."""
-        for name in cls.alternatives.keys() & settings.keys():
-            if name not in inspect.signature(cls.__init__).parameters:
-                raise TypeError(
-                    f"{cls.__name__} has no argument {name!r}; use "
-                    f"{cls.__name__}.{cls.alternatives[name]}({settings[name]!r})"
-                )
-        return super().__new__(cls)
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # A dataclass leaves alone what its body defines, and overwrites what it inherits.
         if "__repr__" not in vars(cls):
             cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    # Fields become plain values of their domains, or are refused.
+    __post_init__ = check_fields
 
     def __repr__(self) -> str:
         """Return ``str(self)``, with its lists shortened if that is too long for a line."""
@@ -89,6 +83,20 @@ class Parametric:
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the fields is worked out once, and is no part of the value.
         return self.get_params(deep=False)
+
+
+class Alternatives(Parametric):
+    """A value that has `alternatives`, which are no arguments of its constructor."""
+
+    def __new__(cls, *args: Any, **settings: Any) -> Self:
+        """Return a new value, if its constructor has all arguments that it is given."""
+        for name in cls.alternatives.keys() & settings.keys():
+            if name not in inspect.signature(cls.__init__).parameters:
+                raise TypeError(
+                    f"{cls.__name__} has no argument {name!r}; use "
+                    f"{cls.__name__}.{cls.alternatives[name]}({settings[name]!r})"
+                )
+        return super().__new__(cls)
 
 
 def _nested(name: str, value: Any) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class NormalScores(InputMap):
     knots: tuple[tuple[float, ...], ...] = domains.matrix(())
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         for j, column in enumerate(self.knots):
             if np.any(np.diff(column) < 0.0):
                 raise ValueError(

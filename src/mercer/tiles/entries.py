@@ -12,6 +12,7 @@ from mercer.data.checks import Matrix
 from mercer.native import _native
 from mercer.tiles.counts import TILED_COLUMNS
 from mercer.tiles.operands import Operand
+from mercer.tiles.sparse import REACH as DOUBLE_REACH
 from mercer.tiles.tile import Leaf
 
 Array = NDArray[Any]
@@ -37,7 +38,7 @@ TILE_ROWS = 256
 # Squared norms, in units of the length scale, that leave the digits promised to squared distances
 # from inner products of rows that are not centred; the tiles see to it strip by strip, by a `reach`
 # of the same size.
-REACH = {np.dtype(np.float64): 500.0, np.dtype(np.float32): 8.0}
+REACH = {np.dtype(np.float64): DOUBLE_REACH, np.dtype(np.float32): 8.0}
 
 
 def are_tiled(o: Operand) -> bool:

@@ -42,6 +42,7 @@ def evaluate(
     bound = bind(program, X, Z)
     if known:
         bound = bound.with_values(known)
+    is_tiled = bound.is_ready or all(engine().takes(o) for o in bound.operands)
     if out is None:
         out = empty(bound.shape, bound.dtype)
     elif out.shape != bound.shape or out.dtype != bound.dtype:
@@ -59,9 +60,9 @@ def evaluate(
             return out
         if o.is_counted:
             return count_products(o.left, o.right, out)
-        if o.is_sparse_product and not engine().takes(o):
+        if o.is_sparse_product and not is_tiled:
             return sparse_products(o.left, o.right, out)
-    if all(engine().takes(o) for o in bound.operands):
+    if is_tiled:
         engine().fill(bound, out)
         return out
     for rows, columns, mirrored, block in _blocks(bound):
@@ -119,7 +120,7 @@ def _is_compared(source: Input) -> bool:
 
 
 def _multiply(bound: Bound, V: Array, out: Array) -> None:
-    if all(engine().takes(o) for o in bound.operands):
+    if bound.is_ready or all(engine().takes(o) for o in bound.operands):
         engine().multiply(bound, V, out)
         return
     for rows, columns, mirrored, block in _blocks(bound):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Operand:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the tile loop can use this input: its values are given, or both sides dense."""
+        """Whether any tile loop can use it: its values are given, or both sides are dense."""
         if self.given is not None:
             return True
         if self.comparison is not None:
@@ -74,6 +75,11 @@ class Bound:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     symmetric: bool
+
+    @cached_property
+    def is_ready(self) -> bool:
+        """Whether the tile loop of either engine can use all inputs as they are."""
+        return all(o.is_ready for o in self.operands)
 
     def with_values(self, known: Mapping[Input, NDArray[Any]]) -> Bound:
         """Return it with the values of some inputs, of the shape of the result, given."""

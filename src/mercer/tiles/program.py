@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from mercer.tiles.sensitivity import sensitivities
@@ -26,6 +26,7 @@ from mercer.tiles.tile import (
     Power,
     Rescale,
     ScaleRows,
+    View,
 )
 
 FUNCTIONS = ("identity", "exp", "tanh", "sqrt", "log1p", "reciprocal", "reciprocal_root")
@@ -80,10 +81,16 @@ class Program:
     n_slots: int
     sensitivity: tuple[float, ...]
 
-    @property
+    @cached_property
     def is_arithmetic(self) -> bool:
         """Whether every input is a numeric comparison the engine computes itself."""
         return all(isinstance(i, Leaf) for i in self.inputs)
+
+    @cached_property
+    def views(self) -> frozenset[View]:
+        """What its leaves see of a row, beside the row as it is."""
+        leaves = [source for source in self.inputs if isinstance(source, Leaf)]
+        return frozenset(v for leaf in leaves for v in (leaf.left, leaf.right) if v)
 
 
 @dataclass

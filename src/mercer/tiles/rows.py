@@ -66,18 +66,6 @@ class Bounded(Protocol):
         """Refuse rows `X` whose Gram matrix need not be positive semi-definite."""
 
 
-def check_together(program: Program, X: Any) -> None:
-    """Refuse rows to be compared with each other that some map of a program does not accept.
-
-    Rows that are compared with others alone, such as those of a prediction, need no such check.
-    """
-    leaves = [source for source in program.inputs if isinstance(source, Leaf)]
-    for view in {view for leaf in leaves for view in (leaf.left, leaf.right)}:
-        for i, step in enumerate(view):
-            if isinstance(step, Transform) and isinstance(step.g, Bounded):
-                step.g.check_together(see(view[:i], X))
-
-
 def see(view: View, X: Any) -> Any:
     """Return the rows `X` seen through a view."""
     for step in view:
@@ -102,6 +90,16 @@ class Rows:
         self._factors: dict[Factor, NDArray[Any]] = {}
         self._compared: dict[View, Any] = {}
 
+    def check_together(self, program: Program) -> None:
+        """Refuse rows to be compared with each other that some map of a program does not accept.
+
+        Rows that are compared with others alone, such as those of a prediction, need no such check.
+        """
+        for view in program.views:
+            for i, step in enumerate(view):
+                if isinstance(step, Transform) and isinstance(step.g, Bounded):
+                    step.g.check_together(see(view[:i], self.X))
+
     @property
     def whole(self) -> Rows:
         """All rows that these are some of."""
@@ -123,7 +121,8 @@ class Rows:
             is_mapped = any(isinstance(step, Transform) for step in view)
             name = f"g({self.name})" if is_mapped else self.name
             matrix = as_matrix(see(view, self.X), name)
-            self._check_length(matrix.shape[0])
+            if len(view) > 0:
+                self._check_length(matrix.shape[0])
             self._matrices[view] = matrix
         matrix = self._matrices[view]
         if leaf is not None and leaf.kind in NON_NEGATIVE:

@@ -191,11 +191,6 @@ def columns_of(rows: Any) -> int | list[str]:
     return int(rows.shape[1]) if len(getattr(rows, "shape", ())) == 2 else 1
 
 
-def mapped(f: Callable[[Any], Any], X: Any) -> Any:
-    """Return f of rows: of a stream a stream of what f makes of its blocks."""
-    return X.mapped(f) if isinstance(X, Stream) else f(X)
-
-
 def part_of(X: Any, index: NDArray[np.intp]) -> Any:
     """Return some rows, those of a stream, which are in ascending order, as a stream."""
     return X.part(index) if isinstance(X, Stream) else take_rows(X, index)

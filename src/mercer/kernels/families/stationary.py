@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer.kernels import domains
 from mercer.kernels.formula import Rule
+from mercer.kernels.params import Alternatives
 from mercer.kernels.spectral import Array, Stationary
 from mercer.tiles import Expression, Tile
 
@@ -19,7 +20,7 @@ SCHOENBERG = "completely monotone function of ||x - z||^2 (Schoenberg)"
 
 
 @dataclass(frozen=True)
-class Gaussian(Stationary):
+class Gaussian(Alternatives, Stationary):
     """Gaussian (radial basis function): exp(-||x - z||^2 / (2 sigma^2)).
 
     Parameters
@@ -84,7 +85,7 @@ class Exponential(Stationary):
 
 
 @dataclass(frozen=True)
-class Laplacian(Stationary):
+class Laplacian(Alternatives, Stationary):
     """Laplacian: exp(-||x - z||_1 / length_scale), a product over the columns."""
 
     alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({"gamma": "from_gamma"})

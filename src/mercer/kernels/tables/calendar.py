@@ -66,9 +66,6 @@ class Calendar(InputMap):
     zone: str | None = domains.optional_text()
     missing: str = domains.choice(REFUSE, MEAN)
 
-    def __post_init__(self) -> None:
-        domains.check_fields(self)
-
     @property
     def is_resolved(self) -> bool:
         known = (self.mean, self.scale, self.zone)
