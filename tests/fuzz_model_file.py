@@ -1,6 +1,6 @@
 """Mutated model files for the loader: `python tests/fuzz_model_file.py [COUNT] [FIRST]`.
 
-Every file must give a model or a ModelFileError, within a second and without much memory; a model
+Every file must give a model or a ModelFileError, within two seconds and without much memory; a model
 that is given must answer or refuse with an error of Python. Files are mutated in their bytes, or
 in their specification and arrays under a hash that fits. File number i depends on i alone, so that
 a failure is had again by its number. What fails is printed, and belongs into tests/files once it is
@@ -17,32 +17,60 @@ import resource
 import sys
 import time
 import warnings
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
+from sklearn.model_selection import KFold
 
 import mercer
 from mercer.errors import ModelFileError
-from mercer.files.container import sealed, unsealed
+from mercer.files.container import EMPTY_HASH, HASH, sealed, unsealed
 from mercer.files.models import restored
 from mercer.files.registry import CLASSES, ESTIMATORS
-from mercer.files.values import Encoder
+from mercer.files.encoder import Encoder
 
-SECONDS, HANGS_AFTER, MEMORY = 1.0, 600, 4 << 30
+SECONDS, HANGS_AFTER, MEMORY = 2.0, 120, 4 << 30
+# What a process may have grown by after all files, beyond the first thousand.
+GROWTH = 300 << 20
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 Y, SIGNS, TEXTS = X[:, 0], np.array([0, 1, 2, 0, 1, 2]), ["ab", "bc", "ca", "abc", "b", "aa"]
+TABLE = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(["x", "y", "x"] * 2), "note": TEXTS})
+TABLE["day"] = pd.date_range("2024-01-01", periods=6)
+GRAM = mercer.Gaussian(1.0)(X)
+WIDE = mercer.Gaussian(1.0).after(mercer.Standardize()) + mercer.Linear().after(
+    mercer.Project([[1.0, 2.0]])
+)
+MIXED = mercer.Match().on("b") + mercer.Gaussian(1.0).after(mercer.NormalScores()).on("a")
+DATES = mercer.Gaussian(1.0).after(mercer.Calendar()).on("day")
 SEEDS: list[tuple[Any, Any]] = [
     (mercer.KernelRidge("gaussian(1.0)").fit(X, Y), X),
-    (mercer.KernelRidge("linear").fit(X, Y), X),
+    (mercer.KernelRidge("linear").fit(X, np.c_[Y, Y]), X),
     (mercer.KernelRidge("laplacian").fit(X[:, :1], Y), X[:, :1]),
     (mercer.KernelRidge("spectrum(2)").fit(TEXTS, Y), TEXTS),
+    (mercer.KernelRidge("precomputed").fit(GRAM, Y), GRAM),
+    (mercer.KernelRidge(WIDE, solver="nystrom", n_landmarks=3).fit(X, Y), X),
+    (mercer.KernelRidge("gaussian(1.0)", n_landmarks=3).partial_fit(X, Y), X),
+    (mercer.KernelRidge(MIXED + DATES).fit(TABLE, Y), TABLE),
     (mercer.KernelRidge().fit(sp.csr_array(np.maximum(X, 0.0)), Y), sp.csr_array(np.abs(X))),
+    (mercer.KernelRidgeCV(cv=KFold(3)).fit(X, Y), X),
     (mercer.KernelSVC("gaussian(1.0)").fit(X, SIGNS), X),
+    (mercer.KernelSVC("precomputed").fit(GRAM, SIGNS > 0), GRAM),
+    (mercer.KernelSVR("linear", solver="primal").fit(X, Y), X),
+    (mercer.KernelSVR("gaussian(1.0)").partial_fit(X, Y), X),
     (mercer.KernelPerceptron("gaussian(1.0)").fit(X, SIGNS), X),
     (mercer.KernelLogisticRegression("gaussian(1.0)").fit(X, SIGNS), X),
+    (mercer.KernelPCA("gaussian(1.0)", n_components=2, fit_inverse_transform=True).fit(X), X),
+    (mercer.Nystroem("gaussian(1.0)", n_components=3).fit(X), X),
+    (mercer.RandomFourier("gaussian(1.0)", n_components=3).fit(X), X),
+    (mercer.Monomials(2).fit(X), X),
+    (mercer.MercerMap("gaussian(1.0)", n_components=2).fit(X), X),
+    ((2.0 * MIXED + WIDE.exp()).normalized(), TABLE),
 ]
+WAYS = ("predict", "decision_function", "predict_proba", "transform", "gradient", "__call__")
 
 
 def seed(model: Any) -> tuple[Any, dict[str, Any], bytes]:
@@ -54,6 +82,10 @@ def seed(model: Any) -> tuple[Any, dict[str, Any], bytes]:
 
 ODD: list[Any] = [None, True, 0, -1, 1, 2**31, 2**63, 1e308, -0.0, "", "a", "nan", [], {}, [[]]]
 ODD += [{"float": "inf"}, {"array": "a00000"}, {"array": "a00001"}, {"tuple": []}, {"list": [1]}]
+ODD += [-1e308, 5e-324, 2**53 + 1, 10**18, {"float": "nan"}, {"int": "0x" + "f" * 99}]
+ODD += [{"texts": ["a"], "dtype": "<U1", "shape": [1]}, {"dict": [["a", 1]]}, {"scalar": 1}]
+ODD += [{"date": "2024-02-30"}, {"datetime": "2024-01-01"}, {"decimal": "1e999999"}, {"bytes": "0"}]
+ODD += [{"random": {"tuple": ["MT19937"]}}, {"splitter": "KFold", "settings": {"n_splits": 2**40}}]
 ODD += [{"object": "Gaussian", "fields": {}}, {"object": "Precomputed", "fields": {}}]
 NAMES = [*CLASSES, *ESTIMATORS, "array", "fields", "object", "params", "fitted", "rows", "kind"]
 
@@ -101,6 +133,21 @@ def changed_arrays(arrays: dict[str, Any], r: random.Random) -> dict[str, Any]:
     return {**arrays, name: array}
 
 
+def changed_bytes(content: bytes, r: random.Random) -> bytes:
+    """Return a file with some other bytes, mostly under a hash that fits."""
+    mutated = bytearray(content)
+    for _ in range(r.choice([1, 2, 8])):
+        mutated[r.randrange(len(mutated))] = r.randrange(256)
+    if r.random() < 0.2:
+        del mutated[r.randrange(len(mutated)) :]
+    stated = HASH.search(mutated)
+    if stated is None or r.random() < 0.2:
+        return bytes(mutated)
+    mutated[slice(*stated.span(1))] = EMPTY_HASH.encode()
+    mutated[slice(*stated.span(1))] = sha256(mutated).hexdigest().encode()
+    return bytes(mutated)
+
+
 def tried(number: int, seeds: list[tuple[Any, dict[str, Any], bytes]]) -> str:
     """Return what became of a mutated file, or nothing if it was as it should be."""
     r = random.Random(number)
@@ -108,50 +155,74 @@ def tried(number: int, seeds: list[tuple[Any, dict[str, Any], bytes]]) -> str:
     spec, arrays, content = seeds[which]
     began = time.perf_counter()
     try:
-        if r.random() < 0.2:
-            mutated = bytearray(content)
-            for _ in range(r.choice([1, 2, 8])):
-                mutated[r.randrange(len(mutated))] = r.randrange(256)
-            model = restored(*unsealed(bytes(mutated)))
+        if r.random() < 0.3:
+            model = restored(*unsealed(changed_bytes(content, r)))
         else:
             spec = json.loads(json.dumps(spec))
             for _ in range(r.choice([1, 1, 2, 3])):
-                if r.random() < 0.7:
+                if r.random() < 0.7 or not arrays:
                     spec = changed_spec(spec, r)
                 else:
                     arrays = changed_arrays(arrays, r)
             model = restored(spec, arrays)
     except ModelFileError as error:
+        late = time.perf_counter() - began
+        if late > SECONDS:
+            return f"refused after {late:.1f} s"
         return "" if "\n" not in str(error) else f"several lines: {error}"
     except BaseException as error:
         return f"{type(error).__name__}: {error}"
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            model.predict(SEEDS[which][1]) if hasattr(model, "predict") else model(X)
+        used(model, SEEDS[which][1], r)
     except MemoryError:
         return "a model of a small file ran out of memory"
-    except Exception:
-        # A model that does not fit together says so in some way.
-        pass
     taken = time.perf_counter() - began
     return "" if taken < SECONDS else f"took {taken:.1f} s"
+
+
+def used(model: Any, rows: Any, r: random.Random) -> None:
+    """Ask a model for what it says of rows, and let it learn, which may end in any error."""
+    ways = [way for way in WAYS if hasattr(type(model), way)]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for way in ways[:1] if r.random() < 0.5 else ways:
+            try:
+                getattr(model, way)(rows)
+            except MemoryError:
+                raise
+            except Exception:
+                # A model that does not fit together says so in some way.
+                pass
+        if hasattr(type(model), "partial_fit") and r.random() < 0.1:
+            try:
+                model.partial_fit(rows, SIGNS)
+            except Exception:
+                pass
+
+
+def peak() -> int:
+    """Return the largest memory of this process so far, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def main(count: int = 1_000_000, first: int = 0) -> None:
     """Try files by number and print those that are not as they should be."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     seeds = [seed(model) for model, _ in SEEDS]
-    failed = 0
+    failed, before = 0, None
     for number in range(first, first + count):
         if number % 1000 == 0:
+            if number == first + 1000:
+                before = peak()
             faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
         found = tried(number, seeds)
         if found:
             failed += 1
             print(number, found[:300], flush=True)
     faulthandler.cancel_dump_traceback_later()
-    print(f"{count} files, {failed} failed")
+    grown = 0 if before is None else peak() - before
+    failed += grown > GROWTH
+    print(f"{count} files, {failed} failed, memory grew by {grown >> 20} MB")
     sys.exit(failed > 0)
 
 

@@ -12,7 +12,7 @@ import mercer
 from mercer.errors import ModelFileError
 from mercer.files.container import read, sealed, unsealed
 from mercer.files.models import restored
-from mercer.files.values import Encoder
+from mercer.files.encoder import Encoder
 from saved import MODELS
 
 FIXTURES = Path(__file__).with_name("fixtures")

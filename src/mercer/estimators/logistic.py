@@ -322,7 +322,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
 
     def _keep(self, training: Training, solution: Solution) -> None:
         """Store a solution, and its coefficients in terms of the kernel as it is."""
-        for name in ("_left_out_cache", "_stream"):
+        for name in ("_left_out_cache", "_stream_"):
             self.__dict__.pop(name, None)
         expanded = carried(solution, training.repair)
         self.classes_ = training.classes

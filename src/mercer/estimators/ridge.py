@@ -329,7 +329,7 @@ class KernelRidge(
 
     def _keep(self, solution: Solution) -> None:
         """Store the certificate, forget what was worked out for the last fit, and warn."""
-        for cache in (*CACHES, "_stream"):
+        for cache in (*CACHES, "_stream_"):
             self.__dict__.pop(cache, None)
         radius = solution.radius if self._target_shape_ else float(solution.radius[0])
         self.certificate_ = certificate_of(self.kernel_, [solution], radius)

@@ -8,14 +8,16 @@ the file, in which the 64 digits of the hash itself are counted as zeros.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import safetensors
@@ -35,7 +37,12 @@ LARGEST_HEADER = 100_000_000
 # Pickles begin like this, and so do archives that may hold some. A length may, too, by chance.
 PICKLES = (b"\x80", b"(", b"}", b"]", b"c", b"PK\x03\x04", b"\x1f\x8b")
 
+# Kinds of numbers by the names that safetensors has for them.
+KINDS = {"b1": "BOOL", "f2": "F16", "f4": "F32", "f8": "F64"}
+KINDS |= {f"{k}{n}": f"{k.upper()}{8 * n}" for k in "iu" for n in (1, 2, 4, 8)}
+
 Arrays = dict[str, NDArray[Any]]
+Buffer = bytes | memoryview
 
 
 def write(path: str | os.PathLike[str], spec: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -50,20 +57,42 @@ def write(path: str | os.PathLike[str], spec: Any, arrays: Mapping[str, NDArray[
     arrays : dict of arrays
         Arrays of numbers by name.
     """
-    replace_file(Path(path), sealed(spec, arrays))
+    replace_file(Path(path), _parts(spec, arrays))
 
 
 def sealed(spec: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the bytes of a file; the same specification and arrays give the same bytes."""
+    return b"".join(_parts(spec, arrays))
+
+
+def _parts(spec: Any, arrays: Mapping[str, NDArray[Any]]) -> list[Buffer]:
+    """Return the length, the header and the buffers of a file, of which no array is copied."""
     metadata = {
         "format": MAGIC,
         "format_version": str(FORMAT_VERSION),
         "sha256": EMPTY_HASH,
         "spec": json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False),
     }
-    plain = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
-    content = safetensors.numpy.save(plain, metadata)
-    return _canonical(content, metadata)
+    header: dict[str, Any] = {"__metadata__": metadata}
+    buffers: list[Buffer] = []
+    end = 0
+    # Wide numbers first, so that each begins at a multiple of its own size.
+    for name in sorted(arrays, key=lambda n: (-arrays[n].dtype.itemsize, n)):
+        array = np.ascontiguousarray(arrays[name], arrays[name].dtype.newbyteorder("<"))
+        begin, end = end, end + array.nbytes
+        shape = list(arrays[name].shape)
+        header[name] = {"dtype": KINDS[array.dtype.str[1:]], "shape": shape}
+        header[name]["data_offsets"] = [begin, end]
+        buffers.append(array.reshape(-1).view(np.uint8).data)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    # Buffers begin at multiples of eight bytes, so that arrays of numbers can be read in place.
+    text += b" " * (-len(text) % 8)
+    length = len(text).to_bytes(8, "little")
+    digest = sha256()
+    for part in (length, text, *buffers):
+        digest.update(part)
+    filled = HASH.sub(b'"sha256":"' + digest.hexdigest().encode() + b'"', text, count=1)
+    return [length, filled, *buffers]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
@@ -75,18 +104,48 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
         The file.
     """
     try:
-        content = Path(path).read_bytes()
+        return unsealed(_content(path))
     except OSError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error.strerror or error}") from None
-    try:
-        return unsealed(content)
+    except MemoryError:
+        raise ModelFileError(f"{os.fspath(path)}: the file does not fit into memory") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file, of which the first must tell how many there are."""
+    # Pipes and devices need not end.
+    is_file = stat.S_ISREG(os.stat(path).st_mode)
+    if not is_file:
+        raise ModelFileError(
+            "this is a folder" if os.path.isdir(path) else "this is a device or a pipe, and no file"
+        )
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        start = file.read(8)
+        length = int.from_bytes(start, "little")
+        start += file.read(length) if length <= min(size - 8, LARGEST_HEADER) else file.read(64)
+        header, begin = _header(start, size)
+        if begin + _stated_size(header) != size:
+            raise ModelFileError("the file is longer or shorter than it states, a part is missing")
+        return start + file.read()
+
+
+def _stated_size(header: dict[str, Any]) -> int:
+    """Return how many bytes the arrays of a header take."""
+    try:
+        ends = [v["data_offsets"][1] for name, v in header.items() if name != "__metadata__"]
+    except (TypeError, KeyError, IndexError):
+        ends = [None]
+    if not all(type(end) is int for end in ends):
+        raise ModelFileError("the header does not say where arrays are")
+    return max(ends, default=0)
+
+
 def unsealed(content: bytes) -> tuple[Any, Arrays]:
     """Return the specification and the arrays in the bytes of a file, which are verified first."""
-    header, start = _header(content)
+    header, start = _header(content, len(content))
     metadata = header.get("__metadata__")
     if not isinstance(metadata, dict) or metadata.get("format") != MAGIC:
         raise ModelFileError("this is no model file of mercer, though one of safetensors")
@@ -106,20 +165,22 @@ def unsealed(content: bytes) -> tuple[Any, Arrays]:
             "save the model again"
         )
     try:
-        spec = json.loads(metadata.get("spec", ""))
+        spec = _specification(metadata.get("spec", ""))
         arrays = safetensors.numpy.load(content)
-    except (ValueError, RecursionError, KeyError, safetensors.SafetensorError) as error:
+    except (ValueError, TypeError, RecursionError, KeyError, safetensors.SafetensorError) as error:
         raise ModelFileError(f"the content cannot be read: {error}") from None
     for array in arrays.values():
         array.flags.writeable = False
     return spec, arrays
 
 
-def _header(content: bytes) -> tuple[dict[str, Any], int]:
-    """Return the header of a file, and where it ends."""
+def _header(content: bytes, size: int) -> tuple[dict[str, Any], int]:
+    """Return the header of a file of so many bytes from the first of them, and where it ends."""
+    if size == 0:
+        raise ModelFileError("the file is empty")
     length = int.from_bytes(content[:8], "little")
     header = None
-    if 8 <= 8 + length <= min(len(content), LARGEST_HEADER):
+    if 8 <= 8 + length <= min(size, 8 + LARGEST_HEADER):
         with suppress(ValueError, RecursionError):
             header = json.loads(content[8 : 8 + length])
     if isinstance(header, dict):
@@ -142,24 +203,21 @@ def _check_version(stated: Any) -> None:
         )
 
 
-def _canonical(content: bytes, metadata: dict[str, str]) -> bytes:
-    """Return a file with its metadata in order and its hash filled in."""
-    # safetensors writes the metadata in the order of a hash table, another one in every process.
-    header, start = _header(content)
-    arrays = {name: header[name] for name in sorted(header) if name != "__metadata__"}
-    ordered = {"__metadata__": {k: metadata[k] for k in sorted(metadata)}, **arrays}
-    text = json.dumps(ordered, separators=(",", ":")).encode()
-    # Buffers begin at multiples of eight bytes, so that arrays of numbers can be read in place.
-    text += b" " * (-len(text) % 8)
-    parts = [len(text).to_bytes(8, "little"), text, content[start:]]
-    digest = sha256()
-    for part in parts:
-        digest.update(part)
-    filled = HASH.sub(b'"sha256":"' + digest.hexdigest().encode() + b'"', text, count=1)
-    return b"".join([parts[0], filled, parts[2]])
+def _specification(text: Any) -> Any:
+    """Return the value of a specification, which has finite numbers alone."""
+    return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse_number(text)
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"the number {text[:40]} is not finite")
+
+
+def replace_file(path: Path, parts: Iterable[Buffer]) -> None:
     """Put a file in the place of another one, or leave that as it was.
 
     The new one is written beside it and forced to the disk before it takes the name.
@@ -173,7 +231,8 @@ def replace_file(path: Path, content: bytes) -> None:
         raise ModelFileError(f"{path} cannot be written: {error.strerror or error}") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, mode)

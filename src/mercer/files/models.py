@@ -15,8 +15,9 @@ from mercer import __version__
 from mercer.data.columns import n_rows
 from mercer.errors import ModelFileError
 from mercer.files.container import read, write
+from mercer.files.decoder import Decoder
+from mercer.files.encoder import Encoder
 from mercer.files.registry import ESTIMATORS
-from mercer.files.values import Decoder, Encoder
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction
 from mercer.kernels import Kernel
 
@@ -84,13 +85,18 @@ def restored(spec: Any, arrays: dict[str, Any]) -> Any:
     except ModelFileError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-        raise ModelFileError(f"a part of the model is not as it should be: {error}") from None
+        raise ModelFileError(f"a part of the model is not as it should be: {_line(error)}") from None
     except (RecursionError, MemoryError):
         raise ModelFileError("objects nest too deep, or ask for too much memory") from None
     except Exception as error:
         # Tables are made by other libraries, which have errors of their own.
-        raise ModelFileError(f"a part of the model cannot be made: {error}") from None
+        raise ModelFileError(f"a part of the model cannot be made: {_line(error)}") from None
     return model
+
+
+def _line(error: Exception) -> str:
+    """Return what an error says in one line."""
+    return " ".join(str(error).split())[:300]
 
 
 def _functions(value: Any) -> Iterator[Function]:

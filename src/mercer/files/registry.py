@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import is_dataclass
-from inspect import isabstract
+from inspect import isabstract, signature
 from typing import Any
 
+from sklearn import model_selection
 from sklearn.base import BaseEstimator
 
 from mercer import estimators, functions, selection, solvers
 from mercer.estimators.svm.probabilities import CrossFits
-from mercer.features import ExplicitMap, LandmarkMap
+from mercer.estimators.online.landmark_stream import LandmarkStream, Seen
+from mercer.features import ExplicitMap, FourierMap, LandmarkMap
 from mercer.kernels.families.custom import FromFeatures, FromFunction
 from mercer.kernels.kernel import (
     After,
@@ -26,9 +28,11 @@ from mercer.kernels.kernel import (
 from mercer.kernels.language.vocabulary import KERNELS, MAPS
 from mercer.kernels.monomials import Expansion
 from mercer.kernels.recentred import Recentred
+from mercer.planning import Settings
 from mercer.selection.automatic.search import Candidate, Leaderboard
 from mercer.selection.calibration import Calibration
 from mercer.solvers.contract import Limited, Outcome
+from mercer.solvers.lowrank.normal import NormalSums
 from mercer.solvers.online.perceptron import Tally
 from mercer.solvers.spectral.components import ComponentSolver
 
@@ -41,16 +45,23 @@ PARTS = (
     CrossFits,
     Expansion,
     ExplicitMap,
+    FourierMap,
     LandmarkMap,
+    LandmarkStream,
     Leaderboard,
+    NormalSums,
+    Seen,
+    Settings,
     Tally,
     solvers.Approximation,
     solvers.Certificate,
     solvers.ComponentProblem,
     solvers.LogisticProblem,
+    solvers.LogisticStream,
     solvers.MarginProblem,
     solvers.PerceptronProblem,
     solvers.RidgeProblem,
+    solvers.RidgeStream,
 )
 
 
@@ -82,8 +93,38 @@ ESTIMATORS: dict[str, Any] = {
     and hasattr(kind, "fit")
 }
 
+# The ways of scikit-learn to split rows that a search may have been told to go by.
+SPLITTERS: dict[str, Any] = {
+    name: getattr(model_selection, name)
+    for name in (
+        "GroupKFold",
+        "GroupShuffleSplit",
+        "KFold",
+        "LeaveOneGroupOut",
+        "LeaveOneOut",
+        "PredefinedSplit",
+        "ShuffleSplit",
+        "StratifiedGroupKFold",
+        "StratifiedKFold",
+        "StratifiedShuffleSplit",
+        "TimeSeriesSplit",
+    )
+}
+
+# Parameters that belong to a machine and not to a model: a file that could name a path to write
+# to would be a way to overwrite others.
+UNSAVED = ("checkpoint",)
+
+# Where scikit-learn keeps what `set_output` was told.
+OUTPUT = "_sklearn_output_config"
+
 
 def name_of(kind: type[Any]) -> str | None:
     """Return the name under which a file holds objects of a class, or None if it holds none."""
     name = kind.__name__
     return name if CLASSES.get(name) is kind else None
+
+
+def settings_of(splitter: type[Any]) -> set[str]:
+    """Return the names of the settings of a way to split rows."""
+    return set(signature(splitter).parameters)

@@ -49,6 +49,7 @@ class Seen:
         )
 
 
+@dataclass(eq=False)
 class LandmarkStream:
     """The landmarks of a stream, and what is learnt in their features.
 
@@ -64,26 +65,46 @@ class LandmarkStream:
         How many landmarks and how they are chosen, the seed, and the memory.
     columns : int
         Targets, or columns of scores.
+    landmarks : LandmarkMap, optional
+        The landmarks, once there are some.
+    learnt : object, optional
+        What is learnt in their features.
+    n_seen : int
+        How many rows there were.
+    totals : float or array of shape (n_classes,)
+        What the rows of every class weigh, of a stream of classes.
+    kept : Seen, optional
+        The rows so far, until the landmarks stay.
+    chosen_from : int
+        How many rows there were when landmarks were last chosen.
+    trace, trace_kept : float
+        Sums of k(x, x), and of what the landmarks keep of it.
     """
 
-    def __init__(self, kernel: Kernel, settings: Settings, columns: int) -> None:
-        self.kernel, self.settings, self.columns = kernel, settings, columns
-        self.landmarks: LandmarkMap | None = None
-        self.learnt: Any = None
-        self.n_seen = 0
-        # What the rows of every class weigh, of a stream of classes.
-        self.totals: Any = 0.0
-        self._kept: Seen | None = None
-        self._chosen_from = 0
-        # Sums of k(x, x) and of what the landmarks keep of it.
-        self._trace = self._trace_kept = 0.0
-        is_rule = isinstance(settings.landmarks, str)
-        given = None if is_rule else n_rows(settings.landmarks)
-        self._wanted = given or settings.n_landmarks or LANDMARKS
-        needed = stream_bytes(self._wanted, columns)
-        check_room("partial_fit", needed, memory_limit(settings.memory), "partial_fit")
-        if not is_rule:
-            self.landmarks = landmark_map(kernel, settings.landmarks)[0]
+    kernel: Kernel
+    settings: Settings
+    columns: int
+    landmarks: LandmarkMap | None = None
+    learnt: Any = None
+    n_seen: int = 0
+    totals: Any = 0.0
+    kept: Seen | None = None
+    chosen_from: int = 0
+    trace: float = 0.0
+    trace_kept: float = 0.0
+
+    def __post_init__(self) -> None:
+        needed = stream_bytes(self._wanted, self.columns)
+        check_room("partial_fit", needed, memory_limit(self.settings.memory), "partial_fit")
+        if self.landmarks is None and not isinstance(self.settings.landmarks, str):
+            self.landmarks = landmark_map(self.kernel, self.settings.landmarks)[0]
+
+    @property
+    def _wanted(self) -> int:
+        """How many landmarks there shall be."""
+        is_rule = isinstance(self.settings.landmarks, str)
+        given = None if is_rule else n_rows(self.settings.landmarks)
+        return given or self.settings.n_landmarks or LANDMARKS
 
     def learn(self, block: Seen, after: After) -> None:
         """Learn from one more block.
@@ -97,30 +118,30 @@ class LandmarkStream:
             weights of some rows, what is learnt after them.
         """
         self.n_seen += n_rows(block.rows)
-        if self.landmarks is None or self._kept is not None:
-            self._kept = block if self._kept is None else self._kept.with_more(block)
-            n, enough = n_rows(self._kept.rows), POOL * self._wanted
-            if n >= min(2 * self._chosen_from, enough):
+        if self.landmarks is None or self.kept is not None:
+            self.kept = block if self.kept is None else self.kept.with_more(block)
+            n, enough = n_rows(self.kept.rows), POOL * self._wanted
+            if n >= min(2 * self.chosen_from, enough):
                 self._choose(n)
-                block = self._kept
+                block = self.kept
             if n >= enough:
-                self._kept = None
+                self.kept = None
         assert self.landmarks is not None
-        self._trace += float(np.sum(self.kernel.diagonal(block.rows), dtype=np.float64))
+        self.trace += float(np.sum(self.kernel.diagonal(block.rows), dtype=np.float64))
         for rows, F in self.landmarks.blocks(block.rows):
-            self._trace_kept += float(np.einsum("ij,ij->", F, F))
+            self.trace_kept += float(np.einsum("ij,ij->", F, F))
             self.learnt = after(self.learnt, F, block.targets[rows], block.weights[rows])
 
     def _choose(self, n: int) -> None:
         """Choose landmarks among the rows that are kept, and forget what was learnt."""
-        assert self._kept is not None
+        assert self.kept is not None
         m, settings = min(self._wanted, n), self.settings
         rows = chosen_landmarks(
-            self.kernel, self._kept.rows, m, settings.landmarks, settings.seed or 0
+            self.kernel, self.kept.rows, m, settings.landmarks, settings.seed or 0
         )
         self.landmarks = landmark_map(self.kernel, rows)[0]
-        self.learnt, self._chosen_from = None, n
-        self._trace = self._trace_kept = 0.0
+        self.learnt, self.chosen_from = None, n
+        self.trace = self.trace_kept = 0.0
 
     def function(self, theta: Array, b: Array) -> DualFunction:
         """Return the function of weights of the features."""
@@ -131,5 +152,5 @@ class LandmarkStream:
     def approximation(self) -> Approximation:
         """What the landmarks leave of the trace of K, of all rows that were learnt by them."""
         assert self.landmarks is not None
-        left = 1.0 - self._trace_kept / self._trace if self._trace > 0.0 else 0.0
+        left = 1.0 - self.trace_kept / self.trace if self.trace > 0.0 else 0.0
         return Approximation(max(left, 0.0), self.landmarks.n_features, self.n_seen)

@@ -142,7 +142,7 @@ def learn_classes(
     named = known_classes(classes) if is_first else same_classes(classes, estimator.classes_)
     codes = checked_codes(estimator, X, y, named)
     weights = checked_weights(sample_weight, len(codes))
-    before = 0.0 if getattr(estimator, "_stream", None) is None else estimator._stream.totals
+    before = 0.0 if getattr(estimator, "_stream_", None) is None else estimator._stream_.totals
     balanced = class_weighted(weights, estimator.class_weight, codes, named, before)
     block = _of_weight(X, codes, balanced)
     columns = 1 if len(named) == 2 else len(named)
@@ -156,7 +156,7 @@ def learn_classes(
 
 def _keep(estimator: Any, theta: Array, b: Array) -> None:
     """Store the function of a stream, and forget what was known of a fit to all rows at once."""
-    stream = estimator._stream
+    stream = estimator._stream_
     for name in OF_A_FIT:
         vars(estimator).pop(name, None)
     estimator.function_ = stream.function(theta, b)
@@ -205,7 +205,7 @@ def _stream_of(
     estimator: Any, kernel: Kernel, block: Seen, columns: int, after: After
 ) -> LandmarkStream:
     """Return the stream of an estimator; one that was fitted begins with its training rows."""
-    stream: LandmarkStream | None = getattr(estimator, "_stream", None)
+    stream: LandmarkStream | None = getattr(estimator, "_stream_", None)
     is_fitted = hasattr(estimator, "function_")
     if not is_fitted:
         kernel = estimator._resolved(kernel, block.rows, block.weights)
@@ -216,7 +216,7 @@ def _stream_of(
         stream = LandmarkStream(kernel, estimator._fit_settings(kernel), columns)
         if earlier is not None:
             stream.learn(earlier, after)
-        estimator._stream = stream
+        estimator._stream_ = stream
     return stream
 
 

@@ -1,167 +1,38 @@
-"""Values as JSON and arrays: what a fitted model is made of, and nothing that runs."""
+"""From JSON and arrays back to a model, in which everything is checked before it is made."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from hashlib import sha256
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from mercer.data.columns import is_table
-from mercer.data.kept import rows_from_state, rows_state
+from mercer.data.kept import rows_from_state
 from mercer.data.layout import check_entries
 from mercer.errors import ModelFileError
-from mercer.files.registry import CLASSES, ESTIMATORS, name_of
+from mercer.files.encoder import PLAIN, TIMES
+from mercer.files.plain import READERS, value_of
+from mercer.files.registry import CLASSES, ESTIMATORS, OUTPUT, SPLITTERS, UNSAVED, settings_of
 from mercer.files.types import check_field
 from mercer.kernels import Kernel
 
 # Levels of objects within objects; models have about ten.
 DEPTH = 60
-# Numbers of a tuple from which on they are an array of the file.
-LONG = 32
-# Kinds of numbers that are stored as they are, and those that are stored as whole numbers.
-PLAIN, TIMES = "biuf", "mM"
 # What tables may be made by, which is imported where a model was fitted to one.
 LIBRARIES = ("mapping", "pandas", "polars", "pyarrow")
 # How many times the bytes of its arrays what is made of a file may take, beside so many bytes.
 GROWTH, LEAST_BYTES = 20, 10_000_000
-# Whole numbers that JSON readers keep.
-WHOLE = 2**53
+# What transformers may return their columns as.
+OUTPUTS = ("default", "pandas", "polars")
+# Words of the state of a Mersenne Twister.
+TWISTER = 624
 
 Node = Any
-
-
-@dataclass
-class Encoder:
-    """Turns values into nodes of JSON, and collects their arrays.
-
-    Attributes
-    ----------
-    arrays : dict of arrays
-        By name; equal arrays have one name.
-    """
-
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    _names: dict[bytes, str] = field(default_factory=dict)
-
-    def node(self, value: Any, path: str) -> Node:
-        """Return a value as a node, or refuse it by the path that leads to it.
-
-        Parameters
-        ----------
-        value : object
-            Plain values, arrays, rows and objects of classes of `mercer.files.registry`.
-        path : str
-            What it is called by the user, such as ``"KernelRidge.kernel"``.
-        """
-        if value is None or isinstance(value, bool | str):
-            return value
-        if isinstance(value, int | float) and not isinstance(value, np.generic):
-            return _number(value)
-        if isinstance(value, np.generic):
-            return {"scalar": self.node(np.asarray(value), path)}
-        if isinstance(value, np.ndarray):
-            return self._array(value, path)
-        if sp.issparse(value):
-            return self._sparse(value, path)
-        if isinstance(value, list | tuple) and type(value) in (list, tuple):
-            return self._sequence(value, path)
-        if isinstance(value, dict):
-            pairs = [[self.node(k, path), self.node(v, f"{path}[{k!r}]")] for k, v in value.items()]
-            return {"dict": pairs}
-        if isinstance(value, BaseEstimator):
-            return self._estimator(value, path)
-        if is_table(value):
-            return {"rows": self.node(rows_state(value), path)}
-        if is_dataclass(value) and name_of(type(value)) is not None:
-            return self._object(value, path)
-        owner = getattr(value, "__self__", None)
-        if isinstance(owner, Kernel) and value == owner.diagonal:
-            return {"diagonal": self.node(owner, path)}
-        raise ValueError(_refusal(value, path))
-
-    def _array(self, value: NDArray[Any], path: str) -> Node:
-        kind = value.dtype.kind
-        if kind in PLAIN and value.dtype.itemsize <= 8:
-            node: Node = {"array": self._stored(value)}
-        elif kind in TIMES:
-            node = {"array": self._stored(value.view(np.int64)), "dtype": value.dtype.str}
-        elif kind == "U":
-            node = {"texts": value.ravel().tolist(), "shape": list(value.shape)}
-            node["dtype"] = value.dtype.str
-        elif kind == "O":
-            nodes = [self.node(v, path) for v in value.ravel().tolist()]
-            node = {"objects": nodes, "shape": list(value.shape)}
-        else:
-            raise ValueError(f"{path} holds an array of {value.dtype}, which no model file holds")
-        if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
-            node["order"] = "F"
-        return node
-
-    def _stored(self, value: NDArray[Any]) -> str:
-        plain = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("="), copy=False)
-        content = f"{plain.dtype.str}{value.shape}".encode() + plain.tobytes()
-        name = self._names.setdefault(sha256(content).digest(), f"a{len(self._names):05d}")
-        self.arrays[name] = plain.reshape(value.shape)
-        return name
-
-    def _sparse(self, value: Any, path: str) -> Node:
-        if value.format not in ("csr", "csc"):
-            value = value.tocsr()
-        parts = {
-            name: self.node(getattr(value, name), path) for name in ("data", "indices", "indptr")
-        }
-        kind = f"{value.format}_{'array' if isinstance(value, sp.sparray) else 'matrix'}"
-        return {"sparse": kind, "shape": [int(n) for n in value.shape], **parts}
-
-    def _sequence(self, value: list[Any] | tuple[Any, ...], path: str) -> Node:
-        kind = type(value).__name__
-        if len(value) >= LONG and all(type(v) is float for v in value):
-            return {kind: self.node(np.array(value), path)}
-        return {kind: [self.node(v, f"{path}[{i}]") for i, v in enumerate(value)]}
-
-    def _object(self, value: Any, path: str) -> Node:
-        parts = {
-            f.name: self.node(getattr(value, f.name), f"{path}.{f.name}")
-            for f in fields(value)
-            if f.init
-        }
-        return {"object": name_of(type(value)), "fields": parts}
-
-    def _estimator(self, value: BaseEstimator, path: str) -> Node:
-        name = type(value).__name__
-        if ESTIMATORS.get(name) is not type(value):
-            raise ValueError(_refusal(value, path))
-        settings = value.get_params(deep=False)
-        params = {k: self.node(v, f"{path}.{k}") for k, v in sorted(settings.items())}
-        # What was worked out after the fit, such as factors, is worked out again.
-        state = {k: v for k, v in vars(value).items() if k.endswith("_") and k not in settings}
-        fitted = {k: self.node(v, f"{path}.{k}") for k, v in sorted(state.items())}
-        return {"estimator": name, "params": params, "fitted": fitted}
-
-
-def _number(value: float) -> Node:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {"float": repr(value)}
-    return value if abs(value) <= WHOLE else {"int": str(value)}
-
-
-def _refusal(value: Any, path: str) -> str:
-    if callable(value) and not isinstance(value, BaseEstimator):
-        return (
-            f"{path} is the Python function {value!r:.60}, which a model file cannot hold: opening "
-            "it would run code; use a kernel of the expression language, or pickle at your own risk"
-        )
-    return (
-        f"{path} is a {type(value).__module__}.{type(value).__qualname__}, which a model file "
-        "cannot hold; give a plain value"
-    )
 
 
 class Decoder:
@@ -183,16 +54,17 @@ class Decoder:
             "dict": self._dict,
             "diagonal": self._diagonal,
             "estimator": self._estimator,
-            "float": self._float,
-            "int": self._int,
             "list": lambda node, depth: self._items(node["list"], depth),
             "object": self._object,
             "objects": self._objects,
+            "random": self._random,
             "rows": self._rows,
             "scalar": self._scalar,
             "sparse": self._sparse,
+            "splitter": self._splitter,
             "texts": self._texts,
             "tuple": lambda node, depth: tuple(self._items(node["tuple"], depth)),
+            **{kind: partial(_text, kind) for kind in READERS},
         }
 
     def value(self, node: Node, depth: int = 0) -> Any:
@@ -254,17 +126,6 @@ class Decoder:
     def _dict(self, node: dict[str, Any], depth: int) -> dict[Any, Any]:
         return {self.value(k, depth): self.value(v, depth) for k, v in node["dict"]}
 
-    def _float(self, node: dict[str, Any], depth: int) -> float:
-        if node["float"] not in ("nan", "inf", "-inf"):
-            raise ModelFileError(f"a number must be nan, inf or -inf, got {node['float']!r:.40}")
-        return float(node["float"])
-
-    def _int(self, node: dict[str, Any], depth: int) -> int:
-        text = node["int"]
-        if not isinstance(text, str) or len(text) > 400 or not text.lstrip("-").isdecimal():
-            raise ModelFileError(f"a whole number is written as {text!r:.40}")
-        return int(text)
-
     def _scalar(self, node: dict[str, Any], depth: int) -> Any:
         array = self.value(node["scalar"], depth)
         if not isinstance(array, np.ndarray) or array.size != 1:
@@ -291,6 +152,29 @@ class Decoder:
         matrix = makers[node["sparse"]](tuple(parts), shape=tuple(shape))
         check_entries(matrix, "a sparse matrix of the file")
         return matrix
+
+    def _random(self, node: dict[str, Any], depth: int) -> np.random.RandomState:
+        state = self.value(node["random"], depth)
+        if not isinstance(state, tuple) or len(state) != 5 or state[0] != "MT19937":
+            raise ModelFileError("a state of random numbers is none of a Mersenne Twister")
+        _, words, place, has_normal, normal = state
+        is_whole = isinstance(place, int) and 0 <= place <= TWISTER and has_normal in (0, 1)
+        are_words = isinstance(words, np.ndarray) and words.shape == (TWISTER,)
+        if not is_whole or not are_words or words.dtype != np.uint32 or type(normal) is not float:
+            raise ModelFileError("a state of random numbers is none of a Mersenne Twister")
+        random = np.random.RandomState()
+        random.set_state(state)
+        return random
+
+    def _splitter(self, node: dict[str, Any], depth: int) -> Any:
+        kind = SPLITTERS.get(node["splitter"]) if isinstance(node["splitter"], str) else None
+        if kind is None:
+            raise ModelFileError(f"the file names {node['splitter']!r:.40}, which splits no rows")
+        settings = {name: self.value(part, depth) for name, part in node["settings"].items()}
+        unknown = sorted(settings.keys() - settings_of(kind))
+        if unknown:
+            raise ModelFileError(f"{node['splitter']} has no setting {unknown[0]!r:.40}")
+        return kind(**settings)
 
     def _rows(self, node: dict[str, Any], depth: int) -> Any:
         state = self.value(node["rows"], depth)
@@ -332,7 +216,7 @@ class Decoder:
         if kind is None:
             raise ModelFileError(f"the file holds {node['estimator']!r:.40}, which is no estimator")
         params = {k: self.value(v, depth) for k, v in node["params"].items()}
-        unknown = sorted(params.keys() - set(kind._get_param_names()))
+        unknown = sorted(params.keys() - (set(kind._get_param_names()) - set(UNSAVED)))
         if unknown:
             raise ModelFileError(f"{node['estimator']} has no parameter {unknown[0]!r:.40}")
         model = kind(**params)
@@ -340,7 +224,15 @@ class Decoder:
             if not name.endswith("_") or name.startswith("__") or hasattr(kind, name):
                 raise ModelFileError(f"{node['estimator']} keeps no {name!r:.40}")
             vars(model)[name] = self.value(part, depth)
+        if "output" in node:
+            if node["output"] not in OUTPUTS:
+                raise ModelFileError(f"columns are returned as {node['output']!r:.40}")
+            vars(model)[OUTPUT] = {"transform": node["output"]}
         return model
+
+
+def _text(kind: str, node: dict[str, Any], depth: int) -> Any:
+    return value_of(kind, node[kind])
 
 
 def _dtype(text: Any, kinds: str) -> np.dtype[Any]:

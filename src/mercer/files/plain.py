@@ -1,0 +1,71 @@
+"""Values of Python that JSON has no form for, as texts.
+
+Such values are the classes of labels and the categories of columns: dates, decimal numbers, bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from mercer.errors import ModelFileError
+
+# Whole numbers that JSON readers keep.
+WHOLE = 2**53
+# Characters of a number or a date; a longer one would take long to read.
+LONGEST = 400
+
+
+def text_of(value: Any) -> dict[str, str] | None:
+    """Return a value as a node of its kind and text, or None where there is none for it."""
+    if type(value) is float and not math.isfinite(value):
+        return {"float": repr(value)}
+    if type(value) is int and abs(value) > WHOLE:
+        return {"int": hex(value)}
+    if type(value) is bytes:
+        return {"bytes": value.hex()}
+    if type(value) is date:
+        return {"date": value.isoformat()}
+    # Those of pandas may have nanoseconds, which no datetime has.
+    if isinstance(value, datetime) and not getattr(value, "nanosecond", 0):
+        return {"datetime": value.isoformat()}
+    if type(value) is timedelta:
+        return {"timedelta": f"{value.days} {value.seconds} {value.microseconds}"}
+    if type(value) is Decimal:
+        return {"decimal": str(value)}
+    return None
+
+
+def value_of(kind: str, text: Any) -> Any:
+    """Return the value of a text of some kind, which is one of `READERS`."""
+    if not isinstance(text, str) or (kind != "bytes" and len(text) > LONGEST):
+        raise ModelFileError(f"a {kind} is written as {text!r:.40}")
+    try:
+        return READERS[kind](text)
+    except (ValueError, OverflowError, InvalidOperation):
+        raise ModelFileError(f"a {kind} is written as {text!r:.40}") from None
+
+
+def _float(text: str) -> float:
+    if text not in ("nan", "inf", "-inf"):
+        raise ValueError(text)
+    return float(text)
+
+
+def _timedelta(text: str) -> timedelta:
+    days, seconds, microseconds = map(int, text.split(" "))
+    return timedelta(days, seconds, microseconds)
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "float": _float,
+    "int": lambda text: int(text, 0),
+    "bytes": bytes.fromhex,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "timedelta": _timedelta,
+    "decimal": Decimal,
+}
