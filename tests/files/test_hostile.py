@@ -11,8 +11,8 @@ import pytest
 import mercer
 from mercer.errors import ModelFileError
 from mercer.files.container import read, sealed, unsealed
-from mercer.files.models import restored
 from mercer.files.encoder import Encoder
+from mercer.files.models import restored
 from saved import MODELS
 
 FIXTURES = Path(__file__).with_name("fixtures")

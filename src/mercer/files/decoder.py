@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mercer.data.kept import rows_from_state
 from mercer.data.layout import check_entries
 from mercer.errors import ModelFileError
+from mercer.files.checks import check_parts
 from mercer.files.encoder import PLAIN, TIMES
 from mercer.files.plain import READERS, value_of
 from mercer.files.registry import CLASSES, ESTIMATORS, OUTPUT, SPLITTERS, UNSAVED, settings_of
@@ -209,7 +210,9 @@ class Decoder:
             raise ModelFileError(f"{node['object']} has no part {unknown[0]!r:.40}")
         for name, part in given.items():
             check_field(kind, name, part)
-        return kind(**given)
+        made = kind(**given)
+        check_parts(made)
+        return made
 
     def _estimator(self, node: dict[str, Any], depth: int) -> Any:
         kind = ESTIMATORS.get(node["estimator"]) if isinstance(node["estimator"], str) else None

@@ -10,8 +10,8 @@ from sklearn import model_selection
 from sklearn.base import BaseEstimator
 
 from mercer import estimators, functions, selection, solvers
-from mercer.estimators.svm.probabilities import CrossFits
 from mercer.estimators.online.landmark_stream import LandmarkStream, Seen
+from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import ExplicitMap, FourierMap, LandmarkMap
 from mercer.kernels.families.custom import FromFeatures, FromFunction
 from mercer.kernels.kernel import (
@@ -33,6 +33,7 @@ from mercer.selection.automatic.search import Candidate, Leaderboard
 from mercer.selection.calibration import Calibration
 from mercer.solvers.contract import Limited, Outcome
 from mercer.solvers.lowrank.normal import NormalSums
+from mercer.solvers.online.budget import Basis
 from mercer.solvers.online.perceptron import Tally
 from mercer.solvers.spectral.components import ComponentSolver
 
@@ -40,6 +41,7 @@ from mercer.solvers.spectral.components import ComponentSolver
 OPERATORS = (After, Columns, Exp, Normalized, PolynomialOf, Power, Product, Recentred, Scaled, Sum)
 # What fits leave beside functions, solvers and solutions.
 PARTS = (
+    Basis,
     Calibration,
     Candidate,
     CrossFits,
