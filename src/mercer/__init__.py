@@ -72,6 +72,7 @@ _HOMES = {
     "Subsequence": "mercer.kernels",
     "Words": "mercer.kernels",
     "explain": "mercer.explanation",
+    "export_onnx": "mercer.files",
     "gram_of": "mercer.gram",
     "kernel": "mercer.kernels",
     "learn": "mercer.learning",

@@ -1,5 +1,6 @@
-"""Model files: a fitted estimator as arrays and plain values, safe to open."""
+"""Model files: a fitted estimator as arrays and plain values, safe to open, or as a graph."""
 
 from mercer.files.models import load, save
+from mercer.files.onnx import export_onnx
 
-__all__ = ["load", "save"]
+__all__ = ["export_onnx", "load", "save"]

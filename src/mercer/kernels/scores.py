@@ -120,6 +120,11 @@ def _dense(X: Any) -> Array:
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
 
 
+def score_lines(scores: NormalScores) -> list[tuple[Array, Array]]:
+    """Return the line of every column: its distinct knots in ascending order, and their scores."""
+    return [_line(knots) for knots in scores.knots]
+
+
 @lru_cache(maxsize=4096)
 def _line(knots: tuple[float, ...]) -> tuple[Array, Array]:
     """Return the distinct knots of a column, and their scores: equal ones have the mean score."""
