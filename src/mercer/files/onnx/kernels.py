@@ -133,7 +133,7 @@ class Values:
         kind = self._kind(source)
         assert isinstance(source, Leaf)
         x = self._see(source.left)
-        B = right.matrix(source.right, kind)
+        B = right.matrix(source.right, source)
         Z: NDArray[Any] = np.asarray(B.toarray() if sp.issparse(B) else B, np.float64)
         if kind == "dot":
             return self.graph.product(x, Z.T)
