@@ -55,12 +55,23 @@ class Spectrum:
 
 
 def spectrum_of(K: Array, n: int, alpha: float | None) -> Spectrum:
-    """Return the spectrum of the Gram matrix `K` of some out of `n` rows."""
+    """Return the spectrum of the Gram matrix `K` of some out of `n` rows, with eigenfunctions."""
     s, U = eigh(K)
-    s = np.where(s > ROUNDING * max(float(s[-1]), 0.0), s, 0.0)[::-1]
+    s = _told(s)
     first = U[:, ::-1][:, : min(FUNCTIONS, int(np.sum(s > 0.0)))] * np.sqrt(len(K))
     signs = np.where(first.sum(axis=0) < 0.0, -1.0, 1.0)
     return Spectrum(s * (n / len(K)), first * signs, alpha)
+
+
+def eigenvalues_of(K: Array, n: int, alpha: float | None) -> Spectrum:
+    """Return the spectrum of the Gram matrix `K` of some out of `n` rows: eigenvalues alone."""
+    s = _told(eigh(K, eigvals_only=True))
+    return Spectrum(s * (n / len(K)), np.empty((len(K), 0)), alpha)
+
+
+def _told(s: Array) -> Array:
+    """Return ascending eigenvalues in descending order, zero for what is rounding."""
+    return np.where(s > ROUNDING * max(float(s[-1]), 0.0), s, 0.0)[::-1]
 
 
 def ridge_of(model: Any) -> float | None:

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.inspection import permutation_importance
 
-from mercer.data.columns import is_table, n_rows, select_columns, take_rows
+from mercer.data.columns import (
+    as_seconds,
+    column_names,
+    column_values,
+    exchanged_column,
+    is_matrix,
+    is_table,
+    n_rows,
+    stack_rows,
+    take_rows,
+)
+from mercer.explanation import Explanation, explain
+from mercer.explanation.subject import evenly
+from mercer.functions import Function
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
 
 Array = NDArray[Any]
 
-# Rows that a picture is made of, and rows and repetitions that importances are measured on.
-SHOWN, MEASURED, REPEATS = 2000, 1000, 5
-# The share of new targets that intervals should hold.
-COVERAGE = 0.9
+# Rows that a picture is made of, rows that f is looked at from, and that columns are shuffled on.
+SHOWN, EXPLAINED, SHUFFLED = 1500, 500, 300
+# Columns that are shuffled, the most important ones, and how often.
+MOST_SHUFFLED, REPEATS = 12, 3
+# The share of new targets that intervals should hold, and the entries that these may take.
+COVERAGE, INTERVAL_ENTRIES = 0.9, 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +57,12 @@ class Facts:
         """The model itself, where another one has chosen it."""
         return inside(self.model)
 
+    @cached_property
+    def function(self) -> Function | None:
+        """The fitted function of a kernel machine, or None."""
+        f = getattr(getattr(self.inner, "estimator_", self.inner), "function_", None)
+        return f if isinstance(f, Function) else None
+
     @property
     def is_classes(self) -> bool:
         """Whether it predicts classes."""
@@ -55,20 +76,41 @@ class Facts:
     @cached_property
     def train_rows(self) -> Any:
         """The training rows that the model holds, or None."""
-        dual = getattr(getattr(self.inner, "function_", None), "dual", None)
+        dual = None if self.function is None else self.function.dual
         return None if dual is None else dual.rows
 
     @cached_property
-    def train_y(self) -> Array | None:
-        """The targets of the training rows, as far as the model knows them."""
-        problem = getattr(self.inner, "_problem_", None)
-        targets = getattr(problem, "y", None)
-        return None if targets is None else np.asarray(targets)
+    def problem(self) -> Any:
+        """Targets and weights of the training rows, where the model keeps them, or None."""
+        return getattr(getattr(self.inner, "estimator_", self.inner), "_problem_", None)
 
     @cached_property
+    def n_train(self) -> int | None:
+        """The number of rows that the model was fitted to, if it is known."""
+        weights = getattr(self.problem, "weights", None)
+        return None if weights is None else len(weights)
+
+    @cached_property
+    def holds_all_rows(self) -> bool:
+        """Whether the model holds the rows that it was fitted to, and not some of them."""
+        rows = self.train_rows
+        return rows is not None and n_rows(rows) == self.n_train
+
+    @cached_property
+    def _timed(self) -> tuple[Array, float]:
+        began = perf_counter()
+        predicted = np.asarray(self.model.predict(self.X))
+        return predicted, perf_counter() - began
+
+    @property
     def predicted(self) -> Array:
         """What it predicts at the held-out rows."""
-        return np.asarray(self.model.predict(self.X))
+        return self._timed[0]
+
+    @property
+    def rows_per_second(self) -> float:
+        """How many rows it predicts in a second."""
+        return self.n / max(self._timed[1], 1e-9)
 
     @cached_property
     def probabilities(self) -> Array | None:
@@ -77,15 +119,28 @@ class Facts:
         return np.asarray(self.model.predict_proba(self.X)) if has else None
 
     @cached_property
-    def interval(self) -> tuple[Array, Array] | None:
-        """Prediction intervals of the held-out rows, where it has some."""
-        if self.is_classes or not hasattr(self.inner, "predict_interval"):
+    def interval(self) -> tuple[Array, Array, Array] | None:
+        """Held-out rows by number, and the ends of their prediction intervals, if it has some."""
+        if self.is_classes or not hasattr(self.model, "predict_interval"):
             return None
+        most = int(np.clip(INTERVAL_ENTRIES // max(self.n_train or 1, 1), 100, SHOWN))
+        some = evenly(self.n, most)
         try:
-            lower, upper = self.inner.predict_interval(self.X, COVERAGE)
-        except (ValueError, NotImplementedError):
+            lower, upper = self.model.predict_interval(take_rows(self.X, some), COVERAGE)
+        except ValueError:
+            # Such as a landmark model from a file, which holds no training rows.
             return None
-        return np.asarray(lower), np.asarray(upper)
+        known = np.isfinite(lower) & np.isfinite(upper)
+        return (some, np.asarray(lower), np.asarray(upper)) if known.all() else None
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of held-out targets that their intervals hold."""
+        if self.interval is None:
+            return None
+        some, low, high = self.interval
+        y = np.asarray(self.y, float)[some]
+        return float(np.mean((low <= y) & (y <= high)))
 
     @cached_property
     def codes(self) -> Array:
@@ -97,78 +152,88 @@ class Facts:
         """How good the predictions are, with intervals and the baseline."""
         ones = np.ones(self.n)
         if not self.is_classes:
-            mean = float(np.mean(self.y if self.train_y is None else self.train_y[:, 0]))
+            seen = getattr(self.problem, "y", None)
+            mean = float(np.mean(self.y if seen is None else np.asarray(seen)[:, 0]))
             return regression_scores(np.asarray(self.y, float), self.predicted, mean, ones)
-        shares = self._class_shares
         labels = np.searchsorted(self.model.classes_, self.predicted)
+        shares = self._class_shares
         return classification_scores(self.codes, labels, self.probabilities, shares, ones)
 
     @property
     def _class_shares(self) -> Array:
         """The shares of the classes among the training rows, or of the test rows if unknown."""
-        problem = getattr(self.inner, "_problem_", None)
-        codes = getattr(problem, "codes", self.codes)
-        weights = getattr(problem, "weights", np.ones(len(codes)))
+        codes = getattr(self.problem, "codes", self.codes)
+        weights = getattr(self.problem, "weights", np.ones(len(codes)))
         counts = np.bincount(codes, weights, len(self.model.classes_))
         return np.asarray(counts / counts.sum())
 
     @cached_property
-    def holds_all_rows(self) -> bool:
-        """Whether the model holds the rows that it was fitted to, and not some of them."""
-        problem = getattr(self.inner, "_problem_", None)
-        weights = getattr(problem, "weights", None)
-        rows = self.train_rows
-        return rows is not None and weights is not None and n_rows(rows) == len(weights)
+    def explanation(self) -> Explanation | None:
+        """What the model has learned, as it is seen from the held-out rows."""
+        if self.function is None:
+            return None
+        return explain(self.model, take_rows(self.X, evenly(self.n, EXPLAINED)))
 
     @cached_property
-    def columns(self) -> list[str]:
-        """The names of the columns, or their numbers."""
-        names = getattr(self.inner, "feature_names_in_", None)
-        if names is not None:
-            return [str(name) for name in names]
-        shape = np.shape(self.X) if isinstance(self.X, np.ndarray) else ()
-        return [f"column {j}" for j in range(shape[1])] if len(shape) == 2 else []
+    def columns(self) -> list[Any]:
+        """The columns that the model reads, the most important first: names or positions."""
+        if self.explanation is None:
+            return []
+        return [row.column for row in self.explanation.columns]
+
+    def place(self, column: Any) -> int:
+        """Return where a column stands in the held-out rows."""
+        if is_table(self.X):
+            names = [str(name) for name in column_names(self.X)]
+            return names.index(column) if column in names else int(column)
+        return int(column)
+
+    def title(self, column: Any) -> str:
+        """Return what a column is called."""
+        return f"column {column}" if isinstance(column, int) else str(column)
+
+    def cells(self, column: Any) -> Array:
+        """Return the values of a column of the held-out rows."""
+        return cells_of(self.X, self.place(column))
 
     @cached_property
-    def importance(self) -> list[tuple[str, float, float]]:
-        """How much worse the score gets where a column is shuffled: mean and deviation.
+    def shuffled(self) -> dict[Any, float]:
+        """How much of R2 or accuracy is lost where a column is shuffled, of the important ones.
 
         References
         ----------
         L. Breiman (2001), Random forests.
         """
-        if not self.columns:
-            return []
-        X = self.X
-        if is_table(X):
-            X = select_columns(X, self.columns)
-            X = X.to_pandas() if hasattr(X, "to_pandas") else X
-        few = np.linspace(0, self.n - 1, min(self.n, MEASURED)).astype(np.intp)
-        X, y = take_rows(X, few), np.asarray(self.y)[few]
-        try:
-            found = permutation_importance(self.model, X, y, n_repeats=REPEATS, random_state=0)
-        except (TypeError, ValueError):
-            return []
-        listed = zip(self.columns, found.importances_mean, found.importances_std, strict=True)
-        return sorted(listed, key=lambda entry: -entry[1])
+        wanted = self.columns[:MOST_SHUFFLED]
+        if not wanted or not (is_table(self.X) or isinstance(self.X, np.ndarray)):
+            return {}
+        some = evenly(self.n, SHUFFLED)
+        rows, y = take_rows(self.X, some), np.asarray(self.y)[some]
+        random = np.random.default_rng(0)
+        orders = [random.permutation(len(some)) for _ in range(REPEATS)]
+        asked = [
+            exchanged_column(rows, self.place(column), take_rows(rows, order))
+            for column in wanted
+            for order in orders
+        ]
+        answers = np.split(np.asarray(self.model.predict(stack_rows(*asked))), len(asked))
+        if self.is_classes:
+            scores = np.array([np.mean(answer == y) for answer in answers])
+            before = float(np.mean(self.predicted[some] == y))
+        else:
+            spread = float(np.sum((y - y.mean()) ** 2)) or 1.0
+            scores = np.array([1.0 - np.sum((y - answer) ** 2) / spread for answer in answers])
+            before = 1.0 - float(np.sum((y - self.predicted[some]) ** 2)) / spread
+        lost = before - scores.reshape(len(wanted), REPEATS).mean(axis=1)
+        return dict(zip(wanted, lost.tolist(), strict=True))
 
-    def column(self, name: str) -> Array:
-        """Return the values of a column of the held-out rows."""
-        if is_table(self.X):
-            import narwhals as nw
 
-            frame = nw.from_native(self.X, eager_only=True)
-            return np.asarray(frame.get_column(name).to_numpy())
-        return np.asarray(self.X)[:, self.columns.index(name)]
+def cells_of(rows: Any, place: int) -> Array:
+    """Return the values of a column as an array."""
+    values = column_values(rows)[place][1] if is_table(rows) else np.asarray(rows)[:, place]
+    return as_seconds(np.asarray(values))
 
-    def with_column(self, rows: Any, name: str, value: Any) -> Any:
-        """Return rows that all have the same value in a column."""
-        if is_table(rows):
-            import narwhals as nw
 
-            frame = nw.from_native(rows, eager_only=True)
-            dtype = frame.get_column(name).dtype
-            return frame.with_columns(nw.lit(value).cast(dtype).alias(name)).to_native()
-        changed = np.array(rows)
-        changed[:, self.columns.index(name)] = value
-        return changed
+def has_columns(rows: Any) -> bool:
+    """Whether rows are a table or an array of columns."""
+    return is_table(rows) or (is_matrix(rows) and isinstance(rows, np.ndarray))

@@ -15,8 +15,11 @@ import numpy as np
 from mercer import __version__
 from mercer.data.columns import n_rows, take_rows
 from mercer.native import describe
-from mercer.reports.page import charts, sections
+from mercer.reports.page import sections
+from mercer.reports.page.columns import columns, effects, texts
 from mercer.reports.page.facts import Facts
+from mercer.reports.page.performance import performance, summary
+from mercer.reports.page.warnings import warnings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,9 +72,16 @@ def report(model: Any, X: Any, y: Any, path: Any = None, *, command: str = "") -
                 f"y has the class {unknown.tolist()[0]!r}, which the model does not know; it knows "
                 f"{model.classes_.tolist()}"
             )
+    if n_rows(X) == 0:
+        raise ValueError("a report needs rows to test the model on, and X has none")
     if np.ndim(model.predict(take_rows(X, slice(0, 1)))) != 1:
         raise ValueError("a report is about one target, and this model predicts several")
     facts = Facts(model, X, y)
+    if facts.function is not None and facts.function.kernel.is_precomputed:
+        raise ValueError(
+            "a report is about rows and a kernel, and this model was fitted to a finished Gram "
+            "matrix; fit it to rows"
+        )
     page = Report(_page(facts, command))
     if path is not None:
         page.save(path)
@@ -79,24 +89,23 @@ def report(model: Any, X: Any, y: Any, path: Any = None, *, command: str = "") -
 
 
 def _page(facts: Facts, command: str) -> str:
-    title = f"{type(facts.inner).__name__}: report"
+    title = f"{type(facts.model).__name__}: report"
     engine = describe()
     foot = (
         f"mercer {__version__}, {engine['engine']} engine, Python {platform.python_version()}, "
         f"{date.today().isoformat()}"
     )
-    K = charts.gram(facts)
     parts = [
-        sections.summary(facts),
-        sections.warnings(facts),
-        sections.performance(facts),
-        sections.columns(facts),
-        sections.effects(facts),
+        summary(facts),
+        warnings(facts),
+        performance(facts),
+        columns(facts),
+        effects(facts),
+        texts(facts),
         sections.kernel(facts),
         sections.selection(facts),
-        sections.similarity(facts, K),
+        sections.similarity(facts),
         sections.influential(facts),
-        sections.words(facts),
         sections.certificate(facts),
         sections.reproduce(facts, command),
     ]
@@ -105,5 +114,5 @@ def _page(facts: Facts, command: str) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body><main>"
-        f'{"".join(parts)}<p class="muted">{escape(foot)}</p></main></body></html>'
+        f'{"".join(parts)}<footer class="muted">{escape(foot)}</footer></main></body></html>'
     )

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-WIDTH, HEIGHT = 460, 300
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 44
-# About how many numbers stand along an axis.
-TICKS = 5
+WIDTH, HEIGHT = 400, 270
+LEFT, RIGHT, TOP, BOTTOM = 68, 14, 12, 50
+# About how many numbers stand along an axis, how many dates, and the width of a letter.
+TICKS, DATES, LETTER = 5, 3, 8.0
+# Characters of what an axis measures.
+LABEL = 44
 
 
 @dataclass
@@ -36,6 +38,8 @@ class Plot:
         What is to be seen, for those who do not see it.
     x_names : sequence of str
         Names along the x axis in place of numbers, at 0, 1, 2 and so on.
+    is_date : bool
+        Whether x is in seconds since 1970, and written as dates.
     """
 
     x: tuple[float, float]
@@ -44,6 +48,7 @@ class Plot:
     y_label: str
     about: str
     x_names: Sequence[str] = ()
+    is_date: bool = False
     _parts: list[str] = field(default_factory=list)
 
     def _at(self, x: Any, y: Any) -> tuple[Array, Array]:
@@ -96,31 +101,41 @@ class Plot:
 
     def _x_axis(self) -> list[str]:
         middle = (LEFT + WIDTH - RIGHT) / 2
-        parts = [f'<text class="label" x="{middle}" y="{HEIGHT - 6}">{escape(self.x_label)}</text>']
-        numbers = [(t, _number(t)) for t in ticks(*self.x)]
-        named = [(float(j), name) for j, name in enumerate(self.x_names)]
-        for value, text in named or numbers:
+        parts = [f'<text class="label" x="{middle}" y="{HEIGHT - 6}">{_label(self.x_label)}</text>']
+        width = (WIDTH - LEFT - RIGHT) / max(len(self.x_names), 1)
+        for value, text in self._x_ticks():
             a = float(self._at(value, self.y[0])[0])
             parts.append(
                 f'<line class="grid" x1="{a:.1f}" x2="{a:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
             )
-            shown = escape(str(text)[:14])
+            # About six units for a letter: what is longer would run into its neighbour.
+            room = max(3, int(width / LETTER)) if self.x_names else len(text)
+            shown = escape(text if len(text) <= room else f"{text[: room - 1]}…")
             parts.append(
-                f'<text class="tick middle" x="{a:.1f}" y="{HEIGHT - BOTTOM + 16}">{shown}</text>'
+                f'<text class="tick middle" x="{a:.1f}" y="{HEIGHT - BOTTOM + 18}">{shown}</text>'
             )
         return parts
+
+    def _x_ticks(self) -> list[tuple[float, str]]:
+        """Return where numbers, dates or names stand along the x axis."""
+        if self.x_names:
+            return [(float(j), name) for j, name in enumerate(self.x_names)]
+        if self.is_date:
+            days = np.linspace(*self.x, DATES + 2)[1:-1]
+            return [(float(t), str(np.datetime64(int(t), "s").astype("M8[D]"))) for t in days]
+        return [(t, _number(t)) for t in ticks(*self.x)]
 
     def _y_axis(self) -> list[str]:
         middle = (TOP + HEIGHT - BOTTOM) / 2
         turned = f'transform="rotate(-90 14 {middle})"'
-        parts = [f'<text class="label" x="14" y="{middle}" {turned}>{escape(self.y_label)}</text>']
+        parts = [f'<text class="label" x="14" y="{middle}" {turned}>{_label(self.y_label)}</text>']
         for value in ticks(*self.y):
             b = float(self._at(self.x[0], value)[1])
             parts.append(
                 f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{b:.1f}" y2="{b:.1f}"/>'
             )
             parts.append(
-                f'<text class="tick end" x="{LEFT - 6}" y="{b + 4:.1f}">{_number(value)}</text>'
+                f'<text class="tick end" x="{LEFT - 6}" y="{b + 5:.1f}">{_number(value)}</text>'
             )
         return parts
 
@@ -137,7 +152,11 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _number(value: float) -> str:
-    return f"{value + 0.0:.4g}"
+    return f"{value + 0.0:.4g}".replace("-", "−")
+
+
+def _label(text: str) -> str:
+    return escape(text if len(text) <= LABEL else f"{text[: LABEL - 1]}…")
 
 
 def around(*values: Any) -> tuple[float, float]:

@@ -1,0 +1,108 @@
+"""What the model makes of the columns: their importance, effects, directions and k-grams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.explanation import Row
+from mercer.reports.page import charts
+from mercer.reports.page.facts import Facts
+from mercer.reports.page.html import Markup, bar, beside, figures, number, paragraph, section, table
+
+# Columns that are listed, whose effects are drawn, and k-grams of either sign.
+LISTED, EFFECTS, GRAMS = 30, 6, 12
+
+
+def columns(facts: Facts) -> str:
+    """List the columns by how far f moves with them."""
+    found = facts.explanation
+    if found is None or not found.columns:
+        return ""
+    most = max(found.columns[0].importance, 1e-300)
+    shuffled = facts.shuffled
+    has_scales = any(not np.isnan(row.length_scale) for row in found.columns)
+    has_signs = any(not np.isnan(row.effect) for row in found.columns)
+    header = ["column", "importance", ""]
+    header += ["effect", "at most rows"] if has_signs else []
+    header += ["length scale"] if has_scales else []
+    header += [f"{'accuracy' if facts.is_classes else 'R2'} lost when shuffled"] if shuffled else []
+    rows = []
+    for row in found.columns[:LISTED]:
+        cells: list[Any] = [facts.title(row.column), row.importance, bar(row.importance / most)]
+        if has_signs:
+            spread = Markup("" if np.isnan(row.effect) else _spread(row))
+            cells += [row.effect, spread]
+        cells += [row.length_scale] if has_scales else []
+        cells += [shuffled.get(row.column, float("nan"))] if shuffled else []
+        rows.append(cells)
+    text = (
+        "How far the model's function f moves with one deviation of a number, or where the cell "
+        "of a category, date or text is that of another row; and the sign of it."
+    )
+    left = len(found.columns) - LISTED
+    return section(
+        "Columns",
+        paragraph(text),
+        table(header, rows),
+        paragraph(f"and {left} more, of less importance") if left > 0 else "",
+        _directions(facts),
+    )
+
+
+def _spread(row: Row) -> str:
+    return f'<span class="line">{number(row.low)} to {number(row.high)}</span>'
+
+
+def _directions(facts: Facts) -> str:
+    found = facts.explanation
+    if found is None or len(found.columns) < 2 or not found.directions:
+        return ""
+    rows = [
+        (str(row.part).replace("-", "−"), row.importance, bar(row.importance))
+        for row in found.directions
+    ]
+    text = "Directions in which f moves, in deviations of the columns: share of squared gradient."
+    return "<h3>Directions</h3>" + paragraph(text) + table(["direction", "share", ""], rows)
+
+
+def effects(facts: Facts) -> str:
+    """Draw how the prediction depends on the most important columns."""
+    found = facts.explanation
+    if found is None:
+        return ""
+    names = [row.column for row in found.columns if row.importance > 0.0]
+    plots = []
+    for name in names:
+        plot = charts.effect(facts, name)
+        if plot is not None:
+            plots.append((plot, f"{facts.title(name)}: mean, and 80 % of the rows"))
+        if len(plots) == EFFECTS:
+            break
+    return section("Effects", figures(*plots))
+
+
+def texts(facts: Facts) -> str:
+    """List the k-grams and words that matter, where there is text."""
+    found = facts.explanation
+    if found is None or found.kgrams is None:
+        return ""
+    weights = found.kgrams.strongest(GRAMS)
+    most = max((abs(weight.weight) for weight in weights), default=1.0)
+    has_columns = any(weight.column is not None for weight in weights)
+    has_targets = len(found.kgrams.targets) > 1
+    header = ["column"] * has_columns + ["k-gram", "weight", ""] + ["target"] * has_targets
+
+    def listed(is_more: bool) -> str:
+        rows = []
+        for weight in weights:
+            if (weight.weight > 0.0) == is_more:
+                cells: list[Any] = [facts.title(weight.column)] if has_columns else []
+                cells += [repr(weight.gram), weight.weight, bar(weight.weight / most)]
+                rows.append([*cells, weight.target] if has_targets else cells)
+        return table(header, rows) if rows else ""
+
+    text = f"The strongest of {len(found.kgrams)} weights: those for more, and those for less."
+    notes = "".join(paragraph(note) for note in found.notes if note.startswith("k-grams"))
+    return section("Text", paragraph(text), notes, beside(listed(True), listed(False)))

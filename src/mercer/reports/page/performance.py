@@ -1,0 +1,139 @@
+"""How good the model is: in plain words, and in pictures of held-out rows."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from mercer.data.columns import n_rows
+from mercer.reports.held_out import Score
+from mercer.reports.page import charts
+from mercer.reports.page.facts import COVERAGE, Facts
+from mercer.reports.page.html import figures, number, paragraph, section
+
+# Columns that the summary names, and classes of a confusion matrix.
+NAMED, CLASSES = 4, 30
+
+
+def summary(facts: Facts) -> str:
+    """Say in plain words what the model is and how good it is."""
+    cards = "".join(map(_card, facts.scores))
+    name = type(facts.model).__name__
+    text = " ".join(said for said in (_made_of(facts), _verdict(facts), _mattering(facts)) if said)
+    return (
+        f"<header><h1>{escape(name)}</h1>{paragraph(text)}</header>"
+        f'<div class="cards">{cards}{_interval_card(facts)}</div>'
+    )
+
+
+def _card(score: Score) -> str:
+    kind = "good" if score.beats_baseline else "bad"
+    better = "better than" if score.beats_baseline else "not surely better than"
+    return (
+        f'<div class="card"><span>{escape(score.name)}</span><b>{number(score.value)}</b>'
+        f"<span>95 %: {number(score.low)} to {number(score.high)}</span>"
+        f'<span class="{kind}">{better} the baseline, {number(score.baseline)}</span></div>'
+    )
+
+
+def _interval_card(facts: Facts) -> str:
+    if facts.interval is None or facts.coverage is None:
+        return ""
+    _, low, high = facts.interval
+    return (
+        f'<div class="card"><span>intervals of {COVERAGE:.0%}</span><b>{facts.coverage:.1%}</b>'
+        f"<span>of held-out targets are inside</span>"
+        f"<span>median width {float(np.median(high - low)):.4g}</span></div>"
+    )
+
+
+def _made_of(facts: Facts) -> str:
+    rows, n = facts.train_rows, facts.n_train
+    learned = "A model"
+    if n is not None:
+        learned = f"A model that was fitted to {n} rows"
+        if rows is not None and n_rows(rows) < n:
+            learned += f", {n_rows(rows)} landmarks standing for them,"
+    elif rows is not None:
+        learned = f"A model that is a sum over {n_rows(rows)} rows"
+    return f"{learned} and tested on {facts.n} rows that it was not fitted to."
+
+
+def _verdict(facts: Facts) -> str:
+    first = facts.scores[0]
+    if facts.is_classes:
+        return (
+            f"It names the right class for {first.value:.1%} of them (with 95 % confidence "
+            f"{first.low:.1%} to {first.high:.1%}); naming the most frequent class always would be "
+            f"right for {first.baseline:.1%}."
+        )
+    error = next(score for score in facts.scores if score.name == "MAE")
+    if first.value <= 0.0:
+        return "It predicts no better than the mean of the training targets does."
+    less = 1.0 - error.value / error.baseline if error.baseline > 0.0 else 0.0
+    return (
+        f"It explains {first.value:.1%} of the variance of the target, and misses it by "
+        f"{error.value:.3g} on average, {less:.0%} less than predicting the mean would."
+    )
+
+
+def _mattering(facts: Facts) -> str:
+    if len(facts.columns) < 2 or facts.explanation is None:
+        return ""
+    rows = facts.explanation.columns
+    named = [row for row in rows[:NAMED] if row.importance >= 0.05 * rows[0].importance]
+    titles = [facts.title(row.column) for row in named]
+    listed = ", ".join(titles[:-1]) + " and " * (len(titles) > 1) + titles[-1]
+    verb = "matters" if len(named) == 1 else "matter"
+    is_any = rows[0].importance > 0.0
+    return f"Of its {len(rows)} columns, {listed} {verb} most." if is_any else ""
+
+
+def performance(facts: Facts) -> str:
+    """Show predictions of held-out rows beside the truth."""
+    if facts.is_classes:
+        says = "how often the predicted class is right, over its probability"
+        return section(
+            "On held-out rows",
+            _confusion(facts),
+            figures(*charts.receiver(facts), (charts.calibration(facts), says)),
+        )
+    covered = f"jackknife+ intervals of {COVERAGE:.0%}; targets outside are marked"
+    return section(
+        "On held-out rows",
+        figures(
+            (charts.against_truth(facts), "predictions over true targets"),
+            (charts.residuals(facts), "residuals: what the predictions miss"),
+            (charts.intervals(facts), covered),
+        ),
+    )
+
+
+def _confusion(facts: Facts) -> str:
+    """Return how often each class was taken for which, the darker the more often."""
+    classes = [str(c) for c in facts.model.classes_]
+    if len(classes) > CLASSES:
+        return ""
+    labels = np.searchsorted(facts.model.classes_, facts.predicted)
+    counts = np.zeros((len(classes), len(classes)), int)
+    np.add.at(counts, (facts.codes, labels), 1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+    def cell(i: int, j: int) -> str:
+        kind, depth = ("right" if i == j else "wrong"), 0.85 * shares[i, j]
+        return (
+            f'<td class="number"><span class="{kind}" style="opacity:{depth:.2f}"></span>'
+            f"<b>{counts[i, j]}</b></td>"
+        )
+
+    head = "".join(f'<th class="number">taken for {escape(c)}</th>' for c in classes)
+    body = "".join(
+        f"<tr><th>is {escape(name)}</th>{''.join(cell(i, j) for j in range(len(classes)))}</tr>"
+        for i, name in enumerate(classes)
+    )
+    return (
+        "<h3>Confusion matrix</h3>"
+        f'<div class="scroll"><table class="confusion"><thead><tr><th></th>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,191 @@
+"""What a colleague should read before the model is used."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2_contingency, ks_2samp, spearmanr
+from sklearn.tree import DecisionTreeClassifier
+
+from mercer.data.columns import column_names, is_table, n_rows, stack_rows, take_rows
+from mercer.data.distinct import row_numbers
+from mercer.estimators.validation import checked_rows
+from mercer.explanation.subject import evenly
+from mercer.reports.page.facts import COVERAGE, Facts, cells_of, has_columns
+from mercer.reports.page.html import section
+
+Array = NDArray[Any]
+
+# Rows below which a score says little, and a class below which it is hardly known.
+FEW_ROWS, FEW_OF_CLASS = 100, 10
+# What a column that gives the target away predicts of it, alone.
+LEAK = 0.999
+# The least chance, for all columns together, at which a difference of distributions is none.
+DRIFT = 0.001
+# Rows that distributions are compared on, and that are looked for among those of training.
+COMPARED = 5000
+
+
+def warnings(facts: Facts) -> str:
+    """List what was found."""
+    found = [*_few(facts), *_columns(facts), *_fit(facts)]
+    if not found:
+        return section(
+            "Before you use it",
+            '<p class="good">No warnings: enough rows, no column that gives the target away, no '
+            "drift between training and test rows was found.</p>",
+        )
+    items = "".join(f"<li>{escape(text)}</li>" for text in found)
+    return section("Before you use it", f'<ul class="warnings">{items}</ul>')
+
+
+def _few(facts: Facts) -> list[str]:
+    found = []
+    if facts.n_train is not None and facts.n_train < FEW_ROWS:
+        found.append(f"The model is made of {facts.n_train} rows only.")
+    if facts.n < FEW_ROWS:
+        found.append(f"It was tested on {facts.n} rows only: the scores are rough.")
+    if facts.is_classes:
+        counts = np.bincount(facts.codes, minlength=len(facts.model.classes_))
+        rare = [
+            str(c)
+            for c, count in zip(facts.model.classes_, counts, strict=True)
+            if count < FEW_OF_CLASS
+        ]
+        if rare and facts.n >= FEW_ROWS:
+            listed = ", ".join(rare[:5]) + (", ..." if len(rare) > 5 else "")
+            found.append(f"Fewer than {FEW_OF_CLASS} test rows are of the class {listed}.")
+    return found
+
+
+def _columns(facts: Facts) -> list[str]:
+    found = [
+        f"The column {facts.title(column)!r} alone gives the target away; is it known in time?"
+        for column in _leaks(facts)
+    ]
+    found += [
+        f"The column {facts.title(column)!r} is distributed differently in the test rows."
+        for column in _drifts(facts)
+    ]
+    same = _seen_before(facts)
+    if same > 0.01:
+        found.append(f"{same:.0%} of the test rows are training rows too: the scores flatter.")
+    return found
+
+
+def _fit(facts: Facts) -> list[str]:
+    found = []
+    if not facts.scores[0].beats_baseline:
+        found.append("Its score is not surely better than that of the baseline.")
+    held = facts.coverage
+    if held is not None and abs(held - COVERAGE) > 0.1:
+        found.append(f"Intervals of {COVERAGE:.0%} hold {held:.0%} of the held-out targets.")
+    certificate = getattr(facts.inner, "certificate_", None)
+    if certificate is not None and not certificate.satisfied:
+        found.append(f"The solver did not reach its tolerance: {certificate}.")
+    return found
+
+
+def _leaks(facts: Facts) -> list[Any]:
+    """Return the columns that predict the target alone: by a monotone curve, or by few parts."""
+    if facts.n < 20 or not has_columns(facts.X):
+        return []
+    some = evenly(facts.n, COMPARED)
+    return [c for c in facts.columns if _gives_away(facts, facts.cells(c)[some], some)]
+
+
+def _gives_away(facts: Facts, values: Array, some: NDArray[np.intp]) -> bool:
+    if values.dtype.kind in "fiub":
+        numbers = values.astype(float)
+        if not np.isfinite(numbers).all() or np.ptp(numbers) == 0.0:
+            return False
+    elif values.dtype.kind == "M":
+        return False
+    else:
+        levels, numbers = np.unique(values.astype(str), return_inverse=True)
+        # Names that are all different tell every row from the others, and nothing of the target.
+        if not facts.is_classes or len(levels) > 0.1 * len(values):
+            return False
+    if not facts.is_classes:
+        y = np.asarray(facts.y, float)[some]
+        if np.ptp(y) == 0.0:
+            return False
+        straight = abs(np.corrcoef(numbers, y)[0, 1])
+        # Columns of few values have tied ranks, and are no copies of the target.
+        is_fine = len(np.unique(numbers)) > 0.5 * len(np.unique(y))
+        return bool(max(straight, abs(spearmanr(numbers, y)[0]) if is_fine else 0.0) > LEAK)
+    codes, half = facts.codes[some], np.arange(len(some)) % 2 == 0
+    if len(np.unique(codes)) < 2:
+        return False
+    # A number is cut about once for every class, a category wherever its levels are.
+    parts = 2 * len(np.unique(codes)) if values.dtype.kind in "fiub" else len(np.unique(numbers))
+    leaves = max(2, parts)
+    tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
+    column = np.asarray(numbers, float)[:, None]
+    return bool(tree.fit(column[half], codes[half]).score(column[~half], codes[~half]) > LEAK)
+
+
+def _drifts(facts: Facts) -> list[Any]:
+    """Return the columns whose distributions differ between training and test rows."""
+    rows = facts.train_rows
+    if not facts.holds_all_rows or not has_columns(rows) or not has_columns(facts.X):
+        return []
+    if facts.n < 20 or n_rows(rows) < 20:
+        return []
+    before = take_rows(rows, evenly(n_rows(rows), COMPARED))
+    after = take_rows(facts.X, evenly(facts.n, COMPARED))
+    least = DRIFT / max(len(facts.columns), 1)
+    return [
+        column
+        for column in facts.columns
+        if _chance(
+            cells_of(before, _own_place(facts, rows, column)),
+            cells_of(after, facts.place(column)),
+        )
+        < least
+    ]
+
+
+def _own_place(facts: Facts, rows: Any, column: Any) -> int:
+    """Return where a column stands in the training rows, which may have become a matrix."""
+    if isinstance(column, int):
+        return column
+    names = column_names(rows) if is_table(rows) else facts.inner.feature_names_in_
+    return [str(name) for name in names].index(column)
+
+
+def _chance(before: Array, after: Array) -> float:
+    """Return how likely a difference as large is, if both are drawn from one distribution."""
+    kinds = {before.dtype.kind, after.dtype.kind}
+    if kinds <= set("fiub"):
+        before, after = (v.astype(float) for v in (before, after))
+        before, after = before[np.isfinite(before)], after[np.isfinite(after)]
+        return float(ks_2samp(before, after).pvalue) if len(before) and len(after) else 1.0
+    if kinds == {"M"}:
+        before, after = (v[~np.isnat(v)].astype("M8[s]").astype(float) for v in (before, after))
+        return float(ks_2samp(before, after).pvalue) if len(before) and len(after) else 1.0
+    levels, codes = np.unique(
+        np.concatenate([before.astype(str), after.astype(str)]), return_inverse=True
+    )
+    # Of rare levels the test says nothing: text is not compared.
+    if not 2 <= len(levels) <= 0.1 * len(codes):
+        return 1.0
+    counts = np.stack(
+        [np.bincount(part, minlength=len(levels)) for part in np.split(codes, [len(before)])]
+    )
+    return float(chi2_contingency(counts).pvalue)
+
+
+def _seen_before(facts: Facts) -> float:
+    """Return the share of test rows that are training rows as well."""
+    rows = facts.train_rows
+    if not facts.holds_all_rows or not has_columns(rows) or n_rows(rows) > COMPARED:
+        return 0.0
+    after = checked_rows(facts.inner, take_rows(facts.X, evenly(facts.n, COMPARED)))
+    if is_table(rows) != is_table(after):
+        return 0.0
+    numbers = row_numbers(stack_rows(rows, after))
+    return float(np.isin(numbers[n_rows(rows) :], numbers[: n_rows(rows)]).mean())
