@@ -1,15 +1,20 @@
 """The page about a model says what a reader wants to know, and asks for nothing outside."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 import mercer
 from mercer.reports.held_out import classification_scores, regression_scores
 from mercer.reports.page.facts import Facts
+from mercer.reports.page.mathml import mathml
 
 random = np.random.default_rng(0)
 N = 60
@@ -88,6 +93,37 @@ def test_a_page_of_classes_has_its_sections(classification):
     text = " ".join(read(classification).texts)
     for said in ("accuracy", "log loss", "Confusion matrix", "ROC curve", "taken for ill"):
         assert said in text
+    assert "names the right class for" in text
+    assert "how often the predicted class is right" in text
+
+
+def test_a_page_tells_cost_certificate_and_code(regression, classification):
+    for html, name in ((regression, "KernelRidge"), (classification, "KernelLogisticRegression")):
+        text = " ".join(read(html).texts)
+        for said in ("certificate", "time to solve", "memory of the model", "rows a second"):
+            assert said in text
+        assert f"model = mercer.{name}(" in text
+
+
+def test_the_code_of_a_page_makes_the_same_model(regression):
+    code = re.search(r"<h3>Python</h3><pre>(.*?)</pre>", regression, re.DOTALL)[1]
+    lines = unescape(code).rsplit("mercer.report", 1)[0]
+    given = {"X": TABLE[TRAIN], "y": PRICE[TRAIN]}
+    exec(lines, given)
+    expected = mercer.KernelRidgeCV("auto").fit(TABLE[TRAIN], PRICE[TRAIN])
+    found = given["model"].predict(TABLE[TEST])
+    np.testing.assert_allclose(found, expected.predict(TABLE[TEST]), rtol=1e-9)
+
+
+def test_the_formula_is_mathml_of_known_elements(regression):
+    formula = re.search(r'<div class="formula">(.*?)</div></div>', regression, re.DOTALL)[1]
+    known = {"math", "mrow", "mi", "mo", "mn", "mtext", "msub", "msup", "munder", "mfrac"}
+    assert "math" in formula and set(re.findall(r"<(m\w+)", formula)) <= known
+
+
+def test_the_summary_names_the_columns_that_matter(regression):
+    text = " ".join(read(regression).texts)
+    assert re.search(r"Of its 3 columns, (age and site|site and age)[^.]* matter most", text)
 
 
 def test_the_page_warns_of_few_rows_and_of_a_column_that_gives_the_target_away():
@@ -107,21 +143,137 @@ def test_the_page_warns_of_columns_that_drift():
     )
 
 
+FORMULAS = [
+    "gaussian(2.0)",
+    "gaussian([1, 2, 3, 4, 5.0])",
+    "laplacian",
+    "chi2",
+    "additive_chi2",
+    "sigmoid",
+    "periodic",
+    "rational_quadratic",
+    "polynomial(3)",
+    "sobolev",
+    "cosine",
+    "inverse_multiquadric",
+    "bilinear([[2, 1], [1, 2]])",
+    "(1 + gaussian) ** 2",
+    "linear.exp()",
+    "words",
+    "mismatch(k=3)",
+    "gapped_kmer(4, 2)",
+    "edit_distance",
+    "subsequence",
+]
+EVIL = "<script>alert(1)</script>\\}{$&%_^~'\"</math><img src=x onerror=alert(2)>"
+
+
 def test_what_users_wrote_is_text_and_no_markup():
-    evil = TABLE.rename(columns={"age": "<script>alert(1)</script>"})
-    model = mercer.KernelRidge("auto").fit(evil[TRAIN], PRICE[TRAIN])
-    assert "<script" not in mercer.report(model, evil[TEST], PRICE[TEST]).html
-
-
-def test_arrays_texts_and_machines_have_pages():
-    X = random.normal(size=(N, 2))
-    texts = ["abab", "bcbc", "caca"] * 20
-    for model, rows, y in (
-        (mercer.KernelSVC(), X, np.digitize(X[:, 0], [-0.5, 0.5])),
-        (mercer.KernelSVR(), X, X[:, 0]),
-        (mercer.KernelRidge("spectrum(2)"), texts, X[:, 0]),
+    cells = {
+        "site": TABLE.site.replace("b", EVIL),
+        "note": [f"{EVIL} {i}" for i in range(N)],
+    }
+    evil = TABLE.assign(**cells).rename(columns={"age": EVIL, "site": "</style><svg onload=x>"})
+    for model, y in (
+        (mercer.KernelRidge("auto"), PRICE),
+        (mercer.KernelLogisticRegression("auto"), np.where(SICK == "ill", EVIL, "well")),
     ):
-        read(mercer.report(model.fit(rows, y), rows, y).html)
+        html = mercer.report(
+            model.fit(evil[TRAIN], y[TRAIN]), evil[TEST], y[TEST], command=EVIL
+        ).html
+        page = read(html)
+        assert "<script" not in html and "<svg onload" not in html and "<img src=x" not in html
+        assert html.count("</style>") == 2 == html.count("<style>")
+        assert any(EVIL[:40] in text for text in page.texts)
+
+
+def test_the_text_of_a_formula_is_what_the_column_is_called():
+    for name in (EVIL, "a b", "x_1^2", "\\", "{", "}", "50 %", "~"):
+        found = mathml(mercer.Gaussian(1.0).on(name).latex())
+        tree = ElementTree.fromstring(found)
+        assert {element.text for element in tree.iter("mtext")} == {name}
+
+
+@pytest.mark.parametrize("kernel", FORMULAS)
+def test_every_formula_becomes_well_formed_mathml_without_commands(kernel):
+    latex = mercer.kernel(kernel).latex()
+    found = mathml(latex)
+    text = "".join(ElementTree.fromstring(found).itertext())
+    assert "\\" not in text
+    numbers = re.findall(r"\d+(?:\.\d+)?", latex)
+    assert (
+        re.findall(r"\d+(?:\.\d+)?", " ".join(ElementTree.fromstring(found).itertext())) == numbers
+    )
+
+
+def test_scripts_fractions_and_roots_are_set():
+    assert mathml("x^{2}_i") == (
+        '<math displaystyle="true"><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup></math>'
+    )
+    assert "<mfrac><mn>1</mn><mn>2</mn></mfrac>" in mathml(r"\frac{1}{2}")
+    assert "<msqrt><mi>x</mi></msqrt>" in mathml(r"\sqrt{x}")
+    assert mathml(r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}").count("<mtd>") == 4
+
+
+TEXTS = ["abab", "bcbc", "caca"] * 20
+X2 = random.normal(size=(N, 2))
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "y"),
+    [
+        (mercer.KernelSVC(), X2, np.digitize(X2[:, 0], [-0.5, 0.5])),
+        (mercer.KernelSVC("auto"), TABLE, SICK),
+        (mercer.KernelSVR(), X2, X2[:, 0]),
+        (mercer.KernelRidge("spectrum(2)"), TEXTS, X2[:, 0]),
+        (mercer.KernelSVC("spectrum(2)"), TEXTS, X2[:, 0] > 0.0),
+        (mercer.KernelRidge(solver="nystrom", n_landmarks=10), X2, X2[:, 0]),
+        (mercer.KernelRidge("exponential(1.0)"), X2[:, :1], X2[:, 0]),
+        (mercer.KernelRidge("polynomial(2)", solver="primal"), X2, X2[:, 0]),
+        (mercer.KernelRidge("linear"), csr_array(X2), X2[:, 0]),
+        (mercer.KernelRidge(mercer.FromFunction(lambda X, Z: X @ Z.T)), X2, X2[:, 0]),
+        (mercer.KernelRidgeClassifier(), X2, X2[:, 0] > 0.0),
+        (mercer.KernelRidgeClassifierCV("gaussian"), X2, X2[:, 0] > 0.0),
+        (mercer.KernelLogisticRegressionCV("gaussian"), X2, X2[:, 0] > 0.0),
+        (mercer.KernelPerceptron(), X2, X2[:, 0] > 0.0),
+        (mercer.KernelRegressor(), X2[:25], X2[:25, 0]),
+        (mercer.KernelClassifier(), X2[:25], X2[:25, 0] > 0.0),
+        (mercer.KernelRidge("auto"), pl.from_pandas(TABLE), PRICE),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_model_has_a_page(model, rows, y):
+    page = read(mercer.report(model.fit(rows, y), rows, y).html)
+    assert "Certificate and cost" in page.texts or "certificate" in page.texts
+
+
+def test_a_finished_gram_matrix_has_no_page():
+    model = mercer.KernelRidge("precomputed").fit(X2 @ X2.T, X2[:, 0])
+    with pytest.raises(ValueError, match="fitted to a finished Gram matrix; fit it to rows"):
+        mercer.report(model, X2 @ X2.T, X2[:, 0])
+
+
+def test_the_page_warns_of_a_column_that_gives_classes_away():
+    leaky = TABLE.assign(
+        code=np.where(SICK == "ill", "x", "y"), risk=np.where(SICK == "ill", 0.9, 0.1)
+    )
+    model = mercer.KernelLogisticRegression("auto").fit(leaky[TRAIN], SICK[TRAIN])
+    html = mercer.report(model, leaky[TEST], SICK[TEST]).html
+    for name in ("code", "risk"):
+        assert f"&#x27;{name}&#x27; alone gives the target away" in html
+    assert "&#x27;note&#x27; alone" not in html
+
+
+def test_the_page_warns_of_categories_that_drift_and_of_rows_seen_before():
+    model = mercer.KernelRidge("auto").fit(TABLE[TRAIN], PRICE[TRAIN])
+    moved = TABLE[TRAIN].assign(site="c")
+    assert (
+        "&#x27;site&#x27; is distributed differently"
+        in mercer.report(model, moved, PRICE[TRAIN]).html
+    )
+    html = mercer.report(model, TABLE[TRAIN], PRICE[TRAIN]).html
+    assert "100% of the test rows equal a training row" in html
+    assert "distributed differently" not in html
 
 
 def test_a_page_is_written_to_a_file_and_shown_in_a_notebook(tmp_path):

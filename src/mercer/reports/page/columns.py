@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.explanation import Row
 from mercer.reports.page import charts
-from mercer.reports.page.facts import Facts
+from mercer.reports.page.facts import Facts, has_columns
 from mercer.reports.page.html import Markup, bar, beside, figures, number, paragraph, section, table
 
 # Columns that are listed, whose effects are drawn, and k-grams of either sign.
@@ -70,7 +70,7 @@ def _directions(facts: Facts) -> str:
 def effects(facts: Facts) -> str:
     """Draw how the prediction depends on the most important columns."""
     found = facts.explanation
-    if found is None:
+    if found is None or not has_columns(facts.X):
         return ""
     names = [row.column for row in found.columns if row.importance > 0.0]
     plots = []

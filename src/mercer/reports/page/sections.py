@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.columns import column_names, is_table, n_rows, take_rows
+from mercer.data.kept import rows_state
 from mercer.kernels import Kernel, Sum
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, cells_of, has_columns
@@ -169,7 +170,7 @@ def certificate(facts: Facts) -> str:
         lines.append(("solver", type(model.solver_).__name__))
     lines.append(("time to predict", f"{facts.rows_per_second:,.0f} rows a second"))
     if facts.function is not None:
-        lines.append(("memory of the model", _bytes(_size(facts.function.state()))))
+        lines.append(("memory of the model", _bytes(_size(facts))))
     if facts.holds_all_rows:
         n = facts.n_train or 0
         lines.append(("memory of a stored Gram matrix", _bytes(8 * n * n)))
@@ -191,8 +192,12 @@ def _bytes(count: float) -> str:
     return f"{count:.3g} GB"
 
 
-def _size(state: dict[str, Any]) -> int:
-    return sum(int(getattr(value, "nbytes", sys.getsizeof(value))) for value in state.values())
+def _size(facts: Facts) -> int:
+    """Return the bytes of the rows and coefficients that a model holds."""
+    f, rows = facts.function, facts.train_rows
+    held = [] if f is None else [f.coefficients, f.intercept]
+    held += [] if rows is None else list(rows_state(rows).values())
+    return sum(int(getattr(value, "nbytes", sys.getsizeof(value))) for value in held)
 
 
 def _peak_memory() -> int | None:

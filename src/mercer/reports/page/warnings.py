@@ -72,7 +72,10 @@ def _columns(facts: Facts) -> list[str]:
     ]
     same = _seen_before(facts)
     if same > 0.01:
-        found.append(f"{same:.0%} of the test rows are training rows too: the scores flatter.")
+        found.append(
+            f"{same:.0%} of the test rows equal a training row in all columns: the scores may "
+            "flatter."
+        )
     return found
 
 
