@@ -10,8 +10,10 @@ __all__ = ["check"]
 
 
 @click.command()
-@click.argument("expression")
-@click.option("--data", help="A table among whose rows to look for a witness first.")
+@click.argument("expression", metavar="EXPR")
+@click.option(
+    "--data", metavar="FILE", help="A table among whose rows to look for a witness first."
+)
 @click.option(
     "--trials",
     type=click.IntRange(1),
@@ -21,17 +23,21 @@ __all__ = ["check"]
 )
 @told
 def check(expression: str, data: str | None, trials: int) -> None:
-    """Say whether EXPRESSION is a positive semi-definite kernel.
+    """Say whether EXPR is a positive semi-definite kernel.
 
     The answer is a proof, a witness against it, or that none was found; a refuted kernel ends with
     exit code 1.
     """
-    from mercer.files.tables import read_table
+    from mercer.files.lines import SparseRows, opened_rows
     from mercer.kernels import kernel
     from mercer.kernels.validity.proof import Status
 
-    rows = None if data is None else read_table(data)
-    found = kernel(expression).check(rows, trials=trials)
+    k = kernel(expression)
+    rows = None
+    if data is not None:
+        opened = opened_rows(data)
+        rows = opened.X if isinstance(opened, SparseRows) else opened.read()
+    found = k.check(rows, trials=trials)
     click.echo(str(found))
     if found.status == Status.REFUTED:
         raise click.exceptions.Exit(1)

@@ -1,22 +1,53 @@
-"""From a table to what a model is fitted to: the target, its task, weights, groups and a split."""
+"""From a file to what a model is fitted to: rows, the target, weights, groups and a split."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.cli.target import is_known, task_of, values_of
+from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream, part_of
 from mercer.errors import DataFileError
+from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
+from mercer.files.tables import Table
 
 Array = NDArray[Any]
 
-# Distinct whole numbers up to which they are taken for classes.
-MOST_CLASSES = 10
 # Rows below which nothing is left to test on.
 LEAST_ROWS = 10
+# The share of the memory up to which a table is read at once.
+SHARE = 0.25
+# Rows that are held out at most of a table that is not in memory.
+MOST_TESTED = 100_000
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What columns are for, by name.
+
+    Parameters
+    ----------
+    target : str or None
+        What to predict; of a file of svmlight the number that lines begin with.
+    weights, groups : str, optional
+        The weights of the rows; rows of a group are held out together.
+    drop : tuple of str
+        Columns that are left out.
+    missing : {"auto", "impute", "refuse", "drop"}
+        What to do about missing cells of the other columns.
+    """
+
+    target: str | None
+    weights: str | None = None
+    groups: str | None = None
+    drop: tuple[str, ...] = ()
+    missing: str = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,206 +56,206 @@ class Job:
 
     Parameters
     ----------
-    X : table
-        The columns to learn from.
+    path, target : str
+        The file, and the column to predict.
+    X : table, CSR matrix or Stream
+        The rows to learn from.
     y : array of shape (n,)
         Numbers, or labels of classes.
-    weights : array of shape (n,), optional
-        The weights of the rows.
-    groups : array of shape (n,), optional
-        Rows of a group are held out together.
+    weights, groups : array of shape (n,), optional
+        The weights of the rows, and their groups.
     is_classes : bool
         Whether the target is a class.
+    task : str
+        What the target holds, and which task follows.
     notes : tuple of str
         What was decided about the data, for the user to read.
     """
 
+    path: str
+    target: str
     X: Any
     y: Array
     weights: Array | None
     groups: Array | None
     is_classes: bool
+    task: str
     notes: tuple[str, ...]
 
+    def __len__(self) -> int:
+        return len(self.y)
+
     def part(self, index: Array) -> Job:
-        """Return some of the rows."""
+        """Return some of the rows, in ascending order."""
         weights = None if self.weights is None else self.weights[index]
         groups = None if self.groups is None else self.groups[index]
-        rows = self.X[index.tolist()]
-        return Job(rows, self.y[index], weights, groups, self.is_classes, self.notes)
+        X = part_of(self.X, index)
+        return replace(self, X=X, y=self.y[index], weights=weights, groups=groups)
+
+    def in_memory(self, most: int, seed: int = 0) -> Job:
+        """Return rows of a stream in memory: at most so many of them, at random."""
+        if not isinstance(self.X, Stream):
+            return self
+        n = len(self)
+        index = np.arange(n)
+        if n > most:
+            index = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+        part = self.part(index)
+        return replace(part, X=part.X.collected())
 
 
 def job_of(
-    frame: Any,
-    path: str,
-    target: str,
-    task: str,
-    weights: str | None,
-    groups: str | None,
-    drop: tuple[str, ...],
-    missing: str,
+    path: str, roles: Roles, task: str = "auto", memory: Any = None, like: Job | None = None
 ) -> Job:
-    """Return what is to be learnt from a table of polars.
+    """Return what is to be learnt from a file.
 
     Parameters
     ----------
-    frame : polars.DataFrame
-        The table.
     path : str
-        The file it comes from, for errors.
-    target, weights, groups : str
-        The names of the columns.
+        The file, see `mercer.files.lines.opened_rows`.
+    roles : Roles
+        What its columns are for.
     task : {"auto", "regression", "classification"}
         What the target is.
-    drop : tuple of str
-        Columns that are left out.
-    missing : {"auto", "refuse", "drop"}
-        What to do about missing cells.
+    memory : int or str, optional
+        The limit of memory, of which a table takes a quarter; a larger one is a stream.
+    like : Job, optional
+        The job whose model these rows are to test: its columns and task are theirs.
     """
-    for name in (target, *(n for n in (weights, groups) if n), *drop):
-        _check_column(frame, path, name)
-    if target in drop:
+    n_features = None if like is None else getattr(like.X, "shape", (0, None))[1]
+    rows = opened_rows(path, n_features)
+    if isinstance(rows, SparseRows):
+        return _sparse_job(rows, roles, task, like)
+    return _table_job(rows, roles, task, memory, like)
+
+
+def _sparse_job(rows: SparseRows, roles: Roles, task: str, like: Job | None) -> Job:
+    import polars as pl
+
+    if roles.target not in (None, SVMLIGHT_TARGET) or roles.weights or roles.groups or roles.drop:
+        raise DataFileError(
+            f"{rows.path} is svmlight and its columns have no names; leave --target, --weights, "
+            "--groups and --drop out"
+        )
+    target = pl.Series(SVMLIGHT_TARGET, rows.y)
+    is_classes, sentence = _task(target, rows.path, task, like)
+    y = values_of(target, is_classes, None if like is None else like.y)
+    job = Job(rows.path, target.name, rows.X, y, None, None, is_classes, sentence, ())
+    return _checked(job, like)
+
+
+def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Job | None) -> Job:
+    path, target = table.path, roles.target
+    if target is None:
+        raise DataFileError(f"say which column of {path} to predict: --target COLUMN")
+    dropped = tuple(name for names in roles.drop for name in _listed(names, table.names))
+    aside = [name for name in (target, roles.weights, roles.groups) if name]
+    for name in (*aside, *dropped):
+        _check_column(table, name)
+    if target in dropped:
         raise DataFileError(f"the target {target!r} is also to be dropped; leave one of them out")
-    notes: list[str] = []
-    frame = frame.drop(list(drop))
-    frame = _with_target(frame, target, notes)
-    others = [name for name in frame.columns if name not in (target, weights, groups)]
+    others = [name for name in table.names if name not in (*aside, *dropped)]
     if not others:
-        raise DataFileError(f"{path} has no column beside the target to learn from")
-    frame = _without_gaps(frame, path, others, missing, notes)
-    if frame.height == 0:
-        raise DataFileError(f"{path} has no row with a target {target!r}")
-    series = frame.get_column(target)
-    is_classes = _is_classes(series, path, task, notes)
-    y = series.to_numpy() if not is_classes else _labels(series)
-    if len(np.unique(y)) < 2:
-        raise DataFileError(f"{path}: the target {target!r} is {y[0]} in all {len(y)} rows")
-    if frame.height < LEAST_ROWS:
+        raise DataFileError(f"{path} has no column beside the target to learn from; add some")
+    columns = table.read(list(dict.fromkeys(aside)))
+    series = columns.get_column(target)
+    kept, notes = is_known(series), list(table.remarks)
+    if not kept.all():
+        notes.append(f"{int((~kept).sum())} rows without a target are left out")
+    if not kept.any():
+        raise DataFileError(f"{path} has no row with a target {target!r}; fill that column")
+    is_classes, sentence = _task(series, path, task, like)
+    full = _rows_without_gaps(table, others, roles.missing)
+    if full is not None:
+        notes.append(f"{int((kept & ~full).sum())} rows with missing cells are left out")
+        kept = kept & full
+    is_large = _bytes(table, others) > SHARE * memory_limit(memory)
+    X = table.stream(others) if is_large else table.read(others)
+    y = values_of(series.filter(is_known(series)), is_classes, None if like is None else like.y)
+    y_of_all = np.zeros(len(kept), y.dtype)
+    y_of_all[is_known(series)] = y
+    w = None if roles.weights is None else _weights(columns.get_column(roles.weights), path)
+    g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
+    job = Job(path, target, X, y_of_all, w, g, is_classes, sentence, tuple(notes))
+    return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
+
+
+def _task(series: Any, path: str, task: str, like: Job | None) -> tuple[bool, str]:
+    if like is not None:
+        task = "classification" if like.is_classes else "regression"
+    return task_of(series, path, task)
+
+
+def _checked(job: Job, like: Job | None) -> Job:
+    """Return a job that can be learnt; one that tests another may have a single row."""
+    if like is not None:
+        return job
+    if len(job) < LEAST_ROWS:
+        rows = "1 row" if len(job) == 1 else f"{len(job)} rows"
         raise DataFileError(
-            f"{path} has {frame.height} rows with a target; at least {LEAST_ROWS} are needed to "
-            "fit and test a model"
+            f"{job.path} has {rows} with a target {job.target!r}; at least {LEAST_ROWS} are needed "
+            "to fit and test a model"
         )
-    w = None if weights is None else _numbers(frame.get_column(weights), path)
-    g = None if groups is None else frame.get_column(groups).cast(str).fill_null("").to_numpy()
-    return Job(frame.select(others), y, w, g, is_classes, tuple(notes))
+    if (job.y == job.y[0]).all():
+        raise DataFileError(
+            f"{job.path}: the target {job.target!r} is {job.y[0]} in all {len(job)} rows; there is "
+            "nothing to predict, give another target"
+        )
+    return job
 
 
-def split(job: Job, share: float, seed: int) -> tuple[Array, Array]:
-    """Return the rows to learn from and those held out, as a share of all.
-
-    Classes keep their shares, and rows of a group stay together.
-    """
-    from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit, train_test_split
-
-    n = len(job.y)
-    index = np.arange(n)
-    if job.groups is not None:
-        splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
-        return next(splitter.split(index, groups=job.groups))
-    if job.is_classes:
-        counts = np.unique(job.y, return_counts=True)[1]
-        if counts.min() >= 2 and round(share * n) >= len(counts):
-            splitter = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
-            return next(splitter.split(index, job.y))
-    train, test = train_test_split(index, test_size=share, random_state=seed)
-    return np.sort(train), np.sort(test)
+def _listed(names: str, known: list[str]) -> list[str]:
+    """Return the columns that a text names: itself, or several with commas between them."""
+    return [names] if names in known else [name.strip() for name in names.split(",")]
 
 
-def _check_column(frame: Any, path: str, name: str) -> None:
-    if name in frame.columns:
+def _check_column(table: Table, name: str) -> None:
+    if name in table.names:
         return
-    close = get_close_matches(name, frame.columns, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(frame.columns[:20])}"
-    raise DataFileError(f"{path} has no column {name!r}{hint}")
+    close = get_close_matches(name, table.names, 1)
+    listed = ", ".join(table.names[:20]) + (", ..." if len(table.names) > 20 else "")
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {listed}"
+    raise DataFileError(f"{table.path} has no column {name!r}; {hint}")
 
 
-def _with_target(frame: Any, target: str, notes: list[str]) -> Any:
-    known = frame.get_column(target).is_not_null()
-    if frame.get_column(target).dtype.is_float():
-        known = known & frame.get_column(target).is_not_nan()
-    left = int((~known).sum())
-    if left:
-        notes.append(f"{left} rows without a target are left out")
-    return frame.filter(known)
+def _bytes(table: Table, columns: list[str]) -> int:
+    """Return about what columns take in memory: numbers in float64, or the text of the file."""
+    size = Path(table.path).stat().st_size if Path(table.path).is_file() else 0
+    return max(8 * table.height * len(columns), size)
 
 
-def _without_gaps(frame: Any, path: str, columns: list[str], missing: str, notes: list[str]) -> Any:
-    """Return a table whose missing cells are refused, left out or kept for the kernel."""
+def _rows_without_gaps(table: Table, columns: list[str], missing: str) -> Array | None:
+    """Return which rows have no missing cell, where others are left out; refuse them if asked."""
     import polars as pl
 
-    nan = pl.col(pl.Float64, pl.Float32).is_nan()
-    frame = frame.with_columns(
-        pl.when(nan).then(None).otherwise(pl.col(pl.Float64, pl.Float32)).name.keep()
-    )
-    counts = {name: frame.get_column(name).null_count() for name in columns}
-    gaps = {name: count for name, count in counts.items() if count}
-    if not gaps or missing == "auto":
-        return frame
+    if missing in ("auto", "impute"):
+        return None
+    schema = table.scan.collect_schema()
+    gaps = {
+        name: pl.col(name).is_null() | pl.col(name).is_nan().fill_null(True)
+        if schema[name].is_float()
+        else pl.col(name).is_null()
+        for name in columns
+    }
+    counts = table.scan.select(gap.sum().alias(name) for name, gap in gaps.items())
+    found = {n: c for n, c in counts.collect(engine="streaming").row(0, named=True).items() if c}
+    if not found:
+        return None
     if missing == "refuse":
-        name, count = next(iter(gaps.items()))
+        listed = ", ".join(f"{name!r} has {count}" for name, count in list(found.items())[:5])
         raise DataFileError(
-            f"{path}: the column {name!r} has {count} missing cells; use --missing auto or drop"
+            f"{table.path} has missing cells: column {listed}; use --missing auto or drop"
         )
-    kept = frame.drop_nulls(subset=columns)
-    notes.append(f"{frame.height - kept.height} rows with missing cells are left out")
-    return kept
+    full = table.scan.select((~pl.any_horizontal(*gaps.values())).alias("full"))
+    return np.asarray(full.collect(engine="streaming").to_series().to_numpy(), bool)
 
 
-def _is_classes(series: Any, path: str, task: str, notes: list[str]) -> bool:
-    """Whether the target is a class, by what was asked for or by its values."""
-    import polars as pl
-
-    name, dtype, distinct = series.name, series.dtype, series.n_unique()
-    if task == "classification":
-        return True
-    is_number = dtype.is_numeric()
-    if task == "regression":
-        if not is_number and dtype != pl.Boolean:
-            row, value = _first_text(series)
-            raise DataFileError(
-                f"{path}: the target {name!r} has {value!r} in row {row + 1}, which is no number; "
-                "mend it, or use --task classification"
-            )
-        return False
-    if not is_number:
-        row, value = _first_text(series)
-        if row >= 0 and distinct > max(MOST_CLASSES, series.len() // 2):
-            raise DataFileError(
-                f"{path}: the target {name!r} has {value!r} in row {row + 1} and {distinct} "
-                "distinct values; mend it if it should be a number, or use --task classification"
-            )
-        notes.append(f"the target {name!r} has {distinct} distinct labels: classification")
-        return True
-    if dtype.is_integer() and distinct <= MOST_CLASSES:
-        notes.append(
-            f"the target {name!r} has {distinct} distinct whole numbers: classification "
-            "(--task regression for numbers)"
-        )
-        return True
-    notes.append(f"the target {name!r} is a number: regression")
-    return False
-
-
-def _first_text(series: Any) -> tuple[int, Any]:
-    """Return the first row of a target that is no number, and what it holds."""
-    for row, value in enumerate(series.to_list()):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return row, value
-    return -1, None
-
-
-def _labels(series: Any) -> Array:
-    import polars as pl
-
-    is_text = series.dtype in (pl.Categorical, pl.Enum)
-    values = series.cast(pl.String) if is_text else series
-    array = values.to_numpy()
-    return array.astype(str) if array.dtype == object else array
-
-
-def _numbers(series: Any, path: str) -> Array:
-    if not series.dtype.is_numeric() or series.null_count():
-        raise DataFileError(f"{path}: the column {series.name!r} of weights must hold numbers")
+def _weights(series: Any, path: str) -> Array:
+    if not series.dtype.is_numeric() or not is_known(series).all():
+        raise DataFileError(f"{path}: the column {series.name!r} of weights must hold numbers only")
     return np.asarray(series.to_numpy(), np.float64)
+
+
+def _groups(series: Any) -> Array:
+    """Return the groups of rows as numbers; rows without one are a group."""
+    return np.asarray(series.rank("dense").fill_null(0).to_numpy(), np.int64)

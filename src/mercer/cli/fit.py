@@ -5,124 +5,147 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import click
 
-from mercer.cli.talk import phase, table, told
+from mercer.cli.config import config_option
+from mercer.cli.talk import note, phase, told
 
 __all__ = ["fit"]
 
 
-def _configured(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
-    """Read options from a file; what is given on the line counts more."""
-    if path is None:
-        return
-    try:
-        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"{path}: {error}") from None
-    known = {opt.lstrip("-"): p.name for p in ctx.command.params for opt in p.opts}
-    unknown = sorted(settings.keys() - known.keys())
-    if unknown:
-        raise click.BadParameter(f"{path} has the option {unknown[0]!r}, which fit does not have")
-    given = {str(known[key]): value for key, value in settings.items()}
-    ctx.default_map = {**(ctx.default_map or {}), **given}
-
-
 @click.command()
 @click.argument("data")
+@config_option
+@click.option("--target", metavar="COLUMN", help="The column to predict.")
 @click.option(
-    "--config",
-    callback=_configured,
-    is_eager=True,
-    expose_value=False,
-    help="Options from a TOML file; those on the line count more.",
+    "--task",
+    type=click.Choice(["auto", "regression", "classification"]),
+    default="auto",
+    show_default=True,
+    help="Numbers or classes; auto takes text, truth values and up to 10 whole numbers for classes.",
 )
-@click.option("--target", required=True, help="The column to predict.")
-@click.option("--task", type=click.Choice(["auto", "regression", "classification"]), default="auto")
-@click.option("--kernel", help="An expression such as 'gaussian(2.0).on(age) + match.on(site)'.")
-@click.option("--alpha", type=float, help="The ridge of a regression; chosen if it is left out.")
-@click.option("--C", "C", type=float, help="The C of a classification; chosen if it is left out.")
-@click.option("--select", default="loo", help="How to choose: loo, gcv, or a number of folds.")
+@click.option(
+    "--kernel",
+    metavar="EXPR",
+    help="An expression such as 'gaussian(2.0).on(age) + match.on(site)'; chosen if left out.",
+)
+@click.option("--alpha", type=float, help="The ridge of a regression; chosen if left out.")
+@click.option("--C", "C", type=float, help="The C of a classification; chosen if left out.")
+@click.option(
+    "--select",
+    metavar="loo|gcv|K",
+    help="How alpha or C is chosen for one kernel: by leave-one-out, by generalised "
+    "cross-validation, or by K folds.",
+)
 @click.option(
     "--test",
     "share",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     default=0.2,
     show_default=True,
+    metavar="FRACTION",
     help="The share of rows that is held out.",
 )
-@click.option("--test-data", help="A table of rows to test on, instead of a share.")
-@click.option("--weights", help="A column of weights of the rows.")
-@click.option("--groups", help="A column; rows of a group are held out together.")
-@click.option("--drop", multiple=True, help="A column to leave out; may be given several times.")
-@click.option("--missing", type=click.Choice(["auto", "refuse", "drop"]), default="auto")
-@click.option("-o", "--output", help="Where the model goes, by custom with the ending .mercer.")
-@click.option("--report", help="A page to write about the model and the held-out rows.")
-@click.option("--memory", help="The limit of memory, such as 4GB.")
-@click.option("--time-limit", type=float, help="The limit of time in seconds.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the split.")
+@click.option("--test-data", metavar="FILE", help="Rows to test on, instead of a share.")
+@click.option("--weights", metavar="COLUMN", help="Weights of the rows.")
+@click.option("--groups", metavar="COLUMN", help="Rows of a group are held out together.")
+@click.option(
+    "--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out, with commas between."
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["auto", "impute", "refuse", "drop"]),
+    default="auto",
+    show_default=True,
+    help="Missing cells: auto and impute put a number at its mean and mark that it was missing, "
+    "and make a category of its own; refuse ends with the column; drop leaves such rows out.",
+)
+@click.option("-o", "--output", metavar="MODEL", help="Where the model goes, such as m.mercer.")
+@click.option("--report", metavar="PAGE", help="A page to write about the model, such as m.html.")
+@click.option("--memory", metavar="SIZE", help="The limit of memory, such as 4GB.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="The limit of time for the fit.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the split and samples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @told
 def fit(
-    data: str, target: str, task: str, as_json: bool, output: str | None, **options: Any
+    data: str,
+    target: str | None,
+    task: str,
+    share: float,
+    test_data: str | None,
+    output: str | None,
+    report: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Fit a model to the table DATA, test it on held-out rows and save it.
 
-    DATA is CSV, TSV, Parquet, Arrow, NDJSON, svmlight or FASTA; - is CSV from standard input.
+    DATA is CSV, TSV, Parquet, Arrow, NDJSON, svmlight or FASTA by its ending; - is CSV from
+    standard input. Without --kernel, --alpha, --C and --select the automatic machine tries
+    families of kernels and learns their scales.
     """
-    from mercer.cli.data import job_of, split
-    from mercer.cli.trained import tested, trained
+    _check_usage(options)
+    from mercer.cli.data import MOST_TESTED, Roles, job_of
+    from mercer.cli.result import result_of
+    from mercer.cli.screen import shown
+    from mercer.cli.split import split
+    from mercer.cli.trained import Choice
     from mercer.files import save
-    from mercer.files.tables import read_table
 
-    columns = (options["weights"], options["groups"], options["drop"], options["missing"])
+    roles = Roles(
+        target, options["weights"], options["groups"], options["drop"], options["missing"]
+    )
+    memory, seed = options["memory"], options["seed"]
     with phase(f"reading {data}"):
-        job = job_of(read_table(data), data, target, task, *columns)
-        if options["test_data"] is None:
-            train, test = (
-                job.part(index) for index in split(job, options["share"], options["seed"])
-            )
+        job = job_of(data, roles, task, memory)
+        if test_data is None:
+            train, test = split(job, share, seed)
         else:
-            other = read_table(options["test_data"])
-            chosen = "classification" if job.is_classes else "regression"
-            train, test = job, job_of(other, options["test_data"], target, chosen, *columns)
-    for note in job.notes:
-        click.echo(note, err=True)
-    with phase(f"fitting to {len(train.y)} rows"):
-        model = trained(train, options)
-    with phase(f"testing on {len(test.y)} rows"):
-        result = tested(model, train, test)
+            train = job
+            test = job_of(test_data, roles, memory=memory, like=job).in_memory(MOST_TESTED, seed)
+    for text in job.notes:
+        note(text)
+    penalty = _penalty(options, job.is_classes)
+    choice = Choice(
+        options["kernel"], penalty, options["select"], memory, options["time_limit"], seed
+    )
+    with phase(f"fitting to {len(train)} rows"):
+        model, judge = choice.trained(train)
+    with phase(f"testing on {len(test)} rows"):
+        result = result_of(model, judge, train, test, choice.kernel is not None)
     if output is not None:
         save(model, output)
         result["model file"] = output
-    if options["report"] is not None:
-        from mercer.reports.page import report
+    if report is not None:
+        from mercer.reports.page import report as page_of
 
-        with phase(f"writing {options['report']}"):
-            report(model, test.X, test.y, options["report"], command=_command())
-        result["report"] = options["report"]
-    click.echo(json.dumps(result, default=str) if as_json else table(_shown(result)))
+        with phase(f"writing {report}"):
+            page_of(model, test.X, test.y, report, command=_command())
+        result["report"] = report
+    if output is None and not as_json:
+        note("the model was not saved; -o MODEL.mercer does it")
+    click.echo(json.dumps(result) if as_json else shown(result))
+
+
+def _check_usage(options: dict[str, Any]) -> None:
+    """Refuse options that exclude each other, before anything is read."""
+    if options["alpha"] is not None and options["C"] is not None:
+        raise click.UsageError("--alpha is for regression and --C for classification; give one")
+    if options["select"] is not None and (options["alpha"] or options["C"]) is not None:
+        raise click.UsageError("--select chooses what --alpha or --C states; give one of them")
+
+
+def _penalty(options: dict[str, Any], is_classes: bool) -> float | None:
+    own, other, task = (
+        ("C", "alpha", "classification") if is_classes else ("alpha", "C", "regression")
+    )
+    if options[other] is not None:
+        raise click.UsageError(f"--{other} is not for a {task}; use --{own}")
+    return options[own]  # type: ignore[no-any-return]
 
 
 def _command() -> str:
     """Return the line that was typed."""
     return shlex.join(["mercer", *sys.argv[1:]])
-
-
-def _shown(result: dict[str, Any]) -> dict[str, str]:
-    """Return a result as texts."""
-    return {label: _text(value) for label, value in result.items()}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict) and "value" in value:
-        better = "better than" if value["beats_baseline"] else "not surely better than"
-        return (
-            f"{value['value']:.4g} (95 %: {value['low']:.4g} to {value['high']:.4g}), "
-            f"{better} {value['baseline']:.4g} of the baseline"
-        )
-    return str(value)

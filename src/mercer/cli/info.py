@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mercer import __version__
-from mercer.cli.talk import told
+from mercer.cli.talk import pairs, told
 
 __all__ = ["engine_line", "info"]
 
@@ -18,8 +18,7 @@ __all__ = ["engine_line", "info"]
 def info(model: str | None) -> None:
     """Print version, engine, threads and memory; or what is in the file MODEL."""
     lines = _here() if model is None else _inside(model)
-    for label, text in lines.items():
-        click.echo(f"{label:<10} {text}")
+    click.echo(pairs(lines))
 
 
 def _inside(path: str) -> dict[str, str]:

@@ -15,9 +15,12 @@ COMMANDS = {
     "fit": "Fit a model to a table, test it on held-out rows and save it.",
     "predict": "Predict the rows of a table with a saved model.",
     "report": "Write a page about a saved model.",
+    "explain": "Say what a saved model has learned.",
     "check": "Say whether an expression is a valid kernel, with a proof or a witness.",
     "info": "Tell what runs here, or what is in a model file.",
-    "demo": "Fit a model of aqueous solubility and print how well it does.",
+    "demo": "Do all of it on bundled data: fit, test, report, predict.",
+    "bench": "Time the main jobs beside scikit-learn.",
+    "completion": "Print what makes a shell complete commands and options.",
 }
 
 
@@ -50,5 +53,10 @@ class Commands(click.Group):
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def main(ctx: click.Context, debug: bool) -> None:
-    """Kernel machines: pick a similarity, get a model."""
+    """Kernel machines: pick a similarity, get a model.
+
+    mercer fit houses.csv --target price -o houses.mercer --report houses.html
+
+    mercer predict houses.mercer new.csv > predicted.csv
+    """
     ctx.obj = debug

@@ -1,27 +1,34 @@
-"""`mercer predict`: a saved model on the rows of a table."""
+"""`mercer predict`: a saved model on the rows of a table, block by block."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from mercer.cli.config import config_option
 from mercer.cli.talk import phase, told
 
 __all__ = ["predict"]
 
-# Rows that are predicted and written at a time.
-ROWS = 1 << 16
+# Rows that are read, predicted and written at a time.
+ROWS = 1 << 14
 
 
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("-o", "--output", help="The file to write, CSV or Parquet.")
+@config_option
+@click.option(
+    "-o", "--output", metavar="FILE", help="CSV, TSV, Parquet, Arrow or NDJSON by its ending."
+)
 @click.option(
     "--interval",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
-    help="Add columns lower and upper of intervals of this coverage.",
+    metavar="COVERAGE",
+    help="Add columns lower and upper, between which this share of new targets lies.",
 )
 @click.option("--proba", is_flag=True, help="Add a column with the probability of every class.")
 @click.option("--keep", is_flag=True, help="Write the columns of DATA as well.")
@@ -32,49 +39,82 @@ def predict(
     """Predict the rows of the table DATA with the model file MODEL, in their order.
 
     The result has the column prediction, and lower and upper or proba_CLASS where asked for. It is
-    CSV on standard output unless a file is given.
+    CSV on standard output unless a file is given. Rows are read, predicted and written in blocks,
+    so that a table may be larger than memory; - is CSV from standard input.
     """
+    from mercer.files import load
+    from mercer.files.written import check_output, lines_writer, table_writer
+
+    if output is not None:
+        check_output(output)
+    machine = load(model)
+    _check_model(machine, model, interval, proba)
+    blocks = _predicted(machine, data, interval, proba, keep)
+    if output is None:
+        write = lines_writer(sys.stdout.buffer, "csv")
+        for block in blocks:
+            write(block)
+            sys.stdout.buffer.flush()
+        return
+    with phase(f"predicting {data}"), table_writer(output) as write:
+        for block in blocks:
+            write(block)
+
+
+def _check_model(machine: Any, path: str, interval: float | None, proba: bool) -> None:
+    """Refuse a model that does not predict what was asked for."""
+    kind = type(machine).__name__
+    if not hasattr(machine, "predict"):
+        raise ValueError(
+            f"{path} holds a {kind}, which predicts nothing; give a model of mercer fit"
+        )
+    if interval is not None and not hasattr(machine, "predict_interval"):
+        raise ValueError(f"--interval is for regression, and {path} holds a {kind}; use --proba")
+    if proba and not hasattr(machine, "predict_proba"):
+        raise ValueError(f"--proba is for classes, and {path} holds a {kind}; use --interval")
+
+
+def _predicted(
+    machine: Any, data: str, interval: float | None, proba: bool, keep: bool
+) -> Iterator[Any]:
+    """Yield what a model says of a file, some rows at a time."""
     import polars as pl
 
-    from mercer.files import load
-    from mercer.files.tables import read_table
+    from mercer.data.columns import n_rows
+    from mercer.errors import DataFileError
+    from mercer.files.lines import row_blocks
 
-    machine = load(model)
-    if not hasattr(machine, "predict"):
-        raise ValueError(f"{model} holds a {type(machine).__name__}, which predicts nothing")
-    rows = read_table(data)
-    parts = []
-    with phase(f"predicting {rows.height} rows"):
-        for start in range(0, rows.height, ROWS):
-            some = rows[start : start + ROWS]
-            found = pl.DataFrame(_columns(machine, some, interval, proba))
-            taken = [name for name in found.columns if keep and name in some.columns]
+    first = 0
+    for rows in row_blocks(data, ROWS, getattr(machine, "n_features_in_", None)):
+        is_sparse = isinstance(rows, tuple)
+        X = rows[0] if is_sparse else rows
+        try:
+            found = pl.DataFrame(_columns(machine, X, interval, proba))
+        except ValueError as error:
+            place = f", in the rows from {first + 1} on" if first else ""
+            raise DataFileError(f"{data}{place}: {error}") from None
+        if keep:
+            taken = ["svmlight"] if is_sparse else [c for c in found.columns if c in X.columns]
             if taken:
-                raise ValueError(
-                    f"{data} has a column {taken[0]!r} already; predict without --keep"
+                raise DataFileError(
+                    f"{data} has a column {taken[0]!r} already; rename it, or predict without --keep"
+                    if not is_sparse
+                    else f"{data} is svmlight and has no columns to keep; predict without --keep"
                 )
-            found = some.hstack(found) if keep else found
-            if output is None:
-                click.echo(found.write_csv(include_header=start == 0), nl=False)
-            else:
-                parts.append(found)
-    if output is not None:
-        table = pl.concat(parts)
-        is_parquet = output.endswith((".parquet", ".pq"))
-        table.write_parquet(output) if is_parquet else table.write_csv(output)
+            found = X.hstack(found)
+        yield found
+        first += n_rows(X)
+    if first == 0:
+        raise DataFileError(f"{data} has no rows of data")
 
 
 def _columns(machine: Any, rows: Any, interval: float | None, proba: bool) -> dict[str, Any]:
     """Return what a model says of rows, by columns."""
     columns = {"prediction": machine.predict(rows)}
     if interval is not None:
-        if not hasattr(machine, "predict_interval"):
-            raise ValueError(f"--interval is for regression, and this is {type(machine).__name__}")
         lower, upper = machine.predict_interval(rows, interval)
         columns |= {"lower": lower, "upper": upper}
     if proba:
-        if not hasattr(machine, "predict_proba"):
-            raise ValueError(f"--proba is for classes, and this is {type(machine).__name__}")
         shares = machine.predict_proba(rows)
         columns |= {f"proba_{c}": shares[:, j] for j, c in enumerate(machine.classes_)}
     return columns

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from time import perf_counter
 from typing import Any
@@ -12,67 +14,122 @@ from typing import Any
 import click
 
 # What a user can mend: bad data, a bad model, too little memory.
-EXPECTED = (ValueError, TypeError, OSError, MemoryError)
+EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError)
 
 
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command whose errors are one line and the exit code 1.
 
-    Warnings are a line each on standard error. With ``--debug`` an error shows its traceback.
+    Warnings are a line each on standard error. With ``--debug`` an error shows its traceback. Where
+    nobody reads on, as behind ``| head``, the command ends quietly.
     """
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> Any:
         debug = bool(click.get_current_context().find_root().obj)
-        with _warnings_in_lines():
-            try:
-                return command(*args, **options)
-            except (click.ClickException, BrokenPipeError):
-                # click ends quietly where nobody reads on.
+        try:
+            with warnings_in_lines():
+                result = command(*args, **options)
+                # What cannot be written is an error here, and not when Python ends.
+                sys.stdout.flush()
+                return result
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except BrokenPipeError:
+            _leave_quietly()
+        except KeyboardInterrupt:
+            if debug:
                 raise
-            except EXPECTED as error:
-                if debug:
-                    raise
-                raise click.ClickException(_line(error)) from None
+            raise click.ClickException("interrupted; files are as they were before") from None
+        except EXPECTED as error:
+            if debug:
+                raise
+            raise click.ClickException(in_a_line(error)) from None
 
     return run
 
 
-def _line(error: BaseException) -> str:
+def _leave_quietly() -> None:
+    """Send what is still to be written nowhere: Python would complain of it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def in_a_line(error: BaseException | str) -> str:
+    """Return the text of an error or a warning as one line."""
     text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename or 'the output'}: {error.strerror}"
     return text or type(error).__name__
 
 
 @contextmanager
-def _warnings_in_lines() -> Iterator[None]:
-    said: set[str] = set()
+def warnings_in_lines() -> Iterator[None]:
+    """Show every warning once, as a line on standard error, when the context ends."""
+    said: dict[str, None] = {}
 
-    def show(message: Warning | str, *args: Any, **settings: Any) -> None:
-        text = " ".join(str(message).split())
-        if text not in said:
-            said.add(text)
+    def note(message: Warning | str, *args: Any, **settings: Any) -> None:
+        said.setdefault(in_a_line(str(message)))
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = note
+            yield
+    finally:
+        for text in said:
             click.echo(f"warning: {text}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        warnings.showwarning = show
-        yield
 
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Say on standard error what is being done, and how long it took."""
-    began = perf_counter()
-    click.echo(f"{name} ...", err=True)
-    yield
-    click.echo(f"{name}: {perf_counter() - began:.1f} s", err=True)
+    """Say on standard error what is being done, and how long it took: one line.
+
+    On a terminal a spinner and the seconds run on until it is done. Warnings follow the line.
+    """
+    is_terminal = sys.stderr.isatty()
+    began, done = perf_counter(), False
+    with warnings_in_lines():
+        if not is_terminal:
+            click.echo(f"{name} ... ", nl=False, err=True)
+        try:
+            with _spinner(name) if is_terminal else nullcontext():
+                yield
+            done = True
+        finally:
+            ending = f"{perf_counter() - began:.1f} s" if done else "not done"
+            click.echo(f"{name} ... {ending}" if is_terminal else ending, err=True)
 
 
-def table(lines: dict[str, Any]) -> str:
-    """Return labels and texts as a table of two columns; further lines of a text are indented."""
+def _spinner(name: str) -> Any:
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    spinner = Progress(*columns, console=Console(stderr=True), transient=True)
+    spinner.add_task(name, total=None)
+    return spinner
+
+
+def note(text: str) -> None:
+    """Say something on standard error."""
+    click.echo(text, err=True)
+
+
+def heading(text: str) -> str:
+    """Return a heading: bold on a terminal, unless the user wants no colours."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, bold=True)
+
+
+def indented(text: Any, by: int = 2) -> str:
+    """Return a text with every line moved to the right."""
+    return "\n".join(" " * by + line for line in str(text).splitlines())
+
+
+def pairs(lines: dict[str, Any]) -> str:
+    """Return labels and texts in two columns; further lines of a text are indented."""
     width = max(map(len, lines)) + 2
-    indent = "\n" + " " * width
+    gap = "\n" + " " * width
     return "\n".join(
-        f"{label:<{width}}" + indent.join(str(text).splitlines() or [""])
+        heading(f"{label:<{width}}") + gap.join(str(text).splitlines() or [""])
         for label, text in lines.items()
     )

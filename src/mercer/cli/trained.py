@@ -1,17 +1,14 @@
-"""The model that a command fits, and what it says of it."""
+"""The model that `mercer fit` makes of a job."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from mercer.cli.data import Job
+from mercer.data.stream import Stream
 from mercer.estimators import KernelLogisticRegression, KernelRidge
-from mercer.kernels import describe_columns
-from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
 from mercer.selection import (
     KernelClassifier,
     KernelLogisticRegressionCV,
@@ -19,95 +16,94 @@ from mercer.selection import (
     KernelRidgeCV,
 )
 
+# Rows on which a kernel is chosen for a table that is not in memory, and the share of a time limit
+# that choosing may take.
+CHOSEN_ON, CHOOSING = 20_000, 0.5
+# Folds of groups where their number is not said.
+FOLDS = 5
+# Seconds that a fit is given at least.
+LEAST_SECONDS = 0.001
 
-def trained(job: Job, options: dict[str, Any]) -> Any:
-    """Return a model that is fitted to a job.
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user has decided about a model; what is None is chosen by rows left out.
 
     Parameters
     ----------
-    job : Job
-        What to learn.
-    options : dict
-        Those of the command.
+    kernel : str, optional
+        An expression.
+    penalty : float, optional
+        alpha of a regression, C of a classification.
+    select : str, optional
+        How the penalty is chosen: "loo", "gcv", or a number of folds.
+    memory : str, optional
+        The limit of memory.
+    time_limit : float, optional
+        The limit of time in seconds.
+    seed : int
+        Of samples.
     """
-    limits = {"memory": options["memory"], "time_limit": options["time_limit"]}
-    kernel = options["kernel"] or "auto"
-    name = "C" if job.is_classes else "alpha"
-    _check_other(options, job.is_classes)
-    if options["kernel"] is None and options[name] is None:
-        kind: Any = KernelClassifier if job.is_classes else KernelRegressor
-        model = kind(random_state=options["seed"], **limits)
-    elif options[name] is not None:
-        kind = KernelLogisticRegression if job.is_classes else KernelRidge
-        model = kind(kernel, options[name], **limits)
-    else:
+
+    kernel: str | None = None
+    penalty: float | None = None
+    select: str | None = None
+    memory: str | None = None
+    time_limit: float | None = None
+    seed: int = 0
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the automatic machine decides."""
+        return self.kernel is None and self.penalty is None and self.select is None
+
+    def trained(self, job: Job) -> tuple[Any, Any]:
+        """Return a model that is fitted to a job, and the one that chose its kernel.
+
+        Both are the same unless the job's rows are a stream: then the kernel is chosen on a sample
+        of them, and fitted to all.
+        """
+        if not isinstance(job.X, Stream):
+            model = self._chosen(job, self.time_limit)
+            return model, model
+        began, limit = perf_counter(), self.time_limit
+        if self.penalty is not None:
+            model = self._fitted(job, self.kernel or "auto", self.penalty, limit)
+            return model, model
+        sample = job.in_memory(CHOSEN_ON, self.seed)
+        judge = self._chosen(sample, None if limit is None else CHOOSING * limit)
+        penalty = judge.C_ if job.is_classes else judge.alpha_
+        rest = None if limit is None else max(LEAST_SECONDS, limit - (perf_counter() - began))
+        return self._fitted(job, judge.kernel_, float(penalty), rest), judge
+
+    def _chosen(self, job: Job, limit: float | None) -> Any:
+        """Return a model of rows in memory, with what is open chosen by rows left out."""
+        if self.penalty is not None:
+            return self._fitted(job, self.kernel or "auto", self.penalty, limit)
+        kind: Any
+        if self.is_automatic:
+            kind = KernelClassifier if job.is_classes else KernelRegressor
+            model = kind(random_state=self.seed, memory=self.memory, time_limit=limit)
+            return model.fit(job.X, job.y, sample_weight=job.weights)
         kind = KernelLogisticRegressionCV if job.is_classes else KernelRidgeCV
-        model = kind(kernel, cv=_held_out(options["select"]), **limits)
-    return model.fit(job.X, job.y, sample_weight=job.weights)
+        cv = held_out(self.select or "loo", is_grouped=job.groups is not None)
+        model = kind(self.kernel or "auto", cv=cv, memory=self.memory, time_limit=limit)
+        return model.fit(job.X, job.y, sample_weight=job.weights, groups=job.groups)
+
+    def _fitted(self, job: Job, kernel: Any, penalty: float, limit: float | None) -> Any:
+        kind: Any = KernelLogisticRegression if job.is_classes else KernelRidge
+        model = kind(kernel, penalty, memory=self.memory, time_limit=limit)
+        return model.fit(job.X, job.y, sample_weight=job.weights)
 
 
-def _check_other(options: dict[str, Any], is_classes: bool) -> None:
-    other, task, own = (
-        ("alpha", "classification", "C") if is_classes else ("C", "regression", "alpha")
-    )
-    if options[other] is not None:
-        flag = "--C" if own == "C" else "--alpha"
-        raise ValueError(f"--{other} is not for a {task}; use {flag}")
-
-
-def _held_out(select: str) -> Any:
-    if select in ("loo", "gcv"):
-        return select
-    if select.isdecimal() and int(select) >= 2:
-        return int(select)
-    raise ValueError(
-        f"--select must be loo, gcv or a number of folds of at least 2, got {select!r}"
-    )
-
-
-def tested(model: Any, train: Job, test: Job) -> dict[str, Any]:
-    """Return what a model is and how good it is on held-out rows, by labels."""
-    began = perf_counter()
-    scores = _class_scores(model, train, test) if train.is_classes else _scores(model, train, test)
-    seconds = perf_counter() - began
-    inner = inside(model)
-    result: dict[str, Any] = {
-        "rows": f"{len(train.y)} to learn from, {len(test.y)} held out",
-        "columns": str(describe_columns(train.X, inner.kernel_)),
-    }
-    if hasattr(model, "candidates_"):
-        result["candidates"] = str(model.candidates_)
-    result |= {"model": type(inner).__name__, "kernel": str(inner.kernel_)}
-    for name in ("alpha", "C"):
-        if hasattr(inner, name):
-            result[name] = getattr(inner, name)
-    result |= {score.name: _entry(score) for score in scores}
-    result["certificate"] = str(inner.certificate_)
-    result["predict"] = f"{len(test.y) / max(seconds, 1e-9):.0f} rows a second"
-    return result
-
-
-def _entry(score: Score) -> dict[str, Any]:
-    return {**asdict(score), "beats_baseline": score.beats_baseline}
-
-
-def _scores(model: Any, train: Job, test: Job) -> list[Score]:
-    mean = float(np.average(train.y, weights=train.weights))
-    weights = np.ones(len(test.y)) if test.weights is None else test.weights
-    return regression_scores(np.asarray(test.y, float), model.predict(test.X), mean, weights)
-
-
-def _class_scores(model: Any, train: Job, test: Job) -> list[Score]:
-    classes = model.classes_
-    unknown = np.setdiff1d(test.y, classes)
-    if len(unknown):
+def held_out(select: str, is_grouped: bool) -> Any:
+    """Return how rows are left out to choose a penalty; rows of a group together."""
+    if select not in ("loo", "gcv") and not (select.isdecimal() and int(select) >= 2):
         raise ValueError(
-            f"the held-out rows have the class {unknown.tolist()[0]!r}, which no row to learn "
-            "from has; give more rows, or another --seed"
+            f"--select must be loo, gcv or a number of folds of at least 2, got {select!r}"
         )
-    codes, labels = (np.searchsorted(classes, y) for y in (test.y, model.predict(test.X)))
-    w = np.ones(len(train.y)) if train.weights is None else train.weights
-    shares = np.bincount(np.searchsorted(classes, train.y), w, len(classes)) / w.sum()
-    probabilities = model.predict_proba(test.X) if hasattr(model, "predict_proba") else None
-    weights = np.ones(len(test.y)) if test.weights is None else test.weights
-    return classification_scores(codes, labels, probabilities, shares, weights)
+    if is_grouped:
+        from sklearn.model_selection import GroupKFold
+
+        return GroupKFold(int(select) if select.isdecimal() else FOLDS)
+    return int(select) if select.isdecimal() else select

@@ -1,13 +1,22 @@
-"""Tables from files, whatever their format, and errors that name the file and the line."""
+"""Tables in files, whatever their format: read at once, or in blocks where they are large."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import shutil
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from mercer.data.stream import Stream
 from mercer.errors import DataFileError
 
 # The formats by the ending of a file.
@@ -31,164 +40,301 @@ ENDINGS = {
     ".faa": "fasta",
     ".fna": "fasta",
 }
-# The columns of a FASTA file, and the name of the target of one of svmlight.
-FASTA_COLUMNS = ("name", "sequence")
-SVMLIGHT_TARGET = "target"
+# What stands for a missing number where all other cells of a column are numbers.
+MISSING = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-", ".")
+# Cells of text in a column of numbers up to which they are taken for mistakes and named.
+FEW = 5
+# Rows of a block, where nothing else is said.
+ROWS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of named columns in a file, which is read when it is asked for.
+
+    Parameters
+    ----------
+    path : str
+        What the user calls it.
+    scan : polars.LazyFrame
+        Its rows.
+    remarks : tuple of str
+        What a user should know of how it was read.
+    spool : object
+        The file that holds what came from standard input, as long as it is needed.
+    """
+
+    path: str
+    scan: Any
+    remarks: tuple[str, ...] = ()
+    spool: Any = None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        with in_one_line(self.path):
+            return list(self.scan.collect_schema().names())
+
+    @cached_property
+    def height(self) -> int:
+        """The number of rows, by a pass over them."""
+        with in_one_line(self.path):
+            return int(self.scan.select(polars().len()).collect(engine="streaming").item())
+
+    def read(self, columns: list[str] | None = None) -> Any:
+        """Return some columns, or all, as a table of polars in memory."""
+        with in_one_line(self.path):
+            return self.scan.select(columns or self.names).collect(engine="streaming")
+
+    def blocks(self, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
+        """Yield the rows in their order, some at a time, as tables of polars."""
+        batches = self.scan.select(columns or self.names).collect_batches(
+            chunk_size=rows, maintain_order=True, lazy=True, engine="streaming"
+        )
+        with in_one_line(self.path):
+            yield from (batch for batch in batches if batch.height)
+
+    def stream(self, columns: list[str]) -> Stream:
+        """Return some columns as rows that estimators read block by block."""
+        return Stream(TableSource(self, tuple(columns)), self.height)
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """The rows of a table on a disk, for a stream.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    columns : tuple of str
+        Those that are read.
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called in an error."""
+        return f"the file {self.table.path!r}"
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield all rows in order, some at a time."""
+        return self.table.blocks(list(self.columns))
 
 
 def format_of(path: str) -> str:
     """Return the format of a file by its ending; ``-`` is CSV from standard input."""
     if path == "-":
         return "csv"
-    name = Path(path).name.lower()
-    ending = Path(name.removesuffix(".gz")).suffix
+    ending = Path(Path(path).name.lower().removesuffix(".gz")).suffix
     if ending not in ENDINGS:
         known = ", ".join(sorted(ENDINGS))
-        raise DataFileError(f"{path}: the ending {ending!r} is not known; it is one of {known}")
+        raise DataFileError(
+            f"{path}: the ending {ending!r} is not known; rename it to one of {known}"
+        )
     return ENDINGS[ending]
 
 
-def read_table(path: str) -> Any:
-    """Return a file as a table of polars.
+def check_file(path: str) -> None:
+    """Refuse what is no file with something in it."""
+    if path == "-":
+        return
+    if not Path(path).exists():
+        raise DataFileError(f"{path}: there is no such file; check its name and folder")
+    if Path(path).is_dir():
+        raise DataFileError(f"{path} is a folder; give a file in it")
+    if Path(path).stat().st_size == 0:
+        raise DataFileError(f"{path} is empty; its first line should name the columns")
+
+
+def table_of(path: str) -> Table:
+    """Return a file of columns with names as a table, after a look at its form.
 
     Parameters
     ----------
     path : str
-        A file of CSV, TSV, Parquet, Arrow, NDJSON, svmlight or FASTA; ``-`` is CSV from standard
-        input.
+        A file of CSV, TSV, Parquet, Arrow or NDJSON; ``-`` is CSV from standard input.
     """
     kind = format_of(path)
-    if path != "-" and not Path(path).exists():
-        raise DataFileError(f"{path}: there is no such file")
-    if path != "-" and Path(path).is_dir():
-        raise DataFileError(f"{path} is a folder; give a file")
-    table = READERS[kind](path)
-    if table.height == 0 or table.width == 0:
-        raise DataFileError(f"{path} has no rows of data; the first line of it names the columns")
+    check_file(path)
+    pl = polars()
+    with in_one_line(path):
+        if kind == "parquet":
+            table = Table(path, pl.scan_parquet(path))
+        elif kind == "arrow":
+            table = Table(path, pl.scan_ipc(path))
+        elif kind == "ndjson":
+            table = Table(path, pl.scan_ndjson(path, infer_schema_length=None))
+        else:
+            table = _delimited(path, "\t" if kind == "tsv" else ",")
+        is_empty = not table.names or table.height == 0
+    if is_empty:
+        raise DataFileError(f"{path} has no rows of data; only a first line that names columns")
     return table
 
 
-def _polars() -> Any:
+def polars() -> Any:
+    """Return polars, or say how to have it."""
     try:
         import polars
     except ImportError:
         raise DataFileError(
-            "files of tables are read by polars, which is not installed; install mercer[io]"
+            "files of tables are read by polars, which is not installed; "
+            "pip install 'mercer[io]' does it"
         ) from None
     return polars
 
 
-def _read(path: str, reader: Callable[[], Any]) -> Any:
-    """Return what a reader of polars returns, its errors in one line."""
-    pl = _polars()
+@contextmanager
+def in_one_line(path: str) -> Iterator[None]:
+    """Turn what polars finds wrong with a file into an error of one line, with the place."""
+    pl = polars()
     try:
-        return reader()
+        yield
     except pl.exceptions.NoDataError:
-        raise DataFileError(f"{path} is empty") from None
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DataFileError(f"{path} is empty; its first line should name the columns") from None
+    except pl.exceptions.PolarsError as error:
+        if format_of(path) in ("csv", "tsv") and path != "-":
+            _check_lines(path)
+        first = str(error).strip().partition("\n")[0] or type(error).__name__
         raise DataFileError(f"{path} cannot be read: {first}") from None
 
 
-def _delimited(separator: str) -> Callable[[str], Any]:
-    def read(path: str) -> Any:
-        pl = _polars()
-        content = sys.stdin.buffer.read() if path == "-" else _unpacked(path)
-        _check_text(path, content)
-        _check_header(path, content, separator)
-        # Dates stay text, which columns take for dates where it is ISO 8601 and nothing else.
-        settings = {"separator": separator, "infer_schema_length": None}
-        return _read(path, lambda: pl.read_csv(content, **settings))
-
-    return read
+def _delimited(path: str, separator: str) -> Table:
+    spool = _spooled() if path == "-" else None
+    file = path if spool is None else spool.name
+    separator = _check_header(path, file, separator)
+    # Dates stay text, which columns take for dates where it is ISO 8601 and nothing else. Kinds
+    # are by all rows: whole numbers may be followed by others.
+    scan = polars().scan_csv(file, separator=separator, infer_schema_length=None)
+    scan, remarks = _with_numbers(scan, has_commas=separator == ";")
+    return Table(path, scan, tuple(remarks), spool)
 
 
-def _unpacked(path: str) -> bytes:
-    content = Path(path).read_bytes()
-    if not path.lower().endswith(".gz"):
-        return content
-    import gzip
+def _spooled() -> Any:
+    """Return a file with all of standard input: what it holds is read more than once."""
+    spool = tempfile.NamedTemporaryFile(suffix=".csv")
+    shutil.copyfileobj(sys.stdin.buffer, spool)
+    spool.flush()
+    if spool.tell() == 0:
+        raise DataFileError("standard input is empty; its first line should name the columns")
+    return spool
 
+
+def _with_numbers(scan: Any, has_commas: bool) -> tuple[Any, list[str]]:
+    """Return a scan whose columns of numbers and of marks for missing ones are numbers.
+
+    Of other columns that are numbers but for a few cells, a remark names the first such cell.
+    """
+    pl = polars()
+    texts = [name for name, dtype in scan.collect_schema().items() if dtype == pl.String]
+    if not texts:
+        return scan, []
+
+    def cell(name: str) -> Any:
+        text = pl.col(name).str.strip_chars()
+        return text.str.replace(",", ".", literal=True) if has_commas else text
+
+    def number(name: str) -> Any:
+        return cell(name).cast(pl.Float64, strict=False)
+
+    def is_mark(name: str) -> Any:
+        return cell(name).is_in(MISSING).fill_null(False)
+
+    def is_text(name: str) -> Any:
+        return number(name).is_null() & cell(name).is_not_null() & ~is_mark(name)
+
+    counted = scan.select(
+        expression
+        for i, name in enumerate(texts)
+        for expression in (
+            number(name).is_not_null().sum().alias(f"{i} numbers"),
+            is_mark(name).sum().alias(f"{i} marks"),
+            is_text(name).sum().alias(f"{i} texts"),
+            is_text(name).arg_max().alias(f"{i} first"),
+            pl.col(name).filter(is_text(name)).first().alias(f"{i} cell"),
+        )
+    )
+    found = counted.collect(engine="streaming").row(0, named=True)
+    remarks, changes = [], []
+    for i, name in enumerate(texts):
+        numbers, marks, words, first, text = (
+            found[f"{i} {what}"] for what in ("numbers", "marks", "texts", "first", "cell")
+        )
+        if numbers and not words:
+            changes.append(pl.when(~is_mark(name)).then(number(name)).alias(name))
+            if marks:
+                remarks.append(f"column {name!r}: {_cells(marks)} such as 'NA' count as missing")
+        elif words <= FEW and numbers > 2 * words:
+            remarks.append(
+                f"column {name!r} is text, for {text!r} in row {first + 1} is no number"
+                + (f", nor are {_cells(words - 1)} more" if words > 1 else "")
+                + "; mend that if it should be numbers"
+            )
+    return scan.with_columns(changes), remarks
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def opened_bytes(path: str) -> BinaryIO:
+    """Return a file opened for reading, unpacked where its name ends in .gz."""
+    if path.lower().endswith(".gz"):
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return open(path, "rb")
+
+
+def decoded(path: str, line: bytes, number: int) -> str:
+    """Return a line as text, or refuse bytes that are no UTF-8."""
     try:
-        return gzip.decompress(content)
-    except (OSError, EOFError) as error:
-        raise DataFileError(f"{path} cannot be unpacked: {error}") from None
-
-
-def _check_text(path: str, content: bytes) -> None:
-    """Refuse bytes that are no UTF-8 by the line in which they stand."""
-    try:
-        content.decode("utf-8")
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
         raise DataFileError(
-            f"{path} is not UTF-8: byte 0x{content[error.start]:02x} in line {line}; convert it, "
-            "for instance by iconv -f latin1 -t utf-8"
+            f"{path} is not UTF-8: byte 0x{line[error.start]:02x} in line {number}; convert it, "
+            f"for instance by iconv -f latin1 -t utf-8 {path}"
         ) from None
 
 
-def _check_header(path: str, content: bytes, separator: str) -> None:
-    """Refuse columns of the same name, of which readers would rename one."""
-    import csv
-    import io
-
-    first = content.decode("utf-8-sig").lstrip("\r\n").partition("\n")[0]
-    names = next(csv.reader(io.StringIO(first), delimiter=separator), [])
-    if len(names) == 1 and ";" in first:
-        raise DataFileError(f"{path} seems to be separated by ';'; separate it by ','")
+def _check_header(path: str, file: str, separator: str) -> str:
+    """Return the separator of a header; refuse columns of the same name, or without one."""
+    with opened_bytes(file) as content:
+        lines = (line for line in iter(content.readline, b"") if line.strip())
+        try:
+            first = decoded(path, next(lines, b""), 1).strip("\r\n")
+        except (OSError, EOFError) as error:
+            raise DataFileError(f"{path} cannot be unpacked: {error}") from None
+    if "\0" in first:
+        raise DataFileError(f"{path} is no text: its first line holds a zero byte")
+    names = _fields(first, separator)
+    if len(names) == 1 and separator == ",":
+        separator = next((mark for mark in ";\t|" if mark in first), separator)
+        names = _fields(first, separator)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise DataFileError(f"{path} has several columns {repeated[0]!r}; rename them")
+        raise DataFileError(
+            f"{path} has {Counter(names)[repeated[0]]} columns of the name {repeated[0]!r}; rename "
+            "them in its first line"
+        )
+    return separator
 
 
-def _svmlight(path: str) -> Any:
-    from sklearn.datasets import load_svmlight_file
-
-    pl = _polars()
-    try:
-        X, y = load_svmlight_file(path)
-    except (ValueError, OSError) as error:
-        raise DataFileError(f"{path} cannot be read as svmlight: {error}") from None
-    columns = {f"x{j + 1}": X[:, [j]].toarray().ravel() for j in range(X.shape[1])}
-    return pl.DataFrame({SVMLIGHT_TARGET: y, **columns})
+def _fields(line: str, separator: str) -> list[str]:
+    return next(csv.reader(io.StringIO(line), delimiter=separator), [])
 
 
-def _fasta(path: str) -> Any:
-    pl = _polars()
-    content = _unpacked(path)
-    _check_text(path, content)
-    names: list[str] = []
-    sequences: list[list[str]] = []
-    for number, line in enumerate(content.decode("utf-8-sig").splitlines(), 1):
-        if line.startswith(">"):
-            names.append(line[1:].strip())
-            sequences.append([])
-        elif line.strip() and not names:
-            raise DataFileError(f"{path} is no FASTA: line {number} comes before a line with '>'")
-        elif names:
-            sequences[-1].append(line.strip())
-    texts = ["".join(parts) for parts in sequences]
-    return pl.DataFrame(dict(zip(FASTA_COLUMNS, (names, texts), strict=True)))
-
-
-def _parquet(path: str) -> Any:
-    return _read(path, lambda: _polars().read_parquet(path))
-
-
-def _arrow(path: str) -> Any:
-    return _read(path, lambda: _polars().read_ipc(path))
-
-
-def _ndjson(path: str) -> Any:
-    return _read(path, lambda: _polars().read_ndjson(path, infer_schema_length=None))
-
-
-READERS: dict[str, Callable[[str], Any]] = {
-    "arrow": _arrow,
-    "csv": _delimited(","),
-    "fasta": _fasta,
-    "ndjson": _ndjson,
-    "parquet": _parquet,
-    "svmlight": _svmlight,
-    "tsv": _delimited("\t"),
-}
+def _check_lines(path: str) -> None:
+    """Refuse the first line of a file that is no UTF-8 or has more cells than the header."""
+    separator = _check_header(path, path, "\t" if format_of(path) == "tsv" else ",")
+    with opened_bytes(path) as content:
+        texts = (decoded(path, line, i) for i, line in enumerate(content, 1))
+        rows = csv.reader(texts, delimiter=separator)
+        width = len(next(rows, []))
+        for row in rows:
+            if len(row) > width:
+                raise DataFileError(
+                    f"{path} has {len(row)} cells in line {rows.line_num} and {width} in the first "
+                    "line; quote cells that hold the separator"
+                )

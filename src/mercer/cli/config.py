@@ -1,0 +1,51 @@
+"""Options of a command from a TOML file, over which those on the line win."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the option ``--config``."""
+    return click.option(
+        "--config",
+        callback=_read,
+        is_eager=True,
+        expose_value=False,
+        metavar="FILE",
+        help="Options from a TOML file; those on the line win.",
+    )(command)
+
+
+def _read(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
+    """Take options from a file: its keys, or those of the table named like the command."""
+    if path is None:
+        return
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise click.BadParameter(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{path}: {error}") from None
+    tables = {key: value for key, value in content.items() if isinstance(value, dict)}
+    settings = {key: value for key, value in content.items() if key not in tables}
+    settings |= tables.get(str(ctx.info_name), {})
+    names = {
+        opt.lstrip("-"): str(p.name)
+        for p in ctx.command.params
+        if isinstance(p, click.Option) and p.expose_value
+        for opt in p.opts
+    }
+    unknown = sorted(settings.keys() - names.keys())
+    if unknown:
+        raise click.BadParameter(
+            f"{path} has {unknown[0]!r}, which is no option of {ctx.info_name}; it has "
+            + ", ".join(sorted(name for name in names if len(name) > 1))
+        )
+    given = {names[key]: value for key, value in settings.items()}
+    ctx.default_map = {**(ctx.default_map or {}), **given}

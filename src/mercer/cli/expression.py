@@ -1,0 +1,48 @@
+"""A fitted kernel as a user would type it: to read, to edit and to give back."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from mercer.kernels import Kernel
+from mercer.kernels.maps import InputMap
+from mercer.kernels.params import Parametric
+
+# Significant digits of numbers.
+DIGITS = 4
+# What maps take from the rows that they are fitted to, and would take again.
+FROM_ROWS = ("mean", "scale", "indicators", "knots")
+
+
+def editable(kernel: Kernel) -> Kernel:
+    """Return a kernel without the numbers that a fit takes from the rows, the others rounded.
+
+    Fitted to the same rows, it is the same kernel but for rounding.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A fitted one, whose maps hold means, scales and quantiles of columns.
+    """
+    return _plain(kernel)  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Parametric):
+        parts = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
+        own = {
+            name: _default(value, name)
+            if isinstance(value, InputMap) and name in FROM_ROWS
+            else _plain(part)
+            for name, part in parts.items()
+        }
+        return value.with_params(**{n: v for n, v in own.items() if v is not parts[n]})
+    if isinstance(value, tuple):
+        return tuple(_plain(part) for part in value)
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def _default(value: Any, name: str) -> Any:
+    (field,) = (f for f in fields(value) if f.name == name)
+    return field.default

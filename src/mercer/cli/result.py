@@ -1,0 +1,132 @@
+"""What `mercer fit` found, as values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mercer.cli.data import Job
+from mercer.cli.expression import editable
+from mercer.data.stream import some_rows
+from mercer.kernels import describe_columns
+from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
+
+
+def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> dict[str, Any]:
+    """Return what a model is and how good it is on held-out rows, as values of JSON.
+
+    Parameters
+    ----------
+    model : estimator
+        The model.
+    judge : estimator
+        The one that chose its kernel.
+    train, test : Job
+        The rows that it learnt from, and others.
+    is_given : bool
+        Whether the user has given the kernel: what its terms say of columns is then in his words.
+    """
+    began = perf_counter()
+    scores = _class_scores(model, train, test) if train.is_classes else _scores(model, train, test)
+    seconds = perf_counter() - began
+    inner, name = inside(model), "C" if train.is_classes else "alpha"
+    plan = inner.plan(train.X)
+    return {
+        "data": {"file": train.path, "target": train.target, "task": train.task},
+        "rows": {"train": len(train), "test": len(test)},
+        "columns": _columns(train, judge, is_given),
+        "leaderboard": _leaderboard(judge),
+        "model": type(inner).__name__,
+        "kernel": str(editable(inner.kernel_)),
+        name: float(f"{getattr(inner, name):.4g}"),
+        "plan": {
+            "solver": plan.solver,
+            "gram": plan.gram,
+            "memory": plan.memory,
+            "because": plan.reason,
+        },
+        "scores": {score.name: _entry(score) for score in scores},
+        "baseline": "the shares of the classes" if train.is_classes else "the mean",
+        "certificate": str(inner.certificate_),
+        "predicted_rows_per_second": round(len(test) / max(seconds, 1e-9)),
+    }
+
+
+def _columns(train: Job, judge: Any, is_given: bool) -> list[dict[str, Any]]:
+    """Return every column, what it holds and what became of it."""
+    X = some_rows(train.X)
+    kernel = inside(judge).kernel_
+    if not hasattr(X, "columns"):
+        return [{"column": f"1 to {X.shape[1]}", "holds": "sparse numbers", "becomes": "number"}]
+    read = {use.column: use.is_used for use in describe_columns(X, kernel)}
+    uses = describe_columns(X, editable(kernel)) if is_given else describe_columns(X)
+    return [
+        {
+            "column": str(use.column),
+            "holds": str(use.holds),
+            "missing": int(use.missing),
+            "distinct": None if use.distinct is None else int(use.distinct),
+            "becomes": use.becomes if read[use.column] or use.reason else "left out: is not read",
+            "used": bool(read[use.column]),
+        }
+        for use in uses
+    ]
+
+
+def _leaderboard(judge: Any) -> list[dict[str, Any]]:
+    """Return what was tried, best first."""
+    if hasattr(judge, "candidates_"):
+        return [
+            {
+                "rank": rank,
+                "kernel": candidate.name,
+                "round": candidate.rounds,
+                "rows": candidate.rows,
+                "error": float(f"{candidate.error:.4g}"),
+                "seconds": round(float(candidate.seconds), 1),
+            }
+            for rank, candidate in enumerate(judge.candidates_, 1)
+        ]
+    tried = getattr(judge, "cv_results_", None)
+    if tried is None:
+        return []
+    order = np.argsort(tried["rank_test_score"], kind="stable")
+    name = "alpha" if "alpha" in tried else "C"
+    return [
+        {
+            "rank": int(tried["rank_test_score"][i]),
+            "kernel": str(editable(tried["kernel"][i])),
+            name: float(f"{tried[name][i]:.4g}"),
+            "score": float(f"{tried['mean_test_score'][i]:.4g}"),
+        }
+        for i in order
+    ]
+
+
+def _entry(score: Score) -> dict[str, Any]:
+    return {**asdict(score), "beats_baseline": score.beats_baseline}
+
+
+def _scores(model: Any, train: Job, test: Job) -> list[Score]:
+    mean = float(np.average(train.y, weights=train.weights))
+    weights = np.ones(len(test)) if test.weights is None else test.weights
+    return regression_scores(np.asarray(test.y, float), model.predict(test.X), mean, weights)
+
+
+def _class_scores(model: Any, train: Job, test: Job) -> list[Score]:
+    classes = model.classes_
+    unknown = np.setdiff1d(test.y, classes)
+    if len(unknown):
+        raise ValueError(
+            f"{test.path}: held-out rows have the class {unknown.tolist()[0]!r} of the target "
+            f"{test.target!r}, which no row to learn from has; give more rows, or another --seed"
+        )
+    codes, labels = (np.searchsorted(classes, y) for y in (test.y, model.predict(test.X)))
+    w = np.ones(len(train)) if train.weights is None else train.weights
+    shares = np.bincount(np.searchsorted(classes, train.y), w, len(classes)) / w.sum()
+    probabilities = model.predict_proba(test.X) if hasattr(model, "predict_proba") else None
+    weights = np.ones(len(test)) if test.weights is None else test.weights
+    return classification_scores(codes, labels, probabilities, shares, weights)

@@ -1,0 +1,84 @@
+"""What `mercer fit` found, as a text for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.cli.talk import heading, indented, pairs
+from mercer.data.listing import as_text
+from mercer.data.memory import gigabytes
+
+# Columns that are listed one by one, and candidates of a leaderboard.
+MOST_COLUMNS, MOST_CANDIDATES = 40, 10
+
+
+def shown(result: dict[str, Any]) -> str:
+    """Return a result as a text for people, with the headings bold on a terminal."""
+    data, rows, plan = result["data"], result["rows"], result["plan"]
+    name = "C" if "C" in result else "alpha"
+    top = {
+        "data": f"{data['file']}, {rows['train']} rows to learn from and {rows['test']} held out",
+        "target": f"{data['target']}, {data['task']}",
+    }
+    bottom = {"certificate": result["certificate"]}
+    for label in ("model file", "report"):
+        if label in result:
+            bottom[label] = result[label]
+    parts = [
+        pairs(top),
+        _shown_columns(result["columns"]),
+        _shown_leaderboard(result["leaderboard"]),
+        f"{heading('kernel')}, to edit and to give back: --{name} {result[name]:g} --kernel\n"
+        f'  "{result["kernel"]}"',
+        f"{heading('plan')}\n"
+        + indented(
+            f"{result['model']} by {plan['solver']} on {plan['gram']}, "
+            f"{gigabytes(plan['memory'])}: {plan['because']}"
+        ),
+        _shown_scores(result),
+        pairs(bottom),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _shown_columns(columns: list[dict[str, Any]]) -> str:
+    used = sum(c.get("used", True) for c in columns)
+    title = f"{heading('columns')}, {used} of {len(columns)} are used"
+    if len(columns) == 1 and "used" not in columns[0]:
+        return f"{heading('columns')}, {columns[0]['column']}: {columns[0]['holds']}"
+    some = columns
+    if len(columns) > MOST_COLUMNS:
+        telling = [c for c in columns if not c["used"] or c["missing"]]
+        some = (telling or columns)[:MOST_COLUMNS]
+        title += f", here are {len(some)} of them"
+        title += ", left out or with missing cells" if telling else ""
+    header = ("column", "holds", "missing", "distinct", "becomes")
+    cells = [["" if c[name] is None else c[name] for name in header] for c in some]
+    return f"{title}\n{indented(as_text(header, cells))}"
+
+
+def _shown_leaderboard(board: list[dict[str, Any]]) -> str:
+    if not board:
+        return ""
+    header = list(board[0])
+    cells = [list(entry.values()) for entry in board[:MOST_CANDIDATES]]
+    more = len(board) - MOST_CANDIDATES
+    title = f"{heading('leaderboard')}, best first, by rows left out"
+    rest = f"\n  and {more} more" if more > 0 else ""
+    return f"{title}\n{indented(as_text(header, cells))}{rest}"
+
+
+def _shown_scores(result: dict[str, Any]) -> str:
+    header = ("score", "value", "95 % interval", "baseline", "")
+    cells = [
+        (
+            name,
+            f"{s['value']:.4g}",
+            f"{s['low']:.4g} to {s['high']:.4g}",
+            f"{s['baseline']:.4g}",
+            "better than the baseline" if s["beats_baseline"] else "NOT surely better",
+        )
+        for name, s in result["scores"].items()
+    ]
+    title = f"{heading('held-out rows')}, against {result['baseline']} as baseline"
+    return f"{title}\n{indented(as_text(header, cells))}"

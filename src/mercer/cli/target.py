@@ -1,0 +1,108 @@
+"""What the column to predict holds: numbers or classes, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.errors import DataFileError
+
+Array = NDArray[Any]
+
+# Distinct whole numbers up to which they are taken for classes.
+MOST_CLASSES = 10
+
+
+def is_known(series: Any) -> Array:
+    """Return which cells of a column of polars hold a value."""
+    known = series.is_not_null()
+    if series.dtype.is_float():
+        known = known & series.is_not_nan().fill_null(False)
+    return np.asarray(known.to_numpy(), bool)
+
+
+def task_of(series: Any, path: str, asked: str) -> tuple[bool, str]:
+    """Return whether a target is a class, and a sentence that says so and why.
+
+    Parameters
+    ----------
+    series : polars.Series
+        All cells of the target, those without a value included, so that rows are counted right.
+    path : str
+        The file, for errors.
+    asked : {"auto", "regression", "classification"}
+        What the user wants.
+    """
+    known = series.filter(is_known(series))
+    distinct = known.n_unique()
+    if asked == "classification":
+        return True, f"{distinct} classes, as asked for: classification"
+    if not series.dtype.is_numeric():
+        return _task_of_text(series, known, path, asked)
+    if asked == "regression":
+        return False, "numbers, as asked for: regression"
+    values = known.to_numpy()
+    is_whole = known.dtype.is_integer() or bool((values == np.round(values)).all())
+    if is_whole and distinct <= MOST_CLASSES:
+        kinds = f"{distinct} distinct whole numbers"
+        return True, f"{kinds}: classification (--task regression if they are numbers)"
+    return False, f"numbers from {values.min():.4g} to {values.max():.4g}: regression"
+
+
+def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool, str]:
+    import polars as pl
+
+    name, distinct = series.name, known.n_unique()
+    if series.dtype == pl.Boolean:
+        if asked == "regression":
+            return False, "false and true as 0 and 1: regression, as asked for"
+        return True, "false or true: classification"
+    numbers = known.cast(pl.Float64, strict=False).is_not_null().sum() if known.len() else 0
+    is_number_but_few = numbers > known.len() // 2
+    if asked == "regression" or is_number_but_few or distinct > max(MOST_CLASSES, known.len() // 2):
+        row, value = _first_text(series)
+        many = "" if is_number_but_few else f", and {distinct} distinct values"
+        raise DataFileError(
+            f"{path}: the target {name!r} has {value!r} in row {row + 1}, which is no number"
+            f"{many}; mend that cell, or use --task classification"
+        )
+    return True, f"{distinct} distinct labels: classification"
+
+
+def _first_text(series: Any) -> tuple[int, Any]:
+    """Return the first row of a target that is no number, and what it holds."""
+    import polars as pl
+
+    is_text = series.is_not_null() & series.cast(pl.Float64, strict=False).is_null()
+    row = int(is_text.arg_max() or 0)
+    return row, series[row]
+
+
+def values_of(series: Any, is_classes: bool, like: Array | None) -> Array:
+    """Return a target as an array: numbers, or labels of the type that others have.
+
+    Parameters
+    ----------
+    series : polars.Series
+        Cells that are all known.
+    is_classes : bool
+        Whether they are labels.
+    like : array, optional
+        Labels that these are to be compared with.
+    """
+    import polars as pl
+
+    if not is_classes:
+        return np.asarray(series.cast(pl.Float64).to_numpy())
+    is_text = series.dtype in (pl.Categorical, pl.Enum) or not (
+        series.dtype.is_numeric() or series.dtype == pl.Boolean
+    )
+    labels = np.asarray((series.cast(pl.String) if is_text else series).to_numpy())
+    labels = labels.astype(str) if labels.dtype == object else labels
+    if labels.dtype.kind == "f" and bool((labels == np.round(labels)).all()):
+        labels = labels.astype(np.int64)
+    if like is not None and labels.dtype.kind != like.dtype.kind:
+        labels = labels.astype(like.dtype.kind if like.dtype.kind == "U" else like.dtype)
+    return labels

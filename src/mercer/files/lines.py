@@ -1,0 +1,159 @@
+"""Files of one row after the other without a table: sparse rows of svmlight, and FASTA."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.errors import DataFileError
+from mercer.files.tables import (
+    ROWS,
+    Table,
+    check_file,
+    decoded,
+    format_of,
+    opened_bytes,
+    polars,
+    table_of,
+)
+
+# The columns of a FASTA file, and the name of the target of one of svmlight.
+FASTA_COLUMNS = ("name", "sequence")
+SVMLIGHT_TARGET = "target"
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """The rows of a file of svmlight.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    X : CSR matrix of shape (n, d)
+        The rows.
+    y : array of shape (n,)
+        The numbers that the lines begin with.
+    """
+
+    path: str
+    X: Any
+    y: NDArray[np.float64]
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        return len(self.y)
+
+
+def opened_rows(path: str, n_features: int | None = None) -> Table | SparseRows:
+    """Return a file of any format: columns with names, or sparse rows.
+
+    Parameters
+    ----------
+    path : str
+        CSV, TSV, Parquet, Arrow, NDJSON, svmlight or FASTA; ``-`` is CSV from standard input.
+    n_features : int, optional
+        The columns of sparse rows, of which the last may be zero in all of them.
+    """
+    kind = format_of(path)
+    if kind not in ("svmlight", "fasta"):
+        return table_of(path)
+    check_file(path)
+    blocks = list(row_blocks(path, n_features=n_features))
+    if not blocks:
+        raise DataFileError(f"{path} has no rows of data")
+    if kind == "fasta":
+        return Table(path, polars().concat(blocks).lazy())
+    width = max(X.shape[1] for X, _ in blocks)
+    for X, _ in blocks:
+        X.resize(X.shape[0], width)
+    rows = sp.vstack([X for X, _ in blocks], format="csr")
+    return SparseRows(path, rows, np.concatenate([y for _, y in blocks]))
+
+
+def row_blocks(path: str, rows: int = ROWS, n_features: int | None = None) -> Iterator[Any]:
+    """Yield the rows of a file in their order, some at a time.
+
+    Tables of polars, and of svmlight pairs of a CSR matrix and the numbers before it. The
+    parameters are those of `opened_rows`, and the number of rows of a block.
+    """
+    kind = format_of(path)
+    if kind not in ("svmlight", "fasta"):
+        yield from table_of(path).blocks(rows=rows)
+        return
+    check_file(path)
+    yield from (_fasta(path, rows) if kind == "fasta" else _svmlight(path, rows, n_features))
+
+
+def _svmlight(path: str, rows: int, n_features: int | None) -> Iterator[tuple[Any, Any]]:
+    from sklearn.datasets import load_svmlight_file
+
+    settings: dict[str, Any] = {"n_features": n_features}
+    with opened_bytes(path) as content:
+        first = 1
+        # Lines of comments are counted like others, so that an error names the right ones.
+        while lines := list(islice(content, rows)):
+            # Indices begin at 1, as LIBSVM has it, unless the first rows have a 0.
+            settings.setdefault("zero_based", any(b" 0:" in line for line in lines))
+            if any(line.split(b"#")[0].strip() for line in lines):
+                try:
+                    X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), **settings)
+                except (ValueError, OverflowError) as error:
+                    raise _refusal(path, lines, first, settings, error) from None
+                yield X, y
+            first += len(lines)
+
+
+def _refusal(
+    path: str, lines: list[bytes], first: int, settings: dict[str, Any], error: Exception
+) -> DataFileError:
+    """Return the error of the first line that is no row of svmlight."""
+    from sklearn.datasets import load_svmlight_file
+
+    for number, line in enumerate(lines, first):
+        try:
+            load_svmlight_file(io.BytesIO(line), **settings)
+        except (ValueError, OverflowError) as found:
+            text = line.decode("utf-8", "replace").strip()
+            return DataFileError(
+                f"{path} is no svmlight in line {number}, {text[:40]!r}: {found}; lines are a "
+                "number and pairs such as 3:0.5 in ascending order"
+            )
+    return DataFileError(f"{path} cannot be read as svmlight: {error}")
+
+
+def _fasta(path: str, rows: int) -> Iterator[Any]:
+    pl = polars()
+    records = _records(path)
+    for record in records:
+        some = chain([record], islice(records, rows - 1))
+        yield pl.DataFrame(list(some), schema=list(FASTA_COLUMNS), orient="row")
+
+
+def _records(path: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and sequences of a FASTA file."""
+    name: str | None = None
+    parts: list[str] = []
+    with opened_bytes(path) as content:
+        for number, line in enumerate(content, 1):
+            text = decoded(path, line, number).strip()
+            if text.startswith(">"):
+                if name is not None:
+                    yield name, "".join(parts)
+                name, parts = text[1:].strip(), []
+            elif text and name is None:
+                raise DataFileError(
+                    f"{path} is no FASTA: line {number} comes before the first with '>'"
+                )
+            else:
+                parts.append(text)
+    if name is not None:
+        yield name, "".join(parts)

@@ -1,0 +1,106 @@
+"""Tables written in blocks to a file that takes its place when it is whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from mercer.errors import DataFileError
+from mercer.files.tables import format_of, polars
+
+# The formats that are appended to block by block; of the others blocks are put together in the end.
+LINES = ("csv", "tsv", "ndjson")
+WRITTEN = (*LINES, "parquet", "arrow")
+
+
+class Writer(Protocol):
+    """What takes tables of polars, one after the other."""
+
+    def __call__(self, block: Any) -> None:
+        """Write the rows of a block after those before it."""
+
+
+def check_output(path: str) -> None:
+    """Refuse a file that no table can be written to, before any work is done."""
+    if format_of(path) not in WRITTEN or path.lower().endswith(".gz"):
+        raise DataFileError(
+            f"{path} cannot be written: a table goes to .csv, .tsv, .parquet, .arrow or .ndjson"
+        )
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise DataFileError(f"{path} cannot be written: there is no folder {folder}; make it first")
+
+
+@contextmanager
+def table_writer(path: str) -> Iterator[Writer]:
+    """Give a function that writes blocks; the file has its name once all are written.
+
+    Until then, and if anything fails, what was there before is unchanged.
+
+    Parameters
+    ----------
+    path : str
+        The file; its ending says which format it has.
+    """
+    check_output(path)
+    target, kind = Path(path).resolve(), format_of(path)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+            whole = Path(folder, target.name)
+            if kind in LINES:
+                with open(whole, "wb") as file:
+                    yield lines_writer(file, kind)
+                    file.flush()
+                    os.fsync(file.fileno())
+            else:
+                yield _parts_writer(folder)
+                _put_together(folder, whole, kind)
+            os.replace(whole, target)
+    except OSError as error:
+        raise DataFileError(
+            f"{path} cannot be written: {error.strerror or error}; what was there before is "
+            "unchanged"
+        ) from None
+
+
+def lines_writer(file: Any, kind: str) -> Writer:
+    """Return a writer of lines to an open file of bytes: CSV, TSV or NDJSON."""
+    is_first = True
+
+    def write(block: Any) -> None:
+        nonlocal is_first
+        if kind == "ndjson":
+            text = block.write_ndjson()
+        else:
+            text = block.write_csv(
+                include_header=is_first, separator="," if kind == "csv" else "\t"
+            )
+        is_first = False
+        file.write(text.encode("utf-8"))
+
+    return write
+
+
+def _parts_writer(folder: str) -> Writer:
+    count = 0
+
+    def write(block: Any) -> None:
+        nonlocal count
+        block.write_parquet(Path(folder, f"part-{count:09d}.parquet"))
+        count += 1
+
+    return write
+
+
+def _put_together(folder: str, whole: Path, kind: str) -> None:
+    pl = polars()
+    parts = sorted(Path(folder).glob("part-*.parquet"))
+    scan = pl.scan_parquet(parts)
+    try:
+        scan.sink_parquet(whole) if kind == "parquet" else scan.sink_ipc(whole)
+    except pl.exceptions.PolarsError as error:
+        raise OSError(str(error).strip().partition("\n")[0]) from None
