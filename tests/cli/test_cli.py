@@ -1,17 +1,16 @@
-import re
+import json
 import subprocess
 import sys
 
+import numpy as np
+import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import mercer
+from commands import PRICE, fitted, refused, run, table
+from mercer.cli import bench
 from mercer.cli.info import engine_line
-from mercer.cli.main import main
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, arguments, catch_exceptions=False)
+from mercer.cli.main import COMMANDS
 
 
 def test_help_names_the_commands_and_loads_nothing_heavy():
@@ -19,11 +18,19 @@ def test_help_names_the_commands_and_loads_nothing_heavy():
         "import sys\n"
         "from mercer.cli.main import main\n"
         "main(['--help'], standalone_mode=False)\n"
-        "print([m for m in ('numpy', 'scipy', 'sklearn', 'rich') if m in sys.modules])"
+        "heavy = ('numpy', 'scipy', 'sklearn', 'rich', 'polars')\n"
+        "print([m for m in heavy if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert {"demo", "info"} <= set(done.stdout.split())
+    assert set(COMMANDS) <= set(done.stdout.split())
     assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Usage: " in result.output
 
 
 def test_version_is_that_of_the_package():
@@ -40,21 +47,104 @@ def test_info_tells_version_engine_threads_and_memory():
     assert "memory" in lines
 
 
+def test_info_tells_what_is_in_a_file(model):
+    said = run("info", model).stdout
+    assert "KernelRidge" in said
+    assert "64 training rows: whoever has the file can read them" in said
+    assert "age, site" in said
+
+
 def test_an_unknown_command_is_wrong_usage():
     result = run("solve")
     assert result.exit_code == 2
     assert "No such command 'solve'" in result.output
 
 
-def test_demo_learns_something_and_says_what_ran():
-    result = run("demo")
+def test_check_proves_or_refutes(tmp_path):
+    data = tmp_path / "d.csv"
+    pl.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), ["u", "v"]).write_csv(data)
+    assert run("check", "gaussian(1.0) + linear").exit_code == 0
+    for arguments in (("sigmoid",), ("sigmoid.on(u, v)", "--data", data)):
+        result = run("check", *arguments)
+        assert result.exit_code == 1
+        assert result.stdout.startswith("REFUTED")
+    assert "no such file" in refused("check", "linear", "--data", "none.csv")
+
+
+def test_explain_says_what_matters_in_words_and_as_json(model):
+    said = run("explain", model)
+    assert said.exit_code == 0, said.output
+    assert "age" in said.stdout
+    assert {"age", "site"} <= {row["column"] for row in json.loads(_json("explain", model))}
+
+
+def _json(*arguments):
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_report_on_other_rows_is_written(model, data, tmp_path):
+    page = tmp_path / "p.html"
+    result = run("report", model, "--data", data, "--target", "price", "-o", page)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{page}\n"
+    assert "<html" in page.read_text()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_learns_to_complete(shell):
+    result = run("completion", shell)
     assert result.exit_code == 0
-    lines = dict(line.split(maxsplit=1) for line in result.output.splitlines())
-    assert 0.6 < float(lines["R2"].split()[0]) < 0.85
-    error, naive = map(float, re.findall(r"\d\.\d{3}", lines["RMSE"]))
-    assert error < 0.6 * naive
-    assert "gaussian" in lines["kernel"]
-    assert lines["engine"].startswith(("native", "NumPy"))
+    assert "_MERCER_COMPLETE" in result.stdout
+
+
+def test_bench_compares_with_scikit_learn_and_names_the_machine(monkeypatch):
+    for name, value in (("ROWS", 120), ("FEW", 60), ("RUNS", 1)):
+        monkeypatch.setattr(bench, name, value)
+    found = json.loads(_json("bench"))
+    assert all(race["ratio"] > 0 for race in found["races"])
+    assert found["machine"]["cpu"]
+    said = run("bench").stdout
+    assert "ratio" in said
+    assert "threads, load" in said
+
+
+def test_the_demo_fits_tests_reports_and_predicts(tmp_path):
+    result = run("demo", "--folder", tmp_path / "here", "--time-limit", "1")
+    assert result.exit_code == 0, result.output
+    assert {p.name for p in (tmp_path / "here").iterdir()} == {
+        "solubility.csv",
+        "new.csv",
+        "solubility.mercer",
+        "report.html",
+        "predicted.csv",
+    }
+    assert f"the report is {(tmp_path / 'here' / 'report.html').resolve()}" in result.stdout
+    assert "500 new substances: off by" in result.stdout
+    assert "$ mercer fit" in result.stderr
+
+
+def test_the_model_of_a_file_predicts_in_another_process(model, tmp_path):
+    data = tmp_path / "few.csv"
+    table(5).write_csv(data)
+    line = [sys.executable, "-m", "mercer.cli", "predict", str(model), str(data)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert done.stdout == run("predict", model, data).stdout
+
+
+def test_no_colours_without_a_terminal_or_where_they_are_not_wanted(data, monkeypatch):
+    arguments = ("fit", data, *PRICE, "--alpha", "1")
+    assert "\x1b[" not in run(*arguments).stdout
+    assert "\x1b[1m" in run(*arguments, color=True).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in run(*arguments, color=True).stdout
+
+
+def test_the_same_seed_gives_the_same_split(data):
+    settings = (data, *PRICE, "--alpha", "1", "--seed")
+    assert fitted(*settings, "4")["scores"] == fitted(*settings, "4")["scores"]
+    assert fitted(*settings, "4")["scores"] != fitted(*settings, "5")["scores"]
 
 
 @pytest.mark.parametrize(

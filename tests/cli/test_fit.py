@@ -1,94 +1,128 @@
-"""`mercer fit` and `mercer predict`: from a table to a tested model, and back to a table."""
+"""`mercer fit`: from a table to a tested model."""
 
 import json
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
+from sklearn.datasets import dump_svmlight_file
 
 import mercer
-from mercer.cli.main import main
-
-
-def run(*arguments, **settings):
-    return CliRunner().invoke(main, [str(a) for a in arguments], **settings)
-
-
-def table(n=80):
-    random = np.random.default_rng(0)
-    age, site = random.normal(50, 10, n), random.choice(["a", "b", "c"], n)
-    price = 0.1 * age + 2.0 * (site == "b") + 0.1 * random.normal(size=n)
-    return pl.DataFrame(
-        {
-            "age": age,
-            "site": site,
-            "price": price,
-            "sick": (price > np.median(price)).astype(int),
-            "weight": np.ones(n),
-            "home": np.arange(n) // 4,
-        }
-    )
-
-
-@pytest.fixture
-def data(tmp_path):
-    path = tmp_path / "data.csv"
-    table().write_csv(path)
-    return path
-
-
-PRICE = ("--target", "price", "--drop", "sick", "--drop", "weight", "--drop", "home")
-SICK = ("--target", "sick", "--drop", "price", "--drop", "weight", "--drop", "home")
-
-
-def fitted(*arguments):
-    result = run("fit", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+from commands import PRICE, SICK, fitted, refused, run, table
+from mercer.cli.fitting.expression import editable
 
 
 def test_a_regression_is_tuned_tested_and_saved(data, tmp_path):
     model = tmp_path / "m.mercer"
-    found = fitted(data, *PRICE, "-o", model)
-    assert found["R2"]["value"] > 0.9
-    assert found["R2"]["low"] < found["R2"]["value"] < found["R2"]["high"]
-    assert found["R2"]["beats_baseline"]
-    assert found["rows"] == "64 to learn from, 16 held out"
+    found = fitted(data, *PRICE, "--time-limit", "5", "-o", model)
+    score = found["scores"]["R2"]
+    assert score["value"] > 0.9
+    assert score["low"] < score["value"] < score["high"]
+    assert score["beats_baseline"]
+    assert found["rows"] == {"train": 64, "test": 16}
+    assert found["leaderboard"][0]["rank"] == 1
+    assert found["model file"] == str(model)
     assert mercer.kernel(found["kernel"]).check().status == "PROVED"
     assert mercer.load(model).predict(table()).shape == (80,)
+
+
+def test_the_screen_tells_everything_that_happened(data, tmp_path):
+    model = tmp_path / "m.mercer"
+    result = run("fit", data, *PRICE, "--time-limit", "2", "-o", model)
+    assert result.exit_code == 0
+    for said in (
+        "64 rows to learn from and 16 held out",
+        "price, numbers from",
+        "columns, 2 of 2 are used",
+        "site    text           0         3  category",
+        "leaderboard, best first",
+        "--alpha",
+        "plan\n  KernelRidge by cholesky",
+        "95 % interval",
+        "against the mean as baseline",
+        "relative residual",
+        f"model file   {model}",
+    ):
+        assert said in result.stdout, said
+
+
+def test_the_kernel_that_is_printed_gives_the_same_model_again(data):
+    found = fitted(data, *PRICE, "--time-limit", "3")
+    again = fitted(data, *PRICE, "--kernel", found["kernel"], "--alpha", found["alpha"])
+    assert again["kernel"] == found["kernel"]
+    assert again["scores"]["RMSE"]["value"] == pytest.approx(
+        found["scores"]["RMSE"]["value"], rel=0.02
+    )
+
+
+def test_an_editable_kernel_has_no_numbers_of_the_rows():
+    text = "gaussian(length_scale=1.23456).after(normal_scores()).after(standardize()).on(a, b)"
+    rows = {"a": np.arange(20.0), "b": np.arange(20.0) ** 2}
+    resolved = mercer.kernel(text).resolved(rows)
+    assert "knots=[" in str(resolved)
+    assert str(editable(resolved)) == text.replace("1.23456", "1.235")
 
 
 def test_two_whole_numbers_are_classes_and_it_is_said(data):
     result = run("fit", data, *SICK, "--C", "1")
     assert result.exit_code == 0
-    assert "2 distinct whole numbers: classification" in result.stderr
+    assert "2 distinct whole numbers: classification" in result.stdout
     assert "accuracy" in result.stdout
     assert "log loss" in result.stdout
+    assert "the shares of the classes" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        ([True, False] * 20, "classification"),
+        (["yes", "no"] * 20, "classification"),
+        ([float(i % 3) for i in range(40)], "classification"),
+        (list(range(40)), "regression"),
+        ([i / 7 for i in range(40)], "regression"),
+    ],
+)
+def test_the_task_follows_from_the_values_of_the_target(values, task, tmp_path):
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"x": np.arange(40.0), "y": values}).write_csv(path)
+    kind = ["--C", 1] if task == "classification" else ["--alpha", 1]
+    assert task in fitted(path, "--target", "y", *kind)["data"]["task"]
 
 
 def test_the_task_can_be_given(data):
     found = fitted(data, *SICK, "--task", "regression", "--alpha", "1")
-    assert "R2" in found
+    assert "R2" in found["scores"]
 
 
 def test_a_kernel_and_a_ridge_can_be_given(data):
     found = fitted(data, *PRICE, "--kernel", "gaussian(5.0).on(age)", "--alpha", "0.5")
     assert found["kernel"] == "gaussian(length_scale=5.0).on(age)"
     assert found["alpha"] == 0.5
+    uses = {c["column"]: c["used"] for c in found["columns"]}
+    assert uses == {"age": True, "site": False}
 
 
-def test_options_come_from_a_file_and_the_line_counts_more(data, tmp_path):
+@pytest.mark.parametrize("select", ["loo", "gcv", "4"])
+def test_a_ridge_is_chosen_as_asked_for(data, select):
+    kernel = ("--kernel", "gaussian(10.0).on(age)")
+    found = fitted(data, *PRICE, *kernel, "--select", select)
+    alphas = [entry["alpha"] for entry in found["leaderboard"]]
+    assert len(set(alphas)) > 3
+    assert found["alpha"] in alphas
+
+
+def test_options_come_from_a_file_and_the_line_wins(data, tmp_path):
     config = tmp_path / "c.toml"
     config.write_text('target = "price"\nalpha = 0.5\nkernel = "linear.on(age)"\nseed = 3\n')
     assert fitted(data, "--config", config)["alpha"] == 0.5
     assert fitted(data, "--config", config, "--alpha", "2")["alpha"] == 2.0
-    config.write_text('target = "price"\ntest = 0.5\nalpha = 1.0\ndrop = ["sick"]\n')
-    assert fitted(data, "--config", config)["rows"] == "40 to learn from, 40 held out"
-    config.write_text("colour = 1\n")
-    result = run("fit", data, "--config", config)
-    assert result.exit_code == 2
-    assert "colour" in result.output
+    config.write_text('[fit]\ntarget = "price"\ntest = 0.5\nalpha = 1.0\ndrop = ["sick"]\n')
+    assert fitted(data, "--config", config)["rows"] == {"train": 40, "test": 40}
+    for content in ("colour = 1\n", "alpha = "):
+        config.write_text(content)
+        result = run("fit", data, "--config", config)
+        assert result.exit_code == 2
+        assert "c.toml" in result.output
 
 
 def test_weights_groups_and_a_table_to_test_on(data, tmp_path):
@@ -96,149 +130,114 @@ def test_weights_groups_and_a_table_to_test_on(data, tmp_path):
     table(20).write_parquet(other)
     settings = ("--target", "price", "--drop", "sick", "--alpha", "1", "--kernel", "linear.on(age)")
     found = fitted(data, *settings, "--weights", "weight", "--groups", "home")
-    assert found["rows"] == "64 to learn from, 16 held out"
-    assert fitted(data, *settings, "--test-data", other)["rows"] == "80 to learn from, 20 held out"
+    assert found["rows"] == {"train": 64, "test": 16}
+    assert {c["column"] for c in found["columns"]} == {"age", "site"}
+    found = fitted(data, *settings, "--test-data", other)
+    assert found["rows"] == {"train": 80, "test": 20}
 
 
-def test_predictions_keep_the_order_and_the_columns(data, tmp_path):
-    model = tmp_path / "m.mercer"
-    fitted(data, *PRICE, "--alpha", "1", "-o", model)
-    result = run("predict", model, data, "--interval", "0.9")
-    found = pl.read_csv(result.stdout.encode())
-    assert found.columns == ["prediction", "lower", "upper"]
-    assert np.allclose(found["prediction"], mercer.load(model).predict(table()))
-    assert (found["lower"] <= found["upper"]).all()
-    assert run("predict", model, data, "--keep", "-o", tmp_path / "p.parquet").exit_code == 0
-    assert pl.read_parquet(tmp_path / "p.parquet").columns == [*table().columns, "prediction"]
+def test_weights_count_in_the_fit_and_in_the_scores(tmp_path):
+    path, rows = tmp_path / "w.csv", table()
+    settings = ("--target", "price", "--kernel", "gaussian(5.0).on(age)", "--alpha", "1")
+    rows.with_columns(weight=pl.col("age") ** 2).write_csv(path)
+    weighted = fitted(path, *settings, "--weights", "weight")["scores"]["RMSE"]["value"]
+    assert weighted != fitted(path, *settings)["scores"]["RMSE"]["value"]
 
 
-def test_a_column_that_is_taken_is_named(data, tmp_path):
-    model, taken = tmp_path / "m.mercer", tmp_path / "taken.csv"
-    fitted(data, *PRICE, "--alpha", "1", "-o", model)
-    table().with_columns(prediction=pl.lit(1.0)).write_csv(taken)
-    assert "'prediction' already" in run("predict", model, taken, "--keep").stderr
-    assert "also to be dropped" in run("fit", data, "--target", "age", "--drop", "age").stderr
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "ndjson", "csv.gz"])
+def test_every_format_of_tables_gives_the_same_model(ending, data, tmp_path):
+    import gzip
+
+    path, rows = tmp_path / f"t.{ending}", table()
+    write = {
+        "csv": rows.write_csv,
+        "tsv": lambda p: rows.write_csv(p, separator="\t"),
+        "parquet": rows.write_parquet,
+        "arrow": rows.write_ipc,
+        "ndjson": rows.write_ndjson,
+        "csv.gz": lambda p: p.write_bytes(gzip.compress(rows.write_csv().encode())),
+    }
+    write[ending](path)
+    settings = (*PRICE, "--alpha", "1")
+    assert fitted(path, *settings)["scores"] == fitted(data, *settings)["scores"]
 
 
-def test_dates_in_another_form_than_iso_stay_text(tmp_path):
-    path = tmp_path / "dates.csv"
-    days = [f"0{1 + i % 9}/02/2021" for i in range(40)]
-    pl.DataFrame({"day": days, "y": np.arange(40.0)}).write_csv(path)
-    found = fitted(path, "--target", "y", "--alpha", "1")
-    assert "holds dates as text" in found["columns"]
+def test_sparse_rows_of_svmlight_are_learnt_and_predicted(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 5)).round(2)
+    X[:, 4] *= np.arange(60) < 5
+    path, rest, model = tmp_path / "t.svm", tmp_path / "rest.svm", tmp_path / "m.mercer"
+    dump_svmlight_file(X, np.where(X[:, 0] > 0, 1, -1), str(path), zero_based=False)
+    found = fitted(path, "--C", "1", "-o", model)
+    assert "2 distinct whole numbers" in found["data"]["task"]
+    # Rows whose last column is zero throughout have that column all the same.
+    dump_svmlight_file(X[10:, :4], np.zeros(50), str(rest), zero_based=False)
+    result = run("predict", model, rest)
+    labels = pl.read_csv(result.stdout.encode())["prediction"]
+    assert np.array_equal(labels, mercer.load(model).predict(X[10:]))
+    assert "its columns have no names" in refused("fit", path, "--target", "x1")
 
 
-def test_probabilities_have_a_column_each(data, tmp_path):
-    model = tmp_path / "m.mercer"
-    fitted(data, *SICK, "--C", "1", "-o", model)
-    found = pl.read_csv(run("predict", model, data, "--proba").stdout.encode())
-    assert found.columns == ["prediction", "proba_0", "proba_1"]
-    assert np.allclose(found["proba_0"] + found["proba_1"], 1.0)
+def test_sequences_of_fasta_are_classified_by_their_names(tmp_path):
+    random = np.random.default_rng(0)
+    path = tmp_path / "t.fasta"
+    lines = []
+    for i in range(40):
+        bases = random.choice(list("ACGT"), 30)
+        bases[:6] = list("TATAAT") if i % 2 else bases[:6]
+        lines += [f">{i % 2}", "".join(bases[:15]), "".join(bases[15:])]
+    path.write_text("\n".join(lines) + "\n")
+    found = fitted(path, "--target", "name", "--kernel", "spectrum(k=3).on(sequence)", "--C", "1")
+    assert found["rows"] == {"train": 32, "test": 8}
 
 
-def test_columns_missing_at_prediction_are_named(data, tmp_path):
-    model, short = tmp_path / "m.mercer", tmp_path / "short.csv"
-    fitted(data, *PRICE, "--alpha", "1", "-o", model)
-    table().drop("age").write_csv(short)
-    result = run("predict", model, short)
-    assert result.exit_code == 1
-    assert result.stderr.count("\n") == 2
-    assert "no column 'age'" in result.stderr
+def test_standard_input_is_csv(data):
+    result = run("fit", "-", *PRICE, "--alpha", "1", "--json", input=data.read_bytes())
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["rows"] == {"train": 64, "test": 16}
 
 
-def test_unseen_categories_are_predicted(data, tmp_path):
-    model, new = tmp_path / "m.mercer", tmp_path / "new.csv"
-    fitted(data, *PRICE, "--alpha", "1", "-o", model)
-    table().with_columns(site=pl.lit("zzz")).write_csv(new)
-    assert run("predict", model, new).exit_code == 0
+def test_talk_is_one_line_for_each_phase_and_the_result_is_apart_from_it(data, tmp_path):
+    result = run("fit", data, *PRICE, "--alpha", "1", "-o", tmp_path / "m.mercer", "--json")
+    lines = result.stderr.splitlines()
+    assert [line.split(" ... ")[0].split()[0] for line in lines] == [
+        "reading",
+        "fitting",
+        "testing",
+    ]
+    assert all(line.endswith(" s") for line in lines)
+    json.loads(result.stdout)
 
 
-BAD = {
-    "missing file": (None, "there is no such file"),
-    "empty file": ("", "is empty"),
-    "no rows": ("a,y\n", "has no rows"),
-    "duplicate columns": ("a,a,y\n1,2,3\n", "several columns 'a'"),
-    "no target": ("a,b\n1,2\n", "no column 'y'"),
-    "one row": ("a,y\n1,2.5\n", "2.5 in all 1 rows"),
-    "three rows": ("a,y\n1,2.5\n2,3.5\n3,4.5\n", "at least 10 are needed"),
-    "semicolons": ("a;y\n1;2.5\n", "separated by ';'"),
-    "no target values": ("a,y\n1,\n2,\n", "no row with a target"),
-    "constant target": ("a,y\n1,2.5\n2,2.5\n3,2.5\n", "'y' is 2.5 in all 3 rows"),
-    "no other column": ("y\n1.5\n2.5\n", "no column beside the target"),
-    "text in one cell": (
-        "a,y\n" + "".join(f"{i},{i}.5\n" for i in range(30)) + "9,abc\n",
-        "'abc' in row 31",
-    ),
-}
+def test_a_report_is_written(data, tmp_path):
+    page = tmp_path / "page.html"
+    result = run("fit", data, *PRICE, "--alpha", "1", "--report", page)
+    assert result.exit_code == 0, result.output
+    assert page.read_text().startswith("<!doctype html>")
+    assert str(page) in result.stdout
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_data_is_one_line_that_says_what(name, tmp_path):
-    content, said = BAD[name]
-    path = tmp_path / "bad.csv"
-    if content is not None:
-        path.write_text(content)
-    result = run("fit", path, "--target", "y")
-    assert result.exit_code == 1
-    (line,) = [line for line in result.stderr.splitlines() if line.startswith("Error")]
-    assert said in line
-    assert "bad.csv" in line
+def test_a_table_larger_than_the_memory_is_learnt_by_landmarks(tmp_path, monkeypatch):
+    from mercer.cli.fitting import data as reading, split, trained
+
+    monkeypatch.setattr(trained, "CHOSEN_ON", 200)
+    for module in (reading, split):
+        monkeypatch.setattr(module, "MOST_TESTED", 500)
+    path, model = tmp_path / "large.parquet", tmp_path / "m.mercer"
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40_000, 3))
+    rows = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": np.sin(X[:, 0]) + X[:, 1]})
+    rows.write_parquet(path)
+    settings = ("--kernel", "gaussian(2.0).after(standardize()).on(a, b, c)", "--select", "loo")
+    found = fitted(path, "--target", "y", "--memory", "3MB", *settings, "-o", model)
+    assert found["plan"]["solver"] == "nystrom"
+    assert found["rows"] == {"train": 39_500, "test": 500}
+    assert found["scores"]["R2"]["value"] > 0.99
+    assert mercer.load(model).predict(rows[:5]).shape == (5,)
 
 
-def test_bytes_that_are_no_utf8_are_named_by_their_line(tmp_path):
-    path = tmp_path / "bad.csv"
-    path.write_bytes(b"a,y\n1,2.5\nM\xfcnchen,3.5\n")
-    result = run("fit", path, "--target", "y")
-    assert "not UTF-8: byte 0xfc in line 3" in result.stderr
-
-
-def test_missing_cells_are_kept_refused_or_left_out(tmp_path):
-    path = tmp_path / "gaps.csv"
-    table().with_columns(
-        age=pl.when(pl.col("home") == 3).then(None).otherwise(pl.col("age"))
-    ).write_csv(path)
-    settings = (path, *PRICE, "--alpha", "1")
-    assert fitted(*settings)["rows"].startswith("64")
-    assert fitted(*settings, "--missing", "drop")["rows"].startswith("60")
-    result = run("fit", *settings, "--missing", "refuse")
-    assert "column 'age' has 4 missing cells" in result.stderr
-
-
-def test_wrong_usage_has_its_own_exit_code(data):
-    assert run("fit", data).exit_code == 2
-    assert run("fit", data, *PRICE, "--test", "1.5").exit_code == 2
-    result = run("fit", data, *PRICE, "--C", "1")
-    assert result.exit_code == 1
-    assert "use --alpha" in result.stderr
-
-
-def test_debug_shows_the_traceback(tmp_path):
-    with pytest.raises(ValueError, match="no such file"):
-        run("--debug", "fit", tmp_path / "none.csv", "--target", "y", catch_exceptions=False)
-
-
-def test_a_full_disk_is_said_and_no_file_is_left(data, tmp_path):
-    result = run("fit", data, *PRICE, "--alpha", "1", "-o", tmp_path / "no" / "m.mercer")
-    assert result.exit_code == 1
-    assert "cannot be written" in result.stderr
-
-
-def test_check_proves_or_refutes():
-    assert run("check", "gaussian(1.0) + linear").exit_code == 0
-    result = run("check", "sigmoid")
-    assert result.exit_code == 1
-    assert result.stdout.startswith("REFUTED")
-
-
-def test_info_tells_what_is_in_a_file(data, tmp_path):
-    model = tmp_path / "m.mercer"
-    fitted(data, *PRICE, "--alpha", "1", "-o", model)
-    said = run("info", model).stdout
-    assert "KernelRidge" in said
-    assert "64 training rows: whoever has the file can read them" in said
-
-
-def test_a_file_that_is_no_model_is_refused(data):
-    result = run("info", data)
-    assert result.exit_code == 1
-    assert "no model file" in result.stderr
+@pytest.mark.parametrize("seed", range(3))
+def test_a_class_of_one_row_is_learnt_from(seed, tmp_path):
+    path = tmp_path / "t.csv"
+    labels = ["a"] * 20 + ["b"] * 20 + ["c"]
+    pl.DataFrame({"x": np.arange(41.0), "y": labels}).write_csv(path)
+    assert fitted(path, "--target", "y", "--C", "1", "--seed", seed)["rows"]["train"] == 33

@@ -140,7 +140,7 @@ def _races() -> list[Race]:
         ),
         Race(
             f"ten kernel principal components, {FEW} rows",
-            lambda: mercer.KernelPCA(10, kernel=k).fit(few),
+            lambda: mercer.KernelPCA(k, 10).fit(few),
             lambda: PeerPCA(10, kernel="rbf", gamma=gamma, eigen_solver="auto").fit(few),
         ),
     ]
@@ -172,9 +172,9 @@ def _processor() -> str:
     """Return the name of the processor, as far as the system tells it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [
-                line.partition(":")[2].strip() for line in file if line.startswith("model name")
-            ]
+            lines = [line for line in file if line.startswith("model name")]
     except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
+        lines = []
+    return (
+        lines[0].partition(":")[2].strip() if lines else platform.processor() or platform.machine()
+    )

@@ -11,9 +11,7 @@ __all__ = ["check"]
 
 @click.command()
 @click.argument("expression", metavar="EXPR")
-@click.option(
-    "--data", metavar="FILE", help="A table among whose rows to look for a witness first."
-)
+@click.option("--data", metavar="FILE", help="A table whose rows are tried as witnesses first.")
 @click.option(
     "--trials",
     type=click.IntRange(1),

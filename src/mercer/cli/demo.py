@@ -2,77 +2,97 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-from typing import TYPE_CHECKING
+import shlex
+from pathlib import Path
 
 import click
 
-from mercer.cli.info import engine_line
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from mercer.cli.talk import heading, note, told
 
 __all__ = ["demo"]
 
-HELD_OUT = 600
-ALPHA = 1.0
+# Rows that are kept back to be predicted, as if they were new.
+NEW = 500
+SECONDS = 20
 
 
 @click.command()
-def demo() -> None:
-    """Fit a model of aqueous solubility and print how well it does."""
+@click.option(
+    "--folder",
+    default="mercer-demo",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where data, model, report and predictions go.",
+)
+@click.option(
+    "--time-limit",
+    type=float,
+    default=SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="The limit of time for the fit.",
+)
+@click.pass_context
+@told
+def demo(ctx: click.Context, folder: str, time_limit: float) -> None:
+    """Fit, test and report a model of aqueous solubility, and predict with it.
+
+    The data are 3000 substances of AqSolDB, with 17 descriptors of each molecule and its
+    structure as text. Every command that runs is printed, to be tried on a table of your own.
+    """
+    from mercer.cli.fit import fit
+    from mercer.cli.predict import predict
+
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    known, new = str(place / "solubility.csv"), str(place / "new.csv")
+    _write(known, new)
+    model, page = str(place / "solubility.mercer"), str(place / "report.html")
+    found = str(place / "predicted.csv")
+    settings = ["--target", "solubility", "--drop", "smiles", "--time-limit", f"{time_limit:g}"]
+    _run(ctx, fit, [known, *settings, "-o", model, "--report", page])
+    click.echo()
+    _run(ctx, predict, [model, new, "--interval", "0.9", "--keep", "-o", found])
+    click.echo()
+    click.echo(_comparison(found))
+    click.echo(f"\n{heading('the report is')} {Path(page).resolve()}; open it in a browser")
+
+
+def _run(ctx: click.Context, command: click.Command, arguments: list[str]) -> None:
+    """Run a command as if it were typed, and show it."""
+    note(heading(f"$ mercer {command.name} {shlex.join(arguments)}"))
+    with command.make_context(command.name, list(arguments), parent=ctx) as inner:
+        command.invoke(inner)
+
+
+def _write(known: str, new: str) -> None:
+    """Write the bundled data to two files: what is known, and rows to predict."""
     import numpy as np
-    from rich.console import Console
-    from rich.text import Text
 
-    import mercer
     from mercer.data.samples import load_solubility
-    from mercer.native import describe
+    from mercer.files.tables import polars
 
-    data = load_solubility()
-    shuffled = np.random.default_rng(0).permutation(len(data.y))
-    held_out, train = shuffled[:HELD_OUT], shuffled[HELD_OUT:]
-    X = standardised(data.X, by=train)
-    y = data.y
-
-    model = mercer.KernelRidge(kernel="gaussian", alpha=ALPHA)
-    start = perf_counter()
-    model.fit(X[train], y[train])
-    fitted = perf_counter()
-    predicted = model.predict(X[held_out])
-    done = perf_counter()
-
-    error = rmse(y[held_out], predicted)
-    naive = rmse(y[held_out], np.full(HELD_OUT, y[train].mean()))
-    engine = describe()
-
-    console = Console(highlight=False)
-    for label, text in {
-        "data": f"aqueous solubility, log10 mol/l: {len(y)} rows of AqSolDB, {X.shape[1]} columns",
-        "split": f"{len(train)} rows to learn from, {HELD_OUT} held out",
-        "model": f"KernelRidge, alpha = {ALPHA}",
-        "kernel": str(model.kernel_),
-        "R2": f"{r2(y[held_out], predicted):.3f} on the held-out rows (0 for a constant)",
-        "RMSE": f"{error:.3f} on the held-out rows (predicting the mean: {naive:.3f})",
-        "fit": f"{fitted - start:.3f} s",
-        "predict": f"{done - fitted:.3f} s",
-        "certificate": str(model.certificate_),
-        "engine": f"{engine_line(engine)}; threads: {engine['threads']}",
-    }.items():
-        console.print(Text.assemble((f"{label:<12}", "bold"), text), soft_wrap=True)
+    pl, data = polars(), load_solubility()
+    columns = dict(zip(data.names, data.X.T, strict=True))
+    table = pl.DataFrame({"smiles": data.smiles, **columns, "solubility": data.y})
+    order = np.random.default_rng(0).permutation(len(data.y)).tolist()
+    table[order[NEW:]].write_csv(known)
+    table[order[:NEW]].write_csv(new)
 
 
-def standardised(X: NDArray[np.float64], by: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Centre and scale the columns by the mean and deviation of the rows `by`."""
-    return (X - X[by].mean(axis=0)) / X[by].std(axis=0)
+def _comparison(path: str) -> str:
+    """Return how predictions of new rows compare with what was measured."""
+    import numpy as np
 
+    from mercer.files.tables import polars
 
-def rmse(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
-    """Return the root of the mean squared error."""
-    return float(((y - predicted) ** 2).mean() ** 0.5)
-
-
-def r2(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
-    """Return the share of the variance of `y` that the prediction explains."""
-    return float(1.0 - ((y - predicted) ** 2).mean() / y.var())
+    found = polars().read_csv(path)
+    measured, predicted = found["solubility"].to_numpy(), found["prediction"].to_numpy()
+    low, high = found["lower"].to_numpy(), found["upper"].to_numpy()
+    error = float(np.sqrt(np.mean((measured - predicted) ** 2)))
+    spread = float(measured.std())
+    inside = float(np.mean((low <= measured) & (measured <= high)))
+    return (
+        f"{len(measured)} new substances: off by {error:.2f} in log10 mol/l (their mean is off by "
+        f"{spread:.2f}), and {inside:.0%} of them lie in their intervals of 90 %"
+    )

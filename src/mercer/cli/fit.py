@@ -24,7 +24,7 @@ __all__ = ["fit"]
     type=click.Choice(["auto", "regression", "classification"]),
     default="auto",
     show_default=True,
-    help="Numbers or classes; auto takes text, truth values and up to 10 whole numbers for classes.",
+    help="auto takes text, truth values and up to 10 distinct whole numbers for classes.",
 )
 @click.option(
     "--kernel",
@@ -87,11 +87,11 @@ def fit(
     families of kernels and learns their scales.
     """
     _check_usage(options)
-    from mercer.cli.data import MOST_TESTED, Roles, job_of
-    from mercer.cli.result import result_of
-    from mercer.cli.screen import shown
-    from mercer.cli.split import split
-    from mercer.cli.trained import Choice
+    from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
+    from mercer.cli.fitting.result import result_of
+    from mercer.cli.fitting.screen import shown
+    from mercer.cli.fitting.split import split
+    from mercer.cli.fitting.trained import Choice
     from mercer.files import save
 
     roles = Roles(
@@ -138,12 +138,12 @@ def _check_usage(options: dict[str, Any]) -> None:
 
 
 def _penalty(options: dict[str, Any], is_classes: bool) -> float | None:
-    own, other, task = (
-        ("C", "alpha", "classification") if is_classes else ("alpha", "C", "regression")
-    )
+    own, other = ("C", "alpha") if is_classes else ("alpha", "C")
+    task = "classification" if is_classes else "regression"
     if options[other] is not None:
         raise click.UsageError(f"--{other} is not for a {task}; use --{own}")
-    return options[own]  # type: ignore[no-any-return]
+    penalty: float | None = options[own]
+    return penalty
 
 
 def _command() -> str:

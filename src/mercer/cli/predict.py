@@ -65,9 +65,7 @@ def _check_model(machine: Any, path: str, interval: float | None, proba: bool) -
     """Refuse a model that does not predict what was asked for."""
     kind = type(machine).__name__
     if not hasattr(machine, "predict"):
-        raise ValueError(
-            f"{path} holds a {kind}, which predicts nothing; give a model of mercer fit"
-        )
+        raise ValueError(f"{path} holds a {kind}, which predicts nothing; give a model")
     if interval is not None and not hasattr(machine, "predict_interval"):
         raise ValueError(f"--interval is for regression, and {path} holds a {kind}; use --proba")
     if proba and not hasattr(machine, "predict_proba"):
@@ -86,26 +84,26 @@ def _predicted(
 
     first = 0
     for rows in row_blocks(data, ROWS, getattr(machine, "n_features_in_", None)):
-        is_sparse = isinstance(rows, tuple)
-        X = rows[0] if is_sparse else rows
+        X = rows[0] if isinstance(rows, tuple) else rows
         try:
             found = pl.DataFrame(_columns(machine, X, interval, proba))
         except ValueError as error:
             place = f", in the rows from {first + 1} on" if first else ""
             raise DataFileError(f"{data}{place}: {error}") from None
-        if keep:
-            taken = ["svmlight"] if is_sparse else [c for c in found.columns if c in X.columns]
-            if taken:
-                raise DataFileError(
-                    f"{data} has a column {taken[0]!r} already; rename it, or predict without --keep"
-                    if not is_sparse
-                    else f"{data} is svmlight and has no columns to keep; predict without --keep"
-                )
-            found = X.hstack(found)
-        yield found
+        yield _kept(X, found, data) if keep else found
         first += n_rows(X)
     if first == 0:
         raise DataFileError(f"{data} has no rows of data")
+
+
+def _kept(X: Any, found: Any, data: str) -> Any:
+    """Return the columns of a table with those that were found."""
+    if not hasattr(X, "hstack"):
+        raise ValueError(f"{data} is svmlight and has no columns to keep; predict without --keep")
+    taken = [name for name in found.columns if name in X.columns]
+    if taken:
+        raise ValueError(f"{data} has a column {taken[0]!r} already; predict without --keep")
+    return X.hstack(found)
 
 
 def _columns(machine: Any, rows: Any, interval: float | None, proba: bool) -> dict[str, Any]:

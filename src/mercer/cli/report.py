@@ -21,7 +21,7 @@ __all__ = ["report"]
 @told
 def report(model: str, data: str, target: str | None, output: str) -> None:
     """Write a page about the model file MODEL and how it does on the rows of a table."""
-    from mercer.cli.data import MOST_TESTED, Roles, job_of
+    from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
     from mercer.files import load
     from mercer.reports.page import report as page_of
 

@@ -81,18 +81,25 @@ class Table:
         with in_one_line(self.path):
             return int(self.scan.select(polars().len()).collect(engine="streaming").item())
 
-    def read(self, columns: list[str] | None = None) -> Any:
-        """Return some columns, or all, as a table of polars in memory."""
+    def read(self) -> Any:
+        """Return all rows as a table of polars in memory."""
         with in_one_line(self.path):
-            return self.scan.select(columns or self.names).collect(engine="streaming")
+            return self.scan.collect(engine="streaming")
 
     def blocks(self, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
-        """Yield the rows in their order, some at a time, as tables of polars."""
-        batches = self.scan.select(columns or self.names).collect_batches(
+        """Yield some columns of the rows in their order, some at a time, as tables of polars."""
+        kept = columns or self.names
+        # All cells of a line of text are read: whoever skips some does not see one too many.
+        wanted = self.names if format_of(self.path) in ("csv", "tsv") else kept
+        batches = self.scan.select(wanted).collect_batches(
             chunk_size=rows, maintain_order=True, lazy=True, engine="streaming"
         )
         with in_one_line(self.path):
-            yield from (batch for batch in batches if batch.height)
+            yield from (batch.select(kept) for batch in batches if batch.height)
+
+    def columns(self, names: list[str]) -> Any:
+        """Return some columns of all rows as a table in memory, without holding the others."""
+        return polars().concat(self.blocks(names))
 
     def stream(self, columns: list[str]) -> Stream:
         """Return some columns as rows that estimators read block by block."""
@@ -215,7 +222,8 @@ def _delimited(path: str, separator: str) -> Table:
 
 def _spooled() -> Any:
     """Return a file with all of standard input: what it holds is read more than once."""
-    spool = tempfile.NamedTemporaryFile(suffix=".csv")
+    # It lives as long as the table that holds it.
+    spool = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115
     shutil.copyfileobj(sys.stdin.buffer, spool)
     spool.flush()
     if spool.tell() == 0:

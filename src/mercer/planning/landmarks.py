@@ -99,14 +99,15 @@ class ByLandmarks:
         return replace(settings, solver="nystrom", n_landmarks=m)
 
     def limited(self, settings: Settings, memory: int) -> Settings:
-        """Return the settings with as many landmarks as are due and as a time limit allows.
+        """Return the settings with as many landmarks as are due and as time and memory allow.
 
-        This is for a solver of landmarks that was named without their number.
+        This is for a solver of landmarks that was named without their number, or that is the only
+        one for the rows.
         """
         if settings.n_landmarks is not None or not isinstance(settings.landmarks, str):
             return settings
         m = landmark_count(settings, self.rows)
-        if settings.time_limit is not None:
+        if settings.time_limit is not None or self.bytes(m) > memory:
             m = min(m, max(self.most(settings, memory), min(LEAST, self.rows)))
         return replace(settings, n_landmarks=m)
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
 from mercer.gram import Gram, features_of, gram_of, open_features_of, sparse_entries, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.planning.costs import (
@@ -84,7 +85,7 @@ def planned_ridge(
         Targets, ridges and weights.
     """
     settings = settings.for_rows(rows)
-    if not settings.names(NystromRidge):
+    if not settings.names(NystromRidge) or isinstance(rows, Stream):
         costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
         settings = costs.decided(settings)
     if settings.names(NystromRidge):
@@ -174,6 +175,8 @@ class _RidgeCosts:
 
     def decided(self, settings: Settings) -> Settings:
         """Return the settings, with landmarks where the plan may choose them and exact is slow."""
+        if settings.names(NystromRidge) and isinstance(self.rows, Stream):
+            return self.by_landmarks.limited(settings, self.gram.memory)
         # Without a ridge the equations of landmarks may be singular where those of K are not.
         is_exact = len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
         if is_exact or not settings.is_open:

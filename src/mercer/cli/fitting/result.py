@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.data import Job
-from mercer.cli.expression import editable
+from mercer.cli.fitting.data import Job
+from mercer.cli.fitting.expression import editable
 from mercer.data.stream import some_rows
 from mercer.kernels import describe_columns
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores

@@ -25,7 +25,8 @@ def editable(kernel: Kernel) -> Kernel:
     kernel : Kernel
         A fitted one, whose maps hold means, scales and quantiles of columns.
     """
-    return _plain(kernel)  # type: ignore[no-any-return]
+    plain: Kernel = _plain(kernel)
+    return plain
 
 
 def _plain(value: Any) -> Any:

@@ -60,7 +60,8 @@ def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool,
             return False, "false and true as 0 and 1: regression, as asked for"
         return True, "false or true: classification"
     numbers = known.cast(pl.Float64, strict=False).is_not_null().sum() if known.len() else 0
-    is_number_but_few = numbers > known.len() // 2
+    # Numbers throughout that a file has as text, such as names of sequences, are labels.
+    is_number_but_few = known.len() // 2 < numbers < known.len()
     if asked == "regression" or is_number_but_few or distinct > max(MOST_CLASSES, known.len() // 2):
         row, value = _first_text(series)
         many = "" if is_number_but_few else f", and {distinct} distinct values"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.cli.data import MOST_TESTED, Job
+from mercer.cli.fitting.data import MOST_TESTED, Job
 from mercer.data.stream import Stream
 from mercer.errors import DataFileError
 
@@ -47,11 +47,11 @@ def split(job: Job, share: float, seed: int) -> tuple[Job, Job]:
 def _by_groups(job: Job, share: float, seed: int) -> Index:
     from sklearn.model_selection import GroupShuffleSplit
 
-    groups = np.unique(job.groups)
-    if len(groups) < 2:
+    groups = np.asarray(job.groups)
+    if (groups == groups[0]).all():
         raise DataFileError(f"{job.path}: the groups are all the same; at least two are needed")
     splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
-    return np.asarray(next(splitter.split(job.y, groups=job.groups))[1])
+    return np.asarray(next(splitter.split(job.y, groups=groups))[1])
 
 
 def _by_rows(job: Job, share: float, seed: int) -> Index:
@@ -70,6 +70,5 @@ def _by_rows(job: Job, share: float, seed: int) -> Index:
             f"{job.path}: every class of the target {job.target!r} has one row; more are needed to "
             "test a model, or use --task regression"
         )
-    return np.asarray(
-        train_test_split(index, test_size=share, random_state=seed, stratify=classes)[1]
-    )
+    parts = train_test_split(index, test_size=share, random_state=seed, stratify=classes)
+    return np.asarray(parts[1])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.cli.target import is_known, task_of, values_of
+from mercer.cli.fitting.target import is_known, task_of, values_of
 from mercer.data.memory import memory_limit
 from mercer.data.stream import Stream, part_of
 from mercer.errors import DataFileError
@@ -157,7 +157,9 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Job | N
     others = [name for name in table.names if name not in (*aside, *dropped)]
     if not others:
         raise DataFileError(f"{path} has no column beside the target to learn from; add some")
-    columns = table.read(list(dict.fromkeys(aside)))
+    is_large = _bytes(table, others) > SHARE * memory_limit(memory)
+    whole = None if is_large else table.read()
+    columns = table.columns(list(dict.fromkeys(aside))) if whole is None else whole
     series = columns.get_column(target)
     kept, notes = is_known(series), list(table.remarks)
     if not kept.all():
@@ -169,8 +171,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Job | N
     if full is not None:
         notes.append(f"{int((kept & ~full).sum())} rows with missing cells are left out")
         kept = kept & full
-    is_large = _bytes(table, others) > SHARE * memory_limit(memory)
-    X = table.stream(others) if is_large else table.read(others)
+    X = table.stream(others) if whole is None else whole.select(others)
     y = values_of(series.filter(is_known(series)), is_classes, None if like is None else like.y)
     y_of_all = np.zeros(len(kept), y.dtype)
     y_of_all[is_known(series)] = y

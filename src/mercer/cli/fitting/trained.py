@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from mercer.cli.data import Job
+from mercer.cli.fitting.data import Job
 from mercer.data.stream import Stream
 from mercer.estimators import KernelLogisticRegression, KernelRidge
 from mercer.selection import (
@@ -92,7 +92,9 @@ class Choice:
 
     def _fitted(self, job: Job, kernel: Any, penalty: float, limit: float | None) -> Any:
         kind: Any = KernelLogisticRegression if job.is_classes else KernelRidge
-        model = kind(kernel, penalty, memory=self.memory, time_limit=limit)
+        # Rows that are read block by block have one solver that does.
+        solver = "nystrom" if isinstance(job.X, Stream) else "auto"
+        model = kind(kernel, penalty, solver=solver, memory=self.memory, time_limit=limit)
         return model.fit(job.X, job.y, sample_weight=job.weights)
 
 

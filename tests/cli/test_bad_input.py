@@ -1,0 +1,172 @@
+"""Bad input: one line that says what is wrong, where, and what to do."""
+
+import polars as pl
+import pytest
+
+import mercer
+from commands import PRICE, fitted, refused, run, table
+
+
+def rows(target, n=30):
+    return "a,y\n" + "".join(f"{i},{target(i)}\n" for i in range(n))
+
+
+BAD = {
+    "missing file": (None, "there is no such file"),
+    "empty file": ("", "is empty"),
+    "no rows": ("a,y\n", "has no rows"),
+    "duplicate columns": ("a,a,y\n1,2,3\n", "2 columns of the name 'a'; rename"),
+    "no target": ("a,b\n1,2\n", "no column 'y'; it has a, b"),
+    "one row": ("a,y\n1,2.5\n", "1 row with a target 'y'; at least 10 are needed"),
+    "no target values": ("a,y\n1,\n2,\n", "no row with a target"),
+    "constant target": (rows(lambda i: 2.5), "'y' is 2.5 in all 30 rows"),
+    "no other column": ("y\n1.5\n2.5\n", "no column beside the target"),
+    "text in one cell": (rows(lambda i: "abc" if i == 20 else i / 2), "'y' has 'abc' in row 21"),
+    "text after a gap": (rows(lambda i: {3: "", 9: "x"}.get(i, i / 2)), "'y' has 'x' in row 10"),
+    "a long line": (rows(lambda i: "1,2" if i == 4 else i), "3 cells in line 6 and 2 in the first"),
+    "zero bytes": ("a\0,y\n1,2\n", "is no text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_data_is_one_line_that_says_what(name, tmp_path):
+    content, said = BAD[name]
+    path = tmp_path / "bad.csv"
+    if content is not None:
+        path.write_text(content)
+    line = refused("fit", path, "--target", "y")
+    assert said in line
+    assert "bad.csv" in line
+
+
+@pytest.mark.parametrize("place", ["cell", "header"])
+def test_bytes_that_are_no_utf8_are_named_by_their_line(place, tmp_path):
+    path = tmp_path / "bad.csv"
+    cell = b"a,y\n1,2.5\nM\xfcnchen,3.5\n" + b"1,2.5\n" * 20
+    path.write_bytes(cell if place == "cell" else b"a,M\xfcnchen\n" + b"1,2.5\n" * 20)
+    line = refused("fit", path, "--target", "y")
+    assert f"not UTF-8: byte 0xfc in line {3 if place == 'cell' else 1}; convert it" in line
+
+
+def test_a_name_that_is_nearly_right_is_suggested(data):
+    assert "did you mean 'price'?" in refused("fit", data, "--target", "prise")
+
+
+def test_files_of_other_kinds_are_refused(data, tmp_path):
+    odd = tmp_path / "t.xlsx"
+    odd.write_bytes(b"PK")
+    assert "the ending '.xlsx' is not known" in refused("fit", odd, "--target", "y")
+    folder = tmp_path / "t.csv"
+    folder.mkdir()
+    assert "t.csv is a folder; give a file in it" in refused("fit", folder, "--target", "y")
+    fake = tmp_path / "t.parquet"
+    fake.write_bytes(b"a,y\n1,2\n" * 30)
+    assert "t.parquet cannot be read" in refused("fit", fake, "--target", "y")
+
+
+def test_svmlight_and_fasta_name_the_line(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("1 1:0.5\n-1 1:0.2\n1 zwei:3\n")
+    assert "no svmlight in line 3, '1 zwei:3'" in refused("fit", path)
+    path = tmp_path / "t.fasta"
+    path.write_text("ACGT\n>1\nACGT\n")
+    assert "line 1 comes before the first with '>'" in refused("fit", path, "--target", "name")
+
+
+def test_missing_cells_are_kept_refused_or_left_out(tmp_path):
+    path = tmp_path / "gaps.csv"
+    table().with_columns(
+        age=pl.when(pl.col("home") == 3).then(None).otherwise(pl.col("age"))
+    ).write_csv(path)
+    settings = (path, *PRICE, "--alpha", "1")
+    for kept in ("auto", "impute"):
+        assert fitted(*settings, "--missing", kept)["rows"]["train"] == 64
+    assert fitted(*settings, "--missing", "drop")["rows"] == {"train": 60, "test": 16}
+    assert "column 'age' has 4; use" in refused("fit", *settings, "--missing", "refuse")
+
+
+def test_marks_for_missing_numbers_are_missing(tmp_path):
+    path = tmp_path / "marks.csv"
+    ages = ["NA" if i % 9 == 0 else str(i) for i in range(80)]
+    table().with_columns(age=pl.Series(ages)).write_csv(path)
+    result = run("fit", path, *PRICE, "--alpha", "1")
+    assert "column 'age': 9 cells such as 'NA' count as missing" in result.stderr
+    assert "age     numbers" in result.stdout
+
+
+def test_a_column_of_numbers_with_a_word_in_it_is_pointed_out(tmp_path):
+    path = tmp_path / "word.csv"
+    ages = ["old" if i == 6 else str(i) for i in range(80)]
+    table().with_columns(age=pl.Series(ages)).write_csv(path)
+    result = run("fit", path, *PRICE, "--alpha", "1")
+    assert "column 'age' is text, for 'old' in row 7 is no number" in result.stderr
+
+
+def test_semicolons_and_decimal_commas_are_read(tmp_path):
+    path = tmp_path / "euro.csv"
+    lines = [f"{i};{i * 0.37:.2f}".replace(".", ",") for i in range(40)]
+    path.write_text("a;y\n" + "\n".join(lines) + "\n")
+    assert "regression" in fitted(path, "--target", "y", "--alpha", "1")["data"]["task"]
+
+
+def test_dates_and_truth_values_become_columns(tmp_path):
+    path = tmp_path / "days.csv"
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 3, 20), eager=True)
+    rows = table().with_columns(day=days, open=pl.col("home") % 2 == 0)
+    rows.write_csv(path)
+    found = {c["column"]: c for c in fitted(path, *PRICE, "--alpha", "1")["columns"]}
+    assert found["day"]["becomes"].startswith("date")
+    assert found["day"]["used"]
+    assert found["open"]["used"]
+
+
+def test_wrong_usage_has_its_own_exit_code(data):
+    for arguments in (
+        (*PRICE, "--test", "1.5"),
+        (*PRICE, "--C", "1"),
+        (*PRICE, "--alpha", "1", "--C", "1"),
+        (*PRICE, "--alpha", "1", "--select", "loo"),
+        (*PRICE, "--missing", "guess"),
+    ):
+        result = run("fit", data, *arguments)
+        assert result.exit_code == 2, arguments
+    assert "use --alpha" in run("fit", data, *PRICE, "--C", "1").stderr
+    assert "--target COLUMN" in refused("fit", data)
+    assert "got 'many'" in refused("fit", data, *PRICE, "--select", "many")
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    with pytest.raises(ValueError, match="no such file"):
+        run("--debug", "fit", tmp_path / "none.csv", "--target", "y", catch_exceptions=False)
+
+
+def test_a_place_that_cannot_be_written_is_said(data, tmp_path):
+    place = tmp_path / "no" / "m.mercer"
+    result = run("fit", data, *PRICE, "--alpha", "1", "-o", place)
+    assert result.exit_code == 1
+    assert "cannot be written" in result.stderr
+
+
+def test_an_expression_that_is_wrong_is_said(data):
+    assert "gausian" in refused("fit", data, *PRICE, "--kernel", "gausian(1.0)")
+    assert "height" in refused("fit", data, *PRICE, "--kernel", "gaussian(1.0).on(height)")
+
+
+def test_files_that_are_no_models_are_refused(data, tmp_path):
+    for command in (("info", data), ("predict", data, data), ("explain", data)):
+        assert "no model file" in refused(*command)
+    kernel = tmp_path / "k.mercer"
+    mercer.save(mercer.Gaussian(1.0), kernel)
+    assert "holds a Gaussian, which predicts nothing" in refused("predict", kernel, data)
+
+
+def test_an_interrupt_ends_with_one_line(data, monkeypatch):
+    from mercer.cli.fitting import trained
+
+    def interrupted(self, job):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trained.Choice, "trained", interrupted)
+    result = run("fit", data, *PRICE)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == "Error: interrupted; files are as they were before"

@@ -1,0 +1,159 @@
+"""`mercer predict`: a saved model on the rows of a file, in blocks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import mercer
+from commands import PRICE, SICK, fitted, refused, run, table
+from mercer.cli import predict as command
+
+MERCER = [sys.executable, "-m", "mercer.cli"]
+
+
+def test_predictions_keep_the_order_and_the_columns(data, model):
+    result = run("predict", model, data, "--interval", "0.9")
+    found = pl.read_csv(result.stdout.encode())
+    assert found.columns == ["prediction", "lower", "upper"]
+    assert np.allclose(found["prediction"], mercer.load(model).predict(table()))
+    assert (found["lower"] <= found["upper"]).all()
+
+
+def test_a_table_is_read_in_blocks_and_the_rows_are_the_same(data, model, monkeypatch):
+    whole = run("predict", model, data).stdout
+    sizes = []
+
+    def columns(machine, rows, *settings):
+        sizes.append(len(rows))
+        return original(machine, rows, *settings)
+
+    original = command._columns
+    monkeypatch.setattr(command, "_columns", columns)
+    monkeypatch.setattr(command, "ROWS", 7)
+    found = pl.read_csv(run("predict", model, data).stdout.encode())
+    assert max(sizes) <= 7
+    assert sum(sizes) == 80
+    assert np.allclose(found["prediction"], pl.read_csv(whole.encode())["prediction"])
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "ndjson"])
+def test_predictions_are_written_in_blocks_to_every_format(
+    ending, data, model, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(command, "ROWS", 11)
+    path = tmp_path / f"out.{ending}"
+    assert run("predict", model, data, "-o", path, "--keep").exit_code == 0
+    read = {
+        "csv": pl.read_csv,
+        "tsv": lambda p: pl.read_csv(p, separator="\t"),
+        "parquet": pl.read_parquet,
+        "arrow": pl.read_ipc,
+        "ndjson": pl.read_ndjson,
+    }
+    found = read[ending](path)
+    assert found.columns == [*table().columns, "prediction"]
+    assert np.allclose(found["age"], table()["age"])
+    assert np.allclose(found["prediction"], mercer.load(model).predict(table()))
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        ["data.csv", "m.mercer", f"out.{ending}"]
+    )
+
+
+def test_an_output_that_fails_leaves_the_old_file(data, model, tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("old\n")
+    table().drop("age").write_csv(data)
+    assert "no column 'age'" in refused("predict", model, data, "-o", path)
+    assert path.read_text() == "old\n"
+    assert {p.name for p in tmp_path.iterdir()} == {"data.csv", "m.mercer", "out.csv"}
+
+
+def test_probabilities_are_columns_of_the_classes(data, tmp_path):
+    model = tmp_path / "c.mercer"
+    fitted(data, *SICK, "--C", "1", "-o", model)
+    found = pl.read_csv(run("predict", model, data, "--proba").stdout.encode())
+    assert found.columns == ["prediction", "proba_0", "proba_1"]
+    assert np.allclose(found["proba_0"] + found["proba_1"], 1.0)
+    assert "use --proba" in refused("predict", model, data, "--interval", "0.9")
+
+
+def test_columns_that_would_be_written_twice_are_named(data, model):
+    table().with_columns(prediction=pl.lit(1.0)).write_csv(data)
+    assert "has a column 'prediction' already" in refused("predict", model, data, "--keep")
+    assert "use --interval" in refused("predict", model, data, "--proba")
+
+
+def test_standard_input_and_output_are_a_pipe(data, model):
+    result = run("predict", model, "-", input=data.read_bytes())
+    assert result.exit_code == 0
+    assert result.stdout == run("predict", model, data).stdout
+    assert result.stderr == ""
+
+
+def test_a_closed_pipe_ends_quietly(model, tmp_path):
+    data = tmp_path / "many.csv"
+    pl.concat([table()] * 2000).write_csv(data)
+    line = f"{sys.executable} -m mercer.cli predict {model} {data} | head -n 2"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True)
+    assert done.stdout.startswith("prediction\n")
+    assert done.stderr == ""
+
+
+def test_columns_missing_at_prediction_are_named(data, model, tmp_path):
+    short = tmp_path / "short.csv"
+    table().drop("age").write_csv(short)
+    line = refused("predict", model, short)
+    assert "short.csv" in line
+    assert "no column 'age'" in line
+
+
+def test_unseen_categories_are_predicted(data, model, tmp_path):
+    new = tmp_path / "new.csv"
+    table().with_columns(site=pl.lit("zzz")).write_csv(new)
+    assert run("predict", model, new).exit_code == 0
+
+
+def test_a_bad_cell_is_named_by_the_block_it_is_in(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "ROWS", 20)
+    new = tmp_path / "new.csv"
+    ages = [*range(50), "abc", *range(29)]
+    pl.DataFrame({"age": list(map(str, ages)), "site": ["a"] * 80}).write_csv(new)
+    assert "new.csv" in refused("predict", model, new)
+
+
+def test_a_full_disk_is_said_in_a_line(data, model):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*MERCER, "predict", model, data], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "Error: the output: No space left on device\n"
+
+
+def test_a_file_that_cannot_grow_leaves_nothing_behind(data, tmp_path):
+    # A limit on the size of files is a small disk, which needs no rights.
+    code = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "from mercer.cli.main import main\n"
+        "main()\n"
+    )
+    out = tmp_path / "m.mercer"
+    line = ["fit", data, *PRICE, "--alpha", "1", "-o", out]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, line)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 1
+    assert "m.mercer cannot be written: File too large" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
