@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.cli.fitting.data import Job
 from mercer.cli.fitting.expression import editable
-from mercer.data.stream import some_rows
+from mercer.data.columns import n_rows
+from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
 
@@ -33,7 +34,6 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
     scores = _class_scores(model, train, test) if train.is_classes else _scores(model, train, test)
     seconds = perf_counter() - began
     inner, name = inside(model), "C" if train.is_classes else "alpha"
-    plan = inner.plan(train.X)
     return {
         "data": {"file": train.path, "target": train.target, "task": train.task},
         "rows": {"train": len(train), "test": len(test)},
@@ -42,16 +42,30 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
         "model": type(inner).__name__,
         "kernel": str(editable(inner.kernel_)),
         name: float(f"{getattr(inner, name):.4g}"),
-        "plan": {
-            "solver": plan.solver,
-            "gram": plan.gram,
-            "memory": plan.memory,
-            "because": plan.reason,
-        },
+        "plan": _plan(inner, train),
         "scores": {score.name: _entry(score) for score in scores},
         "baseline": "the shares of the classes" if train.is_classes else "the mean",
         "certificate": str(inner.certificate_),
         "predicted_rows_per_second": round(len(test) / max(seconds, 1e-9)),
+    }
+
+
+def _plan(model: Any, train: Job) -> dict[str, Any]:
+    """Return how the model was computed, and why so."""
+    if isinstance(train.X, Stream):
+        dual = getattr(model.function_, "dual", None)
+        landmarks = "landmarks" if dual is None else f"{n_rows(dual.rows)} landmarks"
+        return {
+            "solver": "nystrom",
+            "gram": "features of landmarks",
+            "because": f"{landmarks} stand for {len(train)} rows, which are read block by block",
+        }
+    plan = model.plan(train.X)
+    return {
+        "solver": plan.solver,
+        "gram": plan.gram,
+        "memory": plan.memory,
+        "because": plan.reason,
     }
 
 

@@ -20,6 +20,7 @@ def shown(result: dict[str, Any]) -> str:
         "data": f"{data['file']}, {rows['train']} rows to learn from and {rows['test']} held out",
         "target": f"{data['target']}, {data['task']}",
     }
+    room = f", {gigabytes(plan['memory'])}" if "memory" in plan else ""
     bottom = {"certificate": result["certificate"]}
     for label in ("model file", "report"):
         if label in result:
@@ -32,8 +33,7 @@ def shown(result: dict[str, Any]) -> str:
         f'  "{result["kernel"]}"',
         f"{heading('plan')}\n"
         + indented(
-            f"{result['model']} by {plan['solver']} on {plan['gram']}, "
-            f"{gigabytes(plan['memory'])}: {plan['because']}"
+            f"{result['model']} by {plan['solver']} on {plan['gram']}{room}: {plan['because']}"
         ),
         _shown_scores(result),
         pairs(bottom),
