@@ -89,10 +89,11 @@ def as_vector(v: Any, n: int, name: str) -> NDArray[Any]:
 
 
 def check_targets(y: Any) -> None:
-    """Refuse what is no number to learn, or is missing or infinite, naming its row.
+    """Refuse what is no number to learn, or is masked, missing or infinite, naming its row.
 
     What is no array passes: it is refused for its shape.
     """
+    refuse_masked(y, "y")
     if sp.issparse(y):
         raise ValueError(f"y is a sparse matrix of shape {y.shape}; pass y.toarray()")
     try:

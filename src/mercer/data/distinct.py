@@ -53,6 +53,8 @@ def row_numbers(X: Any) -> NDArray[np.intp]:
 
 def _keys(X: Any) -> NDArray[Any]:
     """Return one key per row, the same for equal rows: a hash of numbers, the text of all else."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return _row_hashes(X)
     if isinstance(X, list):
         return np.array([repr(row) for row in X])
     if is_table(X):

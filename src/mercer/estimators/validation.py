@@ -155,7 +155,6 @@ def checked_training(
         return X, checked_targets(estimator, X, y)
     X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
-        refuse_masked(y, "y")
         check_targets(y)
         check_agreeing(n_rows(X), y)
         X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
@@ -173,7 +172,6 @@ def check_flags(estimator: BaseEstimator) -> None:
 
 def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
     """Return the targets of checked rows as finite numbers."""
-    refuse_masked(y, "y")
     check_targets(y)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     check_agreeing(n_rows(X), y)
@@ -265,17 +263,9 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
 
 def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
     """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
-    refuse_masked(X, "X")
-    if isinstance(X, np.ndarray) and X.dtype.kind in "mO":
-        X = as_seconds(X)
-    elif sp.issparse(X):
-        check_entries(X, "X")
-    titles = column_names(X) if is_table(X) else ()
-    if not titles:
-        check_no_text_in_rows(X, "X")
-    elif not all(kind in READ["numbers"] for kind in column_kinds(X).values()):
-        # Names the column, the row and the value of what is no number.
-        table_matrix(X, "X")
+    titles: Sequence[Any] = ()
+    if type(X) is not np.ndarray or X.dtype.kind not in "fiub":
+        X, titles = _as_numbers(X)
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     is_finished = kernel.is_precomputed
     dtype = [np.float64, np.float32] if is_finished else np.float64
@@ -300,6 +290,22 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
         # A model that is fitted to the rows of another one shares them.
         matrix.flags.writeable = False
     return found
+
+
+def _as_numbers(X: Any) -> tuple[Any, Sequence[Any]]:
+    """Return rows that are no array of numbers and may become one, with the names of columns."""
+    refuse_masked(X, "X")
+    if isinstance(X, np.ndarray):
+        X = as_seconds(X)
+    elif sp.issparse(X):
+        check_entries(X, "X")
+    titles = column_names(X) if is_table(X) else ()
+    if not titles:
+        check_no_text_in_rows(X, "X")
+    elif not all(kind in READ["numbers"] for kind in column_kinds(X).values()):
+        # Names the column, the row and the value of what is no number.
+        table_matrix(X, "X")
+    return X, titles
 
 
 def _checked_stream(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -36,8 +36,8 @@ class Kernel(NoDifferences, Formula):
 
     def proof(self) -> Proof | None:
         """Return the proof tree that this kernel is positive semi-definite, or None."""
-        rule = self.rule()
         premises = [part.proof() for part in self.parts]
+        rule = self.rule()
         if rule is None or any(p is None for p in premises):
             return None
         return Proof(self, rule, tuple(p for p in premises if p is not None))
@@ -336,7 +336,7 @@ class After(Kernel):
 
     def resolved(self, X: Any, weights: NDArray[Any] | None = None) -> Self:
         if isinstance(self.g, InputMap) and not self.g.is_resolved:
-            return self.with_params(g=self.g.resolved(X, weights)).resolved(X, weights)
+            return replace(self, g=self.g.resolved(X, weights)).resolved(X, weights)
         return super().resolved(X, weights)
 
     def suspects(self) -> list[dict[str | int, float]]:

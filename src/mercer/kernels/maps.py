@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -273,7 +273,7 @@ class Standardize(InputMap):
             return self
         if self._stays_sparse(X):
             mean, scale = sparse_moments(as_matrix(X), weights)
-            return self.with_params(mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
+            return replace(self, mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
         rows = X.mapped(self._doubles) if isinstance(X, Stream) else self._doubles(X)
         found = moments_of(rows, weights)
         mean, scale = found.scales()
@@ -282,7 +282,7 @@ class Standardize(InputMap):
             changes |= {"mean": tuple(mean.tolist()), "scale": tuple(scale.tolist())}
         if self.missing == MEAN and self.indicators is None:
             changes["indicators"] = tuple(np.flatnonzero(found.has_gaps).tolist())
-        return self.with_params(**changes)
+        return replace(self, **changes)
 
     def check(self, X: Any) -> None:
         if self.is_resolved:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
@@ -83,20 +82,6 @@ class Parametric:
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the fields is worked out once, and is no part of the value.
         return self.get_params(deep=False)
-
-
-class Alternatives(Parametric):
-    """A value that has `alternatives`, which are no arguments of its constructor."""
-
-    def __new__(cls, *args: Any, **settings: Any) -> Self:
-        """Return a new value, if its constructor has all arguments that it is given."""
-        for name in cls.alternatives.keys() & settings.keys():
-            if name not in inspect.signature(cls.__init__).parameters:
-                raise TypeError(
-                    f"{cls.__name__} has no argument {name!r}; use "
-                    f"{cls.__name__}.{cls.alternatives[name]}({settings[name]!r})"
-                )
-        return super().__new__(cls)
 
 
 def _nested(name: str, value: Any) -> dict[str, Any]:

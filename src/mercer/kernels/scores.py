@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Self
 
@@ -71,7 +71,7 @@ class NormalScores(InputMap):
         levels = (np.arange(min(KNOTS, len(matrix))) + 0.5) / min(KNOTS, len(matrix))
         w = np.ones(len(matrix)) if weights is None else weights
         columns = (weighted_quantiles(column, w, levels) for column in matrix.T)
-        return self.with_params(knots=tuple(tuple(column.tolist()) for column in columns))
+        return replace(self, knots=tuple(tuple(column.tolist()) for column in columns))
 
     def without_rules(self) -> InputMap:
         return self if self.is_resolved else AsNumbers()

@@ -210,7 +210,10 @@ def _sides(leaf: Leaf, left: Rows, right: Rows) -> tuple[Any, Any]:
     """Return both sides of a leaf as numbers, checked against each other."""
     if leaf.kind == "match":
         return joint_codes(left.categories(leaf.left), right.categories(leaf.right))
-    A, B = left.matrix(leaf.left, leaf), right.matrix(leaf.right, leaf)
+    A = left.matrix(leaf.left, leaf)
+    if right is left and leaf.right == leaf.left:
+        return A, A
+    B = right.matrix(leaf.right, leaf)
     if A.shape[1] != B.shape[1]:
         raise ValueError(
             f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"

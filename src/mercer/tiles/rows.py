@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -112,7 +112,8 @@ class Rows:
     def raw(self, view: View) -> Any:
         """Return the rows behind a view, unchecked, for a leaf that fills its own tile."""
         rows = see(view, self.X)
-        self._check_length(n_rows(rows))
+        if (n := n_rows(rows)) != self.n:
+            raise self._lost_rows(n)
         return rows
 
     def matrix(self, view: View, leaf: Leaf | None = None) -> Matrix:
@@ -121,8 +122,8 @@ class Rows:
             is_mapped = any(isinstance(step, Transform) for step in view)
             name = f"g({self.name})" if is_mapped else self.name
             matrix = as_matrix(see(view, self.X), name)
-            if len(view) > 0:
-                self._check_length(matrix.shape[0])
+            if matrix.shape[0] != self.n:
+                raise self._lost_rows(matrix.shape[0])
             self._matrices[view] = matrix
         matrix = self._matrices[view]
         if leaf is not None and leaf.kind in NON_NEGATIVE:
@@ -146,7 +147,8 @@ class Rows:
         """Return the rows behind a view that ends in `AsCategories`."""
         if view not in self._categories:
             rows = see(view, self.X)
-            self._check_length(rows.shape[0])
+            if rows.shape[0] != self.n:
+                raise self._lost_rows(rows.shape[0])
             self._categories[view] = rows
         return self._categories[view]
 
@@ -211,11 +213,10 @@ class Rows:
             values[start : start + len(block)] = np.diagonal(block)
         return values
 
-    def _check_length(self, n: int) -> None:
-        if n != self.n:
-            raise ValueError(
-                f"a map in the kernel turned {self.n} rows into {n}; it must keep the rows"
-            )
+    def _lost_rows(self, n: int) -> ValueError:
+        return ValueError(
+            f"a map in the kernel turned {self.n} rows into {n}; it must keep the rows"
+        )
 
 
 class PartOfRows(Rows):
@@ -274,6 +275,7 @@ def is_countable(view: View) -> bool:
     return g is None or g.is_countable
 
 
+@lru_cache(maxsize=256)
 def comparable_leaf(leaf: Leaf) -> Comparable | None:
     """Return the map of an inner product that can be had without features."""
     is_inner = leaf.kind == "dot" and leaf.left == leaf.right

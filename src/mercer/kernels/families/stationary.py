@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mercer.kernels import domains
 from mercer.kernels.formula import Rule
-from mercer.kernels.params import Alternatives
 from mercer.kernels.spectral import Array, Stationary
 from mercer.tiles import Expression, Tile
 
 SCHOENBERG = "completely monotone function of ||x - z||^2 (Schoenberg)"
 
 
+class ByOneNumber(Stationary):
+    """A stationary kernel that `alternatives` of its length scale can stand for, such as gamma.
+
+    These are no arguments of its constructor, which says so.
+    """
+
+    def __new__(cls, *args: Any, **settings: Any) -> Self:
+        """Return a new value, if its constructor has all arguments that it is given."""
+        for name in cls.alternatives.keys() & settings.keys():
+            if name not in inspect.signature(cls.__init__).parameters:
+                raise TypeError(
+                    f"{cls.__name__} has no argument {name!r}; use "
+                    f"{cls.__name__}.{cls.alternatives[name]}({settings[name]!r})"
+                )
+        return super().__new__(cls)
+
+
 @dataclass(frozen=True)
-class Gaussian(Alternatives, Stationary):
+class Gaussian(ByOneNumber):
     """Gaussian (radial basis function): exp(-||x - z||^2 / (2 sigma^2)).
 
     Parameters
@@ -85,7 +102,7 @@ class Exponential(Stationary):
 
 
 @dataclass(frozen=True)
-class Laplacian(Alternatives, Stationary):
+class Laplacian(ByOneNumber):
     """Laplacian: exp(-||x - z||_1 / length_scale), a product over the columns."""
 
     alternatives: ClassVar[Mapping[str, str]] = MappingProxyType({"gamma": "from_gamma"})

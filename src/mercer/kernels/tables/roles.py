@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -89,7 +90,7 @@ def columns_with_roles(X: Any) -> list[Column]:
     """Return what becomes of every column of a table, array or list, in order."""
     if not is_table(X):
         described = [(i, kind_of_values(values), values) for i, values in titled_columns(X)]
-        return [_with_role(i, kind, values, values) for i, kind, values in described]
+        return [_with_role(i, kind, v, partial(np.asarray, v)) for i, kind, v in described]
     kinds = column_kinds(X)
     # Missing numbers are NaN in one of these, and keep the others whole in the other.
     arrays, values = dict(column_values(X)), dict(titled_columns(X))
@@ -100,18 +101,18 @@ def columns_with_roles(X: Any) -> list[Column]:
             name if is_named else i,
             kind,
             arrays[name] if kind in (Kind.NUMBERS, Kind.DURATIONS) else values[name],
-            select_columns(X, [i]),
+            partial(select_columns, X, [i]),
         )
         for i, (name, kind) in enumerate(kinds.items())
     ]
 
 
-def _with_role(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
-    """Return a column with its role, given its values, and as rows of its own."""
+def _with_role(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> Column:
+    """Return a column with its role, given its values, and what makes rows of it, as of dates."""
     if kind in (Kind.NUMBERS, Kind.DURATIONS):
         return _number(title, kind, as_seconds(np.asarray(values)).astype(np.float64))
     if kind in (Kind.DATES, Kind.CLOCK_TIMES):
-        return _date(title, kind, as_dates(rows))
+        return _date(title, kind, as_dates(rows()))
     if kind in (Kind.BOOLEANS, Kind.CATEGORIES, Kind.TEXT):
         return _category(title, kind, values, rows)
     missing = sum(map(is_missing, values))
@@ -138,7 +139,7 @@ def _date(title: Any, kind: Kind, dates: Dates) -> Column:
     return Column(title, kind, Role.DATE, missing, distinct, dates=dates)
 
 
-def _category(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
+def _category(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> Column:
     codes, levels = coded(title, values)
     counts = np.bincount(codes, minlength=len(levels))
     known = [i for i, level in enumerate(levels) if not is_missing(level)]
@@ -151,7 +152,7 @@ def _category(title: Any, kind: Kind, values: Any, rows: Any) -> Column:
     if kind is not Kind.TEXT:
         return Column(title, kind, Role.CATEGORY, missing, distinct)
     if are_iso_dates(words):
-        return _date(title, kind, as_dates(rows))
+        return _date(title, kind, as_dates(rows()))
     remark = "" if _is_key_name(title) else spelled(words)
     found = partial(Column, title, kind, missing=missing, distinct=distinct, remark=remark)
     if distinct == n and _are_keys(title, words):
