@@ -53,3 +53,12 @@ def test_a_program_is_bound_once_to_the_same_rows():
     assert bind(program, side) is bind(program, side)
     assert bind(program, side) is not bind(program, side, other)
     assert bind(KERNELS[1].program, side).program is KERNELS[1].program
+
+
+@pytest.mark.parametrize("kernel", [Linear().on("b"), Match().on("site")], ids=str)
+def test_some_rows_beside_themselves_are_one_side(kernel):
+    operand = bind(kernel.program, Rows(TABLE, "X").part([3, 1, 4])).operands[0]
+    assert operand.left is operand.right
+    np.testing.assert_array_equal(
+        evaluate(kernel.program, Rows(TABLE, "X").part([3, 1, 4])), kernel(TABLE.iloc[[3, 1, 4]])
+    )

@@ -119,9 +119,7 @@ def checked_rows(estimator: Any, X: Any) -> Any:
 
 def checked_landmarks(estimator: Any, kernel: Kernel, landmarks: Any) -> Any:
     """Return landmarks that are given as rows, as the training rows were checked, or a rule."""
-    if isinstance(landmarks, str):
-        return landmarks
-    return _like_training(estimator, kernel, landmarks)
+    return landmarks if isinstance(landmarks, str) else _like_training(estimator, kernel, landmarks)
 
 
 def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:
@@ -130,9 +128,8 @@ def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:
     if isinstance(X, Stream):
         return _checked_stream(estimator, kernel, X, _as_seen(estimator, kernel, X.head), False)
     X = _as_seen(estimator, kernel, X)
-    if _is_kept(kernel, X):
-        return _noted(estimator, kernel, X, reset=False)
-    return _as_matrix(estimator, kernel, X, reset=False)
+    checked = _noted if _is_kept(kernel, X) else _as_matrix
+    return checked(estimator, kernel, X, reset=False)
 
 
 def _is_flawless(estimator: BaseEstimator, X: Any) -> bool:
@@ -263,9 +260,8 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
 
 def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
     """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
-    titles: Sequence[Any] = ()
-    if type(X) is not np.ndarray or X.dtype.kind not in "fiub":
-        X, titles = _as_numbers(X)
+    is_plain = type(X) is np.ndarray and X.dtype.kind in "fiub"
+    X, titles = (X, ()) if is_plain else _as_numbers(X)
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     is_finished = kernel.is_precomputed
     dtype = [np.float64, np.float32] if is_finished else np.float64
@@ -390,12 +386,12 @@ def _kept(kernel: Kernel, X: Any) -> Any:
 
 def _holds_sequences(kernel: Kernel, X: Any) -> bool:
     """Whether the rows themselves, and not some column of a table, are to be sequences."""
-    return not is_table(X) and reads_whole_rows(kernel, "sequences")
+    return reads_whole_rows(kernel, "sequences") and not is_table(X)
 
 
 def _is_matrix(X: Any) -> bool:
     if sp.issparse(X) or is_table(X):
-        return not is_table(X)
+        return bool(sp.issparse(X))
     try:
         return np.asarray(X).dtype.kind in "fiubc"
     except ValueError:

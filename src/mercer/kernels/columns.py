@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -69,27 +70,30 @@ def takes_missing(kernel: Parametric) -> bool:
     return any(takes_missing(v) for part in values for v in part if isinstance(v, Parametric))
 
 
-def named_columns(kernel: Kernel) -> set[str]:
+@lru_cache(maxsize=256)
+def named_columns(kernel: Kernel) -> frozenset[str]:
     """Return the columns that a kernel names, of the table as it comes."""
     if isinstance(kernel, Columns):
-        return {c for c in kernel.columns if isinstance(c, str)}
+        return frozenset(c for c in kernel.columns if isinstance(c, str))
     if isinstance(kernel, After):
-        return set()
-    return {name for part in kernel.parts for name in named_columns(part)}
+        return frozenset()
+    return frozenset(name for part in kernel.parts for name in named_columns(part))
 
 
+@lru_cache(maxsize=256)
 def names_columns(kernel: Kernel) -> bool:
     """Whether some part of a kernel says which columns it reads, by name or position."""
     return bool(_placed(kernel))
 
 
-def columns_of(kernel: Kernel, domain: str) -> set[str]:
+@lru_cache(maxsize=256)
+def columns_of(kernel: Kernel, domain: str) -> frozenset[str]:
     """Return the columns that a kernel names for parts of this domain, as they are."""
     if isinstance(kernel, Columns):
-        return named_columns(kernel) if reads_unmapped(kernel.kernel, domain) else set()
+        return named_columns(kernel) if reads_unmapped(kernel.kernel, domain) else frozenset()
     if isinstance(kernel, After):
-        return set()
-    return {name for part in kernel.parts for name in columns_of(part, domain)}
+        return frozenset()
+    return frozenset(name for part in kernel.parts for name in columns_of(part, domain))
 
 
 def check_cells(kernel: Kernel, X: Any) -> None:
@@ -196,7 +200,8 @@ def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
         for name, value in kernel.get_params(deep=False).items()
         if _holds_kernels(value)
     }
-    return kernel.with_params(**changes)
+    is_same = all(getattr(kernel, name) == value for name, value in changes.items())
+    return kernel if is_same else replace(kernel, **changes)
 
 
 def _takes_anything(kernel: Kernel) -> bool:

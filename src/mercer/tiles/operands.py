@@ -208,10 +208,12 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
 
 def _sides(leaf: Leaf, left: Rows, right: Rows) -> tuple[Any, Any]:
     """Return both sides of a leaf as numbers, checked against each other."""
+    is_same = right is left and leaf.right == leaf.left
     if leaf.kind == "match":
-        return joint_codes(left.categories(leaf.left), right.categories(leaf.right))
+        codes = left.categories(leaf.left)
+        return joint_codes(codes, codes if is_same else right.categories(leaf.right))
     A = left.matrix(leaf.left, leaf)
-    if right is left and leaf.right == leaf.left:
+    if is_same:
         return A, A
     B = right.matrix(leaf.right, leaf)
     if A.shape[1] != B.shape[1]:
