@@ -32,6 +32,15 @@ def test_examples_of_the_guide_to_learned_kernels_run():
     assert set(names["np"].argsort(names["learned"].kernel.length_scale)[:2]) == {0, 1}
 
 
+def test_examples_of_the_guide_to_reports_run(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib.pyplot").switch_backend("agg")
+    monkeypatch.chdir(tmp_path)
+    names = {"print": lambda *values: None}
+    exec("\n".join(blocks("docs/report.md")), names)
+    assert {row.column for row in names["explanation"].columns[:3]} == {"age", "dose", "site"}
+    assert (tmp_path / "report.html").is_file()
+
+
 def test_examples_for_those_who_come_from_scikit_learn_keep_its_numbers():
     names = {"print": lambda *values: None}
     (code,) = blocks("docs/from-scikit-learn.md")

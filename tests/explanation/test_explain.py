@@ -181,6 +181,8 @@ def test_it_prints_and_makes_a_frame_and_a_page(rng):
     lines = str(explanation).splitlines()
     assert lines[1].split()[:3] == ["column", "importance", "effect"]
     assert lines[2].split()[0] == "age"
+    direction = explanation.directions[0]
+    assert f"{direction.importance:6.1%}  {direction.part}" in lines
     frame = explanation.to_pandas()
     assert frame.columns.tolist() == list(mercer.explanation.Row._fields)
     assert len(frame) == len(explanation) == len(list(explanation))

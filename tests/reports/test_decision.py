@@ -246,8 +246,15 @@ def test_nothing_written_overlaps(two):
         assert not any(box.overlaps(other) for other in boxes[:i])
 
 
-def test_the_gallery_calls_what_there_is():
-    script = Path(__file__).parents[2] / "docs" / "gallery" / "gamma_sweep.py"
+@pytest.mark.parametrize(
+    ("name", "displays"),
+    [
+        ("gamma_sweep", {"GammaSweepDisplay", "DecisionDisplay"}),
+        ("look_into_a_model", {"ImportanceDisplay", "EffectDisplay", "GramDisplay", "explain"}),
+    ],
+)
+def test_the_gallery_calls_what_there_is(name, displays):
+    script = Path(__file__).parents[2] / "docs" / "gallery" / f"{name}.py"
     tree = ast.parse(script.read_text(encoding="utf-8"))
     used = {
         node.attr
@@ -255,7 +262,7 @@ def test_the_gallery_calls_what_there_is():
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "mercer"
     }
     assert used <= set(mercer.__all__)
-    assert {"GammaSweepDisplay", "DecisionDisplay"} <= used
+    assert displays <= used
 
 
 def test_matplotlib_is_not_loaded_before_a_picture_is_drawn():

@@ -100,8 +100,15 @@ class Explanation:
         return as_frame(Row._fields, self)
 
     def __str__(self) -> str:
-        tables = [f"{TITLES[kind]}\n{as_text(*table)}" for kind, table in self._tables()]
+        tables = [
+            f"{TITLES[kind]}\n{self._listed_directions() if kind == 'direction' else as_text(*table)}"
+            for kind, table in self._tables()
+        ]
         return "\n\n".join([*self.notes, *tables])
+
+    def _listed_directions(self) -> str:
+        """Return the directions line by line, since sums of columns are longer than cells."""
+        return "\n".join(f"{row.importance:6.1%}  {row.part}" for row in self.directions)
 
     __repr__ = __str__
 

@@ -20,6 +20,8 @@ WIDTH, HEIGHT = 400, 270
 LEFT, RIGHT, TOP, BOTTOM = 68, 14, 12, 50
 # About how many numbers stand along an axis, how many dates, and the width of a letter.
 TICKS, DATES, LETTER = 5, 3, 8.0
+# Seconds of half a year.
+MONTHS = 183 * 86400
 # Characters of what an axis measures.
 LABEL = 44
 
@@ -108,7 +110,7 @@ class Plot:
             parts.append(
                 f'<line class="grid" x1="{a:.1f}" x2="{a:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
             )
-            # About six units for a letter: what is longer would run into its neighbour.
+            # What is longer than its share of the axis would run into its neighbour.
             room = max(3, int(width / LETTER)) if self.x_names else len(text)
             shown = escape(text if len(text) <= room else f"{text[: room - 1]}…")
             parts.append(
@@ -121,8 +123,10 @@ class Plot:
         if self.x_names:
             return [(float(j), name) for j, name in enumerate(self.x_names)]
         if self.is_date:
-            days = np.linspace(*self.x, DATES + 2)[1:-1]
-            return [(float(t), str(np.datetime64(int(t), "s").astype("M8[D]"))) for t in days]
+            # Of more than some months the day is of no interest, and takes room.
+            unit = "M8[M]" if self.x[1] - self.x[0] > MONTHS else "M8[D]"
+            moments = np.linspace(*self.x, DATES + 2)[1:-1]
+            return [(float(t), str(np.datetime64(int(t), "s").astype(unit))) for t in moments]
         return [(t, _number(t)) for t in ticks(*self.x)]
 
     def _y_axis(self) -> list[str]:
