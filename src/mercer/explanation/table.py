@@ -100,10 +100,10 @@ class Explanation:
         return as_frame(Row._fields, self)
 
     def __str__(self) -> str:
-        tables = [
-            f"{TITLES[kind]}\n{self._listed_directions() if kind == 'direction' else as_text(*table)}"
-            for kind, table in self._tables()
-        ]
+        tables = []
+        for kind, table in self._tables():
+            text = self._listed_directions() if kind == "direction" else as_text(*table)
+            tables.append(f"{TITLES[kind]}\n{text}")
         return "\n\n".join([*self.notes, *tables])
 
     def _listed_directions(self) -> str:
