@@ -8,7 +8,14 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold
 
 import mercer
-from mercer import Gaussian, KernelRidge, KernelRidgeClassifier, KernelRidgeClassifierCV
+from mercer import (
+    Gaussian,
+    KernelLogisticRegressionCV,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeClassifierCV,
+)
+from mercer.errors import ApproximationWarning
 from mercer.selection import KernelRidgeCV
 
 ALPHAS = [0.05, 0.5, 5.0]
@@ -92,6 +99,28 @@ def test_a_model_file_holds_what_predicts(rng, tmp_path):
     assert read.approximation_ == model.approximation_
 
 
+@pytest.mark.parametrize("kind", [KernelRidgeCV, KernelRidgeClassifierCV])
+def test_rows_that_are_too_many_for_the_memory_are_chosen_on_by_landmarks_with_one_warning(
+    kind, rng
+):
+    X, y = wave(rng, 2400)
+    y = y > 2.0 if kind is KernelRidgeClassifierCV else y
+    model = kind([Gaussian(1.0)], ALPHAS, memory="20MB")
+    with pytest.warns(ApproximationWarning, match="choice on 2400 rows .* solver='eigen'") as said:
+        model.fit(X, y)
+    assert len(said) == 1
+    assert model.best_estimator_.solver == "nystrom"
+    exact = kind([Gaussian(1.0)], ALPHAS, solver="eigen").fit(X, y)
+    assert model.alpha_ == exact.alpha_
+
+
+def test_landmarks_that_are_given_score_candidates_whatever_the_solver_is_called(rng):
+    X, y = wave(rng)
+    named = KernelRidgeCV(Gaussian(1.0), ALPHAS, solver="nystrom", n_landmarks=12).fit(X, y)
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, n_landmarks=12).fit(X, y)
+    assert_allclose(model.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"])
+
+
 def test_few_landmarks_are_quick_enough_for_all_rows_and_kernels(rng):
     X, y = wave(rng, 4500)
     model = KernelRidgeCV(
@@ -113,3 +142,31 @@ def test_whoever_chose_a_model_does_not_train_it_further(rng):
     model = KernelRidgeCV(Gaussian(1.0), ALPHAS, solver="nystrom", n_landmarks=10).fit(X, y)
     assert hasattr(model.best_estimator_, "partial_fit")
     assert not hasattr(model, "partial_fit")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_logistic_regression_by_all_rows_as_landmarks_is_chosen_as_the_exact_one_is(
+    classes, cv, rng
+):
+    X, y = wave(rng, 90)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+    given = {"kernels": [Gaussian(0.7), Gaussian(1.5)], "Cs": [0.1, 1.0, 10.0], "cv": cv}
+    exact = KernelLogisticRegressionCV(**given).fit(X, labels)
+    model = KernelLogisticRegressionCV(**given, solver="nystrom", n_landmarks=90).fit(X, labels)
+    assert model.kernel_ == exact.kernel_
+    assert model.C_ == exact.C_
+    for name in ("C", "mean_test_score"):
+        assert_allclose(model.cv_results_[name], exact.cv_results_[name], rtol=2e-3)
+    assert model.approximation_.value < 1e-9
+
+
+def test_logistic_regression_is_chosen_by_landmarks_where_rows_are_too_many(rng):
+    X, y = wave(rng, 2400)
+    model = KernelLogisticRegressionCV([Gaussian(1.0)], [0.1, 1.0, 10.0], memory="20MB")
+    with pytest.warns(ApproximationWarning, match="choice on 2400 rows .* solver='cg'") as said:
+        model.fit(X, y > 2.0)
+    assert len(said) == 1
+    assert model.approximation_ is not None
+    exact = KernelLogisticRegressionCV([Gaussian(1.0)], [0.1, 1.0, 10.0], solver="cg")
+    assert_allclose(model.best_score_, exact.fit(X, y > 2.0).best_score_, rtol=1e-2)

@@ -96,10 +96,14 @@ def test_more_memory_than_allowed_is_refused(X, y, cv, needed):
         KernelRidgeCV(cv=cv, memory="10KB").fit(X, y)
 
 
-@pytest.mark.parametrize("kind", [KernelRidgeCV, KernelLogisticRegressionCV])
-def test_what_does_not_fit_on_all_rows_is_refused_before_a_sample_is_tried(kind, rng, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "solver"), [(KernelRidgeCV, "eigen"), (KernelLogisticRegressionCV, "cg")]
+)
+def test_what_does_not_fit_on_all_rows_is_refused_before_a_sample_is_tried(
+    kind, solver, rng, monkeypatch
+):
     X = rng.normal(size=(6000, 2))
-    model = kind(memory="100MB")
+    model = kind(memory="100MB", solver=solver)
     monkeypatch.setattr(Search, "on", lambda *_: pytest.fail("a sample was tried"))
     monkeypatch.setattr(LogisticSearch, "sample", lambda *_: pytest.fail("a sample was tried"))
     with pytest.raises(MemoryLimitError, match=r"choosing on 6000 rows needs 0\.\d+ GB"):

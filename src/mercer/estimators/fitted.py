@@ -100,15 +100,34 @@ def approximation_of(
     left, rows = gram.left_out()
     found = Approximation(left, landmarks.n_features, rows)
     if settings.is_open:
-        limit = settings.time_limit
-        allowed = "a minute" if limit is None else f"time_limit={limit:g} s"
-        warn_caller(
-            f"an exact fit to {len(gram)} rows is counted to take longer than {allowed}, so that "
-            f"landmarks stand for them: {found}; use solver={exact!r} to be exact, or choose "
-            "n_landmarks",
-            ApproximationWarning,
-        )
+        warn_of_landmarks(f"an exact fit to {len(gram)} rows", settings, found, exact)
     return found
+
+
+def warn_of_landmarks(
+    instead_of: str, settings: Settings, found: Approximation, exact: str
+) -> None:
+    """Warn of landmarks that nobody asked for, with the way to be exact.
+
+    Parameters
+    ----------
+    instead_of : str
+        What they were taken for.
+    settings : Settings
+        What the estimator was told.
+    found : Approximation
+        What they leave of the kernel.
+    exact : str
+        The name of a solver that is exact.
+    """
+    limit = settings.time_limit
+    allowed = "a minute" if limit is None else f"time_limit={limit:g} s"
+    warn_caller(
+        f"{instead_of} is counted to take longer than {allowed}, or more memory than allowed, so "
+        f"that landmarks stand for them: {found}; use solver={exact!r} to be exact, or choose "
+        "n_landmarks",
+        ApproximationWarning,
+    )
 
 
 def carried(solution: Solution, repair: Repair) -> Solution:

@@ -162,7 +162,8 @@ class LandmarkGram(Gram):
         r = np.empty((len(self), y.shape[1]))
         adjoint = np.zeros((self.landmarks.n_features, y.shape[1] + 1))
         for rows, some in blocks_of(self.X, 1, MEMORY):
-            np.subtract(y[rows], apply(program, some, landmarks, c), out=r[rows])
+            fitted = apply(program, some, landmarks, c) if c.any() else 0.0
+            np.subtract(y[rows], fitted, out=r[rows])
             w = weights[rows, None]
             adjoint += apply(program, landmarks, some, np.hstack([w * r[rows], w]))
         return r, adjoint
@@ -184,8 +185,10 @@ class LandmarkGram(Gram):
         """Return some rows and the landmarks in float32."""
         return some.astype(np.float32), self.landmarks.rows.astype(np.float32)
 
-    def normal_product(self, C: Array, weights: Array) -> tuple[Array, Array]:
-        """Return K_mn W K_nm C and 1'W K_nm C, with entries in float32 where these are right.
+    def normal_product(
+        self, C: Array, weights: Array, dtype: Any = np.float64
+    ) -> tuple[Array, Array]:
+        """Return K_mn W K_nm C and 1'W K_nm C, in one pass.
 
         Parameters
         ----------
@@ -193,19 +196,23 @@ class LandmarkGram(Gram):
             Coefficients of the landmarks.
         weights : array of shape (n,)
             w.
+        dtype : dtype
+            The precision of entries, float32 where these are right in it.
         """
         program, landmarks = self.landmarks.kernel.program, self.landmarks.rows
         out, total = np.zeros_like(C), np.zeros(C.shape[1])
         for rows, X in blocks_of(self.X, 1, MEMORY):
             some = X
-            if self.is_single:
+            if dtype == np.float32 and self.is_single:
                 some, landmarks = self._rounded(X)
             weighted = weights[rows, None] * apply(program, some, landmarks, C)
             out += apply(program, landmarks, some, weighted)
             total += weighted.sum(axis=0)
         return out, total
 
-    def sketch(self, size: int, weights: Array, seed: int) -> tuple[Array, Array, Array]:
+    def sketch(
+        self, size: int, weights: Array, seed: int, dtype: Any = np.float32
+    ) -> tuple[Array, Array, Array]:
         """Return S W^(1/2) K_nm, S W^(1/2) 1 and K_mn W 1 in one pass, with random signs S.
 
         Every row goes with a random sign to one of `size` sums: blocks of rows to as many sums that
@@ -219,6 +226,8 @@ class LandmarkGram(Gram):
             w.
         seed : int
             Where the random numbers come from.
+        dtype : dtype
+            The precision of the sums of entries.
 
         References
         ----------
@@ -226,14 +235,14 @@ class LandmarkGram(Gram):
         sparsity time.
         """
         m = self.landmarks.n_features
-        S, ones, total = np.zeros((size, m), np.float32), np.zeros(size), np.zeros(m)
+        S, ones, total = np.zeros((size, m), dtype), np.zeros(size), np.zeros(m)
         entries = min(LARGE // 4, size * m)
-        for rows, K in self.cross_blocks(np.float32, entries):
+        for rows, K in self.cross_blocks(dtype, entries):
             random = np.random.default_rng([seed, rows.start])
             w, signs = weights[rows], random.choice([-1.0, 1.0], len(K))
-            total += K.T @ w.astype(np.float32)
+            total += K.T @ w.astype(dtype)
             signs *= np.sqrt(w)
-            K *= signs.astype(np.float32)[:, None]
+            K *= signs.astype(dtype)[:, None]
             first = int(random.integers(size))
             before = min(size - first, len(K))
             S[first : first + before] += K[:before]
@@ -328,7 +337,7 @@ def landmark_gram(
     """
     rows, index = landmarks, None
     if isinstance(landmarks, str):
-        rows, index = _chosen(kernel, X, _checked(m, n_rows(X)), landmarks, seed, memory)
+        rows, index = _chosen(kernel, X, checked_count(m, n_rows(X)), landmarks, seed, memory)
     elif m is not None and m != n_rows(landmarks):
         raise ValueError(
             f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
@@ -406,7 +415,8 @@ def _centres(X: Any, m: int, seed: int) -> Array:
     return np.asarray(found.cluster_centers_, X.dtype)
 
 
-def _checked(m: int | None, n: int) -> int:
+def checked_count(m: int | None, n: int) -> int:
+    """Return a number of landmarks among n rows, or refuse what is none."""
     if m is None:
         raise ValueError("n_landmarks is needed where landmarks are chosen; give a number of rows")
     if isinstance(m, bool) or not isinstance(m, int | np.integer) or not 1 <= m <= n:

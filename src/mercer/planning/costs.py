@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mercer.gram.landmarks import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
 from mercer.solvers.lowrank.hessian import SAMPLED
-from mercer.solvers.lowrank.sketched import SUMS
+from mercer.solvers.lowrank.sketched import steps_of, sums_of
 from mercer.solvers.margin.smo import MANY
 
 # Share of the speed of matrix products that LAPACK's factor reaches.
@@ -26,8 +26,6 @@ LANDMARK_MOVED = 40.0
 WHITENED_SHARE, MEASURED, MEASURES = 0.6, 150.0, 2
 # Multiplications to choose a pivot for every row of the pool and every pivot before.
 PIVOTED = 1.5
-# Steps of conjugate gradients with a sketch, whose number depends little on the problem.
-SKETCHED_STEPS = 20
 # Seconds on one thread that direct equations of landmarks may take more than such steps.
 MOMENT = 0.5
 # Bytes that stand for two entries of a sparse row that are multiplied.
@@ -113,11 +111,12 @@ def direct_work(n: int, m: int, entry: Work) -> Work:
 def sketched_work(n: int, m: int, entry: Work) -> Work:
     """Return the work for conjugate gradients on the equations of m landmarks."""
     # Features of as many sums as there are, and their products.
-    sums = landmark_feature_work(SUMS * m, m, entry)
-    products = Work(single=0.5 * SUMS * float(m) ** 3 / WHITENED_SHARE)
+    count = sums_of(n, m)
+    sums = landmark_feature_work(count * m, m, entry)
+    products = Work(single=0.5 * count * float(m) ** 3 / WHITENED_SHARE)
     solved = Work(double=m**3 / 6.0 / FACTOR_SHARE)
     # An entry in float32 takes half, and is computed for either product of a step.
-    passes = n * m * ((1.0 + 2.0 * MEASURES + SKETCHED_STEPS) * entry + Work(byte=LANDMARK_MOVED))
+    passes = n * m * ((1.0 + 2.0 * MEASURES + steps_of(count)) * entry + Work(byte=LANDMARK_MOVED))
     return sums + products + solved + passes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -52,6 +53,8 @@ from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 # preconditioner, which treats classes one by one, is poor.
 FEW_SCORES, MANY_SCORES = 500, 10_000
 STIFF = 1e4
+# Bytes for every entry of the matrix that a search holds: itself, and the parts of a fold.
+SEARCHED_BYTES = 24
 
 
 def planned_logistic(
@@ -63,7 +66,7 @@ def planned_logistic(
     """
     settings = _decided(settings, kernel, rows, problem)
     if settings.names(NystromNewton):
-        return _solver(settings, None, problem), _landmarks(settings, kernel, rows)
+        return _solver(settings, None, problem), logistic_landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     solver = _solver(settings, gram, problem)
     if isinstance(solver, StochasticLogistic):
@@ -106,6 +109,30 @@ def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: i
     return _by_products(kernel, rows, gram, problem, entry)[0]
 
 
+def planned_logistic_search(
+    settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem, fits: int
+) -> Settings:
+    """Return the settings of a search, with landmarks where exact fits would take too much.
+
+    Parameters
+    ----------
+    settings, kernel, rows, problem
+        As in `planned_logistic`.
+    fits : int
+        How many fits to about all rows decide.
+    """
+    if not settings.is_open:
+        return settings
+    limit, n = memory_limit(settings.memory), n_rows(rows)
+    by_landmarks = _by_landmarks(kernel, rows, problem, limit)
+    work = by_landmarks.work
+    several = replace(by_landmarks, work=lambda m: float(fits) * work(m))
+    # Folds are parts of the whole matrix.
+    has_room = SEARCHED_BYTES * n**2 <= limit
+    exact = logistic_work(kernel, rows, problem, limit) if has_room else Work(double=np.inf)
+    return several.chosen(settings, kernel, float(fits) * exact, limit)
+
+
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
     settings = settings.for_rows(rows)
@@ -126,7 +153,7 @@ def _by_landmarks(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: i
     return ByLandmarks(n, work, partial(landmark_feature_bytes, n, memory=memory))
 
 
-def _landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:
+def logistic_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:
     """Return the Gram matrix by landmarks, its features stored where they fit beside the rest."""
     gram = planned_landmarks(settings, kernel, rows)
     n, m = len(gram), gram.landmarks.n_features

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import is_matrix
 from mercer.estimators.estimator import Arguments
+from mercer.estimators.fitted import warn_of_landmarks
+from mercer.estimators.validation import checked_landmarks, checked_seed
+from mercer.kernels import Kernel
+from mercer.planning import Settings
 from mercer.selection.grid import tag_kernels
 
 
@@ -19,7 +23,17 @@ class Chosen(Arguments):
     it: ``partial_fit`` would leave the choice behind.
     """
 
+    # A solver that takes no landmarks, whatever the number of rows.
+    exact: ClassVar[str]
+
     kernels: Any
+    solver: Any
+    n_landmarks: Any
+    landmarks: Any
+    time_limit: Any
+    memory: Any
+    random_state: Any
+    best_estimator_: Any
 
     def __getattr__(self, name: str) -> Any:
         model = self.__dict__.get("best_estimator_")
@@ -32,6 +46,36 @@ class Chosen(Arguments):
         for name in ("n_features_in_", "feature_names_in_"):
             if name in vars(self):
                 setattr(model, name, vars(self)[name])
+
+    def _settings(self, reader: Kernel) -> Settings:
+        """Return what was said about how to solve, with landmarks checked like training rows."""
+        return Settings(
+            self.solver,
+            seed=checked_seed(self._seed),
+            memory=self.memory,
+            n_landmarks=self.n_landmarks,
+            landmarks=checked_landmarks(self, reader, self.landmarks),
+            time_limit=self.time_limit,
+        )
+
+    @property
+    def _seed(self) -> Any:
+        """Where random numbers come from."""
+        return self.random_state
+
+    def _warn_of_landmarks(self, rows: int) -> None:
+        """Warn if all rows were too many to choose on, and landmarks stand for them unasked."""
+        model = self.best_estimator_
+        given = Settings(
+            self.solver,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
+            time_limit=self.time_limit,
+        )
+        is_named = isinstance(model.solver, str) and model.solver == "nystrom"
+        if given.is_open and not given.has_landmarks and is_named:
+            choosing = f"an exact choice on {rows} rows"
+            warn_of_landmarks(choosing, given, model.approximation_, self.exact)
 
     def _expected(self, X: Any) -> Any:
         """Return rows to predict at, if they have the columns that this estimator was fitted to."""

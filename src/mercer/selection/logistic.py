@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,11 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         Factors of the weights of the classes, in fitting and in scoring.
     fit_intercept : bool
         Whether there is an offset b.
+    solver, n_landmarks, landmarks
+        As of `KernelLogisticRegression`, for the fit of what was chosen. With ``"nystrom"`` all
+        candidates are scored by their landmarks, which are not chosen again for every fold.
+        ``"auto"`` does so with a warning where exact fits to all rows are counted to take more than
+        a minute, or half of `time_limit`, or do not fit into the memory.
     time_limit : float, optional
         Seconds to be done in. When they are up, the best candidate so far is fitted, with a
         warning.
@@ -125,6 +130,8 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     optimization.
     """
 
+    exact: ClassVar[str] = "cg"
+
     def __init__(
         self,
         kernels: Any = None,
@@ -134,6 +141,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         scoring: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
+        solver: Any = "auto",
+        n_landmarks: int | None = None,
+        landmarks: Any = "rpcholesky",
         time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
@@ -147,6 +157,9 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         self.scoring = scoring
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.time_limit = time_limit
         self.memory = memory
         self.random_state = random_state
@@ -171,17 +184,24 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         run = Run(self.time_limit)
         kernels = candidates(self.kernels, X, beside(self))
         kernels, search = self._search(kernels, X, y, sample_weight, groups)
+        settings = self._settings(search.reader)
+        search = search.by_plan(settings, kernels)
+        how = search.by_landmarks or settings
         self._keep(self._rounds(kernels, search.leaving_a_fit(kernels, run)))
         model = KernelLogisticRegression(
             self.kernel_,
             self.C_,
             class_weight=self.class_weight,
             fit_intercept=self.fit_intercept,
+            solver=how.solver,
+            n_landmarks=how.n_landmarks,
+            landmarks=self.landmarks,
             time_limit=self.time_limit,
             memory=self.memory,
             random_state=self._seed,
         )
         self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
+        self._warn_of_landmarks(len(search))
         self.classes_ = model.classes_
         return self
 

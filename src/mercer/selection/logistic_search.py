@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,14 +14,21 @@ from numpy.typing import NDArray
 from mercer.data.deadline import TimeIsUpError, until
 from mercer.data.memory import gigabytes
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.refusals import (
+    refuse_by_landmarks,
+    refuse_indefinite_kernel,
+    with_points,
+)
 from mercer.estimators.validation import training_subset
 from mercer.gram import DenseGram, Gram, shared_grams
 from mercer.kernels import Kernel, recentred
 from mercer.native.threads import one_blas_thread
-from mercer.planning import logistic_work, wants_factor
+from mercer.planning import Settings, logistic_work
 from mercer.planning.held_out import share_of_search
+from mercer.planning.landmarks import landmark_count
+from mercer.planning.logistic import logistic_landmarks, planned_logistic_search
 from mercer.selection.classes import ClassScores
+from mercer.selection.logistic_folds import fold_of, is_unfinished, solver_of, trained_on
 from mercer.selection.results import Round, Schedule
 from mercer.selection.samples import (
     distinct_rows,
@@ -32,7 +39,7 @@ from mercer.selection.samples import (
 )
 from mercer.selection.scoring import takes_weights
 from mercer.selection.splits import Splits
-from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky, Run, Solution
+from mercer.solvers import LogisticProblem, NystromNewton, Run, Solution
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.newton import ROWS_FOR_THREADS
 
@@ -66,6 +73,8 @@ class LogisticSearch:
         When to end: after that no candidate is begun but the first.
     schedule : Schedule
         How many rows and candidates every round has.
+    by_landmarks : Settings, optional
+        How landmarks stand for the rows, if they do.
     """
 
     X: Any
@@ -78,6 +87,7 @@ class LogisticSearch:
     seed: int
     run: Run
     schedule: Schedule = field(default_factory=Schedule)
+    by_landmarks: Settings | None = None
 
     def __len__(self) -> int:
         return len(self.problem.codes)
@@ -86,6 +96,19 @@ class LogisticSearch:
     def is_over(self) -> bool:
         """Whether the time is up."""
         return self.run.is_over()
+
+    def by_plan(self, settings: Settings, kernels: Sequence[Kernel]) -> LogisticSearch:
+        """Return the search by landmarks where these are asked for, or an exact one takes too long.
+
+        `settings` is what the estimator was told about how to solve.
+        """
+        fits = self.schedule.folds * self.schedule.tried_on_all
+        for kernel in kernels:
+            settings = planned_logistic_search(settings, kernel, self.X, self.problem, fits)
+        by_landmarks = settings.for_rows(self.X)
+        return replace(
+            self, by_landmarks=by_landmarks if by_landmarks.names(NystromNewton) else None
+        )
 
     def leaving_a_fit(self, kernels: Sequence[Kernel], run: Run) -> LogisticSearch:
         """Return the search in as much of a run as leaves enough for one fit to all rows."""
@@ -100,7 +123,7 @@ class LogisticSearch:
         return replace(
             self,
             X=training_subset(self.reader, self.X, rows),
-            problem=_trained_on(self.problem, rows),
+            problem=trained_on(self.problem, rows),
             copies=self.copies[rows],
             splits=self.splits.on(rows),
         )
@@ -217,10 +240,7 @@ class LogisticSearch:
         share: float = 1.0,
     ) -> Round:
         """Return the scores of kernels with their Cs over a share of the weights."""
-        spare = self.memory - self._check_room()
-        is_free = self.problem.fit_intercept
-        solved = [recentred(k, self.X) if is_free else k for k in kernels]
-        grams = shared_grams(solved, self.X, self.memory, spare)
+        grams = self._grams(kernels)
         tried: list[tuple[Kernel, Array, Array]] = []
         is_cut = False
         # Threads of the BLAS wait for each other longer than small products take.
@@ -248,6 +268,19 @@ class LogisticSearch:
         done, ended, found = zip(*tried, strict=True)
         return Round(done, ended, found, self._n_trained, self.splits.scored_folds, is_cut)
 
+    def _grams(self, kernels: Sequence[Kernel]) -> Iterable[Gram]:
+        """Return the Gram matrices of kernels, by landmarks or with entries that they share."""
+        spare = self.memory - self._check_room()
+        is_free = self.problem.fit_intercept
+        solved = [recentred(k, self.X) if is_free else k for k in kernels]
+        if self.by_landmarks is None:
+            return shared_grams(solved, self.X, self.memory, spare)
+        settings, n = self.by_landmarks, len(self)
+        if isinstance(settings.landmarks, str):
+            settings = replace(settings, n_landmarks=min(landmark_count(settings, n), n))
+        # One after the other: features are large.
+        return (logistic_landmarks(settings, kernel, self.X) for kernel in solved)
+
     def _unscored(self, kernel: Kernel, Cs: Array) -> tuple[Kernel, Array, Array]:
         """Return the C in the middle, without a score, where there was no time for any."""
         folds = self.splits.scored_folds
@@ -264,10 +297,16 @@ class LogisticSearch:
         self, gram: Gram, kernel: Kernel, Cs: Array, stops_early: bool
     ) -> tuple[Array, bool]:
         """Return the scores of ascending Cs, (Cs, 1, folds), and whether time ended them."""
-        K = DenseGram(gram.dense(), self.memory, gram)
-        refuse_indefinite_kernel(kernel, self.X, K)
+        is_single = self.splits.pairs is None
+        if gram.landmarks is None:
+            K: Gram = DenseGram(gram.dense(), self.memory, gram)
+            refuse_indefinite_kernel(kernel, self.X, K)
+        else:
+            refuse_by_landmarks(kernel, self.X, self.memory)
+            # Rows that are left out one by one are few.
+            K = DenseGram(gram.dense(), self.memory) if is_single else gram
         try:
-            if self.splits.pairs is None:
+            if is_single:
                 scores, is_cut = self._left_out(K, Cs, stops_early)
                 return scores[:, None, None], is_cut
             scores, is_cut = self._by_folds(K, Cs, stops_early)
@@ -285,30 +324,28 @@ class LogisticSearch:
             if stops_early and self.schedule.is_past(found):
                 break
             if self.is_over:
-                is_cut = len(found) < len(Cs) or _is_unfinished(s)
+                is_cut = len(found) < len(Cs) or is_unfinished(s)
                 break
         return np.array(found), is_cut
 
     def _by_folds(self, K: Gram, Cs: Array, stops_early: bool) -> tuple[Array, bool]:
         """Return the scores of test rows by the fits to their training rows, (Cs, folds)."""
-        whole = K.dense()
         is_cut = False
         folds: list[list[Array]] = []
         found: list[list[float]] = []
         for train, test in self.splits.pairs or ():
-            part = DenseGram(whole[np.ix_(train, train)], self.memory)
-            across = whole[np.ix_(test, train)]
+            part, scored = fold_of(K, train, test)
             # The first fold says for all where to end.
             count = len(found[0]) if found else len(Cs)
             folds.append([])
             found.append([])
-            for _, s in self._fits(part, _trained_on(self.problem, train), Cs[:count]):
-                folds[-1].append(across @ s.coefficients + s.intercept)
+            for _, s in self._fits(part, trained_on(self.problem, train), Cs[:count]):
+                folds[-1].append(scored(s))
                 found[-1].append(self._judged(folds[-1][-1], test))
                 if stops_early and len(found) == 1 and self.schedule.is_past(found[0]):
                     break
                 if self.is_over:
-                    is_cut |= len(found[-1]) < count or _is_unfinished(s)
+                    is_cut |= len(found[-1]) < count or is_unfinished(s)
                     break
         count = min(map(len, found))
         if not self.splits.is_pooled:
@@ -326,10 +363,7 @@ class LogisticSearch:
         self, gram: Gram, problem: LogisticProblem, Cs: Array
     ) -> Iterator[tuple[LogisticProblem, Solution]]:
         """Yield the problem of every C and its solution, each started from the one before."""
-        # Early stopping ends before Cs for which a factor would pay.
-        is_exact = wants_factor(gram, problem.at(float(Cs.min())))
-        gap = self.schedule.gap
-        solver = NewtonCholesky(gap) if is_exact else NewtonCG(gap, random_state=self.seed)
+        solver = solver_of(gram, problem.at(float(Cs.min())), self.schedule.gap, self.seed)
         path = solver.path(gram, problem, Cs.tolist(), self.run.part())
         for C, solution in zip(Cs, path, strict=True):
             if solution.is_interrupted:
@@ -339,6 +373,9 @@ class LogisticSearch:
 
     def _check_room(self) -> int:
         """Return the bytes that one kernel takes, or refuse more than the limit."""
+        if self.by_landmarks is not None:
+            # They are counted where they are chosen.
+            return 0
         m = self.problem.columns
         # The Gram matrix, and beside it what leaving out or a fold takes.
         arrays = 3 if m == 1 or self.splits.pairs is not None else 2 * m + 5
@@ -349,19 +386,3 @@ class LogisticSearch:
                 f"{gigabytes(self.memory)}; raise memory= or use fewer rows"
             )
         return needed
-
-
-def _is_unfinished(solution: Solution) -> bool:
-    """Whether a solver ended above its tolerance."""
-    return bool((solution.residual > solution.tolerance).any())
-
-
-def _trained_on(problem: LogisticProblem, rows: Rows) -> LogisticProblem:
-    """Return the problem of some rows, which must have all classes."""
-    some = replace(problem, codes=problem.codes[rows], weights=problem.weights[rows])
-    if len(np.unique(some.codes)) < problem.classes:
-        raise ValueError(
-            f"cv has a fold whose training rows lack one of the {problem.classes} classes; use "
-            "stratified folds or fewer of them"
-        )
-    return some

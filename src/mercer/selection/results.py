@@ -128,6 +128,8 @@ class Schedule:
         classes it takes longer as soon as not all candidates are tried on all rows.
     folds : int
         Those that take the place of leaving out one row.
+    tried_on_all : int
+        Cs that are about tried on all rows before scores fall.
     below : float
         Cs go on from this share of the best upwards.
     worse : float
@@ -150,6 +152,7 @@ class Schedule:
     kernels: int = 2
     left_out: int = 1000
     folds: int = 3
+    tried_on_all: int = 5
     below: float = 0.1
     worse: float = 0.05
     gap: float = 1e-4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside
 from mercer.estimators.validation import (
-    checked_seed,
     checked_training,
     checked_weights,
     copies_of,
@@ -31,7 +30,7 @@ from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits
-from mercer.solvers import NystromRidge, Run
+from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
@@ -78,6 +77,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         As of `KernelRidge`, for the fit of what was chosen. With ``"nystrom"`` all candidates are
         scored by their landmarks, which are not chosen again when rows are held out: one pass over
         the rows and an eigendecomposition of as many rows as there are landmarks serve every alpha.
+        ``"auto"`` does so with a warning where exact held-out errors of all rows are counted to
+        take more than a minute, or half of `time_limit`, or do not fit into the memory.
     time_limit : float, optional
         Seconds in which to choose and fit. Where they are expected to be too few, candidates are
         scored on fewer rows, and what was scored in time is chosen from, with a warning.
@@ -136,6 +137,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     inverses.
     """
 
+    exact: ClassVar[str] = "eigen"
+
     def __init__(
         self,
         kernels: Any = None,
@@ -191,13 +194,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         rows, targets = checked_training(self, reader_of(kernels), X, y)
         weights = checked_weights(sample_weight, len(targets))
         is_weighted = sample_weight is not None
-        self.choose(run, kernels, rows, targets, weights, is_weighted, groups)
+        how = self.choose(run, kernels, rows, targets, weights, is_weighted, groups)
         model = KernelRidge(
             self.kernel_,
             self.alpha_,
             fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            n_landmarks=self.n_landmarks,
+            solver=how.solver,
+            n_landmarks=how.n_landmarks,
             landmarks=self.landmarks,
             time_limit=self.time_limit,
             memory=self.memory,
@@ -209,6 +212,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         else:
             # The one that was chosen may read fewer columns.
             self.best_estimator_ = model.fit_within(run, rows, targets, weights)
+        self._warn_of_landmarks(len(targets))
         return self
 
     def choose(
@@ -221,8 +225,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         is_weighted: bool,
         groups: Any = None,
         copies: Array | None = None,
-    ) -> Self:
+    ) -> Settings:
         """Choose kernel and ridge as `fit` does on rows that were checked, and fit nothing.
+
+        It returns how they are to be fitted.
 
         Parameters
         ----------
@@ -246,7 +252,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         if self.kernels is None:
             kernels = around(kernels[0])
         alphas = [ridges(self.alphas, k, search.X, search.weights) for k in kernels]
-        search = search.leaving_a_fit(kernels, alphas)
+        settings = self._settings(search.reader)
+        search = search.by_plan(settings, kernels, alphas).leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
         self._keep(rounds)
         _warn_of_unusable(search, sum(map(len, alphas)))
@@ -257,7 +264,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
                 "the best of those that were is fitted; raise time_limit, or give fewer kernels",
                 ConvergenceWarning,
             )
-        return self
+        return search.by_landmarks or settings
 
     def predict(self, X: Any, **options: Any) -> Any:
         """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""
@@ -276,7 +283,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         copies: Array | None,
     ) -> Search:
         """Return the search on all rows of positive weight."""
-        settings, targets = self._settings(), targets.reshape(len(targets), -1)
+        targets = targets.reshape(len(targets), -1)
         units = scores.units_of(targets)
         search = Search(
             rows,
@@ -290,7 +297,6 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             scores,
             memory_limit(self.memory),
             run,
-            by_landmarks=settings if settings.names(NystromRidge) else None,
         )
         used = np.flatnonzero(weights > 0.0)
         if len(used) < 2:
@@ -299,16 +305,6 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
                 "give at least 2, or fit KernelRidge with a kernel and alpha of your choice"
             )
         return search if len(used) == len(targets) else search.on(used)
-
-    def _settings(self) -> Settings:
-        """Return what was said about how to solve."""
-        return Settings(
-            self.solver,
-            seed=checked_seed(self.random_state),
-            memory=self.memory,
-            n_landmarks=self.n_landmarks,
-            landmarks=self.landmarks,
-        )
 
     def _splits(self, X: Any, y: Array, groups: Any) -> Splits | None:
         if isinstance(self.cv, str):

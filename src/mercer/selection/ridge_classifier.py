@@ -249,6 +249,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
     """
 
     # How the targets of rows left out are told apart, for who draws the choice.
+    exact: ClassVar[str] = "eigen"
     cv: ClassVar[str] = "loo"
     scoring: ClassVar[None] = None
 
@@ -316,14 +317,14 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             random_state=self.random_state,
         )
         given = (kernels, signs.rows, signs.targets, signs.weights)
-        choice.choose(run, *given, is_weighted=True, copies=signs.copies)
+        how = choice.choose(run, *given, is_weighted=True, copies=signs.copies)
         model = KernelRidgeClassifier(
             choice.kernel_,
             choice.alpha_,
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
-            solver=self.solver,
-            n_landmarks=self.n_landmarks,
+            solver=how.solver,
+            n_landmarks=how.n_landmarks,
             landmarks=self.landmarks,
             tol=self.tol,
             memory=self.memory,
@@ -332,6 +333,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             random_state=self.random_state,
         )
         self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
+        self._warn_of_landmarks(len(signs.targets))
         for name in CHOSEN:
             setattr(self, name, getattr(choice, name))
         return self

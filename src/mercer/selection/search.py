@@ -22,7 +22,8 @@ from mercer.native.core import thread_count
 from mercer.native.threads import in_pool, one_blas_thread
 from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
-from mercer.planning.held_out import entries_held_out, share_of_search
+from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
+from mercer.planning.landmarks import ByLandmarks, landmark_bytes, may_have_landmarks
 from mercer.planning.rates import Work
 from mercer.selection.held_out import held_out_errors, held_out_losses
 from mercer.selection.results import Round
@@ -37,7 +38,7 @@ from mercer.selection.sources import (
     structured_source,
 )
 from mercer.selection.splits import Splits
-from mercer.solvers import RidgeProblem, Run
+from mercer.solvers import NystromRidge, RidgeProblem, Run
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -110,6 +111,44 @@ class Search:
             copies=self.copies[rows],
             splits=None if self.splits is None else self.splits.on(rows),
         )
+
+    def by_plan(
+        self, settings: Settings, kernels: Sequence[Kernel], alphas: Sequence[Array]
+    ) -> Search:
+        """Return the search by landmarks where these are asked for, or an exact one takes too long.
+
+        An exact search ends with the held-out errors of one kernel on all rows.
+
+        Parameters
+        ----------
+        settings : Settings
+            What the estimator was told about how to solve.
+        kernels, alphas
+            The candidates.
+        """
+        may_have = all(may_have_landmarks(settings, kernel) for kernel in kernels)
+        if settings.is_open and may_have:
+            (n, targets), count = self.y.shape, max(map(len, alphas))
+            exact = max(map(self._exact_work, kernels, alphas), key=lambda work: work.cost)
+            landmarks = ByLandmarks(
+                n,
+                lambda m: Work(double=landmarks_held_out((n, m), self.splits, count)),
+                lambda m: landmark_bytes(n, m, count * targets, self.memory),
+            )
+            settings = landmarks.chosen(settings, kernels[0], exact, self.memory)
+        return replace(self, by_landmarks=settings if settings.names(NystromRidge) else None)
+
+    def _exact_work(self, kernel: Kernel, alphas: Array) -> Work:
+        """Return what the held-out errors of a kernel take without landmarks; infinite if no room.
+
+        Entries are few beside the work on them.
+        """
+        source = structured_source(kernel, self.X, self.y, self.splits, len(alphas), self.memory)
+        if source is not None:
+            return Work(double=source.work)
+        has_room = entry_bytes(len(self), self.splits) <= self.memory
+        steps = min(entries_held_out(len(self), self.splits, len(alphas)))
+        return Work(double=steps if has_room else np.inf)
 
     def leaving_a_fit(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> Search:
         """Return the search in as much of the time as leaves enough for one fit to all rows."""

@@ -9,6 +9,7 @@ from mercer.gram import gram_of, landmark_gram
 from mercer.solvers import NystromRidge, Run
 from mercer.solvers.lowrank.equations import LandmarkEquations
 from mercer.solvers.lowrank.normal import Inverse, block_sums
+from mercer.solvers.lowrank.sketched import sums_of
 from ridges import problem_of
 
 
@@ -138,7 +139,11 @@ def test_the_radius_is_the_gap_beside_the_root_of_the_ridge_and_bounds_the_dista
 @pytest.mark.parametrize("targets", [1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_conjugate_gradients_come_as_near_as_they_say(fit_intercept, weighted, targets, rng):
+def test_conjugate_gradients_come_as_near_as_they_say(
+    fit_intercept, weighted, targets, rng, monkeypatch
+):
+    # A poor preconditioner, with which there is something to do.
+    monkeypatch.setattr("mercer.solvers.lowrank.sketched.SUMS", (2,))
     X = rng.normal(size=(400, 2))
     y = np.sin(X[:, :1]) + 0.1 * rng.normal(size=(400, targets)) + 5.0
     gram = landmark_gram(Gaussian(0.5), X, 25, "uniform")
@@ -207,3 +212,25 @@ def test_equations_in_float64_are_refined_to_rounding_whatever_is_asked_for(rng,
     found = NystromRidge(tol=0.1).solve(gram, problem)
     assert found.iterations > 1
     assert_allclose(found.theta, slow(gram, problem)[0], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [2.0, 4.0])
+def test_landmarks_that_nearly_depend_on_each_other_are_iterated_to_a_coarse_tolerance(scale, rng):
+    X = rng.normal(size=(600, 2))
+    gram = landmark_gram(Gaussian(scale), X, 40, "uniform")
+    pivots = gram.landmarks.factor.diagonal() ** 2
+    assert pivots.min() < 1e-5
+    problem = problem_of(np.sin(X[:, 0]) + 0.1 * rng.normal(size=600), 0.1)
+    found = NystromRidge(is_sketched=True).solve(gram, problem)
+    theta, b = slow(gram, problem)
+    missed = gram.features() @ (found.theta - theta) + found.intercept - b
+    assert (found.residual <= 1e-3).all()
+    assert (np.linalg.norm(missed, axis=0) <= 2e-3 * problem.sizes).all()
+
+
+def test_more_rows_for_a_landmark_have_more_sums_as_far_as_they_fit():
+    assert sums_of(40_000, 10_000) == 2
+    assert sums_of(40_000, 2000) == 4
+    assert sums_of(1_000_000, 2000) == 16
+    assert sums_of(1_000_000, 2000, memory=600e6) == 4
+    assert sums_of(1_000_000, 2000, memory=1e6) == 2

@@ -26,11 +26,18 @@ from mercer.estimators.validation import (
     checked_unlabelled,
 )
 from mercer.functions import DualFunction
-from mercer.gram import Gram, gram_of, unheld_gram_of
+from mercer.gram import Gram, LandmarkGram, gram_of, unheld_gram_of
+from mercer.gram.landmarks import checked_count
 from mercer.kernels import Kernel, recentred
 from mercer.planning import Plan, Settings, components_plan, planned_components
 from mercer.planning.landmarks import landmark_count, planned_landmarks
-from mercer.solvers import ComponentProblem, Components, Run, component_solver
+from mercer.solvers import (
+    Approximation,
+    ComponentProblem,
+    Components,
+    Run,
+    component_solver,
+)
 from mercer.solvers.definite import PRODUCTS
 from mercer.solvers.spectral.components import ComponentSolver, NystromComponents
 
@@ -133,6 +140,12 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
                 ApproximationWarning,
             )
         landmarks = None if gram is None else gram.landmarks
+        self.approximation_ = None
+        if landmarks is not None:
+            left, seen = LandmarkGram(landmarks, X).left_out()
+            self.approximation_ = Approximation(left, landmarks.n_features, seen)
+        elif found.index is not None:
+            self.approximation_ = Approximation(found.residual, found.n_landmarks, len(unheld))
         self._keep(found, X, X if landmarks is None else landmarks.rows, run)
         return found
 
@@ -157,6 +170,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     ) -> Settings | None:
         """Return how landmarks are chosen, or None if there are none."""
         settings = planned_components(self._settings(kernel), kernel, X, gram, most)
+        if settings.n_landmarks is not None:
+            checked_count(settings.n_landmarks, len(gram))
         return settings if settings.solver == "nystrom" else None
 
     def _settings(self, kernel: Kernel) -> Settings:
@@ -165,7 +180,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             self.solver,
             seed=checked_seed(self.random_state),
             memory=self.memory,
-            n_landmarks=_whole("n_landmarks", self.n_landmarks),
+            n_landmarks=self.n_landmarks,
             landmarks=checked_landmarks(self, kernel, self.landmarks),
             time_limit=self.time_limit,
         )
@@ -233,10 +248,6 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     def X_fit_(self) -> Any:
         """The training rows that new rows are compared with."""
         return self.function_.rows
-
-
-def _are_pivots(settings: Settings) -> bool:
-    return isinstance(settings.landmarks, str) and settings.landmarks == "rpcholesky"
 
 
 def _refuse_number(kernel: Any) -> None:

@@ -76,6 +76,8 @@ class KernelPCA(EigenFeatures):
         The components as functions of a row; `X_fit_` is a part of it.
     X_fit_ : rows
         The training rows that new rows are compared with.
+    approximation_ : Approximation or None
+        What landmarks leave of the kernel.
     solver_ : solver
         What ran.
     n_iter_ : int

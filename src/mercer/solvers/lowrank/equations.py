@@ -65,22 +65,28 @@ class LandmarkEquations:
         The weighted means of the targets.
     centre : array of shape (m,), optional
         About the mean of the features, from some rows.
+    least : float
+        The least pivot of the landmarks beside the largest with which sums of entries in float64
+        are right to as many digits as are asked for.
     """
 
     gram: LandmarkGram
     problem: RidgeProblem
     means: Array
     centre: Array | None
+    least: float = PIVOT
 
     @classmethod
-    def of(cls, gram: LandmarkGram, problem: RidgeProblem) -> LandmarkEquations:
+    def of(
+        cls, gram: LandmarkGram, problem: RidgeProblem, least: float = PIVOT
+    ) -> LandmarkEquations:
         """Return the equations of a problem."""
         if not problem.fit_intercept:
-            return cls(gram, problem, np.zeros(problem.y.shape[1]), None)
+            return cls(gram, problem, np.zeros(problem.y.shape[1]), None, least)
         # Counted from the first row, so that the mean of a constant is exact.
         first, shares = problem.y[0], problem.weights / problem.weights.sum()
         means = first + shares @ (problem.y - first)
-        return cls(gram, problem, means, gram.sample[1].mean(axis=0))
+        return cls(gram, problem, means, gram.sample[1].mean(axis=0), least)
 
     @property
     def y(self) -> Array:
@@ -119,11 +125,20 @@ class LandmarkEquations:
             adjoint += F.T @ np.hstack([w[rows] * r[rows], w[rows]])
         return r, adjoint
 
-    @cached_property
+    @property
     def is_even(self) -> bool:
         """Whether no pivot of the landmarks is so small that errors grow when divided by it."""
+        return self._least_pivot > self.least
+
+    @property
+    def is_even_in_single(self) -> bool:
+        """Whether the same holds for errors of float32."""
+        return self._least_pivot > PIVOT
+
+    @cached_property
+    def _least_pivot(self) -> float:
         pivots = np.diag(self.gram.landmarks.factor) ** 2
-        return bool(pivots.min() > PIVOT * pivots.max())
+        return float(pivots.min() / pivots.max())
 
     def least_dual(self, c: Array) -> Array:
         """Return a = W F c with the centred features, in one pass: F'a is F'WF c."""
@@ -155,7 +170,7 @@ class LandmarkEquations:
         size = self._norm**2
         is_inside = fits_single(np.array([size, 1.0 / size])) if size > 0.0 else False
         is_seen = self.problem.alpha.min() > UNITS * EPS32 * self._largest()
-        return bool(is_inside and self.is_even and is_seen)
+        return bool(is_inside and self.is_even_in_single and is_seen)
 
     def _largest(self) -> float:
         """About the largest eigenvalue of F'WF, from some rows."""

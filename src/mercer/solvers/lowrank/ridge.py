@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.gram import Gram
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
-from mercer.solvers.lowrank.equations import LandmarkEquations, Point
+from mercer.solvers.lowrank.equations import PIVOT, LandmarkEquations, Point
 from mercer.solvers.lowrank.normal import Inverse
 from mercer.solvers.lowrank.sketched import SketchedInverse
 from mercer.solvers.refusals import known_by_landmarks, overflow
@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 MEASURE = "relative residual in the landmark model"
 # Multiplications from which on features in float32 save a tenth of a second.
 WORTH = 1e10
+# The tolerance from which on sums of entries in float64 are right enough for smaller pivots of the
+# landmarks, whose roots they are divided by, and how small these may be.
+COARSE, COARSE_PIVOT = 1e-4, 1e-10
 # Rounds of conjugate gradients, of which each gains what entries in float32 allow.
 MOST_ROUNDS = 4
 
@@ -72,7 +75,8 @@ class NystromRidge(RidgeSolver):
     def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
         known = known_by_landmarks(gram)
-        equations = LandmarkEquations.of(known, problem)
+        least = COARSE_PIVOT if self.tol >= COARSE else PIVOT
+        equations = LandmarkEquations.of(known, problem, least)
         if self.is_sketched and equations.is_even and problem.alpha.min() > 0.0:
             return self._solution(equations, self._iterated(equations, run), run)
         is_worth = len(problem.y) * known.landmarks.n_features**2 > WORTH
@@ -80,7 +84,8 @@ class NystromRidge(RidgeSolver):
             found = self._refined(equations, np.float32, run)
             if run.ended_by or (found.residual <= self.tol).all():
                 return self._solution(equations, found, run)
-        return self._solution(equations, self._refined(equations, np.float64, run), run)
+        fine = LandmarkEquations.of(known, problem)
+        return self._solution(fine, self._refined(fine, np.float64, run), run)
 
     def _refined(self, equations: LandmarkEquations, dtype: Any, run: Run) -> _Refined:
         """Return the solution of the m x m system, refined by passes in float64."""

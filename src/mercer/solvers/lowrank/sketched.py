@@ -15,13 +15,37 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-# Sums for every landmark. With as many the preconditioned matrix has a condition of about 34, with
-# fewer the steps are more and with more they are dearer.
-SUMS = 2
+# How many sums there may be for every landmark. A step of conjugate gradients leaves the root of
+# its inverse, and so many powers of that are good enough. Their number is told by what takes less:
+# products of sums, or steps, in which an entry takes as much as so many multiplications.
+SUMS = (2, 4, 8, 16)
+GOOD_ENOUGH = 14.0
+ENTRY = 60.0
+# The share of the memory that more sums than the fewest may take.
+SHARE = 0.25
 SEED = 0
 # What entries in float32 let one solve gain.
 SINGLE = 1e-5
 TINY = float(np.finfo(np.float64).tiny)
+
+
+def sums_of(n: int, m: int, memory: float = np.inf) -> int:
+    """Return how many sums there are for each of m landmarks on n rows.
+
+    Parameters
+    ----------
+    n, m : int
+        Rows, and landmarks.
+    memory : float
+        The limit in bytes.
+    """
+    fitting = [s for s in SUMS if s == SUMS[0] or 8.0 * s * m**2 <= SHARE * memory]
+    return min(fitting, key=lambda s: s * float(m) ** 3 + steps_of(s) * ENTRY * n * float(m))
+
+
+def steps_of(sums: int) -> float:
+    """Return about how many steps of conjugate gradients so many sums for a landmark leave."""
+    return GOOD_ENOUGH / float(np.log(sums))
 
 
 @dataclass(eq=False)
@@ -29,8 +53,8 @@ class SketchedInverse:
     """(F'WF + alpha I)^-1 by conjugate gradients, each step a pass over the rows.
 
     The preconditioner is the inverse of (S F)'(S F) + alpha I, where S adds up the weighted rows
-    with random signs to `SUMS` m sums. It is near to the matrix for any landmarks and any ridge,
-    so that the number of steps depends on neither.
+    with random signs to a multiple of m sums. It is near to the matrix for any landmarks and any
+    ridge, so that the number of steps depends on neither.
 
     Parameters
     ----------
@@ -61,11 +85,14 @@ class SketchedInverse:
 
     def __post_init__(self) -> None:
         problem, phi = self.equations.problem, self.equations.gram.landmarks
-        S, ones, total = self.equations.gram.sketch(SUMS * phi.n_features, problem.weights, SEED)
+        gram, m = self.equations.gram, phi.n_features
+        self._dtype = np.float32 if self.equations.is_even_in_single else np.float64
+        size = m * sums_of(len(gram), m, gram.memory)
+        S, ones, total = gram.sketch(size, problem.weights, SEED, self._dtype)
         self._ones = phi.whitened(total[None])[0]
         F = phi.whitened(S)
         if problem.fit_intercept:
-            F -= np.outer(ones, self._mean).astype(np.float32)
+            F -= np.outer(ones, self._mean).astype(self._dtype)
         G = block_sums(F, np.empty((len(F), 0)), np.ones(len(F)), None).G
         self._inverse = Inverse(G, problem.alpha)
 
@@ -109,7 +136,8 @@ class SketchedInverse:
     def _product(self, V: Array) -> Array:
         """Return (F'WF + alpha I) V for centred features."""
         problem, gram = self.equations.problem, self.equations.gram
-        inner, total = gram.normal_product(gram.landmarks.coefficients(V), problem.weights)
+        c, w = gram.landmarks.coefficients(V), problem.weights
+        inner, total = gram.normal_product(c, w, self._dtype)
         # The mean of F V is taken out, and that of F where it meets the weights.
         FV = gram.landmarks.whitened(np.ascontiguousarray(inner.T)).T
         return np.asarray(FV - np.outer(self._mean, total) + problem.alpha * V)

@@ -50,6 +50,8 @@ class Components(Outcome):
         b; zero without centring.
     index : array of shape (r,), optional
         The rows x_i of the sum, if they are not all.
+    residual : float
+        The share of the trace of K that is left out.
 
     The iterations are products with K, 1 for a solver that does not iterate.
     """
@@ -59,6 +61,7 @@ class Components(Outcome):
     coefficients: Array
     offset: Array
     index: NDArray[np.intp] | None = None
+    residual: float = 0.0
 
     @property
     def n_landmarks(self) -> int:
@@ -266,7 +269,9 @@ class NystromComponents(ComponentSolver):
             # The root takes part in every entry: in sums with coefficients that then sum to zero.
             offset += (rooted.u[index] - rooted.u[ROOT]) @ A
             A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, ROOT)
-        return _kept(problem, s, V, A, offset, index)
+        (_, whole), (_, left) = pivots.history[0], pivots.history[-1]
+        found = _kept(problem, s, V, A, offset, index)
+        return replace(found, residual=left / whole if whole > 0.0 else 0.0)
 
     def _of_landmarks(
         self, gram: Gram, landmarks: LandmarkMap, problem: ComponentProblem
