@@ -12,6 +12,7 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import mercer
 from mercer.errors import ModelFileError
@@ -136,7 +137,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("wait", [0.01, 0.05])
+@pytest.mark.parametrize("wait", np.random.default_rng(0).uniform(0.0, 0.1, 3).round(4))
 def test_a_writer_that_is_killed_leaves_a_whole_file(tmp_path, wait):
     path = tmp_path / "k.mercer"
     mercer.save(mercer.Gaussian(0.5), path)
@@ -147,3 +148,80 @@ def test_a_writer_that_is_killed_leaves_a_whole_file(tmp_path, wait):
     writer.wait()
     writer.stdout.close()
     assert isinstance(mercer.load(path), mercer.Gaussian)
+
+
+FULL = """
+import resource, sys, mercer
+from mercer.errors import ModelFileError
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    mercer.save(mercer.Gaussian(2.0), sys.argv[1])
+except ModelFileError as error:
+    print(error)
+"""
+
+
+def test_a_disk_that_is_full_leaves_the_old_file(tmp_path):
+    path = tmp_path / "k.mercer"
+    mercer.save(mercer.Gaussian(1.0), path)
+    said = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True)
+    assert said.stdout.startswith(f"{path} cannot be written: File too large"), said.stderr
+    assert said.stdout.count("\n") == 1
+    assert mercer.load(path) == mercer.Gaussian(1.0)
+    assert os.listdir(tmp_path) == ["k.mercer"]
+
+
+OTHER = {
+    "an empty file": (b"", "the file is empty"),
+    "a pickle": (pickle.dumps([1, 2]), "perhaps a pickle"),
+    "an archive": (b"PK\x03\x04" + bytes(100), "perhaps a pickle or an archive"),
+    "a graph of ONNX": (b"\x08\x08\x12\x06mercer:\xa1\x02" + bytes(99), "no model file"),
+    "text": (b"age,price\n1,2\n" * 20, "no model file"),
+    "other tensors": (safetensors.numpy.save({"a": np.ones(3)}), "though one of safetensors"),
+    "half a file": (CONTENT[: len(CONTENT) // 2], "a part"),
+    "a file without its last byte": (CONTENT[:-1], "a part is missing"),
+    "a file and a byte": (CONTENT + b"\0", "longer or shorter than it states"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_what_is_no_model_file_is_refused_in_one_line(name, tmp_path):
+    content, match = OTHER[name]
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=match) as refused:
+        mercer.load(path)
+    assert str(refused.value).startswith(f"{path}: ")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_and_a_device_are_refused(tmp_path):
+    with pytest.raises(ModelFileError, match="this is a folder"):
+        mercer.load(tmp_path)
+    with pytest.raises(ModelFileError, match="this is a device or a pipe"):
+        mercer.load("/dev/zero")
+
+
+def test_a_file_that_claims_a_thousand_gigabytes_is_not_read(tmp_path):
+    path = tmp_path / "large.mercer"
+    path.write_bytes(CONTENT)
+    os.truncate(path, 10**12)
+    with pytest.raises(ModelFileError, match="longer or shorter than it states"):
+        mercer.load(path)
+
+
+def test_the_hash_is_verified_before_anything_is_read(monkeypatch):
+    def reads(*given):
+        raise AssertionError("the specification was read first")
+
+    monkeypatch.setattr("mercer.files.container._specification", reads)
+    monkeypatch.setattr("mercer.files.container.safetensors.numpy.load", reads)
+    with pytest.raises(ModelFileError, match="do not have the SHA-256"):
+        unsealed(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_a_number_that_is_not_finite_is_refused(number):
+    text = json.dumps(SPEC).replace("2.0", number)
+    with pytest.raises(ModelFileError, match="is not finite"):
+        unsealed(resealed(CONTENT, spec=text))

@@ -93,11 +93,15 @@ class LandmarkStream:
     trace: float = 0.0
     trace_kept: float = 0.0
 
-    def __post_init__(self) -> None:
-        needed = stream_bytes(self._wanted, self.columns)
-        check_room("partial_fit", needed, memory_limit(self.settings.memory), "partial_fit")
-        if self.landmarks is None and not isinstance(self.settings.landmarks, str):
-            self.landmarks = landmark_map(self.kernel, self.settings.landmarks)[0]
+    @classmethod
+    def begun(cls, kernel: Kernel, settings: Settings, columns: int) -> LandmarkStream:
+        """Return a stream before its first row, if there is memory for it."""
+        stream = cls(kernel, settings, columns)
+        needed = stream_bytes(stream._wanted, columns)
+        check_room("partial_fit", needed, memory_limit(settings.memory), "partial_fit")
+        if not isinstance(settings.landmarks, str):
+            stream.landmarks = landmark_map(kernel, settings.landmarks)[0]
+        return stream
 
     @property
     def _wanted(self) -> int:

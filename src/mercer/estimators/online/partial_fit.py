@@ -213,7 +213,7 @@ def _stream_of(
     refuse_by_landmarks(kernel, block.rows, estimator.memory)
     if stream is None:
         earlier = _trained(estimator) if is_fitted else None
-        stream = LandmarkStream(kernel, estimator._fit_settings(kernel), columns)
+        stream = LandmarkStream.begun(kernel, estimator._fit_settings(kernel), columns)
         if earlier is not None:
             stream.learn(earlier, after)
         estimator._stream_ = stream
