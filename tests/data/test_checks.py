@@ -14,6 +14,7 @@ from mercer.data.checks import (
     as_matrix,
     as_matrix_with_gaps,
     as_vector,
+    cell_refusal,
     check_finite,
     check_no_gaps,
     check_no_text,
@@ -232,3 +233,10 @@ def test_counts_are_whole_numbers():
 def test_the_hint_of_sparse_rows_is_no_circle():
     with pytest.raises(ValueError, match="or pass dense rows and the kernel 'auto'"):
         check_finite(sp.csr_array([[np.nan, 1.0]]), "X")
+
+
+@pytest.mark.parametrize("shape", [(2,), (1, 2, 1)])
+def test_a_cell_is_named_in_a_table_alone(shape):
+    cells = np.array([None, "a"], object)
+    assert "at row 0, column 0" in cell_refusal(cells.reshape(1, 2), "X")
+    assert cell_refusal(cells.reshape(shape), "X") == ""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.gram import StreamedGram, gram_of
+from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.native.perceptron import sweep
 from mercer.native.twins import perceptron as perceptron_twin
@@ -194,3 +194,15 @@ def test_a_held_matrix_is_walked_along_from_zero_and_all_else_begins_with_its_va
         learner = perceptron(gram, tally, start)
         assert isinstance(learner, StreamedPerceptron)
         assert_allclose(learner.values, (tally.last() @ (X @ X.T))[:, start:])
+
+
+def test_a_block_of_rows_that_are_all_wrong_is_learned_from():
+    K = np.ones((4, 4))
+    tally = Tally.fresh(np.array([[1.0, -1.0, -1.0, -1.0]]))
+    learner = StreamedPerceptron(PrecomputedGram(K), tally, 0)
+    learner.visit(np.array([0]))
+    assert_array_equal(learner.values, [[1.0, 1.0, 1.0, 1.0]])
+    # f is 1 at all of the others: wrong, then zero, which is wrong as well, then right.
+    learner.visit(np.array([1, 2, 3]))
+    assert_array_equal(tally.counts, [[1, 1, 1, 0]])
+    assert tally.steps[0] == 4

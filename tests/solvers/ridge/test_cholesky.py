@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
@@ -182,3 +182,12 @@ def test_a_residual_is_large_beyond_rounding_or_the_tolerance(share, tol, is_abo
     # One target that is above is enough.
     both = np.hstack([np.zeros((2, 1)), r])
     assert is_large(both, np.hstack([a, a]), np.hstack([y, y]), N, 7.0, tol) is is_above
+
+
+@pytest.mark.parametrize("row", [0, 2])
+def test_one_row_alone_shows_that_a_gram_is_indefinite(row):
+    K = np.eye(3)
+    K[row, row] = -1.0
+    with pytest.raises(IndefiniteKernelError, match=r"c'Kc = -1 ") as refusal:
+        Cholesky().solve(PrecomputedGram(K), problem_of(np.ones(3), 0.5))
+    assert_array_equal(np.abs(refusal.value.witness.coefficients), np.eye(3)[row])

@@ -164,3 +164,11 @@ def test_a_single_factor_solves_and_multiplies_in_double(rng, size):
     assert_allclose(factor.solve(V), np.linalg.solve(A, V), rtol=1e-7, atol=1e-9 / size)
     assert factor.order == 0
     assert 0 < factor.steps < 15
+
+
+def test_no_step_is_taken_where_the_first_answer_is_near_enough(rng, monkeypatch):
+    monkeypatch.setattr(single, "EXACT", 1e-4)
+    X = rng.normal(size=(40, 2))
+    factor = SingleFactor(PrecomputedGram(np.exp(-np.abs(X @ X.T))), np.full(40, 100.0))
+    factor.solve(rng.normal(size=(40, 2)))
+    assert factor.steps == 0

@@ -1,0 +1,196 @@
+"""The tournament of kernels: its rows, its rounds, and what is tried around what was learned."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer import Gaussian, KernelRidge, Linear
+from mercer.selection.automatic import search
+from mercer.selection.automatic.kernels import Start
+from mercer.selection.automatic.search import (
+    LEAST_RIDGE,
+    RIDGES,
+    Candidate,
+    Tournament,
+    _rounded,
+    _simplest_first,
+    _widths,
+)
+from mercer.solvers import Run
+
+
+def tournament(n=40, rng=None, run=None):
+    rng = np.random.default_rng(0) if rng is None else rng
+    X = rng.normal(size=(n, 2))
+    return Tournament(X, np.sin(X[:, :1]), np.ones(n), 1.0, None, 0, Run() if run is None else run)
+
+
+def candidate(name, error, is_learned=False, seconds=0.0):
+    return Candidate(name, Gaussian(1.0), 1.0, np.full((4, 1), error), 1, 4, is_learned, seconds)
+
+
+def test_equal_rows_with_equal_targets_are_one_row_of_the_weight_of_all():
+    X = np.array([[5.0], [1.0], [5.0], [1.0], [3.0], [5.0]])
+    y = np.array([[0.0], [1.0], [0.0], [2.0], [4.0], [0.0]])
+    weights = np.array([1.0, 2.0, 3.0, 1.0, 0.0, 2.0])
+    found = Tournament.of(Gaussian(1.0), X, y, weights, None, 0, Run())
+    assert_array_equal(found.X, [[5.0], [1.0], [1.0]])
+    assert_array_equal(found.y, [[0.0], [1.0], [2.0]])
+    assert found.unit == 3.0
+    assert_allclose(found.weights, np.array([6.0, 2.0, 1.0]) / 3.0)
+
+
+def test_rows_of_no_weight_do_not_stand_for_equal_ones_that_have_some():
+    X, y = np.array([[1.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0]])
+    found = Tournament.of(Gaussian(1.0), X, y, np.array([0.0, 2.0, 4.0]), None, 0, Run())
+    assert_array_equal(found.X, [[1.0], [2.0]])
+    assert_allclose(found.weights * found.unit, [2.0, 4.0])
+
+
+def test_a_sample_is_of_all_rows_or_of_some_in_their_order():
+    one = tournament(40)
+    assert_array_equal(one.sample(40), np.arange(40))
+    some = one.sample(39)
+    assert len(some) == 39
+    assert_array_equal(some, np.unique(some))
+    assert_array_equal(some, one.sample(39))
+    assert not np.array_equal(some, replace(one, seed=1).sample(39))
+
+
+def played(monkeypatch, first, second, n=40, run=None):
+    """The leaderboard where candidates have these errors in the first and the second round."""
+    names = [Start(name, Gaussian(1.0), "learned" in name) for name in first]
+    monkeypatch.setattr(search, "starts", lambda X: names)
+    refined = []
+
+    def value(error):
+        if isinstance(error, Exception):
+            raise error
+        return error
+
+    def tried(self, start, sample):
+        return candidate(start.name, value(first[start.name]), start.is_learned)
+
+    def again(self, one, judged):
+        refined.append(one.name)
+        errors = np.full((4, 1), value(second[one.name]))
+        return replace(one, errors=errors, rounds=2)
+
+    monkeypatch.setattr(Tournament, "_tried", tried)
+    monkeypatch.setattr(Tournament, "_refined", again)
+    return [(c.name, c.rounds) for c in tournament(n, run=run).winners()], refined
+
+
+def test_the_three_best_of_the_first_round_play_the_second_which_decides(monkeypatch):
+    first = {"a": 5.0, "b": 1.0, "c": 3.0, "d": 4.0, "e": 2.0}
+    board, refined = played(monkeypatch, first, {"b": 9.0, "e": 8.0, "c": 7.0})
+    assert refined == ["b", "e", "c"]
+    assert board == [("c", 2), ("e", 2), ("b", 2), ("d", 1), ("a", 1)]
+
+
+@pytest.mark.parametrize(("n", "is_there"), [(29, False), (30, True)])
+def test_scales_are_learned_from_thirty_rows_on(monkeypatch, n, is_there):
+    board, _ = played(monkeypatch, {"x, learned": 1.0, "y": 2.0}, {"x, learned": 1.0, "y": 2.0}, n)
+    assert (("x, learned", 2) in board) == is_there
+
+
+def test_what_cannot_be_fitted_is_left_out_of_either_round(monkeypatch):
+    broken = ValueError("singular")
+    board, _ = played(monkeypatch, {"a": broken, "b": 1.0, "c": 2.0}, {"b": broken, "c": 3.0})
+    assert board == [("c", 2), ("b", 1)]
+    board, _ = played(monkeypatch, {"b": 1.0, "c": 2.0}, {"b": broken, "c": broken})
+    assert board == [("b", 1), ("c", 1)]
+
+
+def test_where_nothing_can_be_fitted_the_first_refusal_is_told(monkeypatch):
+    with pytest.raises(ValueError, match="first of all"):
+        played(monkeypatch, {"a": ValueError("first of all"), "b": ValueError("second")}, {})
+
+
+def test_without_time_the_first_kernel_is_tried_all_the_same(monkeypatch):
+    board, refined = played(monkeypatch, {"a": 2.0, "b": 1.0}, {}, run=Run(1e-9))
+    assert board == [("a", 1)]
+    assert not refined
+
+
+def test_the_error_is_the_root_of_the_mean_square_over_rows_and_targets():
+    errors = np.array([[1.0, 2.0], [3.0, 4.0], [0.0, 6.0]])
+    one = replace(candidate("a", 0.0), errors=errors)
+    assert_allclose(one.squares, [2.5, 12.5, 18.0])
+    assert_allclose(one.error, np.sqrt((1 + 4 + 9 + 16 + 36) / 6))
+
+
+def test_the_time_of_both_rounds_adds_up(monkeypatch):
+    times = iter([100.0, 107.0])
+    monkeypatch.setattr(search, "perf_counter", lambda: next(times))
+    one = tournament(20)
+    found = one._refined(candidate("a", 1.0, seconds=3.0), np.arange(20))
+    assert found.seconds == 10.0
+    assert (found.rounds, found.rows) == (2, 20)
+
+
+@pytest.mark.parametrize("alpha", [0.02, 1e-12])
+def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, monkeypatch):
+    asked = []
+
+    def best(self, kernels, alphas, sample):
+        asked.append(alphas)
+        return kernels[0], np.zeros((len(sample), 1)), alphas[0]
+
+    monkeypatch.setattr(Tournament, "_best", best)
+    one, kernel = tournament(20), 4.0 * Gaussian(1.0)
+    one._left_out([kernel], alpha, np.arange(20))
+    expected = sorted({max(alpha * r, 4.0 * LEAST_RIDGE) for r in RIDGES})
+    assert_allclose(asked, [expected])
+    assert len(expected) == (7 if alpha > 1e-6 else 1)
+
+
+def test_errors_are_those_of_fits_without_each_row():
+    one = tournament(12)
+    kernel, errors, alpha = one._best([Gaussian(1.0)], [0.1], np.arange(12))
+    assert (kernel, alpha) == (Gaussian(1.0), 0.1)
+    for i in range(12):
+        rest = np.delete(np.arange(12), i)
+        model = KernelRidge(Gaussian(1.0), 0.1).fit(one.X[rest], one.y[rest, 0])
+        assert_allclose(errors[i, 0], one.y[i, 0] - model.predict(one.X[[i]])[0], atol=1e-9)
+
+
+def test_some_rows_are_judged_with_their_own_targets_and_weights():
+    weights = np.linspace(0.5, 1.5, 12)
+    one = replace(tournament(12), weights=weights)
+    some = np.array([1, 3, 4, 7, 8, 10, 11])
+    alone = Tournament(one.X[some], one.y[some], weights[some], 1.0, None, 0, Run())
+    _, errors, _ = one._best([Gaussian(1.0)], [0.1], some)
+    assert_allclose(errors, alone._best([Gaussian(1.0)], [0.1], np.arange(7))[1])
+
+
+def test_what_was_learned_is_kept_in_four_digits():
+    kernel = 1.234567 * Gaussian((0.00123456, 98765.4321))
+    assert _rounded(kernel).diagonal(np.zeros((1, 2)))[0] == 1.235
+    scales = [v for k, v in _rounded(kernel).get_params().items() if k.endswith("length_scale")]
+    assert scales == [(0.001235, 98770.0)]
+
+
+def test_a_kernel_that_is_not_learned_is_tried_at_three_widths():
+    assert _widths(Gaussian(2.0)) == [Gaussian(0.7), Gaussian(2.0), Gaussian(6.0)]
+    assert _widths(Linear()) == [Linear()]
+    assert _widths(Gaussian((1.0, 2.0))) == [Gaussian((1.0, 2.0))]
+
+
+def test_a_learned_kernel_stays_first_where_it_is_better_by_more_than_a_deviation():
+    def with_squares(name, squares, is_learned):
+        errors = np.sqrt(np.array(squares))[:, None]
+        return replace(candidate(name, 0.0, is_learned), errors=errors)
+
+    learned = with_squares("learned", [1.0, 1.0, 1.0, 1.0], True)
+    # The mean of the losses is 1, and their deviation 1 / sqrt(4) of 2.
+    near = with_squares("near", [4.0, 0.0, 4.0, 0.0], False)
+    far = with_squares("far", [4.1, 0.1, 4.1, 0.1], False)
+    assert _simplest_first([learned, near])[0].name == "near"
+    assert [c.name for c in _simplest_first([learned, far])] == ["learned", "far"]
+    assert [c.name for c in _simplest_first([learned, far, near])] == ["near", "learned", "far"]
+    other = with_squares("other", [1.0, 1.0, 1.0, 1.0], True)
+    assert _simplest_first([learned, other])[0].name == "learned"
+    assert _simplest_first([]) == []
