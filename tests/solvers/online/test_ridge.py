@@ -54,7 +54,7 @@ def test_with_an_offset_a_step_sums_to_zero_and_ignores_what_all_targets_share(r
     r = rng.normal(size=(5, 2))
     d = _minimised(factor, r, True)
     assert_allclose(d.sum(axis=0), 0.0, atol=1e-14)
-    assert_allclose(_minimised(factor, r + [1e3, -1e5], True), d, atol=1e-10)
+    assert_allclose(_minimised(factor, r + np.array([1e3, -1e5]), True), d, atol=1e-10)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
