@@ -17,7 +17,7 @@ ONCE := $(addprefix --ignore=tests/,cli files reports learning selection/automat
 
 # What runs under the sanitizers: the tests that call native code on purpose.
 SANITIZED ?= tests/native tests/tiles tests/gram tests/data $(wildcard tests/kernels/families/test_sequence*.py) \
-  tests/estimators/test_sequences.py tests/solvers/online/test_perceptron.py tests/solvers/margin/test_smo.py
+  tests/estimators/rows/test_sequences.py tests/solvers/online/test_perceptron.py tests/solvers/margin/test_smo.py
 # GCC's runtimes must be there before Python is. What Python never frees is no leak of ours.
 CXX_FILE = $(shell $(CXX) -print-file-name=$(1))
 WATCHED = LD_PRELOAD="$(call CXX_FILE,libasan.so) $(call CXX_FILE,libstdc++.so)" \
