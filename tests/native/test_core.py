@@ -10,7 +10,7 @@ import pytest
 
 from mercer.native.core import SMALLEST, empty
 from mercer.tiles import loop_twin
-from mercer.tiles.engine import engine
+from mercer.tiles.evaluate import engine
 
 native_only = pytest.mark.skipif(
     engine() is loop_twin or not sys.platform.startswith("linux"),

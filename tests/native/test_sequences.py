@@ -24,7 +24,7 @@ from mercer.native.strings import (
 )
 from mercer.native.twins import strings as strings_twin
 from mercer.tiles import counts, kmers as grams, loop_twin
-from mercer.tiles.engine import engine
+from mercer.tiles.evaluate import engine
 
 native = pytest.importorskip("mercer.tiles.loop", reason="the native core is not built here")
 

@@ -13,7 +13,7 @@ from mercer.kernels.families.sequence import Grams
 from mercer.native.twins import strings as strings_twin
 from mercer.tiles import kmers as grams, loop_twin
 from mercer.tiles.counts import brought_together
-from mercer.tiles.engine import engine
+from mercer.tiles.evaluate import engine
 from mercer.tiles.windows import Cost, matched_windows, matched_windows_diagonal
 
 LEVELS = ("v2", "v3", "v4", "plain")

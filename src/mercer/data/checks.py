@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.blocks import row_blocks
 from mercer.data.categories import is_missing
 from mercer.data.columns import as_seconds, column_names, is_table, table_matrix, take_rows
 from mercer.data.layout import as_csr, check_entries, plain
@@ -21,9 +22,6 @@ Matrix: TypeAlias = Any
 # a text that a message shows.
 LOOKED_AT = 1000
 MOST_SHOWN = 30
-
-# Entries of a matrix, 1 MB of truth values, that are looked at together.
-LOOKED_AT_ONCE = 1 << 20
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
@@ -388,9 +386,8 @@ def _first_not_finite(matrix: Matrix) -> tuple[int, int] | None:
         entries = matrix.tocoo()
         bad = np.flatnonzero(~np.isfinite(entries.data))
         return (int(entries.row[bad[0]]), int(entries.col[bad[0]])) if len(bad) else None
-    step = max(1, LOOKED_AT_ONCE // max(1, matrix.shape[1]))
-    for start in range(0, len(matrix), step):
-        places = np.argwhere(~np.isfinite(matrix[start : start + step]))
+    for rows in row_blocks(matrix.shape):
+        places = np.argwhere(~np.isfinite(matrix[rows]))
         if len(places):
-            return start + int(places[0, 0]), int(places[0, 1])
+            return rows.start + int(places[0, 0]), int(places[0, 1])
     return None

@@ -15,7 +15,7 @@ from mercer.gram.line.kernels import line_of
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
-from mercer.tiles.engine import engine
+from mercer.tiles.evaluate import engine
 
 # The share of the memory that dense copies of sparse rows may take.
 ROOM = 0.1

@@ -1,4 +1,4 @@
-"""The contract of a symmetric matrix reduced for many shifts: K = Q T Q' across a direction."""
+"""A symmetric matrix reduced for many shifts, K = Q T Q' across a direction: natively or not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mercer.native.core import core
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -63,3 +65,23 @@ class Shifted(ABC):
     @abstractmethod
     def half(self, position: int, rows: Rows) -> Array:
         """Return Z with Z'Z the block of Q (T + alpha)^-1 Q' at some rows, for one alpha."""
+
+
+def reduce(K: Array, u: Array | None = None) -> Reduced:
+    """Return K = Q T Q' with T narrow, and Q orthogonal to the unit vector `u` if it is given.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric, C-contiguous, float64. It is overwritten.
+    u : array of shape (n,), optional
+        The unit vector.
+    """
+    # Imported here because LAPACK is slow to import and evaluating a kernel does without.
+    from mercer.native.twins.spectrum import Spectrum
+
+    if core() is None:
+        return Spectrum(K, u)
+    from mercer.native.band import Band, blas
+
+    return Spectrum(K, u) if blas() is None else Band(K, u)

@@ -11,8 +11,8 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.kernels import Kernel
 from mercer.planning.rates import Work
 from mercer.tiles import Rows
-from mercer.tiles.engine import engine
 from mercer.tiles.entries import WALK
+from mercer.tiles.evaluate import engine
 from mercer.tiles.operands import Operand, bind
 from mercer.tiles.tile import Leaf
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from math import inf
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,9 @@ from numpy.typing import NDArray
 from mercer.data.blocks import CACHE, MEMORY, half_blocks, row_blocks
 from mercer.data.columns import is_table, take_rows
 from mercer.data.deadline import seconds_left
-from mercer.native.core import empty
+from mercer.native.core import core, empty
 from mercer.native.strings import count_products, sparse_products
-from mercer.tiles.engine import engine
+from mercer.tiles import loop_twin
 from mercer.tiles.operands import Bound, Operand, bind
 from mercer.tiles.program import Input, Program
 from mercer.tiles.rows import Rows, comparable_leaf
@@ -26,6 +28,19 @@ Array = NDArray[Any]
 
 # Difference of f(x, z) and f(z, x), relative to the largest value, that counts as rounding.
 ASYMMETRY = 1e-8
+
+
+@cache
+def engine() -> ModuleType:
+    """Return the loop that runs the tiles, with ``takes``, ``fill``, ``multiply``, ``dense_share``.
+
+    It is the native one, or its NumPy twin.
+    """
+    if core() is None:
+        return loop_twin
+    from mercer.tiles import loop
+
+    return loop
 
 
 def evaluate(
