@@ -225,6 +225,8 @@ def test_missing_targets_are_named():
 
 def test_counts_are_whole_numbers():
     assert checked_count("n", np.int8(3)) == 3
+    assert checked_count("n", 1) == 1
+    assert checked_count("n", 2, 2) == 2
     for value in (0, 1.0, True, "2", None):
         with pytest.raises(ValueError, match="n must be a whole number of at least 1, got"):
             checked_count("n", value)
@@ -240,3 +242,17 @@ def test_a_cell_is_named_in_a_table_alone(shape):
     cells = np.array([None, "a"], object)
     assert "at row 0, column 0" in cell_refusal(cells.reshape(1, 2), "X")
     assert cell_refusal(cells.reshape(shape), "X") == ""
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_an_array_of_floats_is_taken_as_it_is_in_either_order_and_with_gaps_between_rows(dtype):
+    whole = np.arange(24.0).reshape(6, 4).astype(dtype)
+    for X in (whole, np.asfortranarray(whole), whole[::2, 1:], whole[:, ::-1]):
+        assert as_matrix(X, "X") is X
+
+
+def test_an_array_that_is_not_aligned_to_its_numbers_is_copied():
+    X = np.zeros(4, dtype=[("c", "i1"), ("x", "f8", 2)])["x"]
+    assert as_matrix(X, "X") is not X
+    spaced = np.zeros(4, dtype=[("c", "i4"), ("x", "f8", 2)])["x"]
+    assert as_matrix(spaced, "X") is not spaced

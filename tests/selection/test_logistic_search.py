@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
 
+from mercer.data.deadline import TimeIsUpError
 from mercer.errors import MemoryLimitError
 from mercer.gram import PrecomputedGram
 from mercer.kernels import Gaussian, Linear
@@ -243,3 +244,31 @@ def test_time_that_is_up_after_the_last_candidate_cut_nothing_off(rows, monkeypa
     for Cs, is_cut in ((CS[:1], False), (CS, True)):
         scores, found = search._left_out(K, Cs, stops_early=False)
         assert (len(scores), found) == (1, is_cut)
+
+
+def test_where_no_kernel_was_scored_in_time_the_first_has_its_middle_C_without_a_score(
+    rows, monkeypatch
+):
+    def late(*arguments):
+        raise TimeIsUpError
+
+    monkeypatch.setattr(LogisticSearch, "_scored", late)
+    found = search_of(*rows)._round([Gaussian(1.0), Linear()], [CS, CS], False)
+    assert (found.is_cut, list(found.kernels)) == (True, [Gaussian(1.0)])
+    assert_array_equal(found.alphas, [[1.0]])
+    assert np.isnan(found.scores[0]).all()
+
+
+def test_kernels_that_time_was_too_short_for_are_left_out(rows, monkeypatch):
+    scored, begun = LogisticSearch._scored, []
+
+    def once(*arguments):
+        begun.append(arguments)
+        if len(begun) > 1:
+            raise TimeIsUpError
+        return scored(*arguments)
+
+    monkeypatch.setattr(LogisticSearch, "_scored", once)
+    found = search_of(*rows)._round([Gaussian(1.0), Linear()], [CS, CS], False)
+    assert (found.is_cut, list(found.kernels)) == (True, [Gaussian(1.0)])
+    assert np.isfinite(found.scores[0]).all()

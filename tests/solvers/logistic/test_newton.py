@@ -239,3 +239,16 @@ def test_no_step_is_begun_where_the_time_is_less_than_two_products(K, left, is_u
     descent._exact_product(np.ones((N, 1)))
     descent._run = Run(left)
     assert descent._time_is_up() is is_up
+
+
+@pytest.mark.parametrize("size", [1e13, 1e17])
+def test_rounding_of_the_scores_counts_by_the_curvature_or_by_the_slope_of_the_losses(K, rng, size):
+    problem, nothing = problem_of(2, with_offset=False), np.zeros((N, 1))
+    A = size * rng.normal(size=(N, 1))
+    point = Point(A, np.zeros(1), nothing, nothing, nothing, 1.0)
+    expected = 0.5 * (UNITS * EPS * np.linalg.norm(np.sqrt(np.diag(K)) * A[:, 0])) ** 2
+    hidden = product_rounding(np.diag(K), A)[:, 0]
+    for h, w in zip(hidden, problem.weights, strict=True):
+        expected += problem.C * w * min(0.5 * h**2, 2.0 * h)
+    assert (hidden.min() < 4.0) == (size == 1e13)
+    assert_allclose(point.proved(problem, np.diag(K)), expected)

@@ -84,6 +84,15 @@ def test_it_is_the_exact_solution_within_its_bound(
     assert not fit_intercept or (np.abs(solution.coefficients.sum(axis=0)) <= 1e-12 * size).all()
 
 
+@pytest.mark.parametrize("range_of_weights", [(1.0, 4.0), (0.1, 1.0)])
+def test_weights_that_are_all_at_least_or_at_most_one_count(X, y, rng, range_of_weights):
+    weights = rng.uniform(*range_of_weights, size=400)
+    weights[:40] = 1.0
+    problem, gram = problem_of(y, 0.1, weights), gram_of(Gaussian(1.0), X)
+    expected = gram @ Cholesky().solve(gram, problem).coefficients
+    assert_allclose(gram @ CG.solve(gram, problem).coefficients, expected, atol=1e-4)
+
+
 def test_every_kind_of_gram_gives_the_same_solution(points, rng):
     X = points(200)
     K = Linear()(X)

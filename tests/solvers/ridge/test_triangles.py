@@ -119,3 +119,12 @@ def test_it_notices_entries_that_are_not_finite(K, bad, where):
 def test_a_finite_matrix_is_finite(square, d):
     square.factor(d)
     assert square.is_finite()
+
+
+def test_no_more_is_added_to_the_diagonal_than_rounding_asks_for(rng):
+    F = rng.normal(size=(N, 5))
+    K = F @ F.T
+    lacking = 1e-9 * np.abs(K.diagonal()).max()
+    square = TwoTriangles(K - lacking * np.eye(N))
+    square.factor_near(np.full(N, 1e-300))
+    assert lacking < square.shift.min() == square.shift.max() < 20.0 * lacking
