@@ -122,12 +122,9 @@ def checked_landmarks(estimator: Any, kernel: Kernel, landmarks: Any) -> Any:
     if isinstance(landmarks, str):
         return landmarks
     try:
-        rows = owned(_like_training(estimator, kernel, landmarks))
+        return owned(_like_training(estimator, kernel, landmarks))
     except ValueError as error:
         raise ValueError(f"landmarks are rows like those of X: {error}") from None
-    if n_rows(rows) == 0:
-        raise ValueError("landmarks holds no rows; give at least one, or the name of a rule")
-    return rows
 
 
 def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from mercer import AdditiveChi2, FromFunction, Gaussian, KernelRidge, Spectrum
+from mercer import AdditiveChi2, FromFunction, Gaussian, KernelRidge, KernelRidgeCV, Spectrum
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 
 
@@ -157,3 +157,27 @@ def test_an_indefinite_kernel_is_refused_with_a_witness(rng):
     kernel = FromFunction(lambda A, B: -np.abs(A[:, :1] - B[:, 0]) + 1.0)
     with pytest.raises(IndefiniteKernelError):
         KernelRidge(kernel, solver="nystrom", n_landmarks=10).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "message"),
+    [
+        (np.ones((3, 1)), "landmarks are rows like those of X: X has 1 features"),
+        (np.full((3, 2), np.nan), "landmarks are rows like those of X: X contains NaN at row 0"),
+        (np.empty((0, 2)), "landmarks are rows like those of X: Found array with 0 sample"),
+    ],
+)
+@pytest.mark.parametrize("kind", [KernelRidge, KernelRidgeCV])
+def test_landmarks_that_are_no_rows_like_those_to_fit_are_refused(kind, landmarks, message, rng):
+    X = rng.normal(size=(30, 2))
+    with pytest.raises(ValueError, match=message):
+        kind(solver="nystrom", landmarks=landmarks).fit(X, X[:, 0])
+
+
+def test_a_model_does_not_change_with_the_landmarks_that_were_given(rng):
+    X = rng.normal(size=(30, 2))
+    given = X[:10].copy()
+    model = KernelRidge(Gaussian(1.0), solver="nystrom", landmarks=given).fit(X, X[:, 0])
+    before = model.predict(X)
+    given += 1.0
+    assert np.array_equal(model.predict(X), before)

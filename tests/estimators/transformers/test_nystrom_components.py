@@ -55,6 +55,19 @@ def test_tables_and_texts_have_landmarks():
     assert by_texts.transform(texts).shape == (30, 2)
 
 
-def test_more_landmarks_than_rows_are_refused():
+@pytest.mark.parametrize("rule", ["uniform", "rpcholesky"])
+def test_more_landmarks_than_rows_are_refused(rule):
     with pytest.raises(ValueError, match="from 1 to the number of rows, 80"):
-        KernelPCA(Gaussian(1.5), 2, landmarks="uniform", n_landmarks=81).fit(X)
+        KernelPCA(Gaussian(1.5), 2, landmarks=rule, n_landmarks=81).fit(X)
+
+
+@pytest.mark.parametrize("kind", [KernelPCA, MercerMap])
+@pytest.mark.parametrize("landmarks", ["rpcholesky", "uniform", X[:20]])
+def test_what_landmarks_leave_of_the_kernel_is_told(kind, landmarks):
+    m = 20 if isinstance(landmarks, str) else None
+    model = kind(Gaussian(1.5), 4, solver="nystrom", n_landmarks=m, landmarks=landmarks).fit(X)
+    Z, k = model.X_fit_, Gaussian(1.5)
+    kept = np.einsum("ij,ji->i", k(X, Z), np.linalg.solve(k(Z), k(Z, X)))
+    assert_allclose(model.approximation_.value, 1.0 - kept.mean(), atol=1e-6)
+    assert model.approximation_.n_landmarks == 20
+    assert kind(Gaussian(1.5), 4, solver="dense").fit(X).approximation_ is None
