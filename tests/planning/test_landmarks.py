@@ -16,7 +16,7 @@ from mercer import (
 from mercer.errors import ApproximationWarning, MemoryLimitError
 from mercer.gram import landmark_gram, unheld_gram_of
 from mercer.planning import Settings, landmarks
-from mercer.planning.costs import direct_work, landmark_work, sketched_work
+from mercer.planning.costs import Costs, direct_work, landmark_work, sketched_work
 from mercer.planning.landmarks import ByLandmarks, expected_residual
 from mercer.planning.rates import RATES, Work
 from mercer.solvers import NystromRidge
@@ -184,7 +184,7 @@ def test_a_named_solver_gets_the_form_that_takes_less_and_an_object_keeps_its_ow
     X = rng.normal(size=(60, 3))
     model = KernelRidge(Gaussian(0.5), solver="nystrom", n_landmarks=20)
     assert not model.fit(X, X[:, 0]).solver_.is_sketched
-    monkeypatch.setattr("mercer.planning.costs.MOMENT", -1e9)
+    monkeypatch.setattr("mercer.planning.costs.COSTS", Costs(moment=-1e9))
     assert model.fit(X, X[:, 0]).solver_.is_sketched
     model.set_params(solver=NystromRidge())
     assert not model.fit(X, X[:, 0]).solver_.is_sketched

@@ -16,8 +16,8 @@ from mercer.solvers.checkpoint import Checkpoint, digest
 @pytest.fixture(autouse=True)
 def eager(monkeypatch):
     """Write at every call, however short ago the last one was."""
-    monkeypatch.setattr(module, "SECONDS", 0.0)
-    monkeypatch.setattr(module, "SHARE", np.inf)
+    monkeypatch.setattr(module.Checkpoint, "seconds", 0.0)
+    monkeypatch.setattr(module.Checkpoint, "share", np.inf)
 
 
 def state(value):
@@ -51,7 +51,7 @@ def test_a_run_without_a_checkpoint_keeps_nothing():
 
 
 def test_states_are_not_written_more_often_than_their_time_allows(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 1e9)
+    monkeypatch.setattr(module.Checkpoint, "seconds", 1e9)
     kept = Checkpoint(tmp_path / "fit.npz", "key")
     kept.keep("0", state(1.0))
     assert not (tmp_path / "fit.npz").exists()

@@ -8,9 +8,8 @@ from typing import Any
 
 from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.planning.costs import PIVOTED, eigen_work
+from mercer.planning.costs import COSTS, eigen_work
 from mercer.planning.entries import entry_work
-from mercer.planning.held_out import DECOMPOSITION
 from mercer.planning.landmarks import (
     FEW,
     ByLandmarks,
@@ -99,7 +98,7 @@ def _by_landmarks(gram: Gram, entry: Work) -> ByLandmarks:
     n = len(gram)
 
     def work(m: int) -> Work:
-        multiplied = (PIVOTED + DECOMPOSITION) * n * float(m) ** 2
+        multiplied = (COSTS.pivoted + COSTS.decomposition) * n * float(m) ** 2
         return n * m * entry + Work(double=multiplied)
 
     return ByLandmarks(n, work, partial(int.__mul__, FEATURE_BYTES * n))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.kernels import Kernel
+from mercer.planning.costs import COSTS
 from mercer.planning.rates import Work
 from mercer.tiles import Rows
 from mercer.tiles.entries import WALK
@@ -30,12 +31,6 @@ COMPARISONS = {
     "sine": 33.0,
 }
 FUNCTIONS = {"exp": 1.0, "sqrt": 0.8, "reciprocal": 0.8, "tanh": 2.0, "log1p": 3.0}
-# Columns that stand for what a term takes besides, for what one takes that a block is filled with
-# before, and for two entries of sparse rows that meet.
-TERM, BLOCK, MEETING = 6.0, 80.0, 50.0
-# Symbols that stand for a call of a Python function with two rows, and for an entry of a block
-# that one call fills.
-CALL, FILLED = 4e4, 200.0
 
 
 @runtime_checkable
@@ -70,19 +65,21 @@ def entry_work(kernel: Kernel, X: Any) -> Work:
 def _comparison(o: Operand) -> Work:
     """Return the work to compare two rows by one input of a formula."""
     if o.comparison is not None:
-        return Work(column=TERM, symbol=0.5 * float(np.mean(o.left.lengths)) ** 2)
+        return Work(column=COSTS.entry_term, symbol=0.5 * float(np.mean(o.left.lengths)) ** 2)
     if not isinstance(o.source, Leaf):
         fill = o.source.fill
         if isinstance(fill, Counted):
-            return Work(column=TERM, symbol=fill.pair_steps(o.left))
-        return Work(column=TERM, symbol=CALL if getattr(fill, "pairwise", False) else FILLED)
+            return Work(column=COSTS.entry_term, symbol=fill.pair_steps(o.left))
+        is_pairwise = getattr(fill, "pairwise", False)
+        each = COSTS.entry_call if is_pairwise else COSTS.entry_filled
+        return Work(column=COSTS.entry_term, symbol=each)
     each = COMPARISONS[o.source.kind]
     if not sp.issparse(o.left):
-        return Work(column=TERM + each * o.left.shape[1])
+        return Work(column=COSTS.entry_term + each * o.left.shape[1])
     n, width = o.left.shape
     if engine().takes(o):
-        return Work(column=TERM + each * min(WALK * o.left.nnz / n, width))
+        return Work(column=COSTS.entry_term + each * min(WALK * o.left.nnz / n, width))
     # The mean number of columns in which two different rows both have an entry.
     counts = np.bincount(o.left.indices, minlength=1).astype(np.float64)
     meetings = float(counts @ (counts - 1.0)) / max(n * (n - 1.0), 1.0)
-    return Work(column=TERM + BLOCK + each * MEETING * meetings)
+    return Work(column=COSTS.entry_term + COSTS.entry_block + each * COSTS.entry_meeting * meetings)

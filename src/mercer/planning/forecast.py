@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,12 +15,6 @@ from mercer.solvers.ridge.cg_factor import first_rank
 
 # Rows that the glance is at, and pivots taken of them: enough to see how the trace falls.
 SAMPLE, GLANCE = 1000, 128
-# The smoother the kernel, the faster the power itself grows by which the trace falls.
-STEEPER = 1.3
-# Steps are about BASE + SLOPE sqrt(trace of E / alpha) for every factor e by which the residual has
-# to fall, where E is what the preconditioner leaves of K: its norm is a small share of its trace.
-# Both from Gaussian kernels on real tables, alphas from 1e-4 to 0.1 and ranks from 300 to 724.
-BASE, SLOPE = 0.2, 0.035
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,15 @@ class Forecast:
     rank : int
         Rank of the preconditioner.
     """
+
+    # The smoother the kernel, the faster the power itself grows by which the trace falls.
+    steeper: ClassVar[float] = 1.3
+    # Steps are about base + slope sqrt(trace of E / alpha) for every factor e by which the residual
+    # has to fall, where E is what the preconditioner leaves of K: its norm is a small share of its
+    # trace. Both from Gaussian kernels on real tables, alphas from 1e-4 to 0.1 and ranks from 300
+    # to 724.
+    base: ClassVar[float] = 0.2
+    slope: ClassVar[float] = 0.035
 
     steps: float
     work: Work
@@ -60,13 +64,13 @@ def forecast(gram: Gram, entry: Work, alpha: float, tol: float) -> Forecast:
     trace = n / len(some) * trace_at(rank, gram.part(some))
     with np.errstate(divide="ignore"):
         root = np.sqrt(np.divide(trace, alpha)) if trace > 0.0 else 0.0
-    steps = float(np.log(8.0 / tol) * (BASE + SLOPE * root))
+    steps = float(np.log(8.0 / tol) * (Forecast.base + Forecast.slope * root))
     return Forecast(steps, product_work(n, rank, steps, entry), rank)
 
 
 def least_product_work(n: int, memory: int, entry: Work, tol: float) -> Work:
     """Return the work of the fewest steps that are ever forecast, and of the glance."""
-    steps, rank = BASE * float(np.log(8.0 / tol)), preconditioner_rank(n, memory)
+    steps, rank = Forecast.base * float(np.log(8.0 / tol)), preconditioner_rank(n, memory)
     glance = Work(double=float(SAMPLE) * GLANCE**2) + SAMPLE * GLANCE * entry
     return glance + product_work(n, rank, steps, entry)
 
@@ -84,5 +88,5 @@ def trace_at(rank: int, sample: Gram) -> float:
     k, trace = np.array(pivots.history).T
     if trace[-1] == 0.0:
         return 0.0
-    power = STEEPER * np.log2(np.interp(k[-1] / 2.0, k, trace) / trace[-1])
+    power = Forecast.steeper * np.log2(np.interp(k[-1] / 2.0, k, trace) / trace[-1])
     return float(trace[-1] * (k[-1] / rank) ** power)

@@ -8,14 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.planning.costs import EIGEN
+from mercer.planning.costs import COSTS
 from mercer.planning.rates import Work
 
-# What a singular value decomposition takes for every entry of the features and every feature.
-DECOMPOSITION = 6.0
-# What the recurrences on a chain take for every knot and ridge, several ridges at once or one at a
-# time, and what it takes to start them.
-KNOT_AT_ONCE, KNOT, START = 100.0, 500.0, 3e6
 # The least and the most of a time limit that a search leaves to the fit after it.
 LEAST_LEFT, MOST_LEFT = 0.5, 0.8
 
@@ -62,12 +57,12 @@ def features_held_out(
 ) -> tuple[float, float]:
     """Return the work with (n, p) features by one path, and by a path for each fold."""
     n, p = shape
-    whole = DECOMPOSITION * n * p**2
+    whole = COSTS.decomposition * n * p**2
     if splits is None or splits.are_single:
         return whole, np.inf
     sizes = splits.sizes.astype(np.float64)
     trained = sum(len(train) for train, _ in splits.pairs or ())
-    parts = DECOMPOSITION * trained * p**2
+    parts = COSTS.decomposition * trained * p**2
     if not splits.are_complements:
         return np.inf, parts
     return whole + alphas * float((p * sizes**2 + sizes**3 / 3).sum()), parts
@@ -76,19 +71,21 @@ def features_held_out(
 def landmarks_held_out(shape: tuple[int, int], splits: Folds | None, alphas: int) -> float:
     """Return the work with m landmarks on n rows, of shape (n, m)."""
     n, m = shape
-    once = float(n) * m**2 + EIGEN * m**3
+    once = float(n) * m**2 + COSTS.eigen * m**3
     if splits is None:
         return once
     if splits.are_single:
         # Features once more, turned to the eigenvectors, and products for every alpha.
         return once + float(n) * m**2 + 2.0 * alphas * n * m
     tested = float(splits.sizes.sum())
-    return once + tested * (m**2 + alphas * m) + len(splits.sizes) * EIGEN * m**3
+    return once + tested * (m**2 + alphas * m) + len(splits.sizes) * COSTS.eigen * m**3
 
 
 def chain_held_out(shape: tuple[int, int], splits: Folds | None, alphas: int) -> float:
     """Return the work on a chain for targets of shape (n, targets)."""
     n, targets = shape
     if splits is None or splits.are_single:
-        return START + targets * alphas * KNOT_AT_ONCE * n
-    return len(splits.sizes) * (START + targets * alphas * (KNOT * n + START / 10))
+        return COSTS.chain_start + targets * alphas * COSTS.knot_at_once * n
+    return len(splits.sizes) * (
+        COSTS.chain_start + targets * alphas * (COSTS.knot * n + COSTS.chain_start / 10)
+    )

@@ -44,7 +44,7 @@ from mercer.solvers import (
     StochasticLogistic,
     as_logistic_solver,
 )
-from mercer.solvers.logistic.curvature import FIRST_RANK
+from mercer.solvers.logistic.curvature import LowRankCurvature
 from mercer.solvers.online.batch_newton import newton_factors
 from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 
@@ -222,7 +222,7 @@ def _by_products(
 ) -> tuple[Work, str, int, str]:
     """Return the work by products, the form of the matrix, its bytes and why it is taken."""
     n, m = len(gram), problem.columns
-    rank = int(FIRST_RANK * n**0.5) + 1
+    rank = int(LowRankCurvature.first_rank * n**0.5) + 1
     p = few_features(kernel, rows, n, gram.memory)
     if p is not None:
         work = newton_product_work(n, m, min(rank, p), Work(byte=48.0 * n * p))

@@ -34,8 +34,7 @@ from mercer.planning.landmarks import (
 )
 from mercer.planning.plan import Plan, Settings, among
 from mercer.planning.rates import Work
-from mercer.solvers import CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
-from mercer.solvers.margin.smo import STORE
+from mercer.solvers import SMO, CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
 
 # How many steps a margin problem takes depends on its targets more than on its sizes, so that what
 # is sooner solved in features is told by sizes at which it was, whatever the targets: rows beyond
@@ -147,7 +146,7 @@ def _plans(kernel: Kernel, rows: Any, limit: int, problems: Sequence[int]) -> It
         yield Plan("primal", "explicit features", each * entries, work.seconds, reason)
     work = working_set_work(n, problems, entry)
     reason = "working sets are exact to the tolerance, and rows that are asked for are kept"
-    kept = min(8 * n**2, STORE, limit)
+    kept = min(8 * n**2, SMO.store_bytes, limit)
     yield Plan("smo", "rows in float32 or float64", kept, work.seconds, reason)
     work, reason = batch_work(n, entry), "small random batches store nothing of n^2"
     yield Plan("sgd", "a streamed matrix", 8 * 64 * n, work.seconds, reason)

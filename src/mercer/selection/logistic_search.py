@@ -41,7 +41,7 @@ from mercer.selection.scoring import takes_weights
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, NystromNewton, Run, Solution
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
-from mercer.solvers.logistic.newton import ROWS_FOR_THREADS
+from mercer.solvers.logistic.newton import Descent
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -244,7 +244,7 @@ class LogisticSearch:
         tried: list[tuple[Kernel, Array, Array]] = []
         is_cut = False
         # Threads of the BLAS wait for each other longer than small products take.
-        is_small = len(self) < ROWS_FOR_THREADS
+        is_small = len(self) < Descent.rows_for_threads
         with one_blas_thread() if is_small else nullcontext():
             for gram, kernel, values in zip(grams, kernels, Cs, strict=True):
                 if tried and self.is_over:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from mercer.errors import CheckpointError, CheckpointWarning
 State = dict[str, NDArray[Any]]
 
 VERSION = 1
-# Seconds of work that a lost checkpoint may cost, and the share of all time that writing may take.
-SECONDS = 5.0
-SHARE = 0.05
 # What readers of archives and arrays raise where bytes are not what they should be.
 UNREADABLE = (ValueError, TypeError, RuntimeError)
 # The entry of the file that says what it belongs to.
@@ -46,6 +43,11 @@ class Checkpoint:
         What identifies the fit, see `digest`; a file of another one is refused.
     """
 
+    # Seconds of work that a lost checkpoint may cost, and the share of all time that writing may
+    # take.
+    seconds: ClassVar[float] = 5.0
+    share: ClassVar[float] = 0.05
+
     def __init__(self, path: Any, key: str) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ValueError(f"checkpoint must be the path of a file or None, got {path!r}")
@@ -57,7 +59,7 @@ class Checkpoint:
         if self.path.is_dir():
             raise ValueError(f"checkpoint={str(path)!r} is a folder; give the path of a file")
         self._states = _read(self.path, key) if self.path.exists() else {}
-        self._due = perf_counter() + SECONDS
+        self._due = perf_counter() + self.seconds
         # Problems of several classes are solved on threads.
         self._lock = Lock()
 
@@ -88,7 +90,7 @@ class Checkpoint:
                     stacklevel=2,
                 )
             ended = perf_counter()
-            self._due = ended + max(SECONDS, (ended - began) / SHARE)
+            self._due = ended + max(self.seconds, (ended - began) / self.share)
 
     def remove(self) -> None:
         """Delete the file: the fit is done."""

@@ -9,6 +9,8 @@ Array = NDArray[np.float64]
 
 # The units of rounding of float64 and float32.
 EPS, EPS32 = (float(np.finfo(t).eps) for t in (np.float64, np.float32))
+# The least number of float64 with all its digits, to divide by in place of zero.
+TINY = float(np.finfo(np.float64).tiny)
 # Units of rounding that count for one: those of an entry of K, of its product and of their sum.
 UNITS = 2.0
 # How far a sum of independent errors goes beyond its root of squares: more in one case of 1500.

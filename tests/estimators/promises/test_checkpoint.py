@@ -27,7 +27,7 @@ from mercer.solvers import checkpoint as module
 from test_checkpoint import CASES, fitted
 
 name, path, writes, moment = sys.argv[1:]
-module.SECONDS, module.SHARE = 0.0, float("inf")
+module.Checkpoint.seconds, module.Checkpoint.share = 0.0, float("inf")
 left, replace = [int(writes)], os.replace
 
 def killing(source, target):
@@ -85,8 +85,8 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, name):
 
 @pytest.fixture
 def eager(monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.0)
-    monkeypatch.setattr(module, "SHARE", np.inf)
+    monkeypatch.setattr(module.Checkpoint, "seconds", 0.0)
+    monkeypatch.setattr(module.Checkpoint, "share", np.inf)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.solvers import LogisticProblem
-from mercer.solvers.logistic import newton_cg as module
 from mercer.solvers.logistic.newton_cg import NegativeCurvatureError, ProjectedCG
 
 N, RIDGE = 9, 0.4
@@ -79,7 +78,7 @@ def test_it_ends_when_the_energy_of_the_residual_is_small_enough_or_when_it_is_o
 
 def test_steps_are_limited(system, monkeypatch):
     K, root, V = system
-    monkeypatch.setattr(module, "MOST_STEPS", 3)
+    monkeypatch.setattr(ProjectedCG, "most_steps", 3)
     inner = ProjectedCG(Plain(K, root), root, RIDGE, V, True)
     inner.run(0.0, lambda: False)
     assert inner.steps == 3

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from mercer.gram import DenseGram, LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, NewtonCG, NewtonCholesky
-from mercer.solvers.logistic import solver as module
 from mercer.solvers.logistic.curvature import (
     FactoredCurvature,
     LowRankCurvature,
@@ -18,6 +17,7 @@ from mercer.solvers.logistic.curvature import (
 )
 from mercer.solvers.logistic.likelihood import probabilities
 from mercer.solvers.logistic.newton_cg import ProjectedCG
+from mercer.solvers.logistic.solver import Newton
 
 N = 40
 
@@ -240,7 +240,7 @@ def test_what_fits_is_held_in_float64_and_copied_in_float32(rng, C, entries, is_
 
 @pytest.mark.parametrize(("few", "is_held"), [(N, True), (N - 1, False)])
 def test_only_few_rows_are_held_beside_their_copy(rng, monkeypatch, few, is_held):
-    monkeypatch.setattr(module, "FEW_ROWS", few)
+    monkeypatch.setattr(Newton, "few_rows", few)
     gram = StreamedGram(Gaussian(1.0), rng.normal(size=(N, 2)))
     problem = LogisticProblem(np.arange(N) % 2, 2, 1.0, np.ones(N), True)
     curvature = NewtonCG(random_state=0)._curvature(gram, problem)

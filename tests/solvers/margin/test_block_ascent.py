@@ -35,7 +35,7 @@ def dual(problem, K, a):
 @pytest.mark.parametrize("kind", ["tube", "classes"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_step_is_as_long_as_the_dual_gains_by_it(rng, K, kind, fit_intercept, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.margin.block_ascent.STEPS", 1)
+    monkeypatch.setattr(BlockAscent, "steps", 1)
     problem = problem_of(rng, kind, fit_intercept)
     for _ in range(10):
         a = problem.feasible(0.3 * rng.normal(size=M))
@@ -53,7 +53,7 @@ def test_several_steps_follow_each_other_with_the_residuals_of_each(rng, K, monk
     problem = problem_of(rng, "tube")
     a = problem.feasible(0.3 * rng.normal(size=M))
     four = moved(problem, K, a, K @ a - problem.z)
-    monkeypatch.setattr("mercer.solvers.margin.block_ascent.STEPS", 1)
+    monkeypatch.setattr(BlockAscent, "steps", 1)
     for _ in range(4):
         a = moved(problem, K, a, K @ a - problem.z)
     assert_allclose(four, a, atol=1e-12)

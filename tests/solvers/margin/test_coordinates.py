@@ -95,7 +95,7 @@ def test_features_that_hang_together_are_left_to_an_interior_point(rng, signs, m
 
 
 def test_many_features_that_hang_together_are_left_to_working_sets(rng, signs, monkeypatch):
-    monkeypatch.setattr(coordinates, "MOST_FEATURES", 11)
+    monkeypatch.setattr(CoordinateDescent, "most_features", 11)
     F = 100.0 + 30.0 * rng.normal(size=(300, 12))
     gram = FeatureGram(Linear(), F)
     problem = classification(signs, 100.0)

@@ -11,7 +11,7 @@ from sklearn.svm import SVC, SVR
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian
 from mercer.solvers import SMO, BlockAscent, MarginProblem
-from mercer.solvers.margin import low_rank_start as seeding, smo
+from mercer.solvers.margin import low_rank_start as seeding
 
 KERNEL = Gaussian(1.0)
 
@@ -61,8 +61,8 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
     problem = classification(signs, 5.0, fit_intercept)
     gram = StreamedGram(KERNEL, X)
     exact = SMO(tol=1e-7).solve(gram, problem)
-    monkeypatch.setattr(smo, "MANY", 100)
-    monkeypatch.setattr(smo, "FEW", 0)
+    monkeypatch.setattr(SMO, "many_rows", 100)
+    monkeypatch.setattr(SMO, "few_rows", 0)
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)
     begin = exact.coefficients[:, 0] * 0.5 if start else None
@@ -75,8 +75,8 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
 def test_screening_works_for_a_tube(X, rng, monkeypatch):
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=400)
     problem = MarginProblem.regression(y, np.full(400, 10.0), 0.1, True)
-    monkeypatch.setattr(smo, "MANY_IN_TUBE", 100)
-    monkeypatch.setattr(smo, "FEW", 0)
+    monkeypatch.setattr(SMO, "many_rows_in_tube", 100)
+    monkeypatch.setattr(SMO, "few_rows", 0)
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)
     solution = SMO(tol=1e-5).solve(StreamedGram(KERNEL, X), problem)
@@ -87,7 +87,7 @@ def test_screening_works_for_a_tube(X, rng, monkeypatch):
 
 
 def test_the_measured_gap_is_that_of_float64(X, signs, monkeypatch):
-    monkeypatch.setattr(smo, "FEW", 0)
+    monkeypatch.setattr(SMO, "few_rows", 0)
     problem = classification(signs, 100.0)
     solution = SMO(tol=1e-6).solve(StreamedGram(KERNEL, X), problem)
     a = solution.coefficients[:, 0]
@@ -100,7 +100,7 @@ def test_the_measured_gap_is_that_of_float64(X, signs, monkeypatch):
 
 @pytest.mark.parametrize("few", [0, 1024])
 def test_rows_that_float32_cannot_tell_apart_are_solved(X, signs, monkeypatch, few):
-    monkeypatch.setattr(smo, "FEW", few)
+    monkeypatch.setattr(SMO, "few_rows", few)
     problem, far = classification(signs, 10.0), X + 1e8
     solution = SMO().solve(StreamedGram(KERNEL, far), problem)
     a = solution.coefficients[:, 0]
@@ -108,7 +108,7 @@ def test_rows_that_float32_cannot_tell_apart_are_solved(X, signs, monkeypatch, f
 
 
 def test_few_rows_are_solved_to_the_last_digits(X, signs):
-    few = smo.FEW
+    few = SMO.few_rows
     solution = SMO().solve(StreamedGram(KERNEL, X[:few]), classification(signs[:few]))
     assert solution.residual[0] < 1e-12
 
@@ -133,8 +133,8 @@ def test_weights_and_repeated_rows_agree_to_the_last_digits_for_few_rows(X, sign
 @pytest.fixture
 def doubles(monkeypatch):
     """The shapes of all products with K in float64, for rows that are screened."""
-    monkeypatch.setattr(smo, "MANY", 100)
-    monkeypatch.setattr(smo, "FEW", 0)
+    monkeypatch.setattr(SMO, "many_rows", 100)
+    monkeypatch.setattr(SMO, "few_rows", 0)
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)
     product, shapes = StreamedGram.partial_product, []

@@ -74,8 +74,8 @@ def test_pairs_are_solved_to_a_tenth_of_the_tolerance_with_what_is_allowed(X, si
 def test_many_rows_are_written_as_they_are_asked_for(
     X, signs, recorded, monkeypatch, whole, is_whole
 ):
-    monkeypatch.setattr(smo, "WHOLE", whole)
-    monkeypatch.setattr(smo, "STORE", 4 * 400 * 300)
+    monkeypatch.setattr(SMO, "whole_rows", whole)
+    monkeypatch.setattr(SMO, "store_bytes", 4 * 400 * 300)
     SMO(tol=1e-2).solve(StreamedGram(KERNEL, X), classification(signs))
     call = recorded.calls[0]
     assert isinstance(call["K"], np.ndarray) is is_whole
@@ -97,7 +97,7 @@ def test_a_matrix_that_does_not_fit_is_read_by_rows(X, signs, recorded):
 
 @pytest.mark.parametrize(("many", "working_set"), [(400, 256), (399, 512)])
 def test_a_working_set_is_larger_for_more_rows(X, signs, recorded, monkeypatch, many, working_set):
-    monkeypatch.setattr(smo, "MANY", many)
+    monkeypatch.setattr(SMO, "many_rows", many)
     monkeypatch.setattr(smo, "seed", lambda *given: None)
     SMO(tol=1e-2).solve(StreamedGram(KERNEL, X), classification(signs))
     assert recorded.calls[0]["working_set"] == working_set
@@ -109,7 +109,7 @@ def run_of(X, problem, tol=1e-3):
 
 def test_rows_in_doubt_are_not_clearly_at_a_bound(X, signs, monkeypatch):
     problem = classification(signs)
-    monkeypatch.setattr(smo, "MANY", 399)
+    monkeypatch.setattr(SMO, "many_rows", 399)
     run = run_of(X, problem)
     a = SMO(tol=1e-5).solve(run.gram, problem).coefficients[:, 0]
     f = KERNEL(X) @ a
@@ -121,9 +121,9 @@ def test_rows_in_doubt_are_not_clearly_at_a_bound(X, signs, monkeypatch):
     clear &= worst < np.quantile(worst[clear], 0.95)
     assert 0 < (~clear).sum() < 0.8 * 400
     assert_array_equal(run._doubtful(gap), np.flatnonzero(~clear))
-    monkeypatch.setattr(smo, "MOST_ACTIVE", float((~clear).mean()))
+    monkeypatch.setattr(SMO, "most_active", float((~clear).mean()))
     assert run._doubtful(gap) is None
-    monkeypatch.setattr(smo, "MANY", 400)
+    monkeypatch.setattr(SMO, "many_rows", 400)
     assert run._doubtful(gap) is None
 
 
@@ -165,7 +165,7 @@ def test_callbacks_count_the_rounds_of_all_stages(X, signs):
 def test_float64_measures_once_float32_has_told_all_it_can(
     X, signs, monkeypatch, relative, before, active, is_certified
 ):
-    monkeypatch.setattr(smo, "MANY", 10)
+    monkeypatch.setattr(SMO, "many_rows", 10)
     run = run_of(X, classification(signs))
     run._gap = before
 
@@ -179,7 +179,7 @@ def test_float64_measures_once_float32_has_told_all_it_can(
     found, certified = run._measured(active)
     assert certified is is_certified
     assert (found == "certified") is is_certified
-    monkeypatch.setattr(smo, "MANY", 400)
+    monkeypatch.setattr(SMO, "many_rows", 400)
     assert run._measured(active) == ("certified", True)
 
 
@@ -220,7 +220,7 @@ def stages(X, problem, gaps, tol=1e-3):
 def test_rows_in_doubt_are_solved_while_that_halves_the_gap_and_all_rows_where_it_does_not(
     X, signs, monkeypatch
 ):
-    monkeypatch.setattr(smo, "MANY", 399)
+    monkeypatch.setattr(SMO, "many_rows", 399)
     gaps = [0.4, 0.19, 0.15, 0.12, 0.1, 0.099, 0.04, 0.9e-3]
     seen = stages(X, classification(signs), gaps)
     assert [rows for rows, *_ in seen] == [*["some"] * 6, "all", "some"]
@@ -232,7 +232,7 @@ def test_rows_in_doubt_are_solved_while_that_halves_the_gap_and_all_rows_where_i
 
 
 def test_float64_is_for_all_rows_that_float32_does_not_get_on_with(X, signs, monkeypatch):
-    monkeypatch.setattr(smo, "MANY", 399)
+    monkeypatch.setattr(SMO, "many_rows", 399)
     gaps = [0.1, 0.09, 0.09, 0.09, 0.09, 0.08, 0.07]
     seen = stages(X, classification(signs), gaps)
     # Without progress for four stages all rows are solved for, then in float64, then no more.
@@ -341,6 +341,6 @@ def test_working_sets_that_do_not_find_the_last_digits_are_not_missed(
 
 
 def test_after_thirty_stages_it_ends_with_what_there_is(X, signs, monkeypatch):
-    monkeypatch.setattr(smo, "MANY", 399)
+    monkeypatch.setattr(SMO, "many_rows", 399)
     gaps = 0.4 ** np.arange(1.0, 40.0)
     assert len(stages(X, classification(signs), gaps, tol=1e-30)) == 30

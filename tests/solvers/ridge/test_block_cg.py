@@ -77,7 +77,7 @@ def test_errors_are_the_largest_of_all_columns_beside_their_targets(rng):
 
 
 def test_residuals_are_renewed_lest_rounding_adds_up(rng, monkeypatch):
-    monkeypatch.setattr(module, "RENEWAL", 3)
+    monkeypatch.setattr(BlockCG, "renewal", 3)
     F = rng.normal(size=(12, 12))
     A, V = F @ F.T + np.eye(12), rng.normal(size=(12, 1))
     widths = []

@@ -10,7 +10,7 @@ from mercer.gram import DenseGram, StreamedGram
 from mercer.gram.pivots import Pivots
 from mercer.kernels import Gaussian
 from mercer.solvers import Run
-from mercer.solvers.ridge.cg_factor import ENOUGH, IteratedFactor, first_rank
+from mercer.solvers.ridge.cg_factor import IteratedFactor, first_rank
 
 N = 60
 
@@ -232,5 +232,5 @@ def test_the_preconditioner_grows_for_a_third_of_the_time_left(gram, monkeypatch
     monkeypatch.setattr(factor._pivots, "grow", lambda *given: seen.append(given))
     factor._grow(7)
     (rank, until, deadline), left = seen[0], factor._run.seconds_left
-    assert (rank, until) == (7, ENOUGH * 0.1)
+    assert (rank, until) == (7, IteratedFactor.enough * 0.1)
     assert deadline - perf_counter() == pytest.approx(left / 3.0, abs=5.0)

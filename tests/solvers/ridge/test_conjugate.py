@@ -182,7 +182,7 @@ def test_a_preconditioner_saves_steps(X, y):
 
 
 def test_the_rank_grows_where_that_saves_steps(rng, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.ridge.cg_factor.FIRST_RANK", 1.0)
+    monkeypatch.setattr(IteratedFactor, "first_rank_each", 1.0)
     X = rng.normal(size=(600, 3))
     gram = gram_of(Gaussian(1.0), X)
     problem = problem_of(np.sin(X[:, 0]), 1e-3)

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers import Cholesky, RidgeProblem
-from mercer.solvers.ridge import single
 from mercer.solvers.ridge.single import (
     SingleFactor,
     _scale,
@@ -144,7 +143,7 @@ def test_a_lower_triangle_is_scaled_on_both_sides(rng, n):
 @pytest.mark.parametrize("columns", [1, 4, 5])
 @pytest.mark.parametrize("block", [512, 7])
 def test_substitution_is_the_same_in_blocks_of_any_size(rng, monkeypatch, columns, block):
-    monkeypatch.setattr(single, "BLOCK", block)
+    monkeypatch.setattr(SingleFactor, "block", block)
     A = rng.normal(size=(30, 30))
     L = np.linalg.cholesky(A @ A.T + 30.0 * np.eye(30)).astype(np.float32)
     V = rng.normal(size=(30, columns)).astype(np.float32)

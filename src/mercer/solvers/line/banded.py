@@ -21,11 +21,6 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-# Below this a sum of squares may have lost digits to underflow.
-TINY = 1e-280
-# Beyond this ridge nothing changes any more, and the weights must not vanish beside it.
-LEAST_PER_ALPHA = 1e-250
-
 
 @dataclass(frozen=True, eq=False)
 class ChainSolution(Solution):
@@ -71,6 +66,10 @@ class Banded(RidgeSolver):
 
     iterates: ClassVar[bool] = False
     name: ClassVar[str] = "banded"
+    # Below this a sum of squares may have lost digits to underflow.
+    tiny: ClassVar[float] = 1e-280
+    # Beyond this ridge nothing changes any more, and the weights must not vanish beside it.
+    least_per_alpha: ClassVar[float] = 1e-250
 
     tol: float = 1e-6
 
@@ -220,9 +219,9 @@ class ChainSystem:
         """Return the relative residual and a bound on ||f - f*||, as `measured` has them."""
         alpha, Ka, unit = self.problem.alpha, self.gram @ a, np.ones(len(b))
         squares = self._squares(a, b, Ka, unit)
-        if not (np.isfinite(squares).all() and (squares[1] > TINY).all()):
+        if not (np.isfinite(squares).all() and (squares[1] > Banded.tiny).all()):
             # Measured in units of the largest target their squares are in range.
-            unit = np.maximum(np.abs(self.problem.y).max(axis=0), TINY)
+            unit = np.maximum(np.abs(self.problem.y).max(axis=0), Banded.tiny)
             squares = self._squares(a, b, Ka, unit)
         missed = np.sqrt(squares[0])
         if not np.isfinite(missed).all():
@@ -264,7 +263,7 @@ class ChainSystem:
                 "x = 0 of min(x, z); use alpha > 0 or drop those rows"
             )
         with np.errstate(divide="ignore", over="ignore"):
-            return np.maximum(self.gram.factor / ridges, LEAST_PER_ALPHA)
+            return np.maximum(self.gram.factor / ridges, Banded.least_per_alpha)
 
     @property
     def _is_pinned(self) -> bool:

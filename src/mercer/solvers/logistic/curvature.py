@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,6 @@ from mercer.solvers.rounding import EPS32
 
 Array = NDArray[np.float64]
 
-# The first rank is this times sqrt(n), and no rank is more than this share of n.
-FIRST_RANK = 2.0
-LARGEST_SHARE = 0.5
-# Steps of conjugate gradients beyond which a larger rank is tried.
-MANY_STEPS = 20
-# A copy of K whose trace error is this share of the ridge leaves a condition number of 1.25.
-ENOUGH = 1.0
 # Curvatures beneath this share of the largest are taken for it by a factor of K + lam W^-1, which
 # is a preconditioner there: their rows have next to no say in the step.
 FLOOR = 1e-12
@@ -76,6 +69,14 @@ class LowRankCurvature:
         Where the random pivots come from.
     """
 
+    # The first rank is this times sqrt(n), and no rank is more than this share of n.
+    first_rank: ClassVar[float] = 2.0
+    largest_share: ClassVar[float] = 0.5
+    # Steps of conjugate gradients beyond which a larger rank is tried.
+    many_steps: ClassVar[int] = 20
+    # A copy of K whose trace error is this share of the ridge leaves a condition number of 1.25.
+    enough: ClassVar[float] = 1.0
+
     def __init__(
         self, gram: Gram, copy: SingleCopy | None, rank: int | None, random_state: Any
     ) -> None:
@@ -87,8 +88,8 @@ class LowRankCurvature:
         held = gram.held_bytes + (0 if copy is None else copy.nbytes)
         # Beside F there are its product with R and, while it grows, the rows of before.
         room = max((gram.memory - held) // (24 * n), 1)
-        self._most = min(room, max(int(LARGEST_SHARE * n), 1))
-        self._wanted = min(rank or int(FIRST_RANK * n**0.5) + 1, self._most)
+        self._most = min(room, max(int(self.largest_share * n), 1))
+        self._wanted = min(rank or int(self.first_rank * n**0.5) + 1, self._most)
         self._uses_copy = copy is not None
         self._seen: Array | None = None
         self._kept: list[Array] = []
@@ -108,7 +109,7 @@ class LowRankCurvature:
 
     def prepare(self, root: Root, ridge: float) -> None:
         curvature = root.scale.max() ** 2
-        self._pivots.grow(self._wanted, ENOUGH * ridge / max(curvature, np.finfo(float).tiny))
+        self._pivots.grow(self._wanted, self.enough * ridge / max(curvature, np.finfo(float).tiny))
         self._uses_copy = self._copy is not None and single_serves(self._gram, curvature / ridge)
         self._root = root
         self._inverses = [LowRankInverse(self._pivots.F * scale) for scale in root.scale.T]
@@ -133,7 +134,7 @@ class LowRankCurvature:
         return self._kept
 
     def improve(self, steps: int) -> None:
-        if steps > MANY_STEPS and not self._is_fixed and self.rank == self._wanted:
+        if steps > self.many_steps and not self._is_fixed and self.rank == self._wanted:
             self._wanted = min(2 * self._wanted, self._most)
 
     def sharpen(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +13,10 @@ from scipy.special import expit, xlog1py
 from mercer.data.deadline import check
 from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import check_costs
-from mercer.solvers.rounding import EPS
+from mercer.solvers.rounding import EPS, TINY
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
-
-# Newton steps for the offset, and the longest of them: beyond it the loss is close to linear.
-OFFSET_STEPS = 200
-LONGEST = 8.0
-# Halvings of a step before it is lost in rounding.
-HALVINGS = 60
-TINY = float(np.finfo(np.float64).tiny)
-# Units of rounding of the residuals, by their size, that their sum is left with.
-UNITS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +43,14 @@ class LogisticProblem:
     start : tuple of arrays of shape (n, columns) and (columns,), optional
         Coefficients and offsets to start from.
     """
+
+    # Newton steps for the offset, and the longest of them: beyond it the loss is close to linear.
+    offset_steps: ClassVar[int] = 200
+    longest: ClassVar[float] = 8.0
+    # Halvings of a step before it is lost in rounding.
+    halvings: ClassVar[int] = 60
+    # Units of rounding of the residuals, by their size, that their sum is left with.
+    rounding_units: ClassVar[float] = 8.0
 
     codes: Codes
     classes: int
@@ -163,9 +163,9 @@ class LogisticProblem:
         if not self.fit_intercept:
             return np.zeros(self.columns)
         at = self._at(G, b)
-        for _ in range(OFFSET_STEPS):
+        for _ in range(self.offset_steps):
             check()
-            if at.size <= UNITS * EPS * at.mass:
+            if at.size <= self.rounding_units * EPS * at.mass:
                 break
             moved = self._moved(G, at)
             if moved is None:
@@ -187,9 +187,9 @@ class LogisticProblem:
         size = float(np.abs(step).max())
         if not 0.0 < size < np.inf:
             # The curvature has underflown; the loss is linear there, and no step is too long.
-            step, size = at.gradient * (LONGEST / at.size), LONGEST
-        step = step * min(1.0, LONGEST / size)
-        for _ in range(HALVINGS):
+            step, size = at.gradient * (self.longest / at.size), self.longest
+        step = step * min(1.0, self.longest / size)
+        for _ in range(self.halvings):
             b = at.b + step
             if (b == at.b).all():
                 return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +23,6 @@ from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
-
-# Rows below which the threads of the BLAS are not worth it.
-ROWS_FOR_THREADS = 2000
-# A step ends once it leaves this share of the gap, or of the tolerance.
-SHARE, MARGIN = 0.05, 0.25
-# The decrease that a step must keep of what its slope promises, and halvings allowed.
-ARMIJO = 1e-4
-HALVINGS = 50
-# C times k(x, x) up to which a start from nothing is close enough, and by how much C may grow
-# from one problem to the next that starts from its solution.
-NEAR, GROWTH = 100.0, 30.0
-# The gap to which problems on the way to another C are solved.
-ON_THE_WAY = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +126,21 @@ class Descent:
         What Newton systems are solved by.
     """
 
+    # Rows below which the threads of the BLAS are not worth it.
+    rows_for_threads: ClassVar[int] = 2000
+    # A step ends once it leaves this share of the gap, or of the tolerance.
+    share: ClassVar[float] = 0.05
+    margin: ClassVar[float] = 0.25
+    # The decrease that a step must keep of what its slope promises, and halvings allowed.
+    armijo: ClassVar[float] = 1e-4
+    halvings: ClassVar[int] = 50
+    # C times k(x, x) up to which a start from nothing is close enough, and by how much C may grow
+    # from one problem to the next that starts from its solution.
+    near: ClassVar[float] = 100.0
+    growth: ClassVar[float] = 30.0
+    # The gap to which problems on the way to another C are solved.
+    on_the_way: ClassVar[float] = 1e-2
+
     def __init__(
         self,
         tol: float,
@@ -175,7 +178,7 @@ class Descent:
         """Return the solution for a C, on the way from the last one."""
         self._run = run
         # Threads of the BLAS wait for each other longer than small products take.
-        is_small = len(self._gram) < ROWS_FOR_THREADS
+        is_small = len(self._gram) < self.rows_for_threads
         with one_blas_thread() if is_small else nullcontext():
             return self._solved(C)
 
@@ -183,7 +186,7 @@ class Descent:
         self._steps = 0
         with self._run.guarded(lambda: bool(self._A.any())):
             for problem in self._on_the_way(C):
-                self._descend(problem, max(ON_THE_WAY, self._tol), False)
+                self._descend(problem, max(self.on_the_way, self._tol), False)
         problem, point = self._problem.at(C), None
         with self._run.guarded(lambda: bool(self._A.any())):
             point = self._descend(problem, self._tol, True)
@@ -215,11 +218,11 @@ class Descent:
         """Yield the problems with smaller C to be solved first."""
         # The mean over equal rows is that over weights: both take the same steps.
         size = float(np.average(np.abs(self._gram.diagonal()), weights=self._problem.weights))
-        near = NEAR / size if size > 0.0 else np.inf
-        last = max(self._C * GROWTH, near)
+        near = self.near / size if size > 0.0 else np.inf
+        last = max(self._C * self.growth, near)
         while last < C:
             yield self._problem.at(last)
-            last *= GROWTH
+            last *= self.growth
 
     def _descend(self, problem: LogisticProblem, tol: float, is_last: bool) -> Point:
         """Return the point after as many steps as the tolerance and the limits ask for."""
@@ -284,7 +287,7 @@ class Descent:
         self._curvature.prepare(root, ridge)
         inner = ProjectedCG(self._curvature, root, ridge, point.KD, problem.fit_intercept)
         # What a residual r of the step leaves is a gap of C^2 / 2 r'R'K R r.
-        goal = max(SHARE * point.gap, MARGIN * tol * abs(point.primal))
+        goal = max(self.share * point.gap, self.margin * tol * abs(point.primal))
         try:
             inner.run(2.0 * ridge**2 * goal, self._time_is_up)
         except NegativeCurvatureError as error:
@@ -303,12 +306,12 @@ class Descent:
         cross, square = float((step * point.G).sum()), float((step * K_step).sum())
         norm = float((point.A * point.G).sum())
         length = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(self.halvings):
             G = point.G + length * K_step
             # From where the step began: the best offset of too long a step may be out of reach.
             b = problem.best_offset(G, point.b)
             value = problem.loss(G + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
-            if value < point.primal and value <= point.primal + ARMIJO * length * slope:
+            if value < point.primal and value <= point.primal + self.armijo * length * slope:
                 A = point.A + length * step
                 return Point.of(problem, A, G, b, self._curvature.product)
             length *= 0.5

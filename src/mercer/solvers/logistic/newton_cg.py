@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,6 @@ from mercer.solvers.logistic.curvature import Curvature
 from mercer.solvers.logistic.likelihood import Root
 
 Array = NDArray[np.float64]
-
-MOST_STEPS = 2000
-# Offsets that the curvature does not tell apart, beside the one that it knows best.
-DEPENDENT = 1e-12
 
 
 class NegativeCurvatureError(ValueError):
@@ -58,6 +55,10 @@ class ProjectedCG:
     C.-J. Lin, R. Weng and S. Keerthi (2008), Trust region Newton method for logistic regression.
     """
 
+    most_steps: ClassVar[int] = 2000
+    # Offsets that the curvature does not tell apart, beside the one that it knows best.
+    dependent: ClassVar[float] = 1e-12
+
     def __init__(
         self, curvature: Curvature, root: Root, ridge: float, V: Array, with_offset: bool
     ) -> None:
@@ -71,7 +72,7 @@ class ProjectedCG:
         self._N = self._N.reshape(columns, *V.shape)
         self._MN = np.array([curvature.solve(N) for N in self._N]).reshape(self._N.shape)
         S = np.einsum("bij,cij->bc", self._N, self._MN)
-        self._inverse = np.linalg.pinv((S + S.T) / 2.0, rcond=DEPENDENT, hermitian=True)
+        self._inverse = np.linalg.pinv((S + S.T) / 2.0, rcond=self.dependent, hermitian=True)
         self._R = self._reduced(root.back(V))
         self.U = np.zeros_like(V)
         self.KRU = np.zeros_like(V)
@@ -86,7 +87,7 @@ class ProjectedCG:
 
     def run(self, goal: float, is_over: Callable[[], bool]) -> None:
         """Iterate until the energy is at most the goal, it is over, or no step is left."""
-        while self._size > 0.0 and self.steps < MOST_STEPS:
+        while self._size > 0.0 and self.steps < self.most_steps:
             self._step()
             if is_over() or self.energy <= goal:
                 return

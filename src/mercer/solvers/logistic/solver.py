@@ -21,10 +21,6 @@ from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import Descent
 from mercer.solvers.run import Run
 
-STEPS = 100
-# Rows up to which K is held in float64 beside its copy in float32, and so computed once.
-FEW_ROWS = 2000
-
 
 class Stages(Protocol):
     """A run of Newton's method through problems that differ in C, each from the last answer."""
@@ -73,6 +69,9 @@ class Newton(LogisticSolver):
     """
 
     iterates: ClassVar[bool] = True
+    steps_allowed: ClassVar[int] = 100
+    # Rows up to which K is held in float64 beside its copy in float32, and so computed once.
+    few_rows: ClassVar[int] = 2000
 
     tol: float = 1e-5
     max_iter: int | None = None
@@ -105,7 +104,7 @@ class Newton(LogisticSolver):
     @property
     def _steps(self) -> int:
         """Newton steps allowed."""
-        return STEPS if self.max_iter is None else self.max_iter
+        return self.steps_allowed if self.max_iter is None else self.max_iter
 
     @abstractmethod
     def _descent(self, gram: Gram, problem: LogisticProblem) -> Stages:
@@ -179,7 +178,7 @@ class NewtonCG(NewtonOnRows):
             room = gram.memory - gram.held_bytes
             stiffest = 0.25 * problem.C * float(problem.weights.max())
             serves = single_serves(gram, stiffest)
-            is_wanted = gram.held_bytes == 0 and (n <= FEW_ROWS or not serves)
+            is_wanted = gram.held_bytes == 0 and (n <= Newton.few_rows or not serves)
             if is_wanted and (14 if serves else 10) * n**2 <= room:
                 gram = DenseGram.of(gram)
             if serves and 6 * n**2 <= gram.memory - gram.held_bytes:

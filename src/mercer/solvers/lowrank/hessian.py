@@ -11,7 +11,7 @@ from mercer.gram import LandmarkGram
 from mercer.solvers.logistic.likelihood import Root
 from mercer.solvers.lowrank.normal import Inverse, normal_sums
 from mercer.solvers.lowrank.products import FeatureProducts
-from mercer.solvers.rounding import EPS
+from mercer.solvers.rounding import EPS, TINY
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -25,7 +25,6 @@ FEW_COLUMNS = 10
 MANY, MOST = 12, 500
 # Curvatures of classes that differ by less share a factor.
 ALIKE = 4.0
-TINY = float(np.finfo(np.float64).tiny)
 
 
 class Hessian:

@@ -13,15 +13,7 @@ from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram, LandmarkGram
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.likelihood import LogisticProblem
-from mercer.solvers.logistic.newton import (
-    ARMIJO,
-    GROWTH,
-    HALVINGS,
-    MARGIN,
-    NEAR,
-    ON_THE_WAY,
-    SHARE,
-)
+from mercer.solvers.logistic.newton import Descent
 from mercer.solvers.logistic.solver import Newton
 from mercer.solvers.lowrank.hessian import Hessian, Preconditioner
 from mercer.solvers.lowrank.products import FeatureProducts
@@ -135,7 +127,7 @@ class LandmarkDescent:
         problem = self._problem.at(C)
         with run.guarded(lambda: bool(self._theta.any())):
             for easier in self._on_the_way(C):
-                self._descend(easier, max(ON_THE_WAY, self._tol))
+                self._descend(easier, max(Descent.on_the_way, self._tol))
             self._descend(problem, self._tol)
             self._C = C
         measured = run.measured(lambda: self._measured(problem))
@@ -160,11 +152,11 @@ class LandmarkDescent:
         index, F = self._gram.sample
         squares = np.einsum("ij,ij->i", F, F)
         size = float(np.average(squares, weights=self._problem.weights[index]))
-        near = NEAR / size if size > 0.0 else np.inf
-        last = max(self._C * GROWTH, near)
+        near = Descent.near / size if size > 0.0 else np.inf
+        last = max(self._C * Descent.growth, near)
         while last < C:
             yield self._problem.at(last)
-            last *= GROWTH
+            last *= Descent.growth
 
     def _descend(self, problem: LogisticProblem, tol: float) -> None:
         """Go on to a tolerance, or as far as the limits allow."""
@@ -200,7 +192,7 @@ class LandmarkDescent:
         self._preconditioner.prepare(root, problem.C)
         hessian = Hessian(self._products, root, problem.C, problem.fit_intercept)
         # What a residual r of the step leaves is a gap of 1/2 ||r||^2.
-        goal = max(SHARE * point.gap, MARGIN * tol * abs(point.primal))
+        goal = max(Descent.share * point.gap, Descent.margin * tol * abs(point.primal))
         step, F_step, steps = hessian.solved(-point.g, self._preconditioner, goal, self._run)
         self._preconditioner.improve(steps)
         return self._shortened(problem, point, step, F_step)
@@ -212,7 +204,7 @@ class LandmarkDescent:
         slope = float((step * point.g).sum())
         norm, cross = float((point.theta**2).sum()), float((point.theta * step).sum())
         square, length = float((step**2).sum()), 1.0
-        for _ in range(HALVINGS):
+        for _ in range(Descent.halvings):
             S = point.S + length * F_step
             b = problem.best_offset(S, point.b)
             value = problem.loss(S + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
@@ -220,7 +212,7 @@ class LandmarkDescent:
                 # Rounding hides the objective, and the gradient tells.
                 moved = self._at(problem, point.theta + step, S, b)
                 return moved if moved.gap < 0.5 * point.gap else None
-            if value < point.primal and value <= point.primal + ARMIJO * length * slope:
+            if value < point.primal and value <= point.primal + Descent.armijo * length * slope:
                 return self._at(problem, point.theta + length * step, S, b)
             length *= 0.5
         return None

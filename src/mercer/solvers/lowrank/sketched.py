@@ -11,6 +11,7 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from mercer.solvers.lowrank.equations import LandmarkEquations
 from mercer.solvers.lowrank.normal import Inverse, block_sums
+from mercer.solvers.rounding import TINY
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -26,7 +27,6 @@ SHARE = 0.25
 SEED = 0
 # What entries in float32 let one solve gain.
 SINGLE = 1e-5
-TINY = float(np.finfo(np.float64).tiny)
 
 
 def sums_of(n: int, m: int, memory: float = np.inf) -> int:

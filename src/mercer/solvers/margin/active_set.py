@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -15,19 +16,6 @@ from mercer.solvers.margin.problem import MarginProblem
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Entries = Callable[[Rows], Array]
-
-# Tries within a step: coefficients that leave their bounds are held there in the next. The share of
-# them that may be held before the rest has a factorisation of its own.
-TRIES, MOST_HELD = 8, 0.1
-# Matrices of all free rows that are in memory at the same time: K, part of it, and its factor.
-MATRICES = 3
-# What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
-JITTER = 1e-10
-# Shares of the way up to which a Newton step is short and from which on it is long, and how much
-# less the damping is after a long one.
-SHORT, LONG, LESS = 0.3, 0.9, 0.1
-# A sum of changes beside the sum of their sizes that counts as zero.
-ROUNDING = 1e-13
 
 
 class NewtonStep:
@@ -60,6 +48,22 @@ class NewtonStep:
     K. Scheinberg (2006), An efficient implementation of an active set method for SVMs.
     """
 
+    # Tries within a step: coefficients that leave their bounds are held there in the next. The
+    # share of them that may be held before the rest has a factorisation of its own.
+    tries: ClassVar[int] = 8
+    most_held: ClassVar[float] = 0.1
+    # Matrices of all free rows that are in memory at the same time: K, part of it, and its factor.
+    matrices: ClassVar[int] = 3
+    # What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
+    jitter: ClassVar[float] = 1e-10
+    # Shares of the way up to which a Newton step is short and from which on it is long, and how
+    # much less the damping is after a long one.
+    short: ClassVar[float] = 0.3
+    long: ClassVar[float] = 0.9
+    less: ClassVar[float] = 0.1
+    # A sum of changes beside the sum of their sizes that counts as zero.
+    rounding: ClassVar[float] = 1e-13
+
     def __init__(
         self,
         entries: Entries,
@@ -81,7 +85,7 @@ class NewtonStep:
     def __call__(self) -> float:
         """Move, and return the share t of the way, or zero if it leads nowhere."""
         face = _Face.at(self.problem, self.a, self.g)
-        if len(face.rows) == 0 or MATRICES * 8 * len(face.rows) ** 2 > self.gram.memory:
+        if len(face.rows) == 0 or self.matrices * 8 * len(face.rows) ** 2 > self.gram.memory:
             return 0.0
         if self.damping is None:
             self.damping = face.first_damping
@@ -104,10 +108,10 @@ class NewtonStep:
     def _settle(self, face: _Face, t: float) -> None:
         """Choose the damping of the next step by how far this one went."""
         assert self.damping is not None
-        if t < SHORT:
-            self.damping = max(self.damping / LESS, face.first_damping)
-        elif t > LONG:
-            self.damping *= LESS
+        if t < self.short:
+            self.damping = max(self.damping / self.less, face.first_damping)
+        elif t > self.long:
+            self.damping *= self.less
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +147,11 @@ class _Face:
 
     def newton(self, K: Array, damping: float, is_over: Callable[[], bool]) -> Array:
         """Return the change of the coefficients, of sum zero if there is an offset."""
-        K[np.diag_indices_from(K)] += max(damping, JITTER * float(K.diagonal().max()))
+        K[np.diag_indices_from(K)] += max(damping, NewtonStep.jitter * float(K.diagonal().max()))
         change, inside = np.zeros(len(K)), np.arange(len(K))
         right, total = -self.gradient, 0.0
         system = None if is_over() else _System.of(K, right, total, self.has_offset)
-        for _ in range(TRIES):
+        for _ in range(NewtonStep.tries):
             if system is None or is_over():
                 return np.zeros(len(change))
             end = self.start[inside] + system.solution()
@@ -158,7 +162,7 @@ class _Face:
             held = np.concatenate([system.held, leaves])
             if len(leaves) == 0 or len(held) == len(inside):
                 break
-            if len(held) <= MOST_HELD * len(inside):
+            if len(held) <= NewtonStep.most_held * len(inside):
                 system.hold(leaves, change[inside[leaves]])
             else:
                 rest = np.delete(np.arange(len(inside)), held)
@@ -167,7 +171,7 @@ class _Face:
                 K, inside = K[np.ix_(rest, rest)], inside[rest]
                 system = _System.of(K, right, total, self.has_offset)
         excess = float(change.sum())
-        if self.has_offset and abs(excess) > ROUNDING * float(np.abs(change).sum()):
+        if self.has_offset and abs(excess) > NewtonStep.rounding * float(np.abs(change).sum()):
             return self._balanced(change)
         return change
 

@@ -16,8 +16,6 @@ from mercer.solvers.run import Run
 Array = NDArray[np.float64]
 
 EPOCHS = 64
-# Steps of a batch, whose rows are computed once for all of them.
-STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,8 @@ class BlockAscent(MarginSolver):
 
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "sgd"
+    # Steps of a batch, whose rows are computed once for all of them.
+    steps: ClassVar[int] = 4
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -128,7 +128,7 @@ def moved(problem: MarginProblem, K: Array, a: Array, r: Array) -> Array:
     r : array of shape (m,)
         The residuals f - z, to which all rows add.
     """
-    for _ in range(STEPS):
+    for _ in range(BlockAscent.steps):
         d = problem.steepest(a, r) - a
         Kd = K @ d
         gain = -float(d @ r) - problem.epsilon * float((np.abs(a + d) - np.abs(a)).sum())

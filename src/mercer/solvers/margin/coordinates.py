@@ -24,20 +24,6 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Features = Matrix | SharedRows
 
-# A look at the gap reads all rows a few times, so that there are ever more epochs between looks.
-GROWTH = 1.3
-# rho beside the mean of k(x, x): larger ones bind all coefficients together, smaller ones make b
-# slow.
-PRICE = 0.1
-# Epochs allowed, and entries of F read for every entry of K, before others take over.
-EPOCHS, READ = 1000, 64
-# Features up to which an interior point takes over.
-MOST_FEATURES = 4096
-# Its steps, and features that stand for what a step does beside multiplying them.
-STEPS, MORE = 15, 30
-# Multiplications of features in the time that an epoch takes for an entry.
-MULTIPLIED = 25
-
 
 @dataclass(frozen=True)
 class CoordinateDescent(MarginSolver):
@@ -73,6 +59,22 @@ class CoordinateDescent(MarginSolver):
     name: ClassVar[str] = "primal"
     # The iteration goes on to this share of the tolerance, as working sets do.
     share: ClassVar[float] = 0.1
+    # A look at the gap reads all rows a few times, so that there are ever more epochs between
+    # looks.
+    growth: ClassVar[float] = 1.3
+    # rho beside the mean of k(x, x): larger ones bind all coefficients together, smaller ones make
+    # b slow.
+    price: ClassVar[float] = 0.1
+    # Epochs allowed, and entries of F read for every entry of K, before others take over.
+    epochs: ClassVar[int] = 1000
+    entries_read: ClassVar[int] = 64
+    # Features up to which an interior point takes over.
+    most_features: ClassVar[int] = 4096
+    # Its steps, and features that stand for what a step does beside multiplying them.
+    newton_steps: ClassVar[int] = 15
+    more_steps: ClassVar[int] = 30
+    # Multiplications of features in the time that an epoch takes for an entry.
+    multiplied: ClassVar[int] = 25
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -121,7 +123,7 @@ class CoordinateDescent(MarginSolver):
         """
         goal, (n, p) = self.share * self.tol, state.F.shape
         # It holds the squares of the features, shares of them, and a factor.
-        is_narrow = p <= min(n, MOST_FEATURES) and 32 * p * p <= memory
+        is_narrow = p <= min(n, self.most_features) and 32 * p * p <= memory
         own = _epochs(state.F, is_narrow)
         most = own if self.max_iter is None else min(own, self.max_iter)
         state.descend(goal, most)
@@ -146,10 +148,12 @@ def _epochs(F: Features, is_narrow: bool) -> int:
     """Return how many epochs take no longer than what would take over."""
     n, p = F.shape
     # Working sets compute K, an interior point the squares of the features.
-    work = READ * n * n
+    kind = CoordinateDescent
+    work = kind.entries_read * n * n
     if is_narrow:
-        work = min(work, STEPS * n * (p + MORE) ** 2 // MULTIPLIED)
-    return min(EPOCHS, ceil(work / max(F.size, 1)))
+        by_newton = kind.newton_steps * n * (p + kind.more_steps) ** 2
+        work = min(work, by_newton // kind.multiplied)
+    return min(kind.epochs, ceil(work / max(F.size, 1)))
 
 
 class _State:
@@ -162,7 +166,7 @@ class _State:
         self.epoch = 0
         n = F.shape[0]
         squares = _squares(F)
-        rho = PRICE * float(squares.mean()) if problem.fit_intercept else 0.0
+        rho = CoordinateDescent.price * float(squares.mean()) if problem.fit_intercept else 0.0
         self.a, self.w, self.gap = np.zeros(n), np.zeros(F.shape[1]), Gap(0.0, np.inf, np.inf)
         self._keep(self.a if problem.start is None else problem.feasible(problem.start))
         a, b = self.a.copy(), self.gap.offset
@@ -176,7 +180,7 @@ class _State:
             self._sweep()
             if self.epoch < min(look, most) and not self.run.is_over():
                 continue
-            look = ceil(GROWTH * self.epoch) + 1
+            look = ceil(CoordinateDescent.growth * self.epoch) + 1
             self._look()
             self.run.report(self.epoch, self.gap.relative)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,6 @@ from mercer.solvers.margin.problem import Gap, MarginProblem
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-# Rows that tell how far f is off by K in float32, and how many times that is granted to others.
-MANY, SAFETY = 1024, 4.0
-# The least size of a row that is divided by.
-TINY = 1e-300
 
 
 class Values:
@@ -37,6 +33,12 @@ class Values:
     a, f : array of shape (n,)
         Coefficients and values.
     """
+
+    # Rows that tell how far f is off by K in float32, and how many times that is granted to others.
+    many_rows: ClassVar[int] = 1024
+    safety: ClassVar[float] = 4.0
+    # The least size of a row that is divided by.
+    tiny: ClassVar[float] = 1e-300
 
     def __init__(self, gram: Gram, single: Gram, problem: MarginProblem) -> None:
         n = len(problem.z)
@@ -92,7 +94,7 @@ class Values:
         """
         self._is_rough = False
         used = self.a != 0.0
-        if np.count_nonzero(used & ~self._is_exact) >= MANY:
+        if np.count_nonzero(used & ~self._is_exact) >= self.many_rows:
             self._recompute(used)
         if not self._is_exact.all():
             b = self.problem.offset(self.f)
@@ -125,9 +127,9 @@ class Values:
         if 2 * len(rows) * len(columns) > len(either) ** 2:
             rows = columns = either
         exact = self.gram.partial_product(rows, columns, self.a[columns])
-        if len(rows) >= MANY:
+        if len(rows) >= self.many_rows:
             # An entry is at most the root of two diagonal entries, and so is its error.
-            errors = np.abs(exact - self.f[rows]) / np.maximum(self._sizes[rows], TINY)
+            errors = np.abs(exact - self.f[rows]) / np.maximum(self._sizes[rows], self.tiny)
             self._error = max(self._error, float(errors.max()))
         self.f[rows] = exact
         self._is_exact[rows] = True
@@ -140,6 +142,6 @@ class Values:
     def _doubts(self) -> Array:
         """Return how far f + b may be off at every row where K was taken in float32."""
         if self._error > 0.0:
-            return SAFETY * self._error * self._sizes
+            return self.safety * self._error * self._sizes
         largest = float(np.abs(self.a).sum() * self._sizes.max() ** 2)
         return np.full(len(self.a), 2.0 * self.gram.single_error * largest)

@@ -25,36 +25,6 @@ from mercer.solvers.run import Progress, Run
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# The share of the tolerance that pairs are solved to: the last digits take few per cent of the
-# time, and the predictions of two solvers agree by them. The share at which screening ends.
-MARGIN, ENOUGH = 0.1, 0.3
-# The relative gap that the first active rows are solved to, and what the later ones leave of the
-# gap of all rows: a wrong choice of rows is not worth more digits.
-FIRST, LEFT = 1e-2, 0.02
-# The relative gap below which float32 may be what keeps it from falling.
-SINGLE = 1e-3
-# Rows whose Gram matrix is computed as a whole: few enough that its symmetric half costs less than
-# groups of rows, each of which packs all others.
-WHOLE = 6400
-# Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
-STORE = 384 << 20
-# Rows from which on a low-rank copy of K tells first which rows there is doubt about.
-MANY, MANY_IN_TUBE = 8192, 20_000
-# The share of the rows that are at a bound, next to a kink of the loss, that count as doubtful.
-NEAR = 0.05
-# The share of the rows beyond which all are active.
-MOST_ACTIVE = 0.8
-# The relative gap below which a solve of all rows begins with a Newton step on the active set.
-NEWTON = 0.1
-# Rows up to which the last digits are had as well, so that whole weights and rows that are repeated
-# give the same predictions; the gaps on the way there, and the working sets spent for each.
-FEW, FINE, ROUNDS = 128, (1e-8, 1e-11, 1e-14), 30
-# The relative gap that is but rounding.
-ROUNDING = 1e-12
-# Steps allowed, and for each row if that is more: three and ten times those of LIBSVM.
-STEPS, STEPS_EACH = 30_000_000, 1000
-# Rounds of screening and refinement, and how many of them may pass without much progress.
-STAGES, PATIENCE = 30, 3
 
 # What to do where the tolerance is less than rounding hides.
 LOST = "the gap is lost in rounding; lower C, scale the columns or raise tol"
@@ -88,6 +58,44 @@ class SMO(MarginSolver):
 
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "smo"
+    # The share of the tolerance that pairs are solved to: the last digits take few per cent of the
+    # time, and the predictions of two solvers agree by them. The share at which screening ends.
+    pair_share: ClassVar[float] = 0.1
+    screened_share: ClassVar[float] = 0.3
+    # The relative gap that the first active rows are solved to, and what the later ones leave of
+    # the gap of all rows: a wrong choice of rows is not worth more digits.
+    first_gap: ClassVar[float] = 1e-2
+    left_gap: ClassVar[float] = 0.02
+    # The relative gap below which float32 may be what keeps it from falling.
+    single_gap: ClassVar[float] = 1e-3
+    # Rows whose Gram matrix is computed as a whole: few enough that its symmetric half costs less
+    # than groups of rows, each of which packs all others.
+    whole_rows: ClassVar[int] = 6400
+    # Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
+    store_bytes: ClassVar[int] = 384 << 20
+    # Rows from which on a low-rank copy of K tells first which rows there is doubt about.
+    many_rows: ClassVar[int] = 8192
+    many_rows_in_tube: ClassVar[int] = 20_000
+    # The share of the rows that are at a bound, next to a kink of the loss, that count as doubtful.
+    near_share: ClassVar[float] = 0.05
+    # The share of the rows beyond which all are active.
+    most_active: ClassVar[float] = 0.8
+    # The relative gap below which a solve of all rows begins with a Newton step on the active set.
+    newton_gap: ClassVar[float] = 0.1
+    # Rows up to which the last digits are had as well, so that whole weights and rows that are
+    # repeated give the same predictions; the gaps on the way there, and the working sets spent for
+    # each.
+    few_rows: ClassVar[int] = 128
+    fine_gaps: ClassVar[tuple[float, float, float]] = (1e-8, 1e-11, 1e-14)
+    fine_rounds: ClassVar[int] = 30
+    # The relative gap that is but rounding.
+    rounding_gap: ClassVar[float] = 1e-12
+    # Steps allowed, and for each row if that is more: three and ten times those of LIBSVM.
+    least_steps: ClassVar[int] = 30_000_000
+    steps_each: ClassVar[int] = 1000
+    # Rounds of screening and refinement, and how many of them may pass without much progress.
+    stages: ClassVar[int] = 30
+    patience: ClassVar[int] = 3
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -98,7 +106,7 @@ class SMO(MarginSolver):
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
         state = _State(gram, problem, self, run)
         # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
-        few_are_free = len(problem.z) > MANY and problem.epsilon == 0.0
+        few_are_free = len(problem.z) > self.many_rows and problem.epsilon == 0.0
         with one_blas_thread() if few_are_free else nullcontext():
             with run.guarded(lambda: state.rounds > 0):
                 state.finish()
@@ -142,7 +150,7 @@ class _State:
     @property
     def _is_few(self) -> bool:
         """Whether the last digits are had as well."""
-        return len(self.problem.z) <= FEW
+        return len(self.problem.z) <= self.settings.few_rows
 
     def proved(self) -> Gap:
         """Return the largest gap there may be, for all that rounding hides."""
@@ -155,7 +163,7 @@ class _State:
     def finish(self) -> None:
         """Solve to the tolerance, or as far as the run allows."""
         n, tol, start = len(self.problem.z), self.settings.tol, self.problem.start
-        goal = aim = MARGIN * tol
+        goal = aim = self.settings.pair_share * tol
         active, floor = None, 0.0
         if start is not None and start.any():
             self.values.add(np.arange(n), self.problem.feasible(start))
@@ -163,9 +171,9 @@ class _State:
             active, floor = self._doubtful(gap), gap.scale
         elif n > self._many:
             active = self._seeded()
-            aim = goal if active is None else max(goal, FIRST)
+            aim = goal if active is None else max(goal, self.settings.first_gap)
         slow, is_double = 0, self._is_few
-        for _ in range(STAGES):
+        for _ in range(self.settings.stages):
             self._improve(active, aim, floor, is_double)
             gap, is_certified = self._measured(active)
             if is_certified and (gap.relative <= tol or self._is_over()):
@@ -180,8 +188,9 @@ class _State:
                 self.values.exact()
             self._gap = min(self._gap, gap.relative)
             # Where screening does not get on, all rows are active.
-            active, floor = None if slow > PATIENCE else self._doubtful(gap), gap.scale
-            aim = goal if active is None else max(goal, LEFT * gap.relative)
+            is_stuck = slow > self.settings.patience
+            active, floor = None if is_stuck else self._doubtful(gap), gap.scale
+            aim = goal if active is None else max(goal, self.settings.left_gap * gap.relative)
         else:
             self._proved = gap = self.values.certified()
         if self._is_few and not self._is_over():
@@ -196,14 +205,14 @@ class _State:
         if len(self.problem.z) > self._many and not self._is_over():
             gap = self.values.gap
             is_slow = gap.relative > 0.5 * self._gap
-            is_rounded = is_slow and (active is None or gap.relative <= SINGLE)
-            if gap.relative > ENOUGH * self.settings.tol and not is_rounded:
+            is_rounded = is_slow and (active is None or gap.relative <= self.settings.single_gap)
+            if gap.relative > self.settings.screened_share * self.settings.tol and not is_rounded:
                 return gap, False
         return self.values.certified(), True
 
     def _polish(self, gap: Gap) -> None:
         """Find the last digits, which few rows give for little."""
-        for goal in FINE:
+        for goal in self.settings.fine_gaps:
             better = polished(self.gram, self.problem, self.values.a)
             if better is not None:
                 finer = self.problem.gap(*better)
@@ -211,9 +220,9 @@ class _State:
                     self.values.replace(*better, True)
                     gap = finer
                 # More than rounding is left over where the free rows are others.
-                if gap.relative <= ROUNDING:
+                if gap.relative <= self.settings.rounding_gap:
                     return
-            self._improve(None, goal, 0.0, True, self.rounds + ROUNDS)
+            self._improve(None, goal, 0.0, True, self.rounds + self.settings.fine_rounds)
             gap = self.values.gap
             if self.reason != "converged":
                 # Which rows are free is not found out for little.
@@ -223,7 +232,8 @@ class _State:
     @property
     def _many(self) -> int:
         """Rows from which on screening pays: a tube leaves few rows that are clearly at a bound."""
-        return MANY if self.problem.epsilon == 0.0 else MANY_IN_TUBE
+        has_tube = self.problem.epsilon > 0.0
+        return self.settings.many_rows_in_tube if has_tube else self.settings.many_rows
 
     def _is_over(self) -> bool:
         return self.reason in ("rounds", "steps") or bool(self.run.ended_by)
@@ -264,7 +274,8 @@ class _State:
         gram = source if active is None else source.part(active)
         n, itemsize = len(a), gram.dtype.itemsize
         limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
-        allowed = self.settings.max_steps or max(STEPS, STEPS_EACH * len(self.problem.z))
+        steps_of_rows = self.settings.steps_each * len(self.problem.z)
+        allowed = self.settings.max_steps or max(self.settings.least_steps, steps_of_rows)
         effort = Effort(
             goal,
             floor,
@@ -279,12 +290,13 @@ class _State:
         index = None
         if gram.stored is not None:
             K, index = gram.stored
-        elif gram.held_bytes or (n < WHOLE and gram.dense_bytes <= gram.memory):
+        elif gram.held_bytes or (n < self.settings.whole_rows and gram.dense_bytes <= gram.memory):
             K = gram.dense()
         else:
             K = _rows_of(gram)
-        q = self.settings.working_set or (128 if index is not None else 256 if n <= MANY else 512)
-        room = min(STORE, gram.memory) // (n * itemsize)
+        usual = 256 if n <= self.settings.many_rows else 512
+        q = self.settings.working_set or (128 if index is not None else usual)
+        room = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
         step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
         )
@@ -300,7 +312,7 @@ class _State:
             int(room),
             q,
             step,
-            active is None and not is_double and self._gap < NEWTON,
+            active is None and not is_double and self._gap < self.settings.newton_gap,
             index,
         )
         self.rounds += ending.rounds
@@ -335,7 +347,7 @@ class _State:
             if start is None:
                 return None
             self.values.start(start.a, start.doubtful)
-            if 0 < len(start.doubtful) < MOST_ACTIVE * n:
+            if 0 < len(start.doubtful) < self.settings.most_active * n:
                 return start.doubtful
             self.values.add(np.arange(n), np.zeros(n))
             return None
@@ -354,9 +366,9 @@ class _State:
         clear = worst < 0.0
         if clear.any():
             # Of the rows that are where they should be, those next to a kink may still move.
-            clear &= worst < np.quantile(worst[clear], 1.0 - NEAR)
+            clear &= worst < np.quantile(worst[clear], 1.0 - self.settings.near_share)
         active = np.flatnonzero(~clear)
-        return active if len(active) < MOST_ACTIVE * n else None
+        return active if len(active) < self.settings.most_active * n else None
 
 
 def _rows_of(gram: Gram) -> Callable[[NDArray[np.int64], NDArray[Any]], None]:

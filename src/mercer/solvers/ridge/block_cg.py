@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,6 @@ from mercer.solvers.rounding import EPS, column_norms
 
 Array = NDArray[np.float64]
 Map = Callable[[Array], Array]
-
-# Steps after which the residual is computed anew, before its updates drift away from it.
-RENEWAL = 15
-# Directions shorter than this, beside the longest, are combinations of the others.
-DEPENDENT = 1e-13
 
 
 class CurvatureError(ValueError):
@@ -53,6 +49,11 @@ class BlockCG:
     ----------
     D. O'Leary (1980), The block conjugate gradient algorithm and related methods.
     """
+
+    # Steps after which the residual is computed anew, before its updates drift away from it.
+    renewal: ClassVar[int] = 15
+    # Directions shorter than this, beside the longest, are combinations of the others.
+    dependent: ClassVar[float] = 1e-13
 
     def __init__(self, product: Map, V: Array, X: Array, R: Array) -> None:
         self._product = product
@@ -113,7 +114,7 @@ class BlockCG:
             Z -= self._P @ np.linalg.solve(self._S, self._Q.T @ Z)
         self._P = P = _orthonormal(Z)
         self._steps += 1
-        renew = self._steps % RENEWAL == 0
+        renew = self._steps % self.renewal == 0
         # A product with twice the columns costs little more: the entries of A are what is dear.
         AP = self._product(np.hstack([P, self._X]) if renew else P)
         self._Q = Q = AP[:, : P.shape[1]]
@@ -143,4 +144,4 @@ def _orthonormal(Z: Array) -> Array:
     """Return an orthonormal basis of the columns of Z."""
     Q, R, _ = qr(Z, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(R.diagonal())
-    return np.asarray(Q[:, size > DEPENDENT * size[0]])
+    return np.asarray(Q[:, size > BlockCG.dependent * size[0]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +19,10 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-# Steps between two looks at the rate of convergence.
-LOOK = 10
-# What an entry of K takes, computed or read in a product, and computed in a single row, which has
-# no symmetry to use; and what an entry of F takes, read twice in a step: as multiplications of a
-# large matrix product, of which a core or two make a hundred in a nanosecond. Counted and not
-# measured, so that equal seeds make equal decisions.
-ENTRY, ROW_ENTRY, FACTOR_ENTRY = 50.0, 200.0, 100.0
-# The first rank is this times sqrt(n): about as dear as three products with K.
-FIRST_RANK = 8.0
-# A preconditioner whose trace error is this share of alpha leaves a condition number of 1.1.
-ENOUGH = 0.1
-# Vectors of earlier solutions more dependent than this are no new directions to start from.
-DEPENDENT = 1e-10
-
 
 def first_rank(n: int) -> int:
     """Return the rank that the preconditioner of `n` rows starts with."""
-    return int(FIRST_RANK * n**0.5) + 1
+    return int(IteratedFactor.first_rank_each * n**0.5) + 1
 
 
 class IteratedFactor:
@@ -70,6 +57,22 @@ class IteratedFactor:
     work, remaining : float
         Multiplications so far, and those that the last rate leaves to be done.
     """
+
+    # Steps between two looks at the rate of convergence.
+    look: ClassVar[int] = 10
+    # What an entry of K takes, computed or read in a product, and computed in a single row, which
+    # has no symmetry to use; and what an entry of F takes, read twice in a step: as multiplications
+    # of a large matrix product, of which a core or two make a hundred in a nanosecond. Counted and
+    # not measured, so that equal seeds make equal decisions.
+    entry: ClassVar[float] = 50.0
+    row_entry: ClassVar[float] = 200.0
+    factor_entry: ClassVar[float] = 100.0
+    # The first rank is this times sqrt(n): about as dear as three products with K.
+    first_rank_each: ClassVar[float] = 8.0
+    # A preconditioner whose trace error is this share of alpha leaves a condition number of 1.1.
+    enough: ClassVar[float] = 0.1
+    # Vectors of earlier solutions more dependent than this are no new directions to start from.
+    dependent: ClassVar[float] = 1e-10
 
     def __init__(
         self,
@@ -180,7 +183,7 @@ class IteratedFactor:
         """Return the best combination of earlier solutions, and its residual."""
         B = self._basis
         AB = self._products + self.alpha * B
-        c = np.linalg.lstsq(B.T @ AB, B.T @ V, rcond=DEPENDENT)[0]
+        c = np.linalg.lstsq(B.T @ AB, B.T @ V, rcond=self.dependent)[0]
         return B @ c, V - AB @ c
 
     def _remember(self, V: Array, state: BlockCG) -> None:
@@ -200,18 +203,18 @@ class IteratedFactor:
         # The residual at the end takes about as long as a step.
         needed = 2.0 * (perf_counter() - began)
         is_over = self._run.report(self.iterations, state.error) or not self._run.has(needed)
-        if not is_over and len(state.errors) > LOOK:
+        if not is_over and len(state.errors) > self.look:
             self._look(state)
 
     def _look(self, state: BlockCG) -> None:
         """Predict the steps to come, and grow where that saves more than it costs."""
-        fall = np.log(state.errors[-1 - LOOK] / state.error) / LOOK
+        fall = np.log(state.errors[-1 - self.look] / state.error) / self.look
         steps = float(self._max_iter - self._steps)
         if fall > 0.0:
             steps = min(steps, np.log(max(state.error / self.goal, 1.0)) / fall)
         self.remaining = steps * self._step_work(self.rank)
         wider = min(2 * self.rank, self._most())
-        if self._rank is not None or wider <= self.rank or (len(state.errors) - 1) % LOOK:
+        if self._rank is not None or wider <= self.rank or (len(state.errors) - 1) % self.look:
             return
         # Steps go with the root of the condition number, and that with the error of the copy,
         # which by another doubling falls by what it fell by at the last one.
@@ -228,7 +231,7 @@ class IteratedFactor:
         before = self.rank
         # The squares of its rows take about as long as they did, and then there are steps to make.
         until = perf_counter() + self._run.seconds_left / 3.0
-        self._pivots.grow(rank, ENOUGH * self.alpha, until)
+        self._pivots.grow(rank, self.enough * self.alpha, until)
         has_grown = len(self._pivots.F) > before
         if has_grown:
             self._inverse = LowRankInverse(self._pivots.F, self._inverse)
@@ -245,8 +248,8 @@ class IteratedFactor:
 
     def _step_work(self, rank: int) -> float:
         n = len(self._gram)
-        return ENTRY * n * n + FACTOR_ENTRY * n * rank
+        return self.entry * n * n + self.factor_entry * n * rank
 
     def _growth_work(self, before: int, after: int) -> float:
-        entries = ROW_ENTRY * (after - before)
+        entries = self.row_entry * (after - before)
         return len(self._gram) * (entries + 2.0 * (after**2 - before**2)) + after**3 / 3.0

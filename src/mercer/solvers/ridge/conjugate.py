@@ -31,10 +31,6 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-STEPS = 1000
-# The iteration ends a little below the tolerance, which the measured residual has to meet.
-MARGIN = 0.25
-
 
 @dataclass(frozen=True)
 class ConjugateGradient(RidgeSolver):
@@ -68,6 +64,9 @@ class ConjugateGradient(RidgeSolver):
 
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "cg"
+    steps: ClassVar[int] = 1000
+    # The iteration ends a little below the tolerance, which the measured residual has to meet.
+    margin: ClassVar[float] = 0.25
 
     tol: float = 1e-6
     max_iter: int | None = None
@@ -116,13 +115,13 @@ class ConjugateGradient(RidgeSolver):
     ) -> tuple[Bordered, Array]:
         """Return the solution of the system scaled by W^(1/2), and its residual."""
         A.shift(alpha)
-        A.goal = MARGIN * min(self.tol, self.goal or self.tol)
+        A.goal = self.margin * min(self.tol, self.goal or self.tol)
         system = Bordered.solve(A, roots[:, None][:, : int(fit_intercept)], y)
         r = _residual(A, system, run)
         error = float(relative_norm(r, y, system.N).max())
         # The offset is combined of two solutions, whose errors may add up to more than each.
         while error > self.tol and not A.is_over:
-            A.goal = min(MARGIN * self.tol / error, 0.1)
+            A.goal = min(self.margin * self.tol / error, 0.1)
             refined, r_refined = system.refined(), r
             if not run.ended_by:
                 with run.guarded():
@@ -156,7 +155,7 @@ class ConjugateGradient(RidgeSolver):
 
     @property
     def _steps(self) -> int:
-        return STEPS if self.max_iter is None else self.max_iter
+        return self.steps if self.max_iter is None else self.max_iter
 
 
 def _residual(A: IteratedFactor, system: Bordered, run: Run) -> Array:

@@ -23,10 +23,6 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-# Reciprocal condition number below which normal equations are left for singular values.
-WELL_CONDITIONED = 1e-10
-MOST_STEPS = 3
-
 
 @dataclass(frozen=True)
 class Primal(RidgeSolver):
@@ -53,6 +49,9 @@ class Primal(RidgeSolver):
 
     iterates: ClassVar[bool] = False
     name: ClassVar[str] = "primal"
+    # Reciprocal condition number below which normal equations are left for singular values.
+    well_conditioned: ClassVar[float] = 1e-10
+    most_steps: ClassVar[int] = 3
 
     tol: float = 1e-6
 
@@ -169,7 +168,7 @@ class NormalEquations(NamedTuple):
         norm = max(float(np.abs(row).sum()) for row in N)
         L, order = dpotrf(N.T, lower=True, clean=False, overwrite_a=True)
         rcond = 0.0 if order else float(dpocon(L, norm, uplo="L")[0])
-        if rcond < WELL_CONDITIONED:
+        if rcond < Primal.well_conditioned:
             return None
         return cls(design, alpha, L, D[:, None], 1.0 / (rcond * norm))
 
@@ -179,13 +178,13 @@ class NormalEquations(NamedTuple):
         theta = np.zeros((design.shape[1], y.shape[1]))
         enough, gap = 16 * EPS * np.linalg.norm(y, axis=0), np.full(y.shape[1], np.inf)
         # The step from zero is the solution, those after it are refinement.
-        for steps in range(-1, MOST_STEPS + 1):
+        for steps in range(-1, Primal.most_steps + 1):
             last = gap
             r, adjoint = design.residual(y, theta)
             g = adjoint - alpha * theta
             step = self.solve(g)
             gap = np.sqrt(np.maximum((g * step).sum(axis=0), 0.0))
-            if steps == MOST_STEPS or ((gap <= enough) | (gap > 0.5 * last)).all():
+            if steps == Primal.most_steps or ((gap <= enough) | (gap > 0.5 * last)).all():
                 break
             theta = theta + step
         # What rounding does to Phi'r is scaled by D, and longer by L^-1 at most.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
@@ -15,15 +17,6 @@ from mercer.solvers.rounding import EPS32
 Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]
 
-# Residual to which the answers are refined, little above what a factor in float64 leaves.
-EXACT = 1e-10
-MOST_STEPS = 40
-# Share of the worst case that rounding reached for Gaussian kernels of 6000 and 12000 rows.
-LOSS = 0.3
-# Columns up to which vectors are substituted one by one, and rows of a block.
-FEW = 4
-BLOCK = 512
-
 
 def predicted_steps(n: int, largest: float, shift: float) -> float:
     """Return about how many steps the refinement takes.
@@ -33,8 +26,9 @@ def predicted_steps(n: int, largest: float, shift: float) -> float:
     """
     if shift <= 0.0:
         return np.inf
-    root = np.sqrt(1.0 + LOSS * EPS32 * n * largest / shift)
-    return 2.0 + float(np.log(2.0 / EXACT) / np.log((root + 1.0) / max(root - 1.0, 1e-8)))
+    root = np.sqrt(1.0 + SingleFactor.loss * EPS32 * n * largest / shift)
+    rate = np.log((root + 1.0) / max(root - 1.0, 1e-8))
+    return 2.0 + float(np.log(2.0 / SingleFactor.exact) / rate)
 
 
 class SingleFactor:
@@ -55,6 +49,15 @@ class SingleFactor:
     E. Carson and N. Higham (2018), Accelerating the solution of linear systems by iterative
     refinement in three precisions.
     """
+
+    # Residual to which the answers are refined, little above what a factor in float64 leaves.
+    exact: ClassVar[float] = 1e-10
+    most_steps: ClassVar[int] = 40
+    # Share of the worst case that rounding reached for Gaussian kernels of 6000 and 12000 rows.
+    loss: ClassVar[float] = 0.3
+    # Columns up to which vectors are substituted one by one, and rows of a block.
+    few: ClassVar[int] = 4
+    block: ClassVar[int] = 512
 
     def __init__(self, gram: Gram, d: Array) -> None:
         self._gram = gram
@@ -78,8 +81,8 @@ class SingleFactor:
         """Return A^-1 V, of shape (n, p), or as near as the steps allowed come to it."""
         X = self._approximate(V)
         iteration = BlockCG(self.product, V, X, V - self.product(X))
-        for _ in range(MOST_STEPS):
-            if iteration.error <= EXACT or iteration.is_exhausted:
+        for _ in range(self.most_steps):
+            if iteration.error <= self.exact or iteration.is_exhausted:
                 break
             iteration.step(self._approximate)
             self.steps += 1
@@ -99,9 +102,10 @@ def substituted(L: Array32, V: Array32) -> Array32:
     For few columns LAPACK's substitution runs at a fraction of the speed of memory; products of
     blocks with vectors run at all of it.
     """
-    if V.shape[1] > FEW:
+    if V.shape[1] > SingleFactor.few:
         return np.asarray(spotrs(L.T, np.asfortranarray(V), lower=False)[0])
-    blocks = [slice(i, min(i + BLOCK, len(L))) for i in range(0, len(L), BLOCK)]
+    n, block = len(L), SingleFactor.block
+    blocks = [slice(i, min(i + block, n)) for i in range(0, n, block)]
     columns = [V[:, c].copy() for c in range(V.shape[1])]
     for x in columns:
         for J in blocks:
