@@ -70,7 +70,7 @@ class DenseGram(Gram):
         return self._matrix, None
 
     def part(self, index: Index) -> Gram:
-        rows = positions(index, len(self))
+        rows = positions(index, len(self._matrix))
         source = None if self.source is None else PartOfGram(self.source, rows)
         return DenseGram(self._matrix[np.ix_(rows, rows)], self.memory, source)
 
@@ -91,13 +91,14 @@ class DenseGram(Gram):
         return self._matrix.diagonal()
 
     def rows(self, index: Index) -> Array:
-        return self._matrix[positions(index, len(self))]
+        return self._matrix[positions(index, len(self._matrix))]
 
     def between(self, rows: Index, columns: Index) -> Array:
-        down = positions(rows, len(self))
+        n = len(self._matrix)
+        down = positions(rows, n)
         if isinstance(columns, slice):
             return self._matrix[down][:, columns]
-        return self._matrix[np.ix_(down, positions(columns, len(self)))]
+        return self._matrix[np.ix_(down, positions(columns, n))]
 
     def lower(self, dtype: Any) -> Array:
         check_fits(self.shape, dtype, self.memory)

@@ -91,11 +91,12 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
     settings = settings.for_rows(rows)
-    limit = memory_limit(settings.memory)
-    if settings.names(NystromDescent):
-        return _by_landmarks(kernel, rows, problems, limit).limited(settings, limit)
-    if not settings.is_open or n_rows(rows) <= EXACT_ROWS:
+    by_name = settings.names(NystromDescent)
+    if not by_name and (not settings.is_open or n_rows(rows) <= EXACT_ROWS):
         return settings
+    limit = memory_limit(settings.memory)
+    if by_name:
+        return _by_landmarks(kernel, rows, problems, limit).limited(settings, limit)
     exact = working_set_work(n_rows(rows), problems, entry_work(kernel, rows))
     if _wants_features(settings, kernel, rows):
         # Few or sparse features are read as soon as those of landmarks.

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -260,7 +261,7 @@ def support_rows(kernel: Kernel, X: Any, index: Rows) -> tuple[Any, Rows | None]
     rows = training_subset(kernel, X, index)
     if kernel.is_precomputed:
         return rows, index
-    return dense_rows(rows, memory_limit()), None
+    return dense_rows(rows, memory_limit()) if sp.issparse(rows) else rows, None
 
 
 def warm_starts(
