@@ -158,7 +158,7 @@ class StreamedGram(Gram):
         return evaluate(self.kernel.program, X, self.seen).T
 
     def dense(self) -> Array:
-        if 8 * self._n**2 > self.memory:
+        if 8 * self.seen.n**2 > self.memory:
             # In float32 they take half of that.
             check_fits(self.shape, self.dtype, self.memory)
         return evaluate(self.kernel.program, self.seen, known=self.known)
