@@ -10,6 +10,7 @@ from mercer.errors import IndefiniteKernelError
 from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.solvers import Cholesky, ConjugateGradient, RidgeProblem, Run
+from mercer.solvers.ridge.cg_factor import IteratedFactor
 
 CG = ConjugateGradient(random_state=0)
 

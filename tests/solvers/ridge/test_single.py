@@ -166,7 +166,7 @@ def test_a_single_factor_solves_and_multiplies_in_double(rng, size):
 
 
 def test_no_step_is_taken_where_the_first_answer_is_near_enough(rng, monkeypatch):
-    monkeypatch.setattr(single, "EXACT", 1e-4)
+    monkeypatch.setattr(SingleFactor, "exact", 1e-4)
     X = rng.normal(size=(40, 2))
     factor = SingleFactor(PrecomputedGram(np.exp(-np.abs(X @ X.T))), np.full(40, 100.0))
     factor.solve(rng.normal(size=(40, 2)))
