@@ -2,11 +2,12 @@
 
 import gzip
 
+import numpy as np
 import polars as pl
 import pytest
 
 from mercer.errors import DataFileError
-from mercer.files.tables import read_table
+from mercer.files.lines import opened_rows
 
 TABLE = pl.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"], "c": [1, 2]})
 
@@ -23,21 +24,21 @@ WRITERS = {
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_gives_the_same_table(name, tmp_path):
     WRITERS[name](tmp_path / name)
-    assert read_table(str(tmp_path / name)).equals(TABLE)
+    assert opened_rows(str(tmp_path / name)).read().equals(TABLE)
 
 
-def test_svmlight_is_a_table_of_numbers(tmp_path):
+def test_svmlight_is_sparse_rows_and_the_numbers_before_them(tmp_path):
     path = tmp_path / "t.svm"
     path.write_text("1 1:0.5 3:2\n-1 2:1\n")
-    found = read_table(str(path))
-    assert found.columns == ["target", "x1", "x2", "x3"]
-    assert found.row(0) == (1.0, 0.5, 0.0, 2.0)
+    found = opened_rows(str(path))
+    np.testing.assert_array_equal(found.X.toarray(), [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(found.y, [1.0, -1.0])
 
 
 def test_fasta_is_a_table_of_names_and_sequences(tmp_path):
     path = tmp_path / "t.fasta"
     path.write_text(">one first\nACG\nT\n>two\nGG\n")
-    assert read_table(str(path)).rows() == [("one first", "ACGT"), ("two", "GG")]
+    assert opened_rows(str(path)).read().rows() == [("one first", "ACGT"), ("two", "GG")]
 
 
 @pytest.mark.parametrize(
@@ -47,19 +48,19 @@ def test_fasta_is_a_table_of_names_and_sequences(tmp_path):
         ("t.parquet", b"PAR1nonsense", "cannot be read"),
         ("t.arrow", b"nonsense", "cannot be read"),
         ("t.ndjson", b"{nonsense", "cannot be read"),
-        ("t.svm", b"x y z\n", "cannot be read as svmlight"),
-        ("t.fasta", b"ACGT\n", "line 1 comes before"),
+        ("t.svm", b"x y z\n", "no svmlight in line 1"),
+        ("t.fasta", b"ACGT\n", "line 1"),
         ("t.csv.gz", b"nonsense", "cannot be unpacked"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(name, content, said, tmp_path):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataFileError, match=said) as error:
-        read_table(str(tmp_path / name))
+        opened_rows(str(tmp_path / name))
     assert "\n" not in str(error.value)
 
 
 def test_a_folder_is_refused(tmp_path):
     (tmp_path / "t.csv").mkdir()
     with pytest.raises(DataFileError, match="is a folder"):
-        read_table(str(tmp_path / "t.csv"))
+        opened_rows(str(tmp_path / "t.csv"))

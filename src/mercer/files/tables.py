@@ -202,7 +202,7 @@ def in_one_line(path: str) -> Iterator[None]:
         yield
     except pl.exceptions.NoDataError:
         raise DataFileError(f"{path} is empty; its first line should name the columns") from None
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
         if format_of(path) in ("csv", "tsv") and path != "-":
             _check_lines(path)
         first = str(error).strip().partition("\n")[0] or type(error).__name__
