@@ -5,7 +5,7 @@ import pytest
 
 from mercer import Gaussian, Spectrum
 from mercer.gram import landmark_gram
-from mercer.gram.landmarks import RULES, chosen_landmarks
+from mercer.gram.pivots import RULES, chosen_landmarks
 from mercer.testing import check_gram
 
 random = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_landmarks_are_the_same_for_the_same_seed():
 
 
 def test_landmarks_beyond_the_pivots_are_drawn_by_what_these_leave(monkeypatch):
-    monkeypatch.setattr("mercer.gram.landmarks.MOST_PIVOTS", 4)
+    monkeypatch.setattr("mercer.gram.pivots.MOST_PIVOTS", 4)
     found = chosen_landmarks(Gaussian(1.0), X, 20, "rpcholesky")
     assert len(np.unique(found, axis=0)) == 20
 

@@ -18,7 +18,6 @@ from mercer.estimators.online.partial_fit import TargetStream
 from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.refusals import REPAIR, with_points
 from mercer.estimators.validation import (
-    checked_ridges,
     checked_rows,
     checked_training,
     checked_weights,
@@ -353,3 +352,17 @@ def checked_alpha(alpha: Any, targets: int) -> Array:
             f"got shape {ridges.shape}"
         )
     return np.broadcast_to(ridges, (targets,))
+
+
+def checked_ridges(alpha: Any, name: str, meaning: str) -> NDArray[np.float64]:
+    """Return ridges as an array of their shape: numbers, finite and not negative."""
+    ridges = np.asarray(alpha)
+    if ridges.dtype.kind not in "fiu":
+        raise ValueError(f"{name} must be {meaning}, got {alpha!r}")
+    bad = ~np.isfinite(ridges) | (ridges < 0)
+    if bad.any():
+        raise ValueError(
+            f"{name} must be finite and not negative, got {ridges[bad].flat[0]:g}; "
+            "0 is the least there is"
+        )
+    return ridges.astype(np.float64)

@@ -232,20 +232,6 @@ def copies_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(weights, 1.0) if is_count else np.ones(len(weights))
 
 
-def checked_ridges(alpha: Any, name: str, meaning: str) -> NDArray[np.float64]:
-    """Return ridges as an array of their shape: numbers, finite and not negative."""
-    ridges = np.asarray(alpha)
-    if ridges.dtype.kind not in "fiu":
-        raise ValueError(f"{name} must be {meaning}, got {alpha!r}")
-    bad = ~np.isfinite(ridges) | (ridges < 0)
-    if bad.any():
-        raise ValueError(
-            f"{name} must be finite and not negative, got {ridges[bad].flat[0]:g}; "
-            "0 is the least there is"
-        )
-    return ridges.astype(np.float64)
-
-
 def checked_seed(random_state: Any) -> int | None:
     """Return a seed drawn from scikit-learn's `random_state`; None leaves the solver its own."""
     return None if random_state is None else int(check_random_state(random_state).randint(2**31))

@@ -1,4 +1,4 @@
-"""The Gram matrix of a kernel by landmarks, and the choice of these."""
+"""The Gram matrix of a kernel by landmarks."""
 
 from __future__ import annotations
 
@@ -13,23 +13,14 @@ from mercer.data.blocks import LARGE, MEMORY, PANEL, blocks_of
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
-from mercer.data.stream import Stream, part_of
+from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, landmark_map
 from mercer.gram.gram import Gram
 from mercer.gram.operator import Array, Index, check_fits, positions
-from mercer.gram.pivots import pivot_rows
-from mercer.gram.streamed import StreamedGram
+from mercer.gram.pivots import chosen_rows
 from mercer.kernels import Kernel
 from mercer.tiles import apply, evaluate
 
-# How landmarks can be chosen by name.
-RULES = ("rpcholesky", "uniform", "kmeans")
-# Rows for every landmark among which these are looked for, and rows at least: more tell little, and
-# each costs as much as the last.
-POOL, LEAST_POOL = 5, 5000
-# Landmarks up to which every one is chosen after all that came before it. The work grows with the
-# square of their number; further ones are drawn together by what these leave.
-MOST_PIVOTS = 500
 # The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the others but
 # small pivots, by which errors grow.
 SUPERFLUOUS = 1e-3
@@ -41,8 +32,6 @@ SAMPLE = 500
 SINGLE, TOLD = 1e-5, 64
 # The share of the memory that a block of features takes, of which there are a few at a time.
 BLOCK_SHARE = 1 / 16
-# The share of it that the rows take among which landmarks are looked for.
-POOL_SHARE = 1 / 4
 
 
 def block_entries(memory: int) -> int:
@@ -337,7 +326,7 @@ def landmark_gram(
     """
     rows, index = landmarks, None
     if isinstance(landmarks, str):
-        rows, index = _chosen(kernel, X, checked_count(m, n_rows(X)), landmarks, seed, memory)
+        rows, index = chosen_rows(kernel, X, checked_count(m, n_rows(X)), landmarks, seed, memory)
     elif m is not None and m != n_rows(landmarks):
         raise ValueError(
             f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
@@ -362,57 +351,6 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
     )
     assert gram.index is not None
     return LandmarkGram(fewer, gram.X, gram.memory, gram.index[:m])
-
-
-def chosen_landmarks(
-    kernel: Kernel, X: Any, m: int, how: str, seed: int = 0, memory: Any = None
-) -> Any:
-    """Return m landmarks for the rows `X`.
-
-    ``"rpcholesky"`` takes rows at random by what earlier ones leave of k(x, x), among a sample of
-    the rows where these are many; ``"uniform"`` takes them all alike; ``"kmeans"`` takes the
-    centres of clusters of rows of numbers. The other parameters are those of `landmark_gram`.
-    """
-    return _chosen(kernel, X, m, how, seed, memory)[0]
-
-
-def _chosen(
-    kernel: Kernel, X: Any, m: int, how: str, seed: int, memory: Any
-) -> tuple[Any, NDArray[np.intp] | None]:
-    """Return landmarks, and which rows they are if they are rows."""
-    if how not in RULES:
-        names = ", ".join(map(repr, RULES))
-        raise ValueError(f"landmarks must be one of {names} or rows, got {how!r}")
-    n, random = n_rows(X), np.random.default_rng(seed)
-    is_stream = isinstance(X, Stream)
-    if how == "kmeans" and not is_stream:
-        return _centres(X, m, seed), None
-    if how == "uniform" or m == n:
-        index = np.sort(random.choice(n, m, replace=False))
-        return take_rows(X, index), index
-    # Each row of the pool has a number for every pivot.
-    room = int(POOL_SHARE * memory_limit(memory) / (8 * min(m, MOST_PIVOTS)))
-    size = min(n, max(POOL * m, LEAST_POOL), max(m, room))
-    pool = np.sort(random.choice(n, size, replace=False))
-    rows = X if len(pool) == n and not is_stream else take_rows(X, pool)
-    if how == "kmeans":
-        return _centres(rows, m, seed), None
-    taken = pivot_rows(StreamedGram(kernel, rows), m, MOST_PIVOTS, random)
-    return take_rows(rows, taken), pool[taken]
-
-
-def _centres(X: Any, m: int, seed: int) -> Array:
-    """Return the centres of m clusters of rows of numbers."""
-    if not isinstance(X, np.ndarray):
-        raise ValueError(
-            f"landmarks='kmeans' takes means of rows of numbers, got {type(X).__name__}; use "
-            "landmarks='rpcholesky'"
-        )
-    # Imported here: scikit-learn's clusters are slow to import and seldom asked for.
-    from sklearn.cluster import MiniBatchKMeans
-
-    found = MiniBatchKMeans(m, random_state=seed, n_init=1, batch_size=max(1024, m)).fit(X)
-    return np.asarray(found.cluster_centers_, X.dtype)
 
 
 def checked_count(m: int | None, n: int) -> int:

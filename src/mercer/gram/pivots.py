@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: a low-rank copy of a Gram matrix from a few of its rows."""
+"""Rows that stand for all: randomly pivoted Cholesky, and the choice of landmarks by it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dtrsm
 
+from mercer.data.columns import n_rows, take_rows
+from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
 from mercer.gram.gram import Gram
+from mercer.gram.streamed import StreamedGram
+from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
 
@@ -19,6 +24,16 @@ SHARE = 0.1
 SMALLEST, LARGEST = 16, 256
 # A residual of so many units of rounding of its diagonal entry is zero.
 UNITS = 64.0
+# How landmarks can be chosen by name.
+RULES = ("rpcholesky", "uniform", "kmeans")
+# Rows for every landmark among which these are looked for, and rows at least: more tell little, and
+# each costs as much as the last.
+POOL, LEAST_POOL = 5, 5000
+# Landmarks up to which every one is chosen after all that came before it. The work grows with the
+# square of their number; further ones are drawn together by what these leave.
+MOST_PIVOTS = 500
+# The share of the memory that the rows take among which landmarks are looked for.
+POOL_SHARE = 1 / 4
 
 
 class Pivots:
@@ -169,3 +184,54 @@ def pivot_rows(gram: Gram, m: int, most: int, random: np.random.Generator) -> ND
         drawn = random.choice(left, min(more, len(left)), replace=False, p=chance)
         return np.sort(np.concatenate([pivots.index, drawn]))
     return np.sort(pivots.index)
+
+
+def chosen_landmarks(
+    kernel: Kernel, X: Any, m: int, how: str, seed: int = 0, memory: Any = None
+) -> Any:
+    """Return m landmarks for the rows `X`.
+
+    ``"rpcholesky"`` takes rows at random by what earlier ones leave of k(x, x), among a sample of
+    the rows where these are many; ``"uniform"`` takes them all alike; ``"kmeans"`` takes the
+    centres of clusters of rows of numbers. The other parameters are those of `landmark_gram`.
+    """
+    return chosen_rows(kernel, X, m, how, seed, memory)[0]
+
+
+def chosen_rows(
+    kernel: Kernel, X: Any, m: int, how: str, seed: int, memory: Any
+) -> tuple[Any, NDArray[np.intp] | None]:
+    """Return landmarks, and which rows they are if they are rows."""
+    if how not in RULES:
+        names = ", ".join(map(repr, RULES))
+        raise ValueError(f"landmarks must be one of {names} or rows, got {how!r}")
+    n, random = n_rows(X), np.random.default_rng(seed)
+    is_stream = isinstance(X, Stream)
+    if how == "kmeans" and not is_stream:
+        return _centres(X, m, seed), None
+    if how == "uniform" or m == n:
+        index = np.sort(random.choice(n, m, replace=False))
+        return take_rows(X, index), index
+    # Each row of the pool has a number for every pivot.
+    room = int(POOL_SHARE * memory_limit(memory) / (8 * min(m, MOST_PIVOTS)))
+    size = min(n, max(POOL * m, LEAST_POOL), max(m, room))
+    pool = np.sort(random.choice(n, size, replace=False))
+    rows = X if len(pool) == n and not is_stream else take_rows(X, pool)
+    if how == "kmeans":
+        return _centres(rows, m, seed), None
+    taken = pivot_rows(StreamedGram(kernel, rows), m, MOST_PIVOTS, random)
+    return take_rows(rows, taken), pool[taken]
+
+
+def _centres(X: Any, m: int, seed: int) -> Array:
+    """Return the centres of m clusters of rows of numbers."""
+    if not isinstance(X, np.ndarray):
+        raise ValueError(
+            f"landmarks='kmeans' takes means of rows of numbers, got {type(X).__name__}; use "
+            "landmarks='rpcholesky'"
+        )
+    # Imported here: scikit-learn's clusters are slow to import and seldom asked for.
+    from sklearn.cluster import MiniBatchKMeans
+
+    found = MiniBatchKMeans(m, random_state=seed, n_init=1, batch_size=max(1024, m)).fit(X)
+    return np.asarray(found.cluster_centers_, X.dtype)

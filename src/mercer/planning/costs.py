@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mercer.gram.landmarks import MOST_PIVOTS, POOL
+from mercer.gram.pivots import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
 from mercer.solvers.lowrank.hessian import SAMPLED
 from mercer.solvers.lowrank.sketched import steps_of, sums_of

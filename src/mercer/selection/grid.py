@@ -11,7 +11,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags
 
 from mercer.estimators.estimator import tag_rows
-from mercer.estimators.validation import checked_ridges, kernels_for
+from mercer.estimators.ridge import checked_ridges
+from mercer.estimators.validation import kernels_for
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Gaussian, Kernel, PeerParameters, Sum, as_kernel
 from mercer.kernels.language.names import AUTO, UNNAMED, is_auto

@@ -13,7 +13,7 @@ from mercer.data.columns import n_rows, stack_rows
 from mercer.data.memory import memory_limit
 from mercer.features import LandmarkMap, landmark_map
 from mercer.functions import DualFunction
-from mercer.gram.landmarks import POOL, chosen_landmarks
+from mercer.gram.pivots import POOL, chosen_landmarks
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.landmarks import stream_bytes
