@@ -247,6 +247,22 @@ def test_every_model_has_a_page(model, rows, y):
     assert "Certificate and cost" in page.texts or "certificate" in page.texts
 
 
+def test_models_without_intervals_have_those_of_half_of_the_held_out_rows():
+    X = random.normal(size=(400, 1))
+    y = X[:, 0] + random.normal(size=400)
+    model = mercer.KernelSVR("linear").fit(X[:100], y[:100])
+    facts = Facts(model, X[100:], y[100:])
+    found = facts.interval
+    assert found.kind == "split conformal"
+    first, second = slice(100, None, 2), slice(101, None, 2)
+    missed = np.sort(np.abs(y[first] - model.predict(X[first])))
+    width = missed[int(np.ceil(0.9 * 151)) - 1]
+    np.testing.assert_allclose(found.high, model.predict(X[second]) + width)
+    assert 0.8 < facts.coverage < 0.97
+    ridge = mercer.KernelRidge("linear").fit(X[:100], y[:100])
+    assert Facts(ridge, X[100:], y[100:]).interval.kind == "jackknife+"
+
+
 def test_a_finished_gram_matrix_has_no_page():
     model = mercer.KernelRidge("precomputed").fit(X2 @ X2.T, X2[:, 0])
     with pytest.raises(ValueError, match="fitted to a finished Gram matrix; fit it to rows"):

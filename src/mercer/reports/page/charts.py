@@ -51,7 +51,7 @@ def intervals(facts: Facts) -> Plot | None:
     """Draw prediction intervals in the order of the predictions, with the true targets."""
     if facts.interval is None:
         return None
-    some, low, high = facts.interval
+    _, some, low, high = facts.interval
     order = np.argsort(facts.predicted[some], kind="stable")
     order = order[evenly(len(order), INTERVALS)]
     y, place = np.asarray(facts.y, float)[some[order]], np.arange(len(order))

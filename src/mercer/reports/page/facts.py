@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,18 @@ Array = NDArray[Any]
 SHOWN, EXPLAINED, SHUFFLED = 1500, 500, 300
 # Columns that are shuffled, the most important ones, and how often.
 MOST_SHUFFLED, REPEATS = 12, 3
-# The share of new targets that intervals should hold, and the entries that these may take.
-COVERAGE, INTERVAL_ENTRIES = 0.9, 1 << 24
+# The share of new targets that intervals should hold; the training rows up to which those of the
+# model are asked for, which take as long as a fit; and the held-out rows from which others are.
+COVERAGE, JACKKNIFE_ROWS, LEAST_HELD_OUT = 0.9, 4000, 40
+
+
+class Interval(NamedTuple):
+    """Prediction intervals: how they were found, held-out rows by number, and their ends."""
+
+    kind: str
+    rows: NDArray[np.intp]
+    low: Array
+    high: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,28 +129,52 @@ class Facts:
         return np.asarray(self.model.predict_proba(self.X)) if has else None
 
     @cached_property
-    def interval(self) -> tuple[Array, Array, Array] | None:
-        """Held-out rows by number, and the ends of their prediction intervals, if it has some."""
-        if self.is_classes or not hasattr(self.model, "predict_interval"):
+    def interval(self) -> Interval | None:
+        """Prediction intervals of some held-out rows, of a regression.
+
+        They are those of the model, by jackknife+, where it has some and these take no longer than
+        a fit to few thousand rows. Otherwise half of the held-out rows tell how wide they are for
+        the other half (split conformal prediction).
+
+        References
+        ----------
+        J. Lei et al. (2018), Distribution-free predictive inference for regression.
+        """
+        if self.is_classes:
             return None
-        most = int(np.clip(INTERVAL_ENTRIES // max(self.n_train or 1, 1), 100, SHOWN))
-        some = evenly(self.n, most)
+        if hasattr(self.model, "predict_interval") and (self.n_train or np.inf) <= JACKKNIFE_ROWS:
+            return self._jackknife() or self._conformal()
+        return self._conformal()
+
+    def _jackknife(self) -> Interval | None:
+        some = evenly(self.n, SHOWN)
         try:
             lower, upper = self.model.predict_interval(take_rows(self.X, some), COVERAGE)
         except ValueError:
-            # Such as a landmark model from a file, which holds no training rows.
+            # Of a repaired kernel, or of landmarks from a file, there is no closed form.
             return None
-        known = np.isfinite(lower) & np.isfinite(upper)
-        return (some, np.asarray(lower), np.asarray(upper)) if known.all() else None
+        is_finite = np.isfinite(lower).all() and np.isfinite(upper).all()
+        found = Interval("jackknife+", some, np.asarray(lower), np.asarray(upper))
+        return found if is_finite else None
+
+    def _conformal(self) -> Interval | None:
+        if self.n < LEAST_HELD_OUT:
+            return None
+        first, second = np.arange(0, self.n, 2), np.arange(1, self.n, 2)
+        missed = np.abs(np.asarray(self.y, float)[first] - self.predicted[first])
+        rank = int(np.ceil(COVERAGE * (len(first) + 1)))
+        width = float(np.sort(missed)[min(rank, len(first)) - 1])
+        some = second[evenly(len(second), SHOWN)]
+        f = np.asarray(self.predicted[some], float)
+        return Interval("split conformal", some, f - width, f + width)
 
     @property
     def coverage(self) -> float | None:
         """The share of held-out targets that their intervals hold."""
         if self.interval is None:
             return None
-        some, low, high = self.interval
-        y = np.asarray(self.y, float)[some]
-        return float(np.mean((low <= y) & (y <= high)))
+        y = np.asarray(self.y, float)[self.interval.rows]
+        return float(np.mean((self.interval.low <= y) & (y <= self.interval.high)))
 
     @cached_property
     def codes(self) -> Array:

@@ -42,7 +42,7 @@ def _card(score: Score) -> str:
 def _interval_card(facts: Facts) -> str:
     if facts.interval is None or facts.coverage is None:
         return ""
-    _, low, high = facts.interval
+    low, high = facts.interval.low, facts.interval.high
     return (
         f'<div class="card"><span>intervals of {COVERAGE:.0%}</span><b>{facts.coverage:.1%}</b>'
         f"<span>of held-out targets are inside</span>"
@@ -101,7 +101,8 @@ def performance(facts: Facts) -> str:
             _confusion(facts),
             figures(*charts.receiver(facts), (charts.calibration(facts), says)),
         )
-    covered = f"jackknife+ intervals of {COVERAGE:.0%}; targets outside are marked"
+    kind = "" if facts.interval is None else facts.interval.kind
+    covered = f"{kind} intervals of {COVERAGE:.0%}; targets outside are marked"
     return section(
         "On held-out rows",
         figures(
