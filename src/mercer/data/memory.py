@@ -36,7 +36,9 @@ def memory_limit(memory: Any = None) -> int:
 
 
 def gigabytes(n: float) -> str:
-    """Return a number of bytes as text in gigabytes."""
+    """Return a number of bytes as text in gigabytes, or in units in which it is not zero."""
+    if n < 5e3:
+        return f"{n / 1e3:.2f} KB"
     return f"{n / 1e9:.2f} GB" if n >= 1e7 else f"{n / 1e6:.2f} MB"
 
 

@@ -106,8 +106,8 @@ def fits_features(gram: LandmarkGram, dtype: Any) -> bool:
 def _too_large(gram: LandmarkGram, dtype: Any) -> MemoryLimitError:
     n, m, each = len(gram), gram.landmarks.n_features, len(gram) * np.dtype(dtype).itemsize
     most = gram.memory // each
-    fewer = f"use n_landmarks={most}" if most else f"those of one landmark need {gigabytes(each)}"
+    fewer = f", or use n_landmarks={most}" if most else f" to {gigabytes(each)} for one landmark"
     return MemoryLimitError(
         f"the features of {n} rows by {m} landmarks need {gigabytes(m * each)} but the limit is "
-        f"{gigabytes(gram.memory)}; raise memory=, or {fewer}"
+        f"{gigabytes(gram.memory)}; raise memory={fewer}"
     )

@@ -174,3 +174,9 @@ def test_a_time_limit_leaves_as_many_landmarks_as_it_allows():
     limited = svc(n_landmarks=None, time_limit=1e-9).plan(X, 3)
     assert limited.reason.startswith("50 landmarks")
     assert svc(time_limit=1e-9).plan(X, 3).reason.startswith("40 landmarks")
+
+
+def test_a_memory_for_no_landmark_is_refused_with_what_one_needs(rng):
+    X = rng.normal(size=(400, 2))
+    with pytest.raises(MemoryLimitError, match=r"raise memory= to 1\.60 KB for one landmark"):
+        KernelSVC(Gaussian(1.0), solver="nystrom", n_landmarks=50, memory="1KB").fit(X, X[:, 0] > 0)
