@@ -34,7 +34,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .SECONDARY:
 
 help:
-	@echo "make demo      fit a model of aqueous solubility and print what came out"
+	@echo "make demo      fit, test and report a model of aqueous solubility, and predict with it"
 	@echo "make test      run the tests, with the default engine and with the NumPy engine"
 	@echo "make peers     run scikit-learn's own tests of its kernel machines against ours"
 	@echo "make lint      run ruff, mypy, import-linter and codespell"
@@ -45,6 +45,7 @@ help:
 	@echo "make clean     remove environments, builds and caches"
 
 demo: $(VENV)/.mercer
+	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[io]"
 	$(VENV)/bin/mercer demo
 
 test: $(VENV)/.dev

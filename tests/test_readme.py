@@ -13,8 +13,12 @@ def blocks(name):
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("code", blocks("README.md"), ids=lambda code: code.split("\n")[0])
-def test_examples_of_the_readme_run(code, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "code",
+    [*blocks("README.md"), *blocks("docs/guide.md")],
+    ids=lambda code: code.split("\n")[0],
+)
+def test_examples_of_the_readme_and_the_guide_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     if "import mercer" not in code:

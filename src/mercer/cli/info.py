@@ -25,6 +25,7 @@ def _inside(path: str) -> dict[str, str]:
     """Return what a model file holds, without a number of it."""
     from pathlib import Path
 
+    from mercer.cli.fitting.expression import editable
     from mercer.data.columns import n_rows
     from mercer.data.memory import gigabytes
     from mercer.files import load
@@ -38,7 +39,7 @@ def _inside(path: str) -> dict[str, str]:
     inner = inside(model)
     lines["model"] = type(inner).__name__
     if hasattr(inner, "kernel_"):
-        lines["kernel"] = str(inner.kernel_)
+        lines["kernel"] = str(editable(inner.kernel_))
     if hasattr(inner, "classes_"):
         lines["classes"] = ", ".join(map(str, inner.classes_[:20]))
     names = getattr(inner, "feature_names_in_", None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -125,11 +127,22 @@ def indented(text: Any, by: int = 2) -> str:
     return "\n".join(" " * by + line for line in str(text).splitlines())
 
 
+def wrapped(text: str, indent: int) -> str:
+    """Return prose in lines that fit a terminal, all but the first indented; else as it is."""
+    if not sys.stdout.isatty():
+        return text
+    width = max(40, shutil.get_terminal_size().columns)
+    gap = " " * indent
+    lines = textwrap.wrap(text, width, initial_indent=gap, subsequent_indent=gap)
+    return "\n".join(lines)[indent:]
+
+
 def pairs(lines: dict[str, Any]) -> str:
     """Return labels and texts in two columns; further lines of a text are indented."""
     width = max(map(len, lines)) + 2
     gap = "\n" + " " * width
-    return "\n".join(
-        heading(f"{label:<{width}}") + gap.join(str(text).splitlines() or [""])
+    texts = {
+        label: gap.join(wrapped(line, width) for line in str(text).splitlines() or [""])
         for label, text in lines.items()
-    )
+    }
+    return "\n".join(heading(f"{label:<{width}}") + text for label, text in texts.items())

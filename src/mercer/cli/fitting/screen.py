@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.cli.talk import heading, indented, pairs
+from mercer.cli.talk import heading, indented, pairs, wrapped
 from mercer.data.listing import as_text
 from mercer.data.memory import gigabytes
 
@@ -21,6 +21,8 @@ def shown(result: dict[str, Any]) -> str:
         "target": f"{data['target']}, {data['task']}",
     }
     room = f", {gigabytes(plan['memory'])}" if "memory" in plan else ""
+    by = f"{result['model']} by {plan['solver']} on {plan['gram']}{room}"
+    how = f"{by}: {plan['because']}"
     bottom = {"certificate": result["certificate"]}
     for label in ("model file", "report"):
         if label in result:
@@ -31,10 +33,7 @@ def shown(result: dict[str, Any]) -> str:
         _shown_leaderboard(result["leaderboard"]),
         f"{heading('kernel')}, to edit and to give back: --{name} {result[name]:g} --kernel\n"
         f'  "{result["kernel"]}"',
-        f"{heading('plan')}\n"
-        + indented(
-            f"{result['model']} by {plan['solver']} on {plan['gram']}{room}: {plan['because']}"
-        ),
+        f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
         pairs(bottom),
     ]
