@@ -143,9 +143,10 @@ class _State:
     reason: str = "converged"
 
     def __post_init__(self) -> None:
-        # Few rows are solved for in float64, of which entries are had as soon.
-        single = self.gram if self._is_few else self.gram.single()
-        self.values = Values(self.gram, single, self.problem)
+        # Few rows are solved for in float64, of which entries are had as soon. What float32 does
+        # not hold is refused all the same, whatever the number of rows.
+        single = self.gram.single()
+        self.values = Values(self.gram, self.gram if self._is_few else single, self.problem)
 
     @property
     def _is_few(self) -> bool:
