@@ -148,6 +148,11 @@ def test_constant_targets_need_no_kernel(points):
     assert learned.history == ()
 
 
+def test_a_ridge_to_start_from_is_where_it_starts(table):
+    learned = learn("gaussian", *table, alpha=0.03, max_iter=1)
+    assert learned.history[0].alpha == pytest.approx(0.03)
+
+
 def test_a_time_limit_returns_what_was_found(table):
     learned = learn("gaussian", *table, time_limit=1e-6)
     assert learned.ended_by == "time"
@@ -158,6 +163,7 @@ def test_a_time_limit_returns_what_was_found(table):
     ("settings", "message"),
     [
         ({"criterion": "aic"}, "criterion must be one of likelihood, loo, got 'aic'"),
+        ({"alpha": 0.0}, "alpha must be a positive number, got 0.0"),
         ({"rows": 0}, "rows must be a whole number of at least 1, got 0"),
         ({"max_iter": 2.5}, "max_iter must be a whole number of at least 1, got 2.5"),
         ({"time_limit": -1.0}, "time_limit must be a positive number of seconds or None"),

@@ -120,6 +120,7 @@ def learn(
     *,
     method: str = "gradient",
     criterion: str = "likelihood",
+    alpha: float | None = None,
     rows: int = 1500,
     max_iter: int = 60,
     time_limit: float | None = None,
@@ -152,6 +153,8 @@ def learn(
         The restricted likelihood of a Gaussian process with noise, whose variance is the most
         likely one, or the squared error on every row by the fit without it. The first is the safer
         guide where there are many parameters.
+    alpha : float, optional
+        The ridge to start from; a tenth of the mean of k(x, x) by default.
     rows : int
         How many rows to learn from at most; of more a random sample is taken.
     max_iter : int
@@ -184,6 +187,8 @@ def learn(
     for name, number in (("rows", rows), ("max_iter", max_iter)):
         if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+    if alpha is not None and not 0.0 < alpha < math.inf:
+        raise ValueError(f"alpha must be a positive number, got {alpha!r}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     start = kernel_for(kernel, X)
@@ -197,7 +202,7 @@ def learn(
         most = 0 if is_flat else min(max_iter, MOST_ROUNDS) + 1
         return _by_gradients(start.resolved(X, weights), seen, problem, method, most, run)
     variables = Variables.of(opened(start, X, weights), seen)
-    search = _Search(CRITERIA[criterion], variables, seen, problem)
+    search = _Search(CRITERIA[criterion], variables, seen, problem, alpha)
     return search.learned(criterion, "targets" if is_flat else search.run(max_iter, run))
 
 
@@ -256,6 +261,8 @@ class _Search:
         The rows to learn from.
     problem : RidgeProblem
         Their targets and weights.
+    alpha : float, optional
+        Where the ridge starts.
     """
 
     # Where alpha starts and how far it may go, in units of the mean of k(x, x).
@@ -270,6 +277,7 @@ class _Search:
         variables: Variables,
         X: Any,
         problem: RidgeProblem,
+        alpha: float | None,
     ) -> None:
         self.criterion = criterion
         self.variables = variables
@@ -279,6 +287,8 @@ class _Search:
         # Without the offset, which is free: what is left of a constant kernel is nothing.
         unit = float(np.abs(self.rows.diagonal(variables.kernel.program)).mean())
         self.unit = unit if 0.0 < unit < math.inf else 1.0
+        least, most = self.least_alpha * self.unit, self.largest_alpha * self.unit
+        self.alpha = self.first_alpha * self.unit if alpha is None else min(max(alpha, least), most)
         self.history: list[Step] = []
         self.began = perf_counter()
         self.worst = 0.0
@@ -288,7 +298,7 @@ class _Search:
         """Look for the least value, and return what ended it."""
         from scipy.optimize import minimize
 
-        start = np.append(self.variables.start, math.log(self.first_alpha * self.unit))
+        start = np.append(self.variables.start, math.log(self.alpha))
         ends = [math.log(end * self.unit) for end in (self.least_alpha, self.largest_alpha)]
         bounds = [*self.variables.bounds, (ends[0], ends[1])]
 
@@ -325,13 +335,20 @@ class _Search:
         )
         found = self.criterion(np.asarray(K, np.float64), problem)
         if found is None or not math.isfinite(found.value):
-            # So much worse than all that was seen that the line search turns back.
-            return self.worst + 1e3, np.zeros_like(point)
+            return self._turned_back(point)
+        # The exponential of a kernel may overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = parameter_gradient(kernel, Contraction(self.rows, found.G, self.known))
+        gradient = self.variables.gradient(point[:-1], slopes)
+        if not np.isfinite(gradient).all():
+            return self._turned_back(point)
         self.worst = max(self.worst, found.value)
         self.values[point.tobytes()] = found.value
-        slopes = parameter_gradient(kernel, Contraction(self.rows, found.G, self.known))
-        gradient = self.variables.gradient(point[:-1], slopes)
         return found.value, np.append(gradient, found.by_alpha * alpha)
+
+    def _turned_back(self, point: Array) -> tuple[float, Array]:
+        """Return a value so much worse than all that was seen that the line search turns back."""
+        return self.worst + 1e3, np.zeros_like(point)
 
     def _note(self, point: Array) -> None:
         kernel, alpha = self._meant(point)
@@ -346,8 +363,7 @@ class _Search:
         """Return the best that was found, or the beginning."""
         n = self.rows.n
         if not self.history:
-            alpha = self.first_alpha * self.unit
-            return Learned(self.variables.kernel, alpha, math.nan, criterion, (), n, ended_by)
+            return Learned(self.variables.kernel, self.alpha, math.nan, criterion, (), n, ended_by)
         best = min(self.history, key=lambda step: step.value)
         steps = tuple(self.history)
         return Learned(best.kernel, best.alpha, best.value, criterion, steps, n, ended_by)

@@ -141,8 +141,9 @@ class Variables:
     def kernel_at(self, logarithms: Array) -> Kernel:
         """Return the kernel with other parameters."""
         numbers, changes = np.exp(np.minimum(logarithms, self.upper)), {}
+        now = self.kernel.get_params()
         for name, places in zip(self.names, self.members, strict=True):
-            is_list = isinstance(self.kernel.get_params()[name], tuple)
+            is_list = isinstance(now[name], tuple)
             changes[name] = (
                 tuple(numbers[places].tolist()) if is_list else float(numbers[places[0]])
             )

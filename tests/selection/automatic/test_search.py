@@ -8,23 +8,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelRidge, Linear
 from mercer.selection.automatic import search
+from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start
-from mercer.selection.automatic.search import (
-    LEAST_RIDGE,
-    RIDGES,
-    Candidate,
-    Tournament,
-    _rounded,
-    _simplest_first,
-    _widths,
-)
+from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _rounded, _widths
 from mercer.solvers import Run
 
 
 def tournament(n=40, rng=None, run=None):
     rng = np.random.default_rng(0) if rng is None else rng
     X = rng.normal(size=(n, 2))
-    return Tournament(X, np.sin(X[:, :1]), np.ones(n), 1.0, None, 0, Run() if run is None else run)
+    run = Run() if run is None else run
+    return Tournament(X, np.sin(X[:, :1]), np.ones(n), 1.0, 10**9, 0, run)
 
 
 def candidate(name, error, is_learned=False, seconds=0.0):
@@ -62,7 +56,11 @@ def test_a_sample_is_of_all_rows_or_of_some_in_their_order():
 def played(monkeypatch, first, second, n=40, run=None):
     """The leaderboard where candidates have these errors in the first and the second round."""
     names = [Start(name, Gaussian(1.0), "learned" in name) for name in first]
-    monkeypatch.setattr(search, "starts", lambda X: names)
+
+    def starts(X, is_learned):
+        return [start for start in names if is_learned or not start.is_learned]
+
+    monkeypatch.setattr(search, "starts", starts)
     refined = []
 
     def value(error):
@@ -70,10 +68,10 @@ def played(monkeypatch, first, second, n=40, run=None):
             raise error
         return error
 
-    def tried(self, start, sample):
+    def tried(self, start, learned, sample, limit):
         return candidate(start.name, value(first[start.name]), start.is_learned)
 
-    def again(self, one, judged):
+    def again(self, one, limit):
         refined.append(one.name)
         errors = np.full((4, 1), value(second[one.name]))
         return replace(one, errors=errors, rounds=2)
@@ -83,11 +81,13 @@ def played(monkeypatch, first, second, n=40, run=None):
     return [(c.name, c.rounds) for c in tournament(n, run=run).winners()], refined
 
 
-def test_the_three_best_of_the_first_round_play_the_second_which_decides(monkeypatch):
-    first = {"a": 5.0, "b": 1.0, "c": 3.0, "d": 4.0, "e": 2.0}
-    board, refined = played(monkeypatch, first, {"b": 9.0, "e": 8.0, "c": 7.0})
-    assert refined == ["b", "e", "c"]
-    assert board == [("c", 2), ("e", 2), ("b", 2), ("d", 1), ("a", 1)]
+def test_the_best_of_either_kind_and_a_sum_play_the_second_round_which_decides(monkeypatch):
+    first = {"a": 5.0, "b, learned": 3.0, "c, learned": 4.0, "d": 6.0}
+    second = {"sum of b, c, learned": 9.0, "b, learned": 8.0, "a": 7.0}
+    board, refined = played(monkeypatch, first, second)
+    assert refined == list(second)
+    last = [("a", 2), ("b, learned", 2), ("sum of b, c, learned", 2)]
+    assert board == [*last, ("c, learned", 1), ("d", 1)]
 
 
 @pytest.mark.parametrize(("n", "is_there"), [(29, False), (30, True)])
@@ -98,10 +98,11 @@ def test_scales_are_learned_from_thirty_rows_on(monkeypatch, n, is_there):
 
 def test_what_cannot_be_fitted_is_left_out_of_either_round(monkeypatch):
     broken = ValueError("singular")
-    board, _ = played(monkeypatch, {"a": broken, "b": 1.0, "c": 2.0}, {"b": broken, "c": 3.0})
-    assert board == [("c", 2), ("b", 1)]
-    board, _ = played(monkeypatch, {"b": 1.0, "c": 2.0}, {"b": broken, "c": broken})
-    assert board == [("b", 1), ("c", 1)]
+    first, b = {"a": broken, "b, learned": 1.0, "c": 2.0}, "b, learned"
+    board, _ = played(monkeypatch, first, {b: broken, "c": 3.0})
+    assert board == [("c", 2), (b, 1)]
+    board, _ = played(monkeypatch, {b: 1.0, "c": 2.0}, {b: broken, "c": broken})
+    assert board == [(b, 1), ("c", 1)]
 
 
 def test_where_nothing_can_be_fitted_the_first_refusal_is_told(monkeypatch):
@@ -126,7 +127,7 @@ def test_the_time_of_both_rounds_adds_up(monkeypatch):
     times = iter([100.0, 107.0])
     monkeypatch.setattr(search, "perf_counter", lambda: next(times))
     one = tournament(20)
-    found = one._refined(candidate("a", 1.0, seconds=3.0), np.arange(20))
+    found = one._refined(candidate("a", 1.0, seconds=3.0), Run())
     assert found.seconds == 10.0
     assert (found.rounds, found.rows) == (2, 20)
 
@@ -135,21 +136,21 @@ def test_the_time_of_both_rounds_adds_up(monkeypatch):
 def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, monkeypatch):
     asked = []
 
-    def best(self, kernels, alphas, sample):
-        asked.append(alphas)
-        return kernels[0], np.zeros((len(sample), 1)), alphas[0]
+    def left_out(gram, problem):
+        asked.append(problem.alpha)
+        return np.zeros_like(problem.y)
 
-    monkeypatch.setattr(Tournament, "_best", best)
+    monkeypatch.setattr(search, "leave_one_out", left_out)
     one, kernel = tournament(20), 4.0 * Gaussian(1.0)
-    one._left_out([kernel], alpha, np.arange(20))
+    one._judged(kernel, RIDGES, alpha, np.arange(20))
     expected = sorted({max(alpha * r, 4.0 * LEAST_RIDGE) for r in RIDGES})
     assert_allclose(asked, [expected])
-    assert len(expected) == (7 if alpha > 1e-6 else 1)
+    assert len(expected) == (3 if alpha > 1e-6 else 1)
 
 
 def test_errors_are_those_of_fits_without_each_row():
     one = tournament(12)
-    kernel, errors, alpha = one._best([Gaussian(1.0)], [0.1], np.arange(12))
+    kernel, alpha, errors = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
     assert (kernel, alpha) == (Gaussian(1.0), 0.1)
     for i in range(12):
         rest = np.delete(np.arange(12), i)
@@ -161,9 +162,9 @@ def test_some_rows_are_judged_with_their_own_targets_and_weights():
     weights = np.linspace(0.5, 1.5, 12)
     one = replace(tournament(12), weights=weights)
     some = np.array([1, 3, 4, 7, 8, 10, 11])
-    alone = Tournament(one.X[some], one.y[some], weights[some], 1.0, None, 0, Run())
-    _, errors, _ = one._best([Gaussian(1.0)], [0.1], some)
-    assert_allclose(errors, alone._best([Gaussian(1.0)], [0.1], np.arange(7))[1])
+    alone = Tournament(one.X[some], one.y[some], weights[some], 1.0, 10**9, 0, Run())
+    errors = one._judged(Gaussian(1.0), [1.0], 0.1, some)[2]
+    assert_allclose(errors, alone._judged(Gaussian(1.0), [1.0], 0.1, np.arange(7))[2])
 
 
 def test_what_was_learned_is_kept_in_four_digits():
@@ -173,24 +174,25 @@ def test_what_was_learned_is_kept_in_four_digits():
     assert scales == [(0.001235, 98770.0)]
 
 
-def test_a_kernel_that_is_not_learned_is_tried_at_three_widths():
-    assert _widths(Gaussian(2.0)) == [Gaussian(0.7), Gaussian(2.0), Gaussian(6.0)]
+def test_a_kernel_that_is_not_learned_is_tried_at_two_widths():
+    assert _widths(Gaussian(2.0)) == [Gaussian(1.0), Gaussian(3.0)]
     assert _widths(Linear()) == [Linear()]
     assert _widths(Gaussian((1.0, 2.0))) == [Gaussian((1.0, 2.0))]
 
 
-def test_a_learned_kernel_stays_first_where_it_is_better_by_more_than_a_deviation():
+def test_a_learned_kernel_stays_first_where_it_is_better_by_more_than_a_deviation_or_a_hundredth():
     def with_squares(name, squares, is_learned):
         errors = np.sqrt(np.array(squares))[:, None]
         return replace(candidate(name, 0.0, is_learned), errors=errors)
 
     learned = with_squares("learned", [1.0, 1.0, 1.0, 1.0], True)
-    # The mean of the losses is 1, and their deviation 1 / sqrt(4) of 2.
-    near = with_squares("near", [4.0, 0.0, 4.0, 0.0], False)
-    far = with_squares("far", [4.1, 0.1, 4.1, 0.1], False)
-    assert _simplest_first([learned, near])[0].name == "near"
-    assert [c.name for c in _simplest_first([learned, far])] == ["learned", "far"]
-    assert [c.name for c in _simplest_first([learned, far, near])] == ["near", "learned", "far"]
+    near = with_squares("near", [1.5, 0.5, 1.53, 0.5], False)
+    far = with_squares("far", [1.5, 0.5, 1.6, 0.5], False)
+    steady = with_squares("steady", [1.005] * 4, False)
+    assert simplest_first([learned, near])[0].name == "near"
+    assert [c.name for c in simplest_first([learned, far])] == ["learned", "far"]
+    assert [c.name for c in simplest_first([learned, steady])] == ["learned", "steady"]
+    assert [c.name for c in simplest_first([learned, far, near])] == ["near", "learned", "far"]
     other = with_squares("other", [1.0, 1.0, 1.0, 1.0], True)
-    assert _simplest_first([learned, other])[0].name == "learned"
-    assert _simplest_first([]) == []
+    assert simplest_first([learned, other])[0].name == "learned"
+    assert simplest_first([]) == []

@@ -19,25 +19,32 @@ from mercer.estimators.validation import (
     checked_weights,
     training_subset,
 )
+from mercer.kernels import Kernel
+from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of
-from mercer.selection.automatic.search import JUDGED_ROWS, Leaderboard, Tournament
+from mercer.selection.automatic.search import Tournament
 from mercer.selection.logistic import KernelLogisticRegressionCV
+from mercer.selection.ridge_classifier import KernelRidgeClassifier
 from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
 # The share of a time limit that is for finding kernels.
 SHARE_OF_KERNELS = 0.6
-# How many of the best by least squares are judged by their log loss.
-LOGISTIC = 2
+# Rows on which logistic regression and calibrated least squares are compared, and the numbers in
+# all classes that logistic regression has there at most: it takes longer with every class.
+COMPARED_ROWS, COMPARED_NUMBERS = 1000, 3000
+# Cs that logistic regression tries, over the mean of k(x, x).
+CS = (0.3, 3.0, 30.0, 300.0)
 
 
 class KernelClassifier(ClassifierMixin, Arguments):
     """Classification of a table without a choice to make, with calibrated probabilities.
 
-    Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1. The best by least
-    squares are then fitted by logistic regression, and the one whose probabilities of rows left
-    out have the least log loss wins.
+    Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1, with one likelihood
+    for all. With the best of them, least squares with probabilities calibrated on rows left out
+    and multinomial logistic regression are compared by the log loss of rows left out, and the
+    better one is fitted to all rows.
 
     Parameters
     ----------
@@ -54,9 +61,9 @@ class KernelClassifier(ClassifierMixin, Arguments):
         All kernels that were tried, best first, with their errors on rows left out. Print it.
     kernel_ : Kernel
         The winner, an expression that can be edited.
-    C_ : float
-        What its losses count beside the penalty.
-    estimator_ : KernelLogisticRegression
+    losses_ : dict
+        The log loss on rows left out of ``"logistic"`` and ``"ridge"``.
+    estimator_ : KernelRidgeClassifier or KernelLogisticRegression
         The model, fitted to all rows.
     classes_ : array
         The classes in order.
@@ -95,22 +102,50 @@ class KernelClassifier(ClassifierMixin, Arguments):
         limit = run.share(SHARE_OF_KERNELS)
         tournament = Tournament.of(reader, rows, targets, weights, self.memory, seed, limit)
         self.candidates_: Leaderboard = tournament.winners()
-        kernels = [c.kernel for c in self.candidates_.entries[:LOGISTIC]]
-        sample = tournament.sample(JUDGED_ROWS)
-        judge = KernelLogisticRegressionCV(
-            kernels, memory=self.memory, time_limit=run.rest, random_state=self.random_state
+        best = self.candidates_[0]
+        self.kernel_ = best.kernel
+        ridge = KernelRidgeClassifier(
+            best.kernel, best.alpha * tournament.unit, memory=self.memory, time_limit=run.rest
         )
-        y_seen = tournament.y[sample]
-        labels = y_seen[:, 0] > 0.0 if y_seen.shape[1] == 1 else y_seen.argmax(axis=1)
-        seen = training_subset(reader, tournament.X, sample)
-        judge.fit(seen, labels, tournament.weights[sample])
-        self.kernel_, self.C_ = judge.kernel_, float(judge.C_) / tournament.unit
-        model = KernelLogisticRegression(
-            self.kernel_, self.C_, memory=self.memory, time_limit=run.rest
-        )
+        found = self._compared(tournament, reader, best, run)
+        self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
+        model: KernelRidgeClassifier | KernelLogisticRegression = ridge
+        if min(found, key=lambda name: found[name][0]) == "logistic":
+            C = found["logistic"][1] / tournament.unit
+            model = KernelLogisticRegression(
+                best.kernel, C, memory=self.memory, time_limit=run.rest
+            )
         self.estimator_ = model.fit(X, y, sample_weight)
         self.classes_ = self.estimator_.classes_
         return self
+
+    def _compared(
+        self, tournament: Tournament, reader: Kernel, best: Candidate, run: Run
+    ) -> dict[str, tuple[float, float]]:
+        """Return the log loss on rows left out and the penalty of both models on some rows."""
+        targets = tournament.y.shape[1]
+        sample = tournament.sample(min(COMPARED_ROWS, max(COMPARED_NUMBERS // targets, 250)))
+        codes = tournament.y[sample]
+        labels = (codes[:, 0] > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
+        rows = training_subset(reader, tournament.X, sample)
+        weights = tournament.weights[sample]
+        ridge = KernelRidgeClassifier(best.kernel, best.alpha, memory=self.memory)
+        if len(np.unique(labels)) < 2 or run.is_over():
+            return {"ridge": (0.0, best.alpha)}
+        P = ridge.fit(rows, labels, weights).leave_one_out_proba_
+        own = P[np.arange(len(P)), np.searchsorted(ridge.classes_, labels)]
+        loss = float(-np.average(np.log(np.maximum(own, 1e-15)), weights=weights))
+        found = {"ridge": (loss, best.alpha)}
+        unit = float(np.mean(best.kernel.diagonal(rows)))
+        search = KernelLogisticRegressionCV(
+            [best.kernel],
+            [c / unit for c in CS],
+            memory=self.memory,
+            time_limit=run.rest,
+            random_state=self.random_state,
+        )
+        search.fit(rows, labels, weights)
+        return {**found, "logistic": (-float(search.best_score_), float(search.C_))}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each of the rows `X`."""
@@ -134,7 +169,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         """The fitted function, that of `estimator_`."""
         return self._fitted().function_
 
-    def _fitted(self) -> KernelLogisticRegression:
+    def _fitted(self) -> KernelRidgeClassifier | KernelLogisticRegression:
         check_is_fitted(self, "estimator_")
         return self.estimator_
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any, NamedTuple
 
+import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.categories import OWN_CATEGORY
@@ -27,16 +28,21 @@ from mercer.kernels.kernel import Sum
 from mercer.kernels.maps import MEAN
 from mercer.kernels.tables.roles import Column, Role, columns_with_roles
 
-# From smooth to rough: what is best depends on the target, so that all are tried.
+# What is best depends on the target, so that all are tried; the first, neither smooth nor rough, is
+# learned from where it starts, and the others from its scales.
+FIRST = Matern32
 FAMILIES: dict[str, Any] = {
+    "matern32": FIRST,
     "gaussian": Gaussian,
-    "matern32": Matern32,
     "exponential": Exponential,
     "laplacian": Laplacian,
 }
-# Columns up to which each has a term of its own in a sum, and beyond which none has a scale of its
-# own: the first costs a Gram matrix for each column, the second has more scales than rows can tell.
-MOST_TERMS, MOST_SCALES = 12, 300
+# Columns beyond which none has a scale of its own: these would be more than rows can tell.
+MOST_SCALES = 300
+# Categories of which each makes rows more alike by a factor of its own, where they agree; of more,
+# the share that agrees does, to the power of their number, as a product of equal factors would: it
+# costs a pass over all pairs of rows for every factor to learn.
+MOST_FACTORS, LARGEST_POWER = 3, 16
 
 
 class Start(NamedTuple):
@@ -50,19 +56,29 @@ class Start(NamedTuple):
         The kernel, with rules for parameters.
     is_learned : bool
         Whether every column gets a scale, and every term a weight.
+    family : type, optional
+        The kernel of the numbers, where those of one start serve another.
+    is_scored : bool
+        Whether it sees normal scores.
     """
 
     name: str
     kernel: Kernel
     is_learned: bool
+    family: Any = None
+    is_scored: bool = False
 
 
-def starts(X: Any) -> list[Start]:
-    """Return the kernels to try on rows such as `X`.
+def starts(X: Any, is_learned: bool = True) -> list[Start]:
+    """Return the kernels to try on rows such as `X`, learned ones among them or none.
 
     Numbers are compared by one kernel of each family, on standardised columns and on their normal
     scores; a category makes rows less alike by a factor; dates and text have terms of their own.
     """
+    return [start for start in _all_starts(X) if is_learned or not start.is_learned]
+
+
+def _all_starts(X: Any) -> list[Start]:
     try:
         simple = default_kernel(X)
     except ValueError:
@@ -82,24 +98,52 @@ def _of_numbers(
 ) -> Iterator[Start]:
     others = [term for term in _terms(simple) if not _reads(term, numbers)]
     categories = [c.title for c in columns if c.role is Role.CATEGORY]
+    is_few = len(categories) <= MOST_FACTORS
+    groups = [[c] for c in categories] if is_few else [categories]
     every = numbers if is_table(X) or categories or len(numbers) < len(columns) else []
-    is_many = len(numbers) > MOST_SCALES
-    for name, family in FAMILIES.items():
+
+    def start(name: str, is_scored: bool, is_learned: bool) -> Start:
+        k = FAMILIES[name]("median")
+        k = k.after(NormalScores()) if is_scored else k
+        k = _placed(k.after(Standardize(missing=MEAN)), every)
+        for group in groups:
+            alike = Match(missing=OWN_CATEGORY).on(*group) + 1.0
+            k = k * (alike if len(group) == 1 else alike ** min(len(group), LARGEST_POWER))
+        k = reduce(lambda total, term: total + term, others, k)
+        title = f"{name} of ranks" if is_scored else name
+        title = f"{title}, learned" if is_learned else title
+        return Start(title, k, is_learned, FAMILIES[name], is_scored)
+
+    if len(numbers) <= MOST_SCALES:
         for is_scored in (False, True):
-            k = family("median")
-            k = k.after(NormalScores()) if is_scored else k
-            k = _placed(k.after(Standardize(missing=MEAN)), every)
-            for category in categories:
-                k = k * (Match(missing=OWN_CATEGORY).on(category) + 1.0)
-            k = reduce(lambda total, term: total + term, others, k)
-            title = f"{name} of ranks" if is_scored else name
-            yield Start(title, k, False)
-            if not is_many:
-                yield Start(f"{title}, learned", k, True)
-    if 2 <= len(numbers) <= MOST_TERMS:
-        alone = [Matern32("median").after(Standardize(missing=MEAN)).on(title) for title in numbers]
-        whole = _placed(Matern32("median").after(Standardize(missing=MEAN)), every)
-        yield Start("matern32, sum of columns, learned", Sum((*alone, whole, *others)), True)
+            for name in FAMILIES:
+                yield start(name, is_scored, True)
+    for is_scored in (False, True):
+        for name in FAMILIES:
+            yield start(name, is_scored, False)
+
+
+def in_family(learned: Kernel, start: Start) -> Kernel:
+    """Return a learned kernel of the first family with that of another start in its place.
+
+    Distances keep their size: of standardised columns |x - z| is 2 / sqrt(pi) on average and
+    (x - z)^2 is 2, so that the sum of |x_k - z_k| / l_k is longer than the root of that of
+    (x_k - z_k)^2 / l_k^2 by a known factor.
+    """
+    if isinstance(learned, FIRST):
+        scales = np.atleast_1d(np.array(learned.length_scale, np.float64))
+        if start.family is Laplacian:
+            longer = np.sqrt(2.0 / np.pi) * (1.0 / scales).sum() / np.sqrt((1.0 / scales**2).sum())
+            scales = scales * max(longer, 1.0)
+        k = start.family(tuple(scales.tolist()) if len(scales) > 1 else float(scales[0]))
+        return k.after(NormalScores()) if start.is_scored else k
+    changes: dict[str, Any] = {}
+    for name, value in learned.get_params(deep=False).items():
+        if isinstance(value, Kernel):
+            changes[name] = in_family(value, start)
+        elif isinstance(value, tuple) and all(isinstance(part, Kernel) for part in value):
+            changes[name] = tuple(in_family(part, start) for part in value)
+    return learned.with_params(**changes) if changes else learned
 
 
 def _placed(kernel: Kernel, columns: list[Any]) -> Kernel:

@@ -17,8 +17,9 @@ from mercer.estimators.validation import (
     checked_training,
     checked_weights,
 )
+from mercer.selection.automatic.board import Leaderboard
 from mercer.selection.automatic.kernels import reader_of
-from mercer.selection.automatic.search import Leaderboard, Tournament
+from mercer.selection.automatic.search import Tournament
 from mercer.solvers import Run
 
 Array = NDArray[np.float64]

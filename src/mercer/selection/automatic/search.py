@@ -1,9 +1,8 @@
-"""The tournament of kernels: learned on a few rows, judged on rows left out."""
+"""The tournament of kernels: learned on some of the rows, judged on rows left out."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -12,121 +11,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.distinct import row_numbers
-from mercer.data.listing import as_frame, as_html, as_text
-from mercer.errors import ConvergenceWarning
+from mercer.data.memory import memory_limit
 from mercer.estimators.validation import training_subset
-from mercer.kernels import Kernel
+from mercer.gram import gram_of
+from mercer.kernels import Kernel, Sum
 from mercer.kernels.tangents import real_parameters
 from mercer.learning import learn
-from mercer.selection.automatic.kernels import Start, starts
-from mercer.selection.ridge import KernelRidgeCV
+from mercer.native.threads import one_blas_thread
+from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
+from mercer.selection.automatic.kernels import Start, in_family, starts
 from mercer.solvers import Run
+from mercer.solvers.ridge.bordered import RidgeProblem
+from mercer.solvers.ridge.held_out import leave_one_out
 
 Array = NDArray[np.float64]
+Sample = NDArray[np.intp]
 
-# Rows and iterations of the first round, in which every kernel is tried, and of the second, which
-# the best enter; and the rows on which these are judged.
-FIRST_ROWS, FIRST_STEPS = 500, 20
-SECOND_ROWS, SECOND_STEPS = 1200, 30
-JUDGED_ROWS = 3000
-# How many enter the second round.
-FINALISTS = 3
+# Rows of the first round, in which every kernel is tried; of the second, in which the best learn
+# on; and rows that are left out one by one to judge these.
+FIRST_ROWS, SECOND_ROWS, JUDGED_ROWS = 400, 800, 1000
+# Iterations of the first kernel, of those that start from its scales, and of the second round.
+FIRST_STEPS, WARM_STEPS, SECOND_STEPS = 20, 8, 12
+# How many of the first round learn on in the second, and how many of these make a sum.
+FINALISTS, TERMS = 1, 3
 # Rows below which scales are not learned: there would be as many as rows.
 LEAST_ROWS = 30
 # The share of a time limit that the first round may take, and both.
 FIRST_SHARE, BOTH_SHARES = 0.4, 0.7
-# Ridges around the learned one that are tried, as factors.
-RIDGES = tuple(np.logspace(-1.5, 1.5, 7))
+# Ridges around the learned one that are tried, as factors, and those of a kernel as it is, beside
+# the mean of k(x, x).
+RIDGES = (0.3, 1.0, 3.0)
+PLAIN_RIDGES = (1e-4, 1e-2, 0.3)
 # The least ridge beside the mean of k(x, x): with less, rounding is what is fitted.
 LEAST_RIDGE = 1e-7
+# Widths of a kernel that is not learned, in units of the median distance.
+WIDTHS = (0.5, 1.5)
 # Significant digits of what is learned.
 DIGITS = 4
-# Widths of a kernel that is not learned, in units of the median distance.
-WIDTHS = (0.35, 1.0, 3.0)
-
-HEADER = ("rank", "kernel", "round", "rows", "error", "seconds")
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A kernel of the tournament.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    kernel : Kernel
-        With numbers for parameters.
-    alpha : float
-        The ridge.
-    errors : array of shape (n, targets)
-        What predictions of rows left out miss.
-    rounds, rows : int
-        The round it came to, and the rows it was judged on there.
-    is_learned : bool
-        Whether its scales are.
-    seconds : float
-        What it took.
-    """
-
-    name: str
-    kernel: Kernel
-    alpha: float
-    errors: Array
-    rounds: int
-    rows: int
-    is_learned: bool
-    seconds: float
-
-    @property
-    def squares(self) -> Array:
-        """The squared error of every row, over all targets."""
-        return np.asarray((self.errors**2).mean(axis=1))
-
-    @property
-    def error(self) -> float:
-        """The root of the mean squared error on rows left out."""
-        return float(np.sqrt(self.squares.mean()))
-
-
-@dataclass(frozen=True, eq=False)
-class Leaderboard:
-    """The candidates, best first: prints as a table, and is iterated.
-
-    Parameters
-    ----------
-    entries : tuple of Candidate
-        The candidates.
-    """
-
-    entries: tuple[Candidate, ...]
-
-    def __iter__(self) -> Iterator[Candidate]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, place: int) -> Candidate:
-        return self.entries[place]
-
-    def __str__(self) -> str:
-        return as_text(HEADER, self._rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(f"{len(self)} candidates", HEADER, self._rows())
-
-    def to_pandas(self) -> Any:
-        """Return the candidates as a data frame of pandas."""
-        return as_frame(HEADER, self._rows())
-
-    def _rows(self) -> list[tuple[Any, ...]]:
-        return [
-            (i + 1, c.name, c.rounds, c.rows, f"{c.error:.4g}", f"{c.seconds:.1f}")
-            for i, c in enumerate(self)
-        ]
+# Bytes for every pair of rows that are judged: K, and what is made of it.
+PAIR_BYTES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +66,8 @@ class Tournament:
         Positive weights, of mean 1.
     unit : float
         The mean weight before: ridges are in units of it.
-    memory : int or str, optional
-        The limit of memory.
+    memory : int
+        The limit of memory in bytes.
     seed : int
         Seed of the samples.
     run : Run
@@ -155,7 +78,7 @@ class Tournament:
     y: Array
     weights: Array
     unit: float
-    memory: Any
+    memory: int
     seed: int
     run: Run
 
@@ -177,75 +100,98 @@ class Tournament:
         index, w = first[kept], total[kept]
         rows = X if len(index) == len(y) else training_subset(reader, X, index)
         unit = float(w.mean())
-        return cls(rows, y[index], w / unit, unit, memory, seed, run)
+        return cls(rows, y[index], w / unit, unit, memory_limit(memory), seed, run)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, those of the last round first."""
-        began = starts(self.X)
-        first = self.sample(FIRST_ROWS)
-        limit = self.run.share(FIRST_SHARE)
+        with one_blas_thread():
+            tried = self._first_round()
+            finalists = self._second_round(tried)
+        rest = [c for c in tried if c.name not in {f.name for f in finalists}]
+        # Without the time for a second round, or where it cannot be fitted, the first decides.
+        return Leaderboard((*simplest_first(finalists), *rest))
+
+    def _first_round(self) -> list[Candidate]:
+        """Return all candidates by their errors on a few rows, best first.
+
+        The first kernel is learned from where it starts, and the others from its scales.
+        """
+        sample, limit = self.sample(FIRST_ROWS), self.run.share(FIRST_SHARE)
         tried: list[Candidate] = []
         refusals: list[ValueError] = []
-        for start in began:
+        for start in starts(self.X, is_learned=len(sample) >= LEAST_ROWS):
             if tried and limit.is_over():
                 break
-            if start.is_learned and len(first) < LEAST_ROWS:
-                continue
+            learned = next((c for c in tried if c.is_learned), None)
             try:
-                tried.append(self._tried(start, first))
+                tried.append(self._tried(start, learned, sample, limit))
             except ValueError as error:
                 # Such as a system that is singular to working precision: the others go on.
                 refusals.append(error)
         if not tried:
             raise refusals[0]
-        tried.sort(key=lambda c: c.error)
+        return sorted(tried, key=lambda c: c.error)
+
+    def _second_round(self, tried: list[Candidate]) -> list[Candidate]:
+        """Return the best and their sum, learned on more rows and judged on more, best first."""
+        learned = [c for c in tried if c.is_learned][:TERMS]
+        plain = [c for c in tried if not c.is_learned]
+        entering = [*learned[:FINALISTS], *plain[:FINALISTS]]
+        if len(learned) > 1:
+            entering.insert(0, _together(learned))
         limit = self.run.share(BOTH_SHARES)
-        judged = self.sample(JUDGED_ROWS)
         finalists: list[Candidate] = []
-        for candidate in tried[:FINALISTS]:
+        for candidate in entering:
             if limit.is_over():
                 break
             try:
-                finalists.append(self._refined(candidate, judged))
-            except ValueError as error:
-                refusals.append(error)
-        finalists.sort(key=lambda c: c.error)
-        rest = [c for c in tried if c.name not in {f.name for f in finalists}]
-        # Without the time for a second round, or where it cannot be fitted, the first decides.
-        return Leaderboard((*_simplest_first(finalists), *rest))
+                finalists.append(self._refined(candidate, limit))
+            except ValueError:
+                # As in the first round; of that its candidate stays.
+                continue
+        return sorted(finalists, key=lambda c: c.error)
 
-    def sample(self, most: int) -> NDArray[np.intp]:
-        """Return at most so many of the rows, at random and in order."""
-        n = len(self.y)
+    def sample(self, most: int) -> Sample:
+        """Return at most so many of the rows, as memory allows, at random and in order."""
+        n, most = len(self.y), min(most, max(2, int((self.memory / PAIR_BYTES) ** 0.5)))
         if n <= most:
             return np.arange(n)
         return np.sort(np.random.default_rng(self.seed).choice(n, most, replace=False))
 
-    def _rows(self, kernel: Kernel, sample: NDArray[np.intp]) -> Any:
+    def _rows(self, kernel: Kernel, sample: Sample) -> Any:
         return self.X if len(sample) == len(self.y) else training_subset(kernel, self.X, sample)
 
-    def _tried(self, start: Start, sample: NDArray[np.intp]) -> Candidate:
+    def _tried(
+        self, start: Start, learned: Candidate | None, sample: Sample, limit: Run
+    ) -> Candidate:
         """Return a candidate of the first round."""
         began = perf_counter()
-        if start.is_learned:
-            kernel, alpha = self._learned(start.kernel, sample, FIRST_STEPS)
-            errors, alpha = self._left_out([kernel], alpha, sample)
-        else:
+        if not start.is_learned:
             rows = self._rows(start.kernel, sample)
             kernels = _widths(start.kernel.resolved(rows, self.weights[sample]))
-            kernel, errors, alpha = self._best(kernels, None, sample)
+            found = min(
+                (self._judged(k, PLAIN_RIDGES, _unit(k, rows), sample) for k in kernels),
+                key=lambda judged: float((judged[2] ** 2).sum()),
+            )
+        elif learned is None or start.family is None:
+            kernel, alpha = self._learned(start.kernel, None, sample, FIRST_STEPS, limit)
+            found = self._judged(kernel, RIDGES, alpha, sample)
+        else:
+            kernel = in_family(learned.kernel, start)
+            kernel, alpha = self._learned(kernel, learned.alpha, sample, WARM_STEPS, limit)
+            found = self._judged(kernel, RIDGES, alpha, sample)
         seconds = perf_counter() - began
-        return Candidate(
-            start.name, kernel, alpha, errors, 1, len(sample), start.is_learned, seconds
-        )
+        return Candidate(start.name, *found, 1, len(sample), start.is_learned, seconds)
 
-    def _refined(self, candidate: Candidate, judged: NDArray[np.intp]) -> Candidate:
-        """Return a candidate learned on more rows, and judged on as many as there are."""
+    def _refined(self, candidate: Candidate, limit: Run) -> Candidate:
+        """Return a candidate learned on more rows, and judged on more."""
         began = perf_counter()
         kernel, alpha = candidate.kernel, candidate.alpha
-        if candidate.is_learned and len(self.y) > FIRST_ROWS:
-            kernel, alpha = self._learned(kernel, self.sample(SECOND_ROWS), SECOND_STEPS)
-        errors, alpha = self._left_out([kernel], alpha, judged)
+        if candidate.is_learned:
+            sample = self.sample(SECOND_ROWS)
+            kernel, alpha = self._learned(kernel, alpha, sample, SECOND_STEPS, limit)
+        judged = self.sample(JUDGED_ROWS)
+        kernel, alpha, errors = self._judged(kernel, RIDGES, alpha, judged)
         seconds = candidate.seconds + perf_counter() - began
         return replace(
             candidate,
@@ -258,43 +204,50 @@ class Tournament:
         )
 
     def _learned(
-        self, kernel: Kernel, sample: NDArray[np.intp], steps: int
+        self, kernel: Kernel, alpha: float | None, sample: Sample, steps: int, limit: Run
     ) -> tuple[Kernel, float]:
-        rows = self._rows(kernel, sample)
         found = learn(
             kernel,
-            rows,
+            self._rows(kernel, sample),
             self.y[sample],
+            alpha=alpha,
             rows=len(sample),
             max_iter=steps,
             sample_weight=self.weights[sample],
-            time_limit=self.run.rest,
+            time_limit=limit.rest,
         )
         # To the digits that the data can tell: what is printed is what runs, and rounding in the
         # course of the search tells nothing.
         return _rounded(found.kernel), float(f"{found.alpha:.{DIGITS}g}")
 
-    def _left_out(
-        self, kernels: list[Kernel], alpha: float, sample: NDArray[np.intp]
-    ) -> tuple[Array, float]:
-        rows = self._rows(kernels[0], sample)
-        least = LEAST_RIDGE * float(np.mean(kernels[0].diagonal(rows)))
-        ridges = sorted({max(alpha * r, least) for r in RIDGES})
-        _, errors, best = self._best(kernels, ridges, sample)
-        return errors, best
+    def _judged(
+        self, kernel: Kernel, factors: Sequence[float], alpha: float, sample: Sample
+    ) -> tuple[Kernel, float, Array]:
+        """Return a kernel with the best of some ridges, and its errors on rows left out."""
+        rows, y, w = self._rows(kernel, sample), self.y[sample], self.weights[sample]
+        least = LEAST_RIDGE * _unit(kernel, rows)
+        alphas = np.unique([max(alpha * factor, least) for factor in factors])
+        # One Gram matrix for all ridges: every ridge has the targets for itself.
+        targets = np.tile(y, len(alphas))
+        problem = RidgeProblem(targets, np.repeat(alphas, y.shape[1]), w, True)
+        missed = leave_one_out(gram_of(kernel, rows, self.memory), problem)
+        errors = np.sqrt(w)[:, None, None] * missed.reshape(len(y), len(alphas), -1)
+        best = int(np.argmin((errors**2).sum(axis=(0, 2))))
+        return kernel, float(alphas[best]), errors[:, best]
 
-    def _best(
-        self, kernels: list[Kernel], alphas: list[float] | None, sample: NDArray[np.intp]
-    ) -> tuple[Kernel, Array, float]:
-        """Return the best of some kernels and ridges, and its errors on rows left out."""
-        rows, y, w = self._rows(kernels[0], sample), self.y[sample], self.weights[sample]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            search = KernelRidgeCV(kernels, alphas, memory=self.memory, time_limit=self.run.rest)
-            model = search.fit(rows, y, w)
-            left_out = model.leave_one_out_predictions_
-        errors = y - np.reshape(left_out, y.shape)
-        return model.kernel_, errors, float(np.max(model.alpha_))
+
+def _together(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the sum of learned kernels, each in units of its ridge, as a candidate to learn on."""
+    terms = [
+        float(f"{1.0 / (len(candidates) * c.alpha):.{DIGITS}g}") * c.kernel for c in candidates
+    ]
+    name = f"sum of {', '.join(c.name.removesuffix(', learned') for c in candidates)}, learned"
+    flat = [part for term in terms for part in (term.terms if isinstance(term, Sum) else (term,))]
+    return replace(candidates[0], name=name, kernel=Sum(tuple(flat)), alpha=1.0, seconds=0.0)
+
+
+def _unit(kernel: Kernel, rows: Any) -> float:
+    return float(np.mean(kernel.diagonal(rows)))
 
 
 def _rounded(kernel: Kernel) -> Kernel:
@@ -313,20 +266,3 @@ def _widths(kernel: Kernel) -> list[Kernel]:
     if name is None or not isinstance(scale, float):
         return [kernel]
     return [kernel.with_params(**{name: factor * scale}) for factor in WIDTHS]
-
-
-def _simplest_first(finalists: list[Candidate]) -> list[Candidate]:
-    """Return finalists with one that is not learned first, if it is as good within one deviation.
-
-    The deviation is that of the mean difference of the squared errors on the same rows.
-    """
-    if not finalists or not finalists[0].is_learned:
-        return finalists
-    best = finalists[0]
-    for other in finalists[1:]:
-        if other.is_learned:
-            continue
-        lost = other.squares - best.squares
-        if lost.mean() <= lost.std() / np.sqrt(len(lost)):
-            return [other, *(c for c in finalists if c is not other)]
-    return finalists
