@@ -18,7 +18,7 @@ def tournament(n=40, rng=None, run=None):
     rng = np.random.default_rng(0) if rng is None else rng
     X = rng.normal(size=(n, 2))
     run = Run() if run is None else run
-    return Tournament(X, np.sin(X[:, :1]), np.ones(n), 1.0, 10**9, 0, run)
+    return Tournament(X, np.sin(X[:, :1]), np.ones(n), 1.0, np.arange(n), 10**9, 0, run)
 
 
 def candidate(name, error, is_learned=False, seconds=0.0):
@@ -162,7 +162,7 @@ def test_some_rows_are_judged_with_their_own_targets_and_weights():
     weights = np.linspace(0.5, 1.5, 12)
     one = replace(tournament(12), weights=weights)
     some = np.array([1, 3, 4, 7, 8, 10, 11])
-    alone = Tournament(one.X[some], one.y[some], weights[some], 1.0, 10**9, 0, Run())
+    alone = Tournament(one.X[some], one.y[some], weights[some], 1.0, some, 10**9, 0, Run())
     errors = one._judged(Gaussian(1.0), [1.0], 0.1, some)[2]
     assert_allclose(errors, alone._judged(Gaussian(1.0), [1.0], 0.1, np.arange(7))[2])
 

@@ -22,6 +22,7 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of
+from mercer.selection.automatic.last import fitted_last
 from mercer.selection.automatic.search import Tournament
 from mercer.selection.logistic import KernelLogisticRegressionCV
 from mercer.selection.ridge_classifier import KernelRidgeClassifier
@@ -29,8 +30,9 @@ from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
-# The share of a time limit that is for finding kernels.
-SHARE_OF_KERNELS = 0.6
+# The share of a time limit that is for finding kernels, and of what is left then, for comparing
+# the two models with the best of them.
+SHARE_OF_KERNELS, SHARE_OF_COMPARISON = 0.6, 0.5
 # Rows on which logistic regression and calibrated least squares are compared, and the numbers in
 # all classes that logistic regression has there at most: it takes longer with every class.
 COMPARED_ROWS, COMPARED_NUMBERS = 1000, 3000
@@ -104,18 +106,14 @@ class KernelClassifier(ClassifierMixin, Arguments):
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
         self.kernel_ = best.kernel
-        ridge = KernelRidgeClassifier(
-            best.kernel, best.alpha * tournament.unit, memory=self.memory, time_limit=run.rest
-        )
-        found = self._compared(tournament, reader, best, run)
+        ridge = KernelRidgeClassifier(best.kernel, best.alpha * tournament.unit, memory=self.memory)
+        found = self._compared(tournament, reader, best, run.share(SHARE_OF_COMPARISON))
         self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
         model: KernelRidgeClassifier | KernelLogisticRegression = ridge
         if min(found, key=lambda name: found[name][0]) == "logistic":
             C = found["logistic"][1] / tournament.unit
-            model = KernelLogisticRegression(
-                best.kernel, C, memory=self.memory, time_limit=run.rest
-            )
-        self.estimator_ = model.fit(X, y, sample_weight)
+            model = KernelLogisticRegression(best.kernel, C, memory=self.memory)
+        self.estimator_ = fitted_last(model, run, tournament.judged, X, y, sample_weight)
         self.classes_ = self.estimator_.classes_
         return self
 

@@ -19,6 +19,7 @@ from mercer.estimators.validation import (
 )
 from mercer.selection.automatic.board import Leaderboard
 from mercer.selection.automatic.kernels import reader_of
+from mercer.selection.automatic.last import fitted_last
 from mercer.selection.automatic.search import Tournament
 from mercer.solvers import Run
 
@@ -90,8 +91,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
         self.kernel_, self.alpha_ = best.kernel, best.alpha * tournament.unit
-        model = KernelRidge(best.kernel, self.alpha_, memory=self.memory, time_limit=run.rest)
-        self.estimator_ = model.fit(X, y, sample_weight)
+        model = KernelRidge(best.kernel, self.alpha_, memory=self.memory)
+        self.estimator_ = fitted_last(model, run, tournament.judged, X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> Array:

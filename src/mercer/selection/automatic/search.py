@@ -66,6 +66,8 @@ class Tournament:
         Positive weights, of mean 1.
     unit : float
         The mean weight before: ridges are in units of it.
+    index : array of shape (n,)
+        Which of the rows that were given they are.
     memory : int
         The limit of memory in bytes.
     seed : int
@@ -78,6 +80,7 @@ class Tournament:
     y: Array
     weights: Array
     unit: float
+    index: Sample
     memory: int
     seed: int
     run: Run
@@ -100,7 +103,7 @@ class Tournament:
         index, w = first[kept], total[kept]
         rows = X if len(index) == len(y) else training_subset(reader, X, index)
         unit = float(w.mean())
-        return cls(rows, y[index], w / unit, unit, memory_limit(memory), seed, run)
+        return cls(rows, y[index], w / unit, unit, index, memory_limit(memory), seed, run)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, those of the last round first."""
@@ -150,6 +153,11 @@ class Tournament:
                 # As in the first round; of that its candidate stays.
                 continue
         return sorted(finalists, key=lambda c: c.error)
+
+    @property
+    def judged(self) -> Sample:
+        """Which of the rows that were given the last round judges kernels on."""
+        return self.index[self.sample(JUDGED_ROWS)]
 
     def sample(self, most: int) -> Sample:
         """Return at most so many of the rows, as memory allows, at random and in order."""
