@@ -60,7 +60,7 @@ def test_it_is_known_by_its_name_and_planned(X):
 
 def test_a_memory_limit_too_small_for_two_rows_is_refused(X):
     model = KernelRidge(Gaussian(1.0), solver="sgd", memory=1000)
-    with pytest.raises(MemoryLimitError, match=r"solver 'sgd' needs 0\.00 MB but the limit"):
+    with pytest.raises(MemoryLimitError, match=r"solver 'sgd' needs 3\.84 KB but the limit"):
         model.fit(X, targets(X))
 
 

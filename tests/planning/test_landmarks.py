@@ -166,7 +166,7 @@ def test_a_plan_shows_the_error_of_every_candidate(rng):
 
 
 def test_a_memory_for_nothing_is_refused_with_the_least_that_would_do(rng):
-    with pytest.raises(MemoryLimitError, match=r"needs .* MB but the limit is 0\.00 MB"):
+    with pytest.raises(MemoryLimitError, match=r"needs .* MB but the limit is 1\.00 KB"):
         KernelRidge(Gaussian(1.0), memory=1000).fit(rng.normal(size=(3000, 3)), np.ones(3000))
 
 

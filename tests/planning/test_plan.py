@@ -115,7 +115,7 @@ def test_a_plan_does_not_fit_the_estimator(rng):
 
 
 def test_no_route_within_the_memory_is_refused_with_the_least_that_is_needed(rng):
-    with pytest.raises(MemoryLimitError, match=r"solver 'cg' needs .* but the limit is 0\.00 MB"):
+    with pytest.raises(MemoryLimitError, match=r"solver 'cg' needs .* but the limit is 1\.00 KB"):
         KernelRidge(Gaussian(1.0), memory=1000).plan(rng.normal(size=(300, 3)))
 
 
