@@ -92,6 +92,23 @@ def test_a_report_on_other_rows_is_written(model, data, tmp_path):
     assert "<html" in page.read_text()
 
 
+def test_a_report_without_rows_to_test_on_says_so(model, tmp_path):
+    page = tmp_path / "p.html"
+    result = run("report", model, "-o", page)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{page}\n"
+    html = page.read_text(encoding="utf-8")
+    assert "It was not tested on held-out rows" in html
+    assert f"mercer report {model} -o {page}" in html
+    assert ">R2<" not in html
+
+
+def test_a_target_without_rows_to_test_on_is_wrong_usage(model):
+    result = run("report", model, "--target", "price")
+    assert result.exit_code == 2
+    assert "give --data FILE" in result.output
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_learns_to_complete(shell):
     result = run("completion", shell)

@@ -251,16 +251,16 @@ def test_models_without_intervals_have_those_of_half_of_the_held_out_rows():
     X = random.normal(size=(400, 1))
     y = X[:, 0] + random.normal(size=400)
     model = mercer.KernelSVR("linear").fit(X[:100], y[:100])
-    facts = Facts(model, X[100:], y[100:])
-    found = facts.interval
+    tests = Facts(model, X[100:], y[100:]).tests
+    found = tests.interval
     assert found.kind == "split conformal"
     first, second = slice(100, None, 2), slice(101, None, 2)
     missed = np.sort(np.abs(y[first] - model.predict(X[first])))
     width = missed[int(np.ceil(0.9 * 151)) - 1]
     np.testing.assert_allclose(found.high, model.predict(X[second]) + width)
-    assert 0.8 < facts.coverage < 0.97
+    assert 0.8 < tests.coverage < 0.97
     ridge = mercer.KernelRidge("linear").fit(X[:100], y[:100])
-    assert Facts(ridge, X[100:], y[100:]).interval.kind == "jackknife+"
+    assert Facts(ridge, X[100:], y[100:]).tests.interval.kind == "jackknife+"
 
 
 def test_a_finished_gram_matrix_has_no_page():
@@ -342,7 +342,7 @@ def test_the_baseline_of_classes_is_that_of_the_training_rows():
     y = np.array(["ill"] * 30 + ["well"] * 10)
     model = mercer.KernelLogisticRegression("auto").fit(TABLE[TRAIN], y)
     facts = Facts(model, TABLE[TEST], np.array(["well"] * 15 + ["ill"] * 5))
-    assert facts.scores[0].baseline == 0.25
+    assert facts.tests.scores[0].baseline == 0.25
 
 
 def test_support_vectors_are_not_taken_for_all_rows():

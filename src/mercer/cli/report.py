@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import click
 
@@ -13,27 +14,36 @@ __all__ = ["report"]
 
 @click.command()
 @click.argument("model")
-@click.option("--data", required=True, metavar="FILE", help="Rows that it was not fitted to.")
-@click.option("--target", metavar="COLUMN", help="The column that it predicts.")
+@click.option("--data", metavar="FILE", help="Rows that it was not fitted to, to test it on.")
+@click.option("--target", metavar="COLUMN", help="The column of these that it predicts.")
 @click.option(
     "-o", "--output", default="report.html", show_default=True, metavar="PAGE", help="Where to."
 )
 @told
-def report(model: str, data: str, target: str | None, output: str) -> None:
-    """Write a page about the model file MODEL and how it does on the rows of a table."""
-    from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
+def report(model: str, data: str | None, target: str | None, output: str) -> None:
+    """Write a page about the model file MODEL and, with --data, how it does on other rows."""
+    if target is not None and data is None:
+        raise click.UsageError("--target names a column of the rows to test on; give --data FILE")
     from mercer.files import load
     from mercer.reports.page import report as page_of
 
     machine = load(model)
     if not hasattr(machine, "predict"):
         raise ValueError(f"{model} holds a {type(machine).__name__}; a report is about a model")
+    held_out = () if data is None else _held_out(machine, data, target)
+    given = {"--data": data, "--target": target, "-o": output}
+    options = [part for name, value in given.items() if value for part in (name, value)]
+    command = shlex.join(["mercer", "report", model, *options])
+    with phase(f"writing {output}"):
+        page_of(machine, *held_out, path=output, command=command)
+    click.echo(output)
+
+
+def _held_out(machine: Any, data: str, target: str | None) -> tuple[Any, Any]:
+    """Return the rows of a file that a model is tested on, and their targets."""
+    from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
+
     task = "classification" if hasattr(machine, "classes_") else "regression"
     with phase(f"reading {data}"):
         job = job_of(data, Roles(target), task).in_memory(MOST_TESTED)
-    options = ["--data", data, *(["--target", target] if target else []), "-o", output]
-    with phase(f"writing {output}"):
-        page_of(
-            machine, job.X, job.y, output, command=shlex.join(["mercer", "report", model, *options])
-        )
-    click.echo(output)
+    return job.X, job.y

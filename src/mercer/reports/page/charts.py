@@ -15,7 +15,8 @@ from mercer.explanation.subject import evenly
 from mercer.gram import gram_of
 from mercer.reports.effect import answer_name, answers
 from mercer.reports.gram import by_cluster
-from mercer.reports.page.facts import SHOWN, Facts
+from mercer.reports.page.facts import Facts
+from mercer.reports.page.held_out import SHOWN, HeldOut
 from mercer.reports.page.svg import Plot, around, heat_map
 from mercer.reports.spectrum import Spectrum
 
@@ -27,34 +28,34 @@ GRAM_ROWS, SPECTRUM_ROWS = 240, 500
 CURVE_POINTS, EFFECT_POINTS, INTERVALS, CURVES = 200, 24, 200, 4
 
 
-def against_truth(facts: Facts) -> Plot:
+def against_truth(tests: HeldOut) -> Plot:
     """Draw predictions over true targets, with the line on which both are equal."""
-    some = evenly(facts.n, SHOWN)
-    y, predicted = np.asarray(facts.y, float)[some], facts.predicted[some]
+    some = evenly(tests.n, SHOWN)
+    y, predicted = np.asarray(tests.y, float)[some], tests.predicted[some]
     ends = around(y, predicted)
     plot = Plot(ends, ends, "true", "predicted", "predictions of held-out rows over their targets")
     return plot.line(ends, ends, "guide").points(y, predicted)
 
 
-def residuals(facts: Facts) -> Plot:
+def residuals(tests: HeldOut) -> Plot:
     """Draw what predictions miss over the predictions."""
-    some = evenly(facts.n, SHOWN)
-    predicted = facts.predicted[some]
-    missed = np.asarray(facts.y, float)[some] - predicted
+    some = evenly(tests.n, SHOWN)
+    predicted = tests.predicted[some]
+    missed = np.asarray(tests.y, float)[some] - predicted
     about = "residuals of held-out rows over their predictions"
     x, y = around(predicted), around(missed)
     plot = Plot(x, y, "predicted", "true − predicted", about)
     return plot.line(x, (0.0, 0.0), "guide").points(predicted, missed)
 
 
-def intervals(facts: Facts) -> Plot | None:
+def intervals(tests: HeldOut) -> Plot | None:
     """Draw prediction intervals in the order of the predictions, with the true targets."""
-    if facts.interval is None:
+    if tests.interval is None:
         return None
-    _, some, low, high = facts.interval
-    order = np.argsort(facts.predicted[some], kind="stable")
+    _, some, low, high = tests.interval
+    order = np.argsort(tests.predicted[some], kind="stable")
     order = order[evenly(len(order), INTERVALS)]
-    y, place = np.asarray(facts.y, float)[some[order]], np.arange(len(order))
+    y, place = np.asarray(tests.y, float)[some[order]], np.arange(len(order))
     about = "prediction intervals and true targets of held-out rows"
     x, ends = (-1.0, float(len(order))), around(low[order], high[order], y)
     plot = Plot(x, ends, "rows in the order of predictions", "target", about)
@@ -63,20 +64,20 @@ def intervals(facts: Facts) -> Plot | None:
     return plot.points(place[outside], y[outside], "second")
 
 
-def receiver(facts: Facts) -> list[tuple[Plot, str]]:
+def receiver(tests: HeldOut) -> list[tuple[Plot, str]]:
     """Draw the ROC curve of two classes, or of each against the rest, with what it shows."""
-    scores = facts.probabilities
-    if scores is None and hasattr(facts.model, "decision_function"):
-        scores = np.asarray(facts.model.decision_function(facts.X))
+    scores = tests.probabilities
+    if scores is None and hasattr(tests.model, "decision_function"):
+        scores = np.asarray(tests.model.decision_function(tests.X))
         scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    classes = facts.model.classes_
+    classes = tests.model.classes_
     if scores is None or scores.shape[1] != len(classes):
         return []
-    counts = np.bincount(facts.codes, minlength=len(classes))
+    counts = np.bincount(tests.codes, minlength=len(classes))
     wanted = [1] if len(classes) == 2 else np.argsort(-counts, kind="stable")[:CURVES]
     plots = []
     for c in wanted:
-        is_one = facts.codes == c
+        is_one = tests.codes == c
         if is_one.all() or not is_one.any():
             continue
         false, true, _ = roc_curve(is_one, scores[:, c])
@@ -87,14 +88,14 @@ def receiver(facts: Facts) -> list[tuple[Plot, str]]:
     return plots
 
 
-def calibration(facts: Facts) -> Plot | None:
+def calibration(tests: HeldOut) -> Plot | None:
     """Draw how often the predicted class is right where it has some probability."""
-    if facts.probabilities is None:
+    if tests.probabilities is None:
         return None
-    best = facts.probabilities.argmax(axis=1)
-    sure = np.clip(facts.probabilities[np.arange(facts.n), best], 0.0, 1.0)
-    bins = int(np.clip(facts.n // 20, 2, 10))
-    share, mean = calibration_curve(best == facts.codes, sure, n_bins=bins, strategy="quantile")
+    best = tests.probabilities.argmax(axis=1)
+    sure = np.clip(tests.probabilities[np.arange(tests.n), best], 0.0, 1.0)
+    bins = int(np.clip(tests.n // 20, 2, 10))
+    share, mean = calibration_curve(best == tests.codes, sure, n_bins=bins, strategy="quantile")
     x, y = "probability of the predicted class", "share that is right"
     plot = Plot((0.0, 1.0), (0.0, 1.0), x, y, "calibration of the probabilities")
     return plot.line((0, 1), (0, 1), "guide").line(mean, share).points(mean, share)
@@ -104,7 +105,11 @@ def effect(facts: Facts, column: Any) -> Plot | None:
     """Draw the mean prediction over the values of a column, see `EffectDisplay`."""
     name, label = facts.title(column), answer_name(facts.model)
     found = effect_of(
-        lambda rows: answers(facts.model, rows), facts.X, facts.place(column), name, EFFECT_POINTS
+        lambda rows: answers(facts.model, rows),
+        facts.rows,
+        facts.place(facts.rows, column),
+        name,
+        EFFECT_POINTS,
     )
     if found is None:
         return None

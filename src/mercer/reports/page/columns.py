@@ -70,7 +70,7 @@ def _directions(facts: Facts) -> str:
 def effects(facts: Facts) -> str:
     """Draw how the prediction depends on the most important columns."""
     found = facts.explanation
-    if found is None or not has_columns(facts.X):
+    if found is None or not has_columns(facts.rows):
         return ""
     names = [row.column for row in found.columns if row.importance > 0.0]
     plots = []

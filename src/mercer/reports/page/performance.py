@@ -9,7 +9,8 @@ import numpy as np
 from mercer.data.columns import n_rows
 from mercer.reports.held_out import Score
 from mercer.reports.page import charts
-from mercer.reports.page.facts import COVERAGE, Facts
+from mercer.reports.page.facts import Facts
+from mercer.reports.page.held_out import COVERAGE, TEST_COMMAND, HeldOut
 from mercer.reports.page.html import figures, number, paragraph, section
 
 # Columns that the summary names, and classes of a confusion matrix.
@@ -18,13 +19,16 @@ NAMED, CLASSES = 4, 30
 
 def summary(facts: Facts) -> str:
     """Say in plain words what the model is and how good it is."""
-    cards = "".join(map(_card, facts.scores))
     name = type(facts.model).__name__
-    text = " ".join(said for said in (_made_of(facts), _verdict(facts), _mattering(facts)) if said)
-    return (
-        f"<header><h1>{escape(name)}</h1>{paragraph(text)}</header>"
-        f'<div class="cards">{cards}{_interval_card(facts)}</div>'
-    )
+    told = (_made_of(facts), _tested_on(facts.tests), _verdict(facts.tests), _mattering(facts))
+    text = " ".join(said for said in told if said)
+    header = f"<header><h1>{escape(name)}</h1>{paragraph(text)}</header>"
+    return header if facts.tests is None else header + _cards(facts.tests)
+
+
+def _cards(tests: HeldOut) -> str:
+    cards = "".join(map(_card, tests.scores))
+    return f'<div class="cards">{cards}{_interval_card(tests)}</div>'
 
 
 def _card(score: Score) -> str:
@@ -39,12 +43,12 @@ def _card(score: Score) -> str:
     )
 
 
-def _interval_card(facts: Facts) -> str:
-    if facts.interval is None or facts.coverage is None:
+def _interval_card(tests: HeldOut) -> str:
+    if tests.interval is None or tests.coverage is None:
         return ""
-    low, high = facts.interval.low, facts.interval.high
+    low, high = tests.interval.low, tests.interval.high
     return (
-        f'<div class="card"><span>intervals of {COVERAGE:.0%}</span><b>{facts.coverage:.1%}</b>'
+        f'<div class="card"><span>intervals of {COVERAGE:.0%}</span><b>{tests.coverage:.1%}</b>'
         f"<span>of held-out targets are inside</span>"
         f"<span>median width {float(np.median(high - low)):.4g}</span></div>"
     )
@@ -52,25 +56,30 @@ def _interval_card(facts: Facts) -> str:
 
 def _made_of(facts: Facts) -> str:
     rows, n = facts.train_rows, facts.n_train
-    learned = "A model"
-    if n is not None:
-        learned = f"A model that was fitted to {n} rows"
-        if rows is not None and n_rows(rows) < n:
-            learned += f", {n_rows(rows)} landmarks standing for them,"
-    elif rows is not None:
-        learned = f"A model that is a sum over {n_rows(rows)} rows"
-    return f"{learned} and tested on {facts.n} rows that it was not fitted to."
+    if n is None:
+        return "" if rows is None else f"A model that is a sum over {n_rows(rows)} rows."
+    if rows is None or n_rows(rows) == n:
+        return f"A model that was fitted to {n} rows."
+    return f"A model that was fitted to {n} rows, {n_rows(rows)} landmarks standing for them."
 
 
-def _verdict(facts: Facts) -> str:
-    first = facts.scores[0]
-    if facts.is_classes:
+def _tested_on(tests: HeldOut | None) -> str:
+    if tests is None:
+        return f"It was not tested on held-out rows; {TEST_COMMAND} does that."
+    return f"It was tested on {tests.n} rows that it was not fitted to."
+
+
+def _verdict(tests: HeldOut | None) -> str:
+    if tests is None:
+        return ""
+    first = tests.scores[0]
+    if tests.machine.is_classes:
         return (
             f"It names the right class for {first.value:.1%} of them (with 95 % confidence "
             f"{first.low:.1%} to {first.high:.1%}); naming the most frequent class always would be "
             f"right for {first.baseline:.1%}."
         )
-    error = next(score for score in facts.scores if score.name == "MAE")
+    error = next(score for score in tests.scores if score.name == "MAE")
     if first.value <= 0.0:
         return "It predicts no better than the mean of the training targets does."
     less = 1.0 - error.value / error.baseline if error.baseline > 0.0 else 0.0
@@ -93,34 +102,37 @@ def _mattering(facts: Facts) -> str:
 
 
 def performance(facts: Facts) -> str:
-    """Show predictions of held-out rows beside the truth."""
+    """Show predictions of held-out rows beside the truth, where there are some."""
+    tests = facts.tests
+    if tests is None:
+        return ""
     if facts.is_classes:
         says = "how often the predicted class is right, over its probability"
         return section(
             "On held-out rows",
-            _confusion(facts),
-            figures(*charts.receiver(facts), (charts.calibration(facts), says)),
+            _confusion(tests),
+            figures(*charts.receiver(tests), (charts.calibration(tests), says)),
         )
-    kind = "" if facts.interval is None else facts.interval.kind
+    kind = "" if tests.interval is None else tests.interval.kind
     covered = f"{kind} intervals of {COVERAGE:.0%}; targets outside are marked"
     return section(
         "On held-out rows",
         figures(
-            (charts.against_truth(facts), "predictions over true targets"),
-            (charts.residuals(facts), "residuals: what the predictions miss"),
-            (charts.intervals(facts), covered),
+            (charts.against_truth(tests), "predictions over true targets"),
+            (charts.residuals(tests), "residuals: what the predictions miss"),
+            (charts.intervals(tests), covered),
         ),
     )
 
 
-def _confusion(facts: Facts) -> str:
+def _confusion(tests: HeldOut) -> str:
     """Return how often each class was taken for which, the darker the more often."""
-    classes = [str(c) for c in facts.model.classes_]
+    classes = [str(c) for c in tests.model.classes_]
     if len(classes) > CLASSES:
         return ""
-    labels = np.searchsorted(facts.model.classes_, facts.predicted)
+    labels = np.searchsorted(tests.model.classes_, tests.predicted)
     counts = np.zeros((len(classes), len(classes)), int)
-    np.add.at(counts, (facts.codes, labels), 1)
+    np.add.at(counts, (tests.codes, labels), 1)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
     def cell(i: int, j: int) -> str:

@@ -9,8 +9,11 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import __version__
 from mercer.data.columns import n_rows, take_rows
@@ -46,25 +49,45 @@ class Report:
         return f'<iframe srcdoc="{page}" style="width:100%;height:800px;border:0"></iframe>'
 
 
-def report(model: Any, X: Any, y: Any, path: Any = None, *, command: str = "") -> Report:
+def report(
+    model: Any, X: Any = None, y: Any = None, path: Any = None, *, command: str = ""
+) -> Report:
     """Return a page about a fitted model and how it does on rows that it was not fitted to.
+
+    Without targets nothing is tested, and without rows the model is looked at from those that it
+    keeps, where it keeps some: training rows, support vectors or landmarks.
 
     Parameters
     ----------
     model : estimator
         A fitted regression or classification model.
-    X, y : rows, array of shape (n,)
+    X, y : rows, array of shape (n,), optional
         Held-out rows and their targets.
     path : str or path, optional
         Where to write the page.
     command : str
         The command that made the model, if one did.
     """
+    if not hasattr(model, "predict"):
+        raise ValueError(f"{type(model).__name__} predicts nothing; give a fitted model")
+    facts = Facts(model, X, None if y is None else _targets(model, X, y))
+    _check(facts)
+    with catch_warnings():
+        # A matrix of training rows has no names, and its columns are those that the model knows.
+        filterwarnings("ignore", "X does not have valid feature names")
+        page = Report(_page(facts, command))
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def _targets(model: Any, X: Any, y: Any) -> NDArray[Any]:
+    """Return the targets of held-out rows, one for each."""
+    if X is None:
+        raise ValueError("y are the targets of held-out rows X, and there are none; give both")
     y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if y.ndim != 1 or len(y) != n_rows(X):
         raise ValueError(f"y must have one target for each of {n_rows(X)} rows, got {y.shape}")
-    if not hasattr(model, "predict"):
-        raise ValueError(f"{type(model).__name__} predicts nothing; give a fitted model")
     if hasattr(model, "classes_"):
         unknown = np.setdiff1d(y, model.classes_)
         if len(unknown):
@@ -72,20 +95,29 @@ def report(model: Any, X: Any, y: Any, path: Any = None, *, command: str = "") -
                 f"y has the class {unknown.tolist()[0]!r}, which the model does not know; it knows "
                 f"{model.classes_.tolist()}"
             )
-    if n_rows(X) == 0:
+    return y
+
+
+def _check(facts: Facts) -> None:
+    """Refuse what a page cannot be about."""
+    if facts.X is not None and n_rows(facts.X) == 0:
         raise ValueError("a report needs rows to test the model on, and X has none")
-    if np.ndim(model.predict(take_rows(X, slice(0, 1)))) != 1:
-        raise ValueError("a report is about one target, and this model predicts several")
-    facts = Facts(model, X, y)
-    if facts.function is not None and facts.function.kernel.is_precomputed:
+    if facts.rows is None:
+        check_is_fitted(facts.model)
+    f = facts.function
+    if f is not None and f.kernel.is_precomputed:
         raise ValueError(
             "a report is about rows and a kernel, and this model was fitted to a finished Gram "
             "matrix; fit it to rows"
         )
-    page = Report(_page(facts, command))
-    if path is not None:
-        page.save(path)
-    return page
+    if _has_several_targets(facts):
+        raise ValueError("a report is about one target, and this model predicts several")
+
+
+def _has_several_targets(facts: Facts) -> bool:
+    if facts.X is not None:
+        return np.ndim(facts.model.predict(take_rows(facts.X, slice(0, 1)))) != 1
+    return not facts.is_classes and facts.function is not None and facts.function.n_targets > 1
 
 
 def _page(facts: Facts, command: str) -> str:

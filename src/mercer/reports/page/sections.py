@@ -168,7 +168,8 @@ def certificate(facts: Facts) -> str:
         lines += [("solver", solution.solver), ("time to solve", _seconds(solution.seconds))]
     elif getattr(model, "solver_", None) is not None:
         lines.append(("solver", type(model.solver_).__name__))
-    lines.append(("time to predict", f"{facts.rows_per_second:,.0f} rows a second"))
+    if facts.rows_per_second is not None:
+        lines.append(("time to predict", f"{facts.rows_per_second:,.0f} rows a second"))
     if facts.function is not None:
         lines.append(("memory of the model", _bytes(_size(facts))))
     if facts.holds_all_rows:

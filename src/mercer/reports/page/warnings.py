@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, ks_2samp, spearmanr
 from sklearn.tree import DecisionTreeClassifier
 
-from mercer.data.columns import column_names, is_table, n_rows, stack_rows, take_rows
+from mercer.data.columns import is_table, n_rows, stack_rows, take_rows
 from mercer.data.distinct import row_numbers
 from mercer.estimators.validation import checked_rows
 from mercer.explanation.subject import evenly
-from mercer.reports.page.facts import COVERAGE, Facts, cells_of, has_columns
+from mercer.reports.page.facts import Facts, cells_of, has_columns
+from mercer.reports.page.held_out import COVERAGE, TEST_COMMAND, HeldOut
 from mercer.reports.page.html import section
 
 Array = NDArray[Any]
@@ -27,11 +28,16 @@ LEAK = 0.999
 DRIFT = 0.001
 # Rows that distributions are compared on, and that are looked for among those of training.
 COMPARED = 5000
+UNTESTED = (
+    "It was not tested on held-out rows, and how good it is nobody knows yet: "
+    f"{TEST_COMMAND}, or mercer.report(model, X_test, y_test), tells."
+)
 
 
 def warnings(facts: Facts) -> str:
     """List what was found."""
-    found = [*_few(facts), *_columns(facts), *_fit(facts)]
+    tested = [UNTESTED] if facts.tests is None else _tested(facts.tests)
+    found = [*_few(facts), *tested, *_columns(facts), *_solver(facts)]
     if not found:
         checked = ["rows to test on", "columns that give the target away"]
         # Support vectors and landmarks are no sample of the training rows to compare with.
@@ -43,21 +49,32 @@ def warnings(facts: Facts) -> str:
 
 
 def _few(facts: Facts) -> list[str]:
+    is_few = facts.n_train is not None and facts.n_train < FEW_ROWS
+    return [f"The model is made of {facts.n_train} rows only."] if is_few else []
+
+
+def _tested(tests: HeldOut) -> list[str]:
     found = []
-    if facts.n_train is not None and facts.n_train < FEW_ROWS:
-        found.append(f"The model is made of {facts.n_train} rows only.")
-    if facts.n < FEW_ROWS:
-        found.append(f"It was tested on {facts.n} rows only: the scores are rough.")
-    if facts.is_classes:
-        counts = np.bincount(facts.codes, minlength=len(facts.model.classes_))
-        rare = [
-            str(c)
-            for c, count in zip(facts.model.classes_, counts, strict=True)
-            if count < FEW_OF_CLASS
-        ]
-        if rare and facts.n >= FEW_ROWS:
+    if tests.n < FEW_ROWS:
+        found.append(f"It was tested on {tests.n} rows only: the scores are rough.")
+    if tests.machine.is_classes:
+        classes = tests.model.classes_
+        counts = np.bincount(tests.codes, minlength=len(classes))
+        rare = [str(c) for c, n in zip(classes, counts, strict=True) if n < FEW_OF_CLASS]
+        if rare and tests.n >= FEW_ROWS:
             listed = ", ".join(rare[:5]) + (", ..." if len(rare) > 5 else "")
             found.append(f"Fewer than {FEW_OF_CLASS} test rows are of the class {listed}.")
+    if not tests.scores[0].beats_baseline:
+        found.append("Its score is not surely better than that of the baseline.")
+    held = tests.coverage
+    if held is not None and abs(held - COVERAGE) > 0.1:
+        found.append(f"Intervals of {COVERAGE:.0%} hold {held:.0%} of the held-out targets.")
+    same = _seen_before(tests)
+    if same > 0.01:
+        found.append(
+            f"{same:.0%} of the test rows equal a training row in all columns: the scores may "
+            "flatter."
+        )
     return found
 
 
@@ -70,37 +87,31 @@ def _columns(facts: Facts) -> list[str]:
         f"The column {facts.title(column)!r} is distributed differently in the test rows."
         for column in _drifts(facts)
     ]
-    same = _seen_before(facts)
-    if same > 0.01:
-        found.append(
-            f"{same:.0%} of the test rows equal a training row in all columns: the scores may "
-            "flatter."
-        )
     return found
 
 
-def _fit(facts: Facts) -> list[str]:
-    found = []
-    if not facts.scores[0].beats_baseline:
-        found.append("Its score is not surely better than that of the baseline.")
-    held = facts.coverage
-    if held is not None and abs(held - COVERAGE) > 0.1:
-        found.append(f"Intervals of {COVERAGE:.0%} hold {held:.0%} of the held-out targets.")
+def _solver(facts: Facts) -> list[str]:
     certificate = getattr(facts.inner, "certificate_", None)
-    if certificate is not None and not certificate.satisfied:
-        found.append(f"The solver did not reach its tolerance: {certificate}.")
-    return found
+    if certificate is None or certificate.satisfied:
+        return []
+    return [f"The solver did not reach its tolerance: {certificate}."]
 
 
 def _leaks(facts: Facts) -> list[Any]:
     """Return the columns that predict the target alone: by a monotone curve, or by few parts."""
-    if facts.n < 20 or not has_columns(facts.X):
+    tests = facts.tests
+    if tests is None or tests.n < 20 or not has_columns(tests.X):
         return []
-    some = evenly(facts.n, COMPARED)
-    return [c for c in facts.columns if _gives_away(facts, facts.cells(c)[some], some)]
+    some = evenly(tests.n, COMPARED)
+    rows = take_rows(tests.X, some)
+    return [
+        column
+        for column in facts.columns
+        if _gives_away(tests, cells_of(rows, facts.place(rows, column)), some)
+    ]
 
 
-def _gives_away(facts: Facts, values: Array, some: NDArray[np.intp]) -> bool:
+def _gives_away(tests: HeldOut, values: Array, some: NDArray[np.intp]) -> bool:
     if values.dtype.kind in "fiub":
         numbers = values.astype(float)
         if not np.isfinite(numbers).all() or np.ptp(numbers) == 0.0:
@@ -110,17 +121,17 @@ def _gives_away(facts: Facts, values: Array, some: NDArray[np.intp]) -> bool:
     else:
         levels, numbers = np.unique(values.astype(str), return_inverse=True)
         # Names that are all different tell every row from the others, and nothing of the target.
-        if not facts.is_classes or len(levels) > 0.1 * len(values):
+        if not tests.machine.is_classes or len(levels) > 0.1 * len(values):
             return False
-    if not facts.is_classes:
-        y = np.asarray(facts.y, float)[some]
+    if not tests.machine.is_classes:
+        y = np.asarray(tests.y, float)[some]
         if np.ptp(y) == 0.0:
             return False
         straight = abs(np.corrcoef(numbers, y)[0, 1])
         # Columns of few values have tied ranks, and are no copies of the target.
         is_fine = len(np.unique(numbers)) > 0.5 * len(np.unique(y))
         return bool(max(straight, abs(spearmanr(numbers, y)[0]) if is_fine else 0.0) > LEAK)
-    codes, half = facts.codes[some], np.arange(len(some)) % 2 == 0
+    codes, half = tests.codes[some], np.arange(len(some)) % 2 == 0
     if len(np.unique(codes)) < 2:
         return False
     # A number is cut about once for every class, a category wherever its levels are.
@@ -133,31 +144,23 @@ def _gives_away(facts: Facts, values: Array, some: NDArray[np.intp]) -> bool:
 
 def _drifts(facts: Facts) -> list[Any]:
     """Return the columns whose distributions differ between training and test rows."""
-    rows = facts.train_rows
-    if not facts.holds_all_rows or not has_columns(rows) or not has_columns(facts.X):
+    rows, X = facts.train_rows, facts.X
+    if not facts.holds_all_rows or not has_columns(rows) or not has_columns(X):
         return []
-    if facts.n < 20 or n_rows(rows) < 20:
+    if n_rows(X) < 20 or n_rows(rows) < 20:
         return []
     before = take_rows(rows, evenly(n_rows(rows), COMPARED))
-    after = take_rows(facts.X, evenly(facts.n, COMPARED))
+    after = take_rows(X, evenly(n_rows(X), COMPARED))
     least = DRIFT / max(len(facts.columns), 1)
     return [
         column
         for column in facts.columns
         if _chance(
-            cells_of(before, _own_place(facts, rows, column)),
-            cells_of(after, facts.place(column)),
+            cells_of(before, facts.place(before, column)),
+            cells_of(after, facts.place(after, column)),
         )
         < least
     ]
-
-
-def _own_place(facts: Facts, rows: Any, column: Any) -> int:
-    """Return where a column stands in the training rows, which may have become a matrix."""
-    if isinstance(column, int):
-        return column
-    names = column_names(rows) if is_table(rows) else facts.inner.feature_names_in_
-    return [str(name) for name in names].index(column)
 
 
 def _chance(before: Array, after: Array) -> float:
@@ -182,12 +185,12 @@ def _chance(before: Array, after: Array) -> float:
     return float(chi2_contingency(counts).pvalue)
 
 
-def _seen_before(facts: Facts) -> float:
+def _seen_before(tests: HeldOut) -> float:
     """Return the share of test rows that are training rows as well."""
-    rows = facts.train_rows
-    if not facts.holds_all_rows or not has_columns(rows) or n_rows(rows) > COMPARED:
+    machine, rows = tests.machine, tests.machine.train_rows
+    if not machine.holds_all_rows or not has_columns(rows) or n_rows(rows) > COMPARED:
         return 0.0
-    after = checked_rows(facts.inner, take_rows(facts.X, evenly(facts.n, COMPARED)))
+    after = checked_rows(machine.inner, take_rows(tests.X, evenly(tests.n, COMPARED)))
     if is_table(rows) != is_table(after):
         return 0.0
     numbers = row_numbers(stack_rows(rows, after))

@@ -1,0 +1,202 @@
+"""Rows that a model was not fitted to, their targets, and how good its predictions of them are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.columns import exchanged_column, is_table, n_rows, stack_rows, take_rows
+from mercer.explanation.subject import evenly
+from mercer.reports.held_out import Score, classification_scores, regression_scores
+from mercer.reports.page.machine import Machine
+
+Array = NDArray[Any]
+
+# Rows that a picture is made of, and that columns are shuffled on.
+SHOWN, SHUFFLED = 1500, 300
+# Columns that are shuffled, the most important ones, and how often.
+MOST_SHUFFLED, REPEATS = 12, 3
+# The share of new targets that intervals should hold; the training rows up to which those of the
+# model are asked for, which take as long as a fit; and the held-out rows from which others are.
+COVERAGE, JACKKNIFE_ROWS, LEAST_HELD_OUT = 0.9, 4000, 40
+# What tests a model that was not tested yet.
+TEST_COMMAND = "mercer report MODEL --data FILE --target COLUMN"
+
+
+class Interval(NamedTuple):
+    """Prediction intervals: how they were found, held-out rows by number, and their ends."""
+
+    kind: str
+    rows: NDArray[np.intp]
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Held-out rows with their targets, and what a model says of them.
+
+    Parameters
+    ----------
+    machine : Machine
+        The fitted model.
+    X, y : rows, array of shape (n,)
+        Rows that it was not fitted to, and their targets.
+    """
+
+    machine: Machine
+    X: Any
+    y: Array
+
+    @property
+    def model(self) -> Any:
+        """The fitted model."""
+        return self.machine.model
+
+    @property
+    def n(self) -> int:
+        """The number of held-out rows."""
+        return n_rows(self.X)
+
+    @cached_property
+    def _timed(self) -> tuple[Array, float]:
+        return timed(self.model, self.X)
+
+    @property
+    def predicted(self) -> Array:
+        """What it predicts at the held-out rows."""
+        return self._timed[0]
+
+    @property
+    def rows_per_second(self) -> float:
+        """How many rows it predicts in a second."""
+        return self._timed[1]
+
+    @cached_property
+    def probabilities(self) -> Array | None:
+        """The probabilities of the classes, where it knows them."""
+        has = self.machine.is_classes and hasattr(self.model, "predict_proba")
+        return np.asarray(self.model.predict_proba(self.X)) if has else None
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Prediction intervals of some held-out rows, of a regression.
+
+        They are those of the model, by jackknife+, where it has some and these take no longer than
+        a fit to few thousand rows. Otherwise half of the held-out rows tell how wide they are for
+        the other half (split conformal prediction).
+
+        References
+        ----------
+        J. Lei et al. (2018), Distribution-free predictive inference for regression.
+        """
+        if self.machine.is_classes:
+            return None
+        if (
+            hasattr(self.model, "predict_interval")
+            and (self.machine.n_train or np.inf) <= JACKKNIFE_ROWS
+        ):
+            return self._jackknife() or self._conformal()
+        return self._conformal()
+
+    def _jackknife(self) -> Interval | None:
+        some = evenly(self.n, SHOWN)
+        try:
+            lower, upper = self.model.predict_interval(take_rows(self.X, some), COVERAGE)
+        except ValueError:
+            # Of a repaired kernel, or of landmarks from a file, there is no closed form.
+            return None
+        is_finite = np.isfinite(lower).all() and np.isfinite(upper).all()
+        found = Interval("jackknife+", some, np.asarray(lower), np.asarray(upper))
+        return found if is_finite else None
+
+    def _conformal(self) -> Interval | None:
+        if self.n < LEAST_HELD_OUT:
+            return None
+        first, second = np.arange(0, self.n, 2), np.arange(1, self.n, 2)
+        missed = np.abs(np.asarray(self.y, float)[first] - self.predicted[first])
+        rank = int(np.ceil(COVERAGE * (len(first) + 1)))
+        width = float(np.sort(missed)[min(rank, len(first)) - 1])
+        some = second[evenly(len(second), SHOWN)]
+        f = np.asarray(self.predicted[some], float)
+        return Interval("split conformal", some, f - width, f + width)
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of held-out targets that their intervals hold."""
+        if self.interval is None:
+            return None
+        y = np.asarray(self.y, float)[self.interval.rows]
+        return float(np.mean((self.interval.low <= y) & (y <= self.interval.high)))
+
+    @cached_property
+    def codes(self) -> Array:
+        """The classes of the held-out rows by number."""
+        return np.searchsorted(self.model.classes_, self.y)
+
+    @cached_property
+    def scores(self) -> list[Score]:
+        """How good the predictions are, with intervals and the baseline."""
+        ones = np.ones(self.n)
+        if not self.machine.is_classes:
+            seen = getattr(self.machine.problem, "y", None)
+            mean = float(np.mean(self.y if seen is None else np.asarray(seen)[:, 0]))
+            return regression_scores(np.asarray(self.y, float), self.predicted, mean, ones)
+        labels = np.searchsorted(self.model.classes_, self.predicted)
+        shares = self._class_shares
+        return classification_scores(self.codes, labels, self.probabilities, shares, ones)
+
+    @property
+    def _class_shares(self) -> Array:
+        """The shares of the classes among the training rows, or of the test rows if unknown."""
+        codes = getattr(self.machine.problem, "codes", self.codes)
+        weights = getattr(self.machine.problem, "weights", np.ones(len(codes)))
+        counts = np.bincount(codes, weights, len(self.model.classes_))
+        return np.asarray(counts / counts.sum())
+
+    def shuffled(self, columns: list[Any]) -> dict[Any, float]:
+        """Return how much of R2 or accuracy is lost where a column is shuffled, of the first ones.
+
+        Parameters
+        ----------
+        columns : list
+            Names or positions, the most important first.
+
+        References
+        ----------
+        L. Breiman (2001), Random forests.
+        """
+        wanted = columns[:MOST_SHUFFLED]
+        if not wanted or not (is_table(self.X) or isinstance(self.X, np.ndarray)):
+            return {}
+        some = evenly(self.n, SHUFFLED)
+        rows, y = take_rows(self.X, some), np.asarray(self.y)[some]
+        random = np.random.default_rng(0)
+        orders = [random.permutation(len(some)) for _ in range(REPEATS)]
+        asked = [
+            exchanged_column(rows, self.machine.place(rows, column), take_rows(rows, order))
+            for column in wanted
+            for order in orders
+        ]
+        answers = np.split(np.asarray(self.model.predict(stack_rows(*asked))), len(asked))
+        if self.machine.is_classes:
+            scores = np.array([np.mean(answer == y) for answer in answers])
+            before = float(np.mean(self.predicted[some] == y))
+        else:
+            spread = float(np.sum((y - y.mean()) ** 2)) or 1.0
+            scores = np.array([1.0 - np.sum((y - answer) ** 2) / spread for answer in answers])
+            before = 1.0 - float(np.sum((y - self.predicted[some]) ** 2)) / spread
+        lost = before - scores.reshape(len(wanted), REPEATS).mean(axis=1)
+        return dict(zip(wanted, lost.tolist(), strict=True))
+
+
+def timed(model: Any, rows: Any) -> tuple[Array, float]:
+    """Return what a model predicts at rows, and how many of them it does in a second."""
+    began = perf_counter()
+    predicted = np.asarray(model.predict(rows))
+    return predicted, n_rows(rows) / max(perf_counter() - began, 1e-9)
