@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -9,6 +10,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
 
 import mercer
 
@@ -68,7 +71,7 @@ def test_the_summary_and_the_warnings_say_that_nothing_was_tested_and_how_to_do_
     ids=["regression", "classification"],
 )
 def test_an_automatic_machine_from_a_file_has_a_page_with_its_leaderboard(model, y, tmp_path):
-    mercer.save(model.fit(TABLE[:30], y[:30]), tmp_path / "m.mercer")
+    mercer.save(model.fit(TABLE[["age"]][:20], y[:20]), tmp_path / "m.mercer")
     page = mercer.report(mercer.load(tmp_path / "m.mercer"), path=tmp_path / "p.html")
     assert (tmp_path / "p.html").read_text(encoding="utf-8") == page.html
     assert set(sections(page)) >= ALWAYS | FROM_ROWS | {"leaderboard"}
@@ -87,9 +90,15 @@ def test_a_search_without_rows_has_its_selection_curve():
 
 def test_a_model_that_keeps_no_rows_has_no_sections_of_rows():
     model = mercer.KernelRidge("polynomial(2)", solver="primal").fit(X, X[:, 0])
+    model.function_ = replace(model.function_, dual=None)
     found = sections(mercer.report(model))
     assert set(found) == ALWAYS
     assert "rows a second" not in found["certificate-and-cost"]
+
+
+def test_a_pipeline_of_features_has_a_page_of_what_is_known_of_it():
+    model = make_pipeline(mercer.Nystroem(n_components=5), Ridge()).fit(X, X[:, 0])
+    assert set(sections(mercer.report(model))) == ALWAYS - {"kernel"}
 
 
 def test_a_sparse_model_without_rows_has_a_page():

@@ -30,12 +30,12 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
     machine = load(model)
     if not hasattr(machine, "predict"):
         raise ValueError(f"{model} holds a {type(machine).__name__}; a report is about a model")
-    held_out = () if data is None else _held_out(machine, data, target)
+    X, y = (None, None) if data is None else _held_out(machine, data, target)
     given = {"--data": data, "--target": target, "-o": output}
     options = [part for name, value in given.items() if value for part in (name, value)]
     command = shlex.join(["mercer", "report", model, *options])
     with phase(f"writing {output}"):
-        page_of(machine, *held_out, path=output, command=command)
+        page_of(machine, X, y, output, command=command)
     click.echo(output)
 
 
