@@ -1,12 +1,14 @@
 import copy
 import pickle
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from sklearn.base import clone
 
 from catalogue import ARD, COMPOSITE, SIMPLE
-from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Scaled, Sum
+from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Scaled, Sum
 from strategies import kernels
 
 EVERY = [*SIMPLE, *ARD, *COMPOSITE]
@@ -215,3 +217,26 @@ def test_what_a_kernel_has_worked_out_is_no_part_of_its_pickle():
     assert k.is_resolved
     assert pickle.dumps(k) == fresh
     assert pickle.loads(fresh) == k
+
+
+@dataclass(frozen=True)
+class Doubled(Kernel):
+    """A kernel whose author works something out when it is made."""
+
+    a: float = 1.5
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "_twice", 2.0 * self.a)
+
+    def lower(self, t):
+        return self._twice * t.dot()
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda k: pickle.loads(pickle.dumps(k))]
+)
+def test_what_an_author_keeps_beside_the_fields_is_copied(copied):
+    k = copied(Doubled())
+    np.testing.assert_array_equal(k([[2.0]]), [[12.0]])
+    assert k == Doubled()

@@ -55,6 +55,18 @@ def test_a_program_is_bound_once_to_the_same_rows():
     assert bind(KERNELS[1].program, side).program is KERNELS[1].program
 
 
+def test_rows_hold_on_to_the_last_program_alone():
+    side = Rows(TABLE, "X")
+    for scale in (0.5, 1.0, 2.0):
+        bind(Gaussian(scale).on("a", "b").program, side)
+    assert list(side.bound) == [Gaussian(2.0).on("a", "b").program]
+
+
+def test_columns_that_differ_are_named_before_a_scale_that_fits_one_side():
+    with pytest.raises(ValueError, match="X has 3 columns and Z has 2"):
+        Gaussian((1.0, 2.0, 3.0))(np.ones((2, 3)), np.ones((2, 2)))
+
+
 @pytest.mark.parametrize("kernel", [Linear().on("b"), Match().on("site")], ids=str)
 def test_some_rows_beside_themselves_are_one_side(kernel):
     operand = bind(kernel.program, Rows(TABLE, "X").part([3, 1, 4])).operands[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -81,7 +82,9 @@ class Parametric:
 
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the fields is worked out once, and is no part of the value.
-        return self.get_params(deep=False)
+        kinds = (vars(kind) for kind in type(self).__mro__)
+        cached = {n for kind in kinds for n, v in kind.items() if isinstance(v, cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in cached}
 
 
 def _nested(name: str, value: Any) -> dict[str, Any]:

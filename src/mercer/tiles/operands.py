@@ -133,7 +133,8 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
                 _check_single(*pair)
     bound = Bound(program, operands, factors, (left.n, right.n), dtype, right is left)
     if right is left:
-        left.bound[program] = bound
+        # The last one alone: a search tries programs by the dozen on the same rows.
+        left.bound = {program: bound}
     return bound
 
 
@@ -212,15 +213,15 @@ def _sides(leaf: Leaf, left: Rows, right: Rows) -> tuple[Any, Any]:
     if leaf.kind == "match":
         codes = left.categories(leaf.left)
         return joint_codes(codes, codes if is_same else right.categories(leaf.right))
-    A = left.matrix(leaf.left, leaf)
     if is_same:
+        A = left.matrix(leaf.left, leaf)
         return A, A
-    B = right.matrix(leaf.right, leaf)
+    A, B = left.matrix(leaf.left), right.matrix(leaf.right)
     if A.shape[1] != B.shape[1]:
         raise ValueError(
             f"X has {A.shape[1]} columns and Z has {B.shape[1]}; both must have the same columns"
         )
-    return A, B
+    return left.matrix(leaf.left, leaf), right.matrix(leaf.right, leaf)
 
 
 def _sparse_sides(
