@@ -110,13 +110,13 @@ def landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.int
     """
     K = np.array(evaluate(kernel.program, rows), np.float64, order="F")
     m = len(K)
-    least = UNITS * m * float(np.finfo(np.float64).eps) * max(float(np.max(K.diagonal())), 0.0)
-    factor, pivots, rank, _ = dpstrf(K, lower=1, tol=least, overwrite_a=1)
-    if rank == 0:
+    largest = float(np.max(K.diagonal(), initial=0.0))
+    least = UNITS * m * float(np.finfo(np.float64).eps) * largest
+    if largest == 0.0:
         raise ValueError(
-            f"k(z, z) is zero at all {m} landmarks by {kernel!r:.100}; choose others, or another "
-            "kernel"
+            f"k(z, z) is zero at all landmarks by {kernel!r:.100}; choose others, or another kernel"
         )
+    factor, pivots, rank, _ = dpstrf(K, lower=1, tol=least, overwrite_a=1)
     taken = np.asarray(pivots[:rank], np.intp) - 1
     L = np.asfortranarray(np.tril(factor[:rank, :rank]))
     chosen = rows if rank == m and (taken == np.arange(m)).all() else take_rows(rows, taken)

@@ -326,7 +326,9 @@ def landmark_gram(
     """
     rows, index = landmarks, None
     if isinstance(landmarks, str):
-        rows, index = chosen_rows(kernel, X, checked_count(m, n_rows(X)), landmarks, seed, memory)
+        rows, index = chosen_rows(
+            kernel, X, checked_landmark_count(m, n_rows(X)), landmarks, seed, memory
+        )
     elif m is not None and m != n_rows(landmarks):
         raise ValueError(
             f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
@@ -353,7 +355,7 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
     return LandmarkGram(fewer, gram.X, gram.memory, gram.index[:m])
 
 
-def checked_count(m: int | None, n: int) -> int:
+def checked_landmark_count(m: int | None, n: int) -> int:
     """Return a number of landmarks among n rows, or refuse what is none."""
     if m is None:
         raise ValueError("n_landmarks is needed where landmarks are chosen; give a number of rows")

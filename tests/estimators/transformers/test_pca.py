@@ -153,6 +153,8 @@ def test_bad_settings_are_refused(points):
         KernelPCA(n_components=0).fit(X)
     with pytest.raises(ValueError, match="n_landmarks must be a whole number"):
         KernelPCA(n_landmarks=2.5).fit(X)
+    with pytest.raises(ValueError, match="n_landmarks must be a whole number"):
+        KernelPCA(n_landmarks="abc").plan(X)
     with pytest.raises(ValueError, match="max_iter must be a whole number"):
         KernelPCA(max_iter=0).fit(X)
     with pytest.raises(ValueError, match="tol must be a number from 0 to below 1, got -1"):

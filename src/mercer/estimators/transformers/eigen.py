@@ -27,7 +27,7 @@ from mercer.estimators.validation import (
 )
 from mercer.functions import DualFunction
 from mercer.gram import Gram, LandmarkGram, gram_of, unheld_gram_of
-from mercer.gram.landmarks import checked_count
+from mercer.gram.landmarks import checked_landmark_count
 from mercer.kernels import Kernel, recentred
 from mercer.planning import Plan, Settings, components_plan, planned_components
 from mercer.planning.landmarks import landmark_count, planned_landmarks
@@ -131,7 +131,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, X) from None
         self.kernel_, self.solver_ = kernel, solver
-        given = self._settings(kernel)
+        given = self._settings(kernel, len(unheld))
         if settings is not None and given.is_open and not given.has_landmarks:
             warn_caller(
                 f"the components of {len(unheld)} rows are counted to take too much time or "
@@ -163,19 +163,19 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         X = checked_unlabelled(model, kernel, X)
         kernel, most = kernel.resolved(X), _whole("n_components", self.n_components)
         gram = unheld_gram_of(kernel, X, self.memory)
-        return components_plan(model._settings(kernel), kernel, X, gram, most)
+        return components_plan(model._settings(kernel, len(gram)), kernel, X, gram, most)
 
     def _by_landmarks(
         self, kernel: Kernel, X: Any, gram: Gram, most: int | None
     ) -> Settings | None:
         """Return how landmarks are chosen, or None if there are none."""
-        settings = planned_components(self._settings(kernel), kernel, X, gram, most)
-        if settings.n_landmarks is not None:
-            checked_count(settings.n_landmarks, len(gram))
+        settings = planned_components(self._settings(kernel, len(gram)), kernel, X, gram, most)
         return settings if settings.solver == "nystrom" else None
 
-    def _settings(self, kernel: Kernel) -> Settings:
-        """Return what the estimator was told about how to solve."""
+    def _settings(self, kernel: Kernel, n: int) -> Settings:
+        """Return what the estimator was told about how to solve for n rows."""
+        if self.n_landmarks is not None:
+            checked_landmark_count(self.n_landmarks, n)
         return Settings(
             self.solver,
             seed=checked_seed(self.random_state),
