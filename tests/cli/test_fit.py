@@ -177,6 +177,34 @@ def test_sparse_rows_of_svmlight_are_learnt_and_predicted(tmp_path):
     assert "its columns have no names" in refused("fit", path, "--target", "x1")
 
 
+def _sparse_file(path, rows, first):
+    lines = [" ".join(f"{j}:{v}" for j, v in enumerate(row, first) if v) for row in rows]
+    path.write_text("".join(f"{sum(row)}\t{line}\n" for row, line in zip(rows, lines, strict=True)))
+    return path
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_columns_of_svmlight_are_counted_as_in_the_file_that_was_learnt_from(first, tmp_path):
+    rows = np.random.default_rng(0).integers(0, 9, (40, 3)).tolist()
+    rows[0] = [0, 0, 7]
+    path, model = _sparse_file(tmp_path / "t.svm", rows, first), tmp_path / "m.mercer"
+    settings = ("--task", "regression", "--kernel", "linear", "--alpha", "0.001")
+    # Neither a file for tests nor one to predict needs a row that has the first column.
+    rest = _sparse_file(tmp_path / "rest.svm", [[0, 0, 4], [0, 5, 1]], first)
+    scores = fitted(path, *settings, "--test-data", rest, "-o", model)["scores"]
+    found = pl.read_csv(run("predict", model, rest).stdout.encode())["prediction"]
+    assert np.allclose(found, [4, 6], atol=0.1)
+    assert scores["RMSE"]["value"] < 0.1
+
+
+def test_an_index_0_is_refused_by_a_model_whose_columns_begin_at_1(tmp_path):
+    rows = np.random.default_rng(0).integers(1, 9, (40, 3)).tolist()
+    path, model = _sparse_file(tmp_path / "t.svm", rows, 1), tmp_path / "m.mercer"
+    fitted(path, "--task", "regression", "--alpha", "1", "-o", model)
+    rest = _sparse_file(tmp_path / "rest.svm", [[0, 1, 2], [3, 4, 5]], 0)
+    assert "has an index 0 in line 2, '12\\t0:3 1:4 2:5'" in refused("predict", model, rest)
+
+
 def test_sequences_of_fasta_are_classified_by_their_names(tmp_path):
     random = np.random.default_rng(0)
     path = tmp_path / "t.fasta"

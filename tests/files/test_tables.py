@@ -35,6 +35,23 @@ def test_svmlight_is_sparse_rows_and_the_numbers_before_them(tmp_path):
     np.testing.assert_array_equal(found.y, [1.0, -1.0])
 
 
+@pytest.mark.parametrize(
+    ("text", "first", "row"),
+    [
+        ("1 1:2\n", 1, [2]),
+        ("1\t0:2\n", 0, [2]),
+        ("1 1:2 # 0:5\n", 1, [2]),
+        ("1 1:2\n1 0:0\n", 0, [0, 2]),
+    ],
+)
+def test_indices_of_svmlight_begin_at_1_unless_there_is_a_0(text, first, row, tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text(text)
+    found = opened_rows(str(path))
+    assert found.first_index == first
+    np.testing.assert_array_equal(found.X[[0]].toarray(), [row])
+
+
 def test_fasta_is_a_table_of_names_and_sequences(tmp_path):
     path = tmp_path / "t.fasta"
     path.write_text(">one first\nACG\nT\n>two\nGG\n")

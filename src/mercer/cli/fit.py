@@ -93,6 +93,7 @@ def fit(
     from mercer.cli.fitting.split import split
     from mercer.cli.fitting.trained import Choice
     from mercer.files import save
+    from mercer.files.form import keep_form
 
     roles = Roles(
         target, options["weights"], options["groups"], options["drop"], options["missing"]
@@ -104,7 +105,8 @@ def fit(
             train, test = split(job, share, seed)
         else:
             train = job
-            test = job_of(test_data, roles, memory=memory, like=job).in_memory(MOST_TESTED, seed)
+            test = job_of(test_data, roles, memory=memory, like=job.known)
+            test = test.in_memory(MOST_TESTED, seed)
     for text in job.notes:
         note(text)
     penalty = _penalty(options, job.is_classes)
@@ -113,6 +115,7 @@ def fit(
     )
     with phase(f"fitting to {len(train)} rows"):
         model, judge = choice.trained(train)
+        keep_form(model, job.form)
     with phase(f"testing on {len(test)} rows"):
         result = result_of(model, judge, train, test, choice.kernel is not None)
     if output is not None:

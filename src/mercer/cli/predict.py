@@ -80,10 +80,11 @@ def _predicted(
 
     from mercer.data.columns import n_rows
     from mercer.errors import DataFileError
+    from mercer.files.form import form_of
     from mercer.files.lines import row_blocks
 
     first = 0
-    for rows in row_blocks(data, ROWS, getattr(machine, "n_features_in_", None)):
+    for rows in row_blocks(data, ROWS, form_of(machine)):
         X = rows[0] if isinstance(rows, tuple) else rows
         try:
             found = pl.DataFrame(_columns(machine, X, interval, proba))

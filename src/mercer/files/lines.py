@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.errors import DataFileError
+from mercer.files.form import Form
 from mercer.files.tables import (
     ROWS,
     Table,
@@ -41,11 +42,14 @@ class SparseRows:
         The rows.
     y : array of shape (n,)
         The numbers that the lines begin with.
+    first_index : {0, 1}
+        The index of the first column.
     """
 
     path: str
     X: Any
     y: NDArray[np.float64]
+    first_index: int
 
     @property
     def height(self) -> int:
@@ -53,21 +57,21 @@ class SparseRows:
         return len(self.y)
 
 
-def opened_rows(path: str, n_features: int | None = None) -> Table | SparseRows:
+def opened_rows(path: str, form: Form = Form()) -> Table | SparseRows:
     """Return a file of any format: columns with names, or sparse rows.
 
     Parameters
     ----------
     path : str
         CSV, TSV, Parquet, Arrow, NDJSON, svmlight or FASTA; ``-`` is CSV from standard input.
-    n_features : int, optional
-        The columns of sparse rows, of which the last may be zero in all of them.
+    form : Form
+        What is known of its columns.
     """
     kind = format_of(path)
     if kind not in ("svmlight", "fasta"):
         return table_of(path)
     check_file(path)
-    blocks = list(row_blocks(path, n_features=n_features))
+    blocks = list(row_blocks(path, form=form))
     if not blocks:
         raise DataFileError(f"{path} has no rows of data")
     if kind == "fasta":
@@ -76,10 +80,15 @@ def opened_rows(path: str, n_features: int | None = None) -> Table | SparseRows:
     for X, _ in blocks:
         X.resize(X.shape[0], width)
     rows = sp.vstack([X for X, _ in blocks], format="csr")
-    return SparseRows(path, rows, np.concatenate([y for _, y in blocks]))
+    first_index = form.first_index
+    if first_index is None:
+        # Blocks have their columns from 0 on where it is open what the first one is.
+        first_index = 0 if (rows.indices == 0).any() else 1
+        rows = rows[:, first_index:]
+    return SparseRows(path, rows, np.concatenate([y for _, y in blocks]), first_index)
 
 
-def row_blocks(path: str, rows: int = ROWS, n_features: int | None = None) -> Iterator[Any]:
+def row_blocks(path: str, rows: int = ROWS, form: Form = Form()) -> Iterator[Any]:
     """Yield the rows of a file in their order, some at a time.
 
     Tables of polars, and of svmlight pairs of a CSR matrix and the numbers before it. The
@@ -90,19 +99,20 @@ def row_blocks(path: str, rows: int = ROWS, n_features: int | None = None) -> It
         yield from table_of(path).blocks(rows=rows)
         return
     check_file(path)
-    yield from (_fasta(path, rows) if kind == "fasta" else _svmlight(path, rows, n_features))
+    yield from (_fasta(path, rows) if kind == "fasta" else _svmlight(path, rows, form))
 
 
-def _svmlight(path: str, rows: int, n_features: int | None) -> Iterator[tuple[Any, Any]]:
+def _svmlight(path: str, rows: int, form: Form) -> Iterator[tuple[Any, Any]]:
     from sklearn.datasets import load_svmlight_file
 
-    settings: dict[str, Any] = {"n_features": n_features}
+    settings: dict[str, Any] = {
+        "n_features": form.n_features,
+        "zero_based": form.first_index != 1,
+    }
     with opened_bytes(path) as content:
         first = 1
         # Lines of comments are counted like others, so that an error names the right ones.
         while lines := list(islice(content, rows)):
-            # Indices begin at 1, as LIBSVM has it, unless the first rows have a 0.
-            settings.setdefault("zero_based", any(b" 0:" in line for line in lines))
             if any(line.split(b"#")[0].strip() for line in lines):
                 try:
                     X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), **settings)
@@ -123,6 +133,11 @@ def _refusal(
             load_svmlight_file(io.BytesIO(line), **settings)
         except (ValueError, OverflowError) as found:
             text = line.decode("utf-8", "replace").strip()
+            if "Invalid index 0" in str(found):
+                return DataFileError(
+                    f"{path} has an index 0 in line {number}, {text[:40]!r}, and the rows that the "
+                    "model was fitted to begin at 1; add 1 to all indices, or fit to rows with a 0"
+                )
             return DataFileError(
                 f"{path} is no svmlight in line {number}, {text[:40]!r}: {found}; lines are a "
                 "number and pairs such as 3:0.5 in ascending order"

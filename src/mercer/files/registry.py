@@ -13,6 +13,7 @@ from mercer import estimators, functions, selection, solvers
 from mercer.estimators.online.landmark_stream import LandmarkStream, Seen
 from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import ExplicitMap, FourierMap, LandmarkMap
+from mercer.files.form import Form
 from mercer.kernels.families.custom import FromFeatures, FromFunction
 from mercer.kernels.kernel import (
     After,
@@ -47,6 +48,7 @@ PARTS = (
     CrossFits,
     Expansion,
     ExplicitMap,
+    Form,
     FourierMap,
     LandmarkMap,
     LandmarkStream,

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.cli.fitting.known import Known
 from mercer.cli.fitting.target import is_known, task_of, values_of
 from mercer.data.memory import memory_limit
 from mercer.data.stream import Stream, part_of
 from mercer.errors import DataFileError
+from mercer.files.form import Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
 from mercer.files.tables import Table
 
@@ -70,6 +72,8 @@ class Job:
         What the target holds, and which task follows.
     notes : tuple of str
         What was decided about the data, for the user to read.
+    form : Form
+        How the columns of the file were read.
     """
 
     path: str
@@ -81,9 +85,15 @@ class Job:
     is_classes: bool
     task: str
     notes: tuple[str, ...]
+    form: Form
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def known(self) -> Known:
+        """What other rows have in common with these."""
+        return Known(self.is_classes, self.y, self.form)
 
     def part(self, index: Array) -> Job:
         """Return some of the rows, in ascending order."""
@@ -105,7 +115,7 @@ class Job:
 
 
 def job_of(
-    path: str, roles: Roles, task: str = "auto", memory: Any = None, like: Job | None = None
+    path: str, roles: Roles, task: str = "auto", memory: Any = None, like: Known | None = None
 ) -> Job:
     """Return what is to be learnt from a file.
 
@@ -119,17 +129,16 @@ def job_of(
         What the target is.
     memory : int or str, optional
         The limit of memory, of which a table takes a quarter; a larger one is a stream.
-    like : Job, optional
-        The job whose model these rows are to test: its columns and task are theirs.
+    like : Known, optional
+        What is known of rows that are to test a model: its columns and task are theirs.
     """
-    n_features = None if like is None else getattr(like.X, "shape", (0, None))[1]
-    rows = opened_rows(path, n_features)
+    rows = opened_rows(path, Form() if like is None else like.form)
     if isinstance(rows, SparseRows):
         return _sparse_job(rows, roles, task, like)
     return _table_job(rows, roles, task, memory, like)
 
 
-def _sparse_job(rows: SparseRows, roles: Roles, task: str, like: Job | None) -> Job:
+def _sparse_job(rows: SparseRows, roles: Roles, task: str, like: Known | None) -> Job:
     import polars as pl
 
     if roles.target not in (None, SVMLIGHT_TARGET) or roles.weights or roles.groups or roles.drop:
@@ -139,12 +148,13 @@ def _sparse_job(rows: SparseRows, roles: Roles, task: str, like: Job | None) -> 
         )
     target = pl.Series(SVMLIGHT_TARGET, rows.y)
     is_classes, sentence = _task(target, rows.path, task, like)
-    y = values_of(target, is_classes, None if like is None else like.y)
-    job = Job(rows.path, target.name, rows.X, y, None, None, is_classes, sentence, ())
+    y = values_of(target, is_classes, None if like is None else like.labels)
+    form = Form(rows.first_index, rows.X.shape[1])
+    job = Job(rows.path, target.name, rows.X, y, None, None, is_classes, sentence, (), form)
     return _checked(job, like)
 
 
-def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Job | None) -> Job:
+def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known | None) -> Job:
     path, target = table.path, roles.target
     if target is None:
         raise DataFileError(f"say which column of {path} to predict: --target COLUMN")
@@ -172,22 +182,24 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Job | N
         notes.append(f"{int((kept & ~full).sum())} rows with missing cells are left out")
         kept = kept & full
     X = table.stream(others) if whole is None else whole.select(others)
-    y = values_of(series.filter(is_known(series)), is_classes, None if like is None else like.y)
+    y = values_of(
+        series.filter(is_known(series)), is_classes, None if like is None else like.labels
+    )
     y_of_all = np.zeros(len(kept), y.dtype)
     y_of_all[is_known(series)] = y
     w = None if roles.weights is None else _weights(columns.get_column(roles.weights), path)
     g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
-    job = Job(path, target, X, y_of_all, w, g, is_classes, sentence, tuple(notes))
+    job = Job(path, target, X, y_of_all, w, g, is_classes, sentence, tuple(notes), Form())
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 
 
-def _task(series: Any, path: str, task: str, like: Job | None) -> tuple[bool, str]:
+def _task(series: Any, path: str, task: str, like: Known | None) -> tuple[bool, str]:
     if like is not None:
         task = "classification" if like.is_classes else "regression"
     return task_of(series, path, task)
 
 
-def _checked(job: Job, like: Job | None) -> Job:
+def _checked(job: Job, like: Known | None) -> Job:
     """Return a job that can be learnt; one that tests another may have a single row."""
     if like is not None:
         return job

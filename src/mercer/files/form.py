@@ -1,0 +1,43 @@
+"""What a model keeps of how its file was read, so that later files are read in the same way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+# Where a model has it.
+ATTRIBUTE = "file_form_"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the cells of a file became columns, where the file alone does not say it.
+
+    Parameters
+    ----------
+    first_index : {0, 1}, optional
+        The index of the first column of svmlight; None if the rows are to say it: 1, as LIBSVM has
+        it, unless one of them has an index 0.
+    n_features : int, optional
+        The columns of svmlight, of which the last may be zero in all rows.
+    """
+
+    first_index: int | None = None
+    n_features: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.first_index not in (None, 0, 1):
+            raise ValueError(f"columns are counted from 0 or 1, got {self.first_index!r}")
+
+
+def form_of(model: Any) -> Form:
+    """Return how files are read for a model: like its own, or as is customary if it had none."""
+    found = getattr(model, ATTRIBUTE, None)
+    if isinstance(found, Form):
+        return found
+    return Form(1, getattr(model, "n_features_in_", None))
+
+
+def keep_form(model: Any, form: Form) -> None:
+    """Have a model know how its file was read."""
+    setattr(model, ATTRIBUTE, form)
