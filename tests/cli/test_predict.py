@@ -157,3 +157,31 @@ def test_a_file_that_cannot_grow_leaves_nothing_behind(data, tmp_path):
     assert done.returncode == 1
     assert "m.mercer cannot be written: File too large" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "ndjson"])
+def test_a_category_that_looks_like_a_number_is_one_where_it_stands_alone(ending, tmp_path):
+    kinds = ["A", "B", "07", "true"] * 10
+    places = [["A", "B", "07", "true"].index(kind) for kind in kinds]
+    rows = pl.DataFrame({"g": kinds, "y": [10.0 * place for place in places]})
+    path, model = tmp_path / "t.csv", tmp_path / "m.mercer"
+    rows.write_csv(path)
+    settings = ("--target", "y", "--task", "regression", "--kernel", "match.on(g)")
+    alone = pl.DataFrame({"g": ["07"], "y": [20.0]} if ending == "csv" else {"g": [7]})
+    rest = tmp_path / f"rest.{ending}"
+    write = {"csv": alone.write_csv, "parquet": alone.write_parquet, "ndjson": alone.write_ndjson}
+    if ending != "csv":
+        rows.with_columns(pl.col("g").replace("07", "7")).write_csv(path)
+    write[ending](rest)
+    fitted(path, *settings, "--alpha", "0.001", "-o", model)
+    found = pl.read_csv(run("predict", model, rest).stdout.encode())["prediction"]
+    assert np.allclose(found, [20.0], atol=0.1)
+
+
+def test_categories_of_rows_for_tests_are_those_of_the_rows_learnt_from(tmp_path):
+    path, rest = tmp_path / "t.csv", tmp_path / "rest.csv"
+    path.write_text("g,y\n" + "A,0\nB,10\n7,20\n" * 10)
+    rest.write_text("g,y\n7,20\n")
+    settings = ("--target", "y", "--task", "regression", "--kernel", "match.on(g)")
+    found = fitted(path, *settings, "--alpha", "0.001", "--test-data", rest)
+    assert found["scores"]["RMSE"]["value"] < 0.1

@@ -20,14 +20,23 @@ class Form:
         it, unless one of them has an index 0.
     n_features : int, optional
         The columns of svmlight, of which the last may be zero in all rows.
+    texts : tuple of str
+        The columns of text of a table: a category 7 among others is a number where it is alone.
     """
 
     first_index: int | None = None
     n_features: int | None = None
+    texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not all(isinstance(name, str) for name in self.texts):
+            raise ValueError("columns of text have names that are texts")
         if self.first_index not in (None, 0, 1):
             raise ValueError(f"columns are counted from 0 or 1, got {self.first_index!r}")
+
+
+# Nothing is known, and the file is to say it.
+OPEN = Form()
 
 
 def form_of(model: Any) -> Form:

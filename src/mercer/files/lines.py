@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.errors import DataFileError
-from mercer.files.form import Form
+from mercer.files.form import OPEN, Form
 from mercer.files.tables import (
     ROWS,
     Table,
@@ -57,7 +57,7 @@ class SparseRows:
         return len(self.y)
 
 
-def opened_rows(path: str, form: Form = Form()) -> Table | SparseRows:
+def opened_rows(path: str, form: Form = OPEN) -> Table | SparseRows:
     """Return a file of any format: columns with names, or sparse rows.
 
     Parameters
@@ -69,7 +69,7 @@ def opened_rows(path: str, form: Form = Form()) -> Table | SparseRows:
     """
     kind = format_of(path)
     if kind not in ("svmlight", "fasta"):
-        return table_of(path)
+        return table_of(path, form)
     check_file(path)
     blocks = list(row_blocks(path, form=form))
     if not blocks:
@@ -88,7 +88,7 @@ def opened_rows(path: str, form: Form = Form()) -> Table | SparseRows:
     return SparseRows(path, rows, np.concatenate([y for _, y in blocks]), first_index)
 
 
-def row_blocks(path: str, rows: int = ROWS, form: Form = Form()) -> Iterator[Any]:
+def row_blocks(path: str, rows: int = ROWS, form: Form = OPEN) -> Iterator[Any]:
     """Yield the rows of a file in their order, some at a time.
 
     Tables of polars, and of svmlight pairs of a CSR matrix and the numbers before it. The
@@ -96,7 +96,7 @@ def row_blocks(path: str, rows: int = ROWS, form: Form = Form()) -> Iterator[Any
     """
     kind = format_of(path)
     if kind not in ("svmlight", "fasta"):
-        yield from table_of(path).blocks(rows=rows)
+        yield from table_of(path, form).blocks(rows=rows)
         return
     check_file(path)
     yield from (_fasta(path, rows) if kind == "fasta" else _svmlight(path, rows, form))

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from mercer.data.stream import Stream
 from mercer.errors import DataFileError
+from mercer.files.form import OPEN, Form
 
 # The formats by the ending of a file.
 ENDINGS = {
@@ -156,26 +157,29 @@ def check_file(path: str) -> None:
         raise DataFileError(f"{path} is empty; its first line should name the columns")
 
 
-def table_of(path: str) -> Table:
+def table_of(path: str, form: Form = OPEN) -> Table:
     """Return a file of columns with names as a table, after a look at its form.
 
     Parameters
     ----------
     path : str
         A file of CSV, TSV, Parquet, Arrow or NDJSON; ``-`` is CSV from standard input.
+    form : Form
+        What is known of its columns.
     """
     kind = format_of(path)
     check_file(path)
     pl = polars()
     with in_one_line(path):
         if kind == "parquet":
-            table = Table(path, pl.scan_parquet(path))
+            table = Table(path, _with_texts(pl.scan_parquet(path), form))
         elif kind == "arrow":
-            table = Table(path, pl.scan_ipc(path))
+            table = Table(path, _with_texts(pl.scan_ipc(path), form))
         elif kind == "ndjson":
-            table = Table(path, pl.scan_ndjson(path, infer_schema_length=None))
+            scan = pl.scan_ndjson(path, infer_schema_length=None)
+            table = Table(path, _with_texts(scan, form))
         else:
-            table = _delimited(path, "\t" if kind == "tsv" else ",")
+            table = _delimited(path, "\t" if kind == "tsv" else ",", form)
         is_empty = not table.names or table.height == 0
     if is_empty:
         raise DataFileError(f"{path} has no rows of data; only a first line that names columns")
@@ -209,14 +213,36 @@ def in_one_line(path: str) -> Iterator[None]:
         raise DataFileError(f"{path} cannot be read: {first}") from None
 
 
-def _delimited(path: str, separator: str) -> Table:
+def _with_texts(scan: Any, form: Form) -> Any:
+    """Return a scan whose columns are text where those of the form are."""
+    pl = polars()
+    return scan.with_columns(
+        pl.col(name).cast(pl.String)
+        for name, dtype in scan.collect_schema().items()
+        if name in form.texts and dtype not in (pl.String, pl.Categorical, pl.Enum)
+    )
+
+
+def text_columns(table: Table) -> tuple[str, ...]:
+    """Return the names of the columns of text."""
+    pl = polars()
+    schema = table.scan.collect_schema()
+    return tuple(
+        name for name, dtype in schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)
+    )
+
+
+def _delimited(path: str, separator: str, form: Form) -> Table:
     spool = _spooled() if path == "-" else None
     file = path if spool is None else spool.name
-    separator = _check_header(path, file, separator)
+    separator, names = _check_header(path, file, separator)
     # Dates stay text, which columns take for dates where it is ISO 8601 and nothing else. Kinds
-    # are by all rows: whole numbers may be followed by others.
-    scan = polars().scan_csv(file, separator=separator, infer_schema_length=None)
-    scan, remarks = _with_numbers(scan, has_commas=separator == ";")
+    # are by all rows: whole numbers may be followed by others. What is known to be text is read as
+    # it stands, since 07 would be the number 7.
+    pl = polars()
+    texts = {name: pl.String for name in names if name in form.texts}
+    scan = pl.scan_csv(file, separator=separator, infer_schema_length=None, schema_overrides=texts)
+    scan, remarks = _with_numbers(scan, form, has_commas=separator == ";")
     return Table(path, scan, tuple(remarks), spool)
 
 
@@ -231,13 +257,14 @@ def _spooled() -> Any:
     return spool
 
 
-def _with_numbers(scan: Any, has_commas: bool) -> tuple[Any, list[str]]:
+def _with_numbers(scan: Any, form: Form, has_commas: bool) -> tuple[Any, list[str]]:
     """Return a scan whose columns of numbers and of marks for missing ones are numbers.
 
     Of other columns that are numbers but for a few cells, a remark names the first such cell.
     """
     pl = polars()
-    texts = [name for name, dtype in scan.collect_schema().items() if dtype == pl.String]
+    schema = scan.collect_schema()
+    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in form.texts]
     if not texts:
         return scan, []
 
@@ -306,8 +333,8 @@ def decoded(path: str, line: bytes, number: int) -> str:
         ) from None
 
 
-def _check_header(path: str, file: str, separator: str) -> str:
-    """Return the separator of a header; refuse columns of the same name, or without one."""
+def _check_header(path: str, file: str, separator: str) -> tuple[str, list[str]]:
+    """Return the separator and the names of a header; refuse columns of the same name."""
     with opened_bytes(file) as content:
         lines = (line for line in iter(content.readline, b"") if line.strip())
         try:
@@ -326,7 +353,7 @@ def _check_header(path: str, file: str, separator: str) -> str:
             f"{path} has {Counter(names)[repeated[0]]} columns of the name {repeated[0]!r}; rename "
             "them in its first line"
         )
-    return separator
+    return separator, names
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -335,7 +362,7 @@ def _fields(line: str, separator: str) -> list[str]:
 
 def _check_lines(path: str) -> None:
     """Refuse the first line of a file that is no UTF-8 or has more cells than the header."""
-    separator = _check_header(path, path, "\t" if format_of(path) == "tsv" else ",")
+    separator, _ = _check_header(path, path, "\t" if format_of(path) == "tsv" else ",")
     with opened_bytes(path) as content:
         texts = (decoded(path, line, i) for i, line in enumerate(content, 1))
         rows = csv.reader(texts, delimiter=separator)

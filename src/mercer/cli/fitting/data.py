@@ -15,9 +15,9 @@ from mercer.cli.fitting.target import is_known, task_of, values_of
 from mercer.data.memory import memory_limit
 from mercer.data.stream import Stream, part_of
 from mercer.errors import DataFileError
-from mercer.files.form import Form
+from mercer.files.form import OPEN, Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
-from mercer.files.tables import Table
+from mercer.files.tables import Table, text_columns
 
 Array = NDArray[Any]
 
@@ -132,7 +132,7 @@ def job_of(
     like : Known, optional
         What is known of rows that are to test a model: its columns and task are theirs.
     """
-    rows = opened_rows(path, Form() if like is None else like.form)
+    rows = opened_rows(path, OPEN if like is None else like.form)
     if isinstance(rows, SparseRows):
         return _sparse_job(rows, roles, task, like)
     return _table_job(rows, roles, task, memory, like)
@@ -189,7 +189,8 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     y_of_all[is_known(series)] = y
     w = None if roles.weights is None else _weights(columns.get_column(roles.weights), path)
     g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
-    job = Job(path, target, X, y_of_all, w, g, is_classes, sentence, tuple(notes), Form())
+    form = Form(texts=text_columns(table))
+    job = Job(path, target, X, y_of_all, w, g, is_classes, sentence, tuple(notes), form)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 
 
