@@ -270,3 +270,11 @@ def test_a_class_of_one_row_is_learnt_from(seed, tmp_path):
     labels = ["a"] * 20 + ["b"] * 20 + ["c"]
     pl.DataFrame({"x": np.arange(41.0), "y": labels}).write_csv(path)
     assert fitted(path, "--target", "y", "--C", "1", "--seed", seed)["rows"]["train"] == 33
+
+
+def test_that_the_automatic_machine_chooses_without_groups_is_said(data):
+    settings = (data, *PRICE[:4], "--groups", "home")
+    said = "leaves out single rows when it chooses"
+    assert said in run("fit", *settings, "--time-limit", "0.5").stderr
+    assert said not in run("fit", *settings, "--select", "3").stderr
+    assert said in " ".join(run("fit", "--help").stdout.split())

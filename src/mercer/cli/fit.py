@@ -50,7 +50,12 @@ __all__ = ["fit"]
 )
 @click.option("--test-data", metavar="FILE", help="Rows to test on, instead of a share.")
 @click.option("--weights", metavar="COLUMN", help="Weights of the rows.")
-@click.option("--groups", metavar="COLUMN", help="Rows of a group are held out together.")
+@click.option(
+    "--groups",
+    metavar="COLUMN",
+    help="Rows of a group are held out together, for the test and by --kernel or --select; the "
+    "automatic machine leaves out single rows when it chooses.",
+)
 @click.option(
     "--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out, with commas between."
 )
@@ -113,6 +118,11 @@ def fit(
     choice = Choice(
         options["kernel"], penalty, options["select"], memory, options["time_limit"], seed
     )
+    if choice.is_automatic and job.groups is not None:
+        note(
+            "the automatic machine leaves out single rows when it chooses, not groups; --select 5 "
+            "chooses by groups"
+        )
     with phase(f"fitting to {len(train)} rows"):
         model, judge = choice.trained(train)
         keep_form(model, job.form)
