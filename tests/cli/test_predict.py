@@ -1,5 +1,6 @@
 """`mercer predict`: a saved model on the rows of a file, in blocks."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
 from mercer.cli import predict as command
+from mercer.files.written import table_writer
 
 MERCER = [sys.executable, "-m", "mercer.cli"]
 
@@ -185,3 +187,21 @@ def test_categories_of_rows_for_tests_are_those_of_the_rows_learnt_from(tmp_path
     settings = ("--target", "y", "--task", "regression", "--kernel", "match.on(g)")
     found = fitted(path, *settings, "--alpha", "0.001", "--test-data", rest)
     assert found["scores"]["RMSE"]["value"] < 0.1
+
+
+def test_a_file_that_ends_too_early_is_named_and_not_the_output(tmp_path):
+    path, model, out = tmp_path / "t.svm", tmp_path / "m.mercer", tmp_path / "out.csv"
+    path.write_text("".join(f"{i}.5 1:{i} 2:{i * i % 7}\n" for i in range(40)))
+    fitted(path, "--alpha", "1", "-o", model)
+    packed = tmp_path / "t.svm.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes())[:60])
+    assert f"{packed} cannot be read" in refused("predict", model, packed, "-o", out)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_an_error_beside_writing_is_not_one_of_the_output(ending, tmp_path):
+    out = tmp_path / f"out.{ending}"
+    with pytest.raises(OSError, match="of the input"), table_writer(str(out)) as write:
+        write(pl.DataFrame({"a": [1]}))
+        raise OSError("of the input")
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -99,7 +100,10 @@ def row_blocks(path: str, rows: int = ROWS, form: Form = OPEN) -> Iterator[Any]:
         yield from table_of(path, form).blocks(rows=rows)
         return
     check_file(path)
-    yield from (_fasta(path, rows) if kind == "fasta" else _svmlight(path, rows, form))
+    try:
+        yield from (_fasta(path, rows) if kind == "fasta" else _svmlight(path, rows, form))
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataFileError(f"{path} cannot be read: {error}") from None
 
 
 def _svmlight(path: str, rows: int, form: Form) -> Iterator[tuple[Any, Any]]:

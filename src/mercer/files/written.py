@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,23 +48,46 @@ def table_writer(path: str) -> Iterator[Writer]:
     """
     check_output(path)
     target, kind = Path(path).resolve(), format_of(path)
+    of_body: OSError | None = None
     try:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             whole = Path(folder, target.name)
-            if kind in LINES:
-                with open(whole, "wb") as file:
-                    yield lines_writer(file, kind)
+            with open(whole, "wb") if kind in LINES else nullcontext() as file:
+                write = _parts_writer(folder) if file is None else lines_writer(file, kind)
+                try:
+                    yield _refusing(write, path)
+                except OSError as error:
+                    # What the caller does beside writing, such as reading, has errors of its own.
+                    of_body = error
+                    raise
+                if file is not None:
                     file.flush()
                     os.fsync(file.fileno())
-            else:
-                yield _parts_writer(folder)
+            if kind not in LINES:
                 _put_together(folder, whole, kind)
             os.replace(whole, target)
     except OSError as error:
-        raise DataFileError(
-            f"{path} cannot be written: {error.strerror or error}; what was there before is "
-            "unchanged"
-        ) from None
+        if error is of_body:
+            raise
+        raise _refusal(path, error) from None
+
+
+def _refusing(write: Writer, path: str) -> Writer:
+    """Return a writer that says of which file it is that it cannot be written."""
+
+    def checked(block: Any) -> None:
+        try:
+            write(block)
+        except OSError as error:
+            raise _refusal(path, error) from None
+
+    return checked
+
+
+def _refusal(path: str, error: OSError) -> DataFileError:
+    return DataFileError(
+        f"{path} cannot be written: {error.strerror or error}; what was there before is unchanged"
+    )
 
 
 def lines_writer(file: Any, kind: str) -> Writer:
