@@ -9,6 +9,8 @@ import pytest
 import mercer
 from commands import PRICE, fitted, refused, run, table
 from mercer.cli import bench
+from mercer.cli.fitting.data import Roles, job_of
+from mercer.cli.fitting.known import known_of
 from mercer.cli.info import engine_line
 from mercer.cli.main import COMMANDS
 
@@ -107,6 +109,28 @@ def test_a_target_without_rows_to_test_on_is_wrong_usage(model):
     result = run("report", model, "--target", "price")
     assert result.exit_code == 2
     assert "give --data FILE" in result.output
+
+
+def test_a_report_reads_few_rows_of_svmlight_like_those_learnt_from(tmp_path):
+    path, rest, model = tmp_path / "t.svm", tmp_path / "rest.svm", tmp_path / "m.mercer"
+    path.write_text("".join(f"{i % 2} 0:{i % 2} 1:{i % 5} 2:{i % 3}\n" for i in range(40)))
+    assert run("fit", path, "--C", "1", "-o", model).exit_code == 0
+    # The first column and the last one are zero in all of them.
+    rest.write_text("".join(f"{i % 2} 1:{i + 1}\n" for i in range(6)))
+    result = run("report", model, "--data", rest, "-o", tmp_path / "p.html")
+    assert result.exit_code == 0, result.output
+
+
+def test_a_report_takes_labels_for_those_of_the_model(tmp_path):
+    path, rest, model = tmp_path / "t.csv", tmp_path / "rest.csv", tmp_path / "m.mercer"
+    path.write_text("x,y\n" + "".join(f"{i % 4},{('a', '7')[i % 4 > 1]}\n" for i in range(40)))
+    settings = ("--target", "y", "--task", "classification", "--C", "100", "-o", model)
+    assert run("fit", path, *settings).exit_code == 0
+    rest.write_text("x,y\n" + "2,7\n3,7\n" * 3)
+    result = run("report", model, "--data", rest, "--target", "y", "-o", tmp_path / "p.html")
+    assert result.exit_code == 0, result.output
+    known = known_of(mercer.load(model))
+    assert job_of(str(rest), Roles("y"), like=known).y.tolist() == ["7"] * 6
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

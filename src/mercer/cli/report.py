@@ -42,8 +42,8 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
 def _held_out(machine: Any, data: str, target: str | None) -> tuple[Any, Any]:
     """Return the rows of a file that a model is tested on, and their targets."""
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
+    from mercer.cli.fitting.known import known_of
 
-    task = "classification" if hasattr(machine, "classes_") else "regression"
     with phase(f"reading {data}"):
-        job = job_of(data, Roles(target), task).in_memory(MOST_TESTED)
+        job = job_of(data, Roles(target), like=known_of(machine)).in_memory(MOST_TESTED)
     return job.X, job.y
