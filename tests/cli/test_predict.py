@@ -205,3 +205,14 @@ def test_an_error_beside_writing_is_not_one_of_the_output(ending, tmp_path):
         write(pl.DataFrame({"a": [1]}))
         raise OSError("of the input")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_word_in_a_column_that_was_numbers_is_refused_and_a_mark_is_a_missing_one(tmp_path):
+    path, rest, model = tmp_path / "t.csv", tmp_path / "rest.csv", tmp_path / "m.mercer"
+    path.write_text("g,y\n" + "1,0\n2,10\n3,20\n" * 10)
+    settings = ("--target", "y", "--task", "regression", "--kernel", "match.on(g)")
+    fitted(path, *settings, "--alpha", "0.001", "-o", model)
+    rest.write_text("g\n3\nx\n")
+    assert "the column 'g' has 'x' in row 2, and was numbers" in refused("predict", model, rest)
+    rest.write_text("g\nNA\n")
+    assert "column 'g' has a missing value at row 0" in refused("predict", model, rest)

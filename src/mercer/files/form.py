@@ -22,15 +22,18 @@ class Form:
         The columns of svmlight, of which the last may be zero in all rows.
     texts : tuple of str
         The columns of text of a table: a category 7 among others is a number where it is alone.
+    numbers : tuple of str
+        The columns of numbers that a model reads: 7 is no category '7' for a word in another row.
     """
 
     first_index: int | None = None
     n_features: int | None = None
     texts: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(isinstance(name, str) for name in self.texts):
-            raise ValueError("columns of text have names that are texts")
+        if not all(isinstance(name, str) for name in (*self.texts, *self.numbers)):
+            raise ValueError("columns of a table have names that are texts")
         if self.first_index not in (None, 0, 1):
             raise ValueError(f"columns are counted from 0 or 1, got {self.first_index!r}")
 

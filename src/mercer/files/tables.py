@@ -242,7 +242,7 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     pl = polars()
     texts = {name: pl.String for name in names if name in form.texts}
     scan = pl.scan_csv(file, separator=separator, infer_schema_length=None, schema_overrides=texts)
-    scan, remarks = _with_numbers(scan, form, has_commas=separator == ";")
+    scan, remarks = _with_numbers(path, scan, form, has_commas=separator == ";")
     return Table(path, scan, tuple(remarks), spool)
 
 
@@ -257,10 +257,11 @@ def _spooled() -> Any:
     return spool
 
 
-def _with_numbers(scan: Any, form: Form, has_commas: bool) -> tuple[Any, list[str]]:
+def _with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[Any, list[str]]:
     """Return a scan whose columns of numbers and of marks for missing ones are numbers.
 
-    Of other columns that are numbers but for a few cells, a remark names the first such cell.
+    Of other columns that are numbers but for a few cells, a remark names the first such cell;
+    it is refused in one that is known to be of numbers.
     """
     pl = polars()
     schema = scan.collect_schema()
@@ -298,7 +299,12 @@ def _with_numbers(scan: Any, form: Form, has_commas: bool) -> tuple[Any, list[st
         numbers, marks, words, first, text = (
             found[f"{i} {what}"] for what in ("numbers", "marks", "texts", "first", "cell")
         )
-        if numbers and not words:
+        if words and name in form.numbers:
+            raise DataFileError(
+                f"{path}: the column {name!r} has {text!r} in row {first + 1}, and was numbers in "
+                "the rows that the model was fitted to; mend that cell or leave it empty"
+            )
+        if (numbers or name in form.numbers) and not words:
             changes.append(pl.when(~is_mark(name)).then(number(name)).alias(name))
             if marks:
                 remarks.append(f"column {name!r}: {_cells(marks)} such as 'NA' count as missing")

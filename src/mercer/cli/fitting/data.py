@@ -189,7 +189,9 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     y_of_all[is_known(series)] = y
     w = None if roles.weights is None else _weights(columns.get_column(roles.weights), path)
     g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
-    form = Form(texts=text_columns(table))
+    schema = table.scan.collect_schema()
+    numbers = tuple(name for name in others if schema[name].is_numeric())
+    form = Form(texts=text_columns(table), numbers=numbers)
     job = Job(path, target, X, y_of_all, w, g, is_classes, sentence, tuple(notes), form)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 
