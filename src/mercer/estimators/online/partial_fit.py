@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from typing import Any, Self, cast
 
 import numpy as np
@@ -56,9 +57,9 @@ def _needs_no_repair(estimator: Any) -> bool:
 class TargetStream:
     """A regression by least squares that can learn block by block."""
 
+    @abstractmethod
     def _alphas(self, targets: int) -> Array:
         """Return the ridge of every target."""
-        raise NotImplementedError
 
     @available_if(_needs_no_repair)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

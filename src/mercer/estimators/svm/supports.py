@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
@@ -200,9 +201,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """
         return self._planned(X, [n_rows(X)])
 
+    @abstractmethod
     def _checked_settings(self) -> Any:
         """Return C and what else of the objective is a number, or refuse it."""
-        raise NotImplementedError
 
     def _planned(self, X: Any, problems: Sequence[int]) -> Plan:
         """Return the plan for problems of so many rows each."""
