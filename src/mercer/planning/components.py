@@ -98,7 +98,7 @@ def _by_landmarks(gram: Gram, entry: Work) -> ByLandmarks:
     n = len(gram)
 
     def work(m: int) -> Work:
-        multiplied = (COSTS.pivoted + COSTS.decomposition) * n * float(m) ** 2
+        multiplied = (COSTS.pivoted + COSTS.thin_decomposition) * n * float(m) ** 2
         return n * m * entry + Work(double=multiplied)
 
     return ByLandmarks(n, work, partial(int.__mul__, FEATURE_BYTES * n))

@@ -65,6 +65,8 @@ class Costs:
     # Multiplications of a singular value decomposition for every entry of the features and every
     # feature.
     decomposition: float = 6.0
+    # The same by inner products of few features of many rows.
+    thin_decomposition: float = 4.0
     # Multiplications that the recurrences on a chain take for every knot and ridge, several ridges
     # at once or one at a time, and that it takes to start them.
     knot_at_once: float = 100.0

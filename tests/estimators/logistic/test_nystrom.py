@@ -31,6 +31,18 @@ def test_all_rows_as_landmarks_have_the_exact_scores(classes):
     assert_allclose(found.predict_proba(X), exact.predict_proba(X), atol=1e-8)
 
 
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_with_all_rows_as_landmarks_f_is_the_sum_of_its_residuals_to_ten_digits(C):
+    # What the exact optimum satisfies: f = sum_i a_i k(x_i, .) + b with a = C (y - p), 1'a = 0.
+    y = (Y == "a").astype(float)
+    settings = {"C": C, "landmarks": X, "n_landmarks": None, "tol": 1e-12}
+    model = KernelLogisticRegression(Gaussian(0.7), solver="nystrom", **settings).fit(X, y)
+    f = model.decision_function(X)
+    a = C * (y - 1.0 / (1.0 + np.exp(-f)))
+    assert_allclose(Gaussian(0.7)(X) @ a + model.intercept_, f, atol=1e-9)
+    assert_allclose(a.sum(), 0.0, atol=1e-9)
+
+
 def test_the_model_is_a_sum_over_the_landmarks():
     model = regression().fit(X, Y)
     assert model.dual_coef_.shape == (3, 40)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm
+from scipy.linalg.blas import dgemm, dgemv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer.data.blocks import row_blocks
@@ -44,9 +44,9 @@ class LowRankInverse:
             self._G[:k, :k] = begun._G
         # The products of SciPy, as all others here: the threads of two libraries hinder each other.
         for rows in row_blocks((len(F) - k, F.size), MULTIPLIED):
-            part = slice(k + rows.start, k + rows.stop)
-            self._G[part] = dgemm(1.0, F.T, F[part].T, trans_a=True).T
-        self._G[:k, k:] = self._G[k:, :k].T
+            part, before = slice(k + rows.start, k + rows.stop), slice(0, k + rows.stop)
+            self._G[part, before] = dgemm(1.0, F[before].T, F[part].T, trans_a=True).T
+            self._G[before, part] = self._G[part, before].T
         self.alpha = 1.0
 
     def shift(self, alpha: float) -> None:
@@ -57,6 +57,9 @@ class LowRankInverse:
 
     def image(self, V: Array) -> Array:
         """Return F V, of shape (k, p)."""
+        # BLAS has a faster product for one column, and none without rows.
+        if V.shape[1] == 1 and len(self.F):
+            return np.asarray(dgemv(1.0, self.F.T, V[:, 0], trans=1)[:, None])
         return np.asarray(dgemm(1.0, self.F.T, V, trans_a=True))
 
     def solve(self, V: Array, image: Array | None = None) -> Array:

@@ -14,11 +14,12 @@ from mercer.features import LandmarkMap
 from mercer.gram import Gram, RecentredGram
 from mercer.gram.operator import check_fits
 from mercer.gram.pivots import Pivots
-from mercer.native.lapack import eigh, svd
+from mercer.native.lapack import eigh
 from mercer.solvers.contract import Limited, Outcome
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
+from mercer.solvers.spectral.thin import thin_svd
 
 Array = NDArray[np.float64]
 
@@ -288,7 +289,7 @@ def _of_features(
 ) -> tuple[Array, Array, Array, Array]:
     """Return s, V, the axes U in the features F of shape (r, n), and the offset of the scores."""
     means = F.mean(axis=1) if problem.centred else np.zeros(len(F))
-    U, roots, Vt = svd(F - means[:, None])
+    U, roots, Vt = thin_svd(F - means[:, None])
     kept = len(roots) if problem.most is None else min(problem.most, len(roots))
     s, V = _cleaned(roots[:kept] ** 2, F.shape[1], least), Vt[:kept].T
     signs = _signs(V)
