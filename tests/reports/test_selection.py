@@ -32,7 +32,7 @@ def test_every_kernel_has_its_curve_of_errors_over_alpha(data):
     model = KernelRidgeCV().fit(*data)
     display = SelectionDisplay.from_estimator(model)
     results = model.cv_results_
-    assert len(display.lines_) == 8
+    assert len(display.lines_) == len(set(results["kernel"]))
     for i, line in enumerate(display.lines_):
         here = slice(30 * i, 30 * (i + 1))
         assert_array_equal(line.get_xdata(), results["alpha"][here])

@@ -4,17 +4,36 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.kernels import AdditiveChi2, Gaussian, Linear, Polynomial, Precomputed, Sum
+from mercer.kernels import (
+    AdditiveChi2,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern32,
+    Polynomial,
+    Precomputed,
+    Sum,
+)
 from mercer.kernels.language.names import UNNAMED, PeerParameters
-from mercer.selection.grid import around, candidates, penalties, reader_of, ridges
+from mercer.selection.grid import candidates, default_grid, penalties, reader_of, ridges
 
 
-def test_the_default_length_scales_are_eight_around_the_given_one():
-    kernels = around(Gaussian(2.0))
-    scales = np.array([k.length_scale for k in kernels])
-    assert len(scales) == 8
-    assert_allclose(scales[[0, -1]], [0.5, 8.0])
-    assert_allclose(scales[1:] / scales[:-1], 16.0 ** (1 / 7))
+def of_median(length, manhattan):
+    return [Gaussian(length), Matern32(length), Exponential(length), Laplacian(manhattan)]
+
+
+def test_the_default_kernels_are_of_four_families_in_units_of_the_median_distance():
+    kernels = default_grid(of_median(2.0, 3.0), np.zeros((4, 2)))
+    assert {type(k) for k in kernels} == {Gaussian, Matern32, Exponential, Laplacian}
+    assert [k.length_scale for k in kernels if isinstance(k, Gaussian)] == [0.5, 1.2, 3.2, 8.0]
+    assert_allclose([k.length_scale for k in kernels if isinstance(k, Laplacian)], [1.8, 7.5])
+
+
+def test_of_one_column_the_default_kernels_are_all_different():
+    kernels = default_grid(of_median(2.0, 2.0), np.zeros((4, 1)))
+    x = np.array([[0.0], [1.3]])
+    assert len({round(float(k(x)[0, 1]), 12) for k in kernels}) == len(kernels)
 
 
 def test_the_default_ridges_are_thirty_in_units_of_the_mean_diagonal():
@@ -37,11 +56,11 @@ def test_ridges_of_a_conditional_kernel_are_in_units_of_its_centred_diagonal(rng
     assert_allclose(ridges(None, kernel, X, weights)[0], 1e-6 * unit)
 
 
-def test_the_default_cs_are_ten_in_units_of_one_over_the_mean_diagonal():
+def test_the_default_cs_are_eight_in_units_of_one_over_the_mean_diagonal():
     Cs = penalties(None, np.array([1.0, 4.0]), np.array([3.0, 1.0]))
-    assert len(Cs) == 10
+    assert len(Cs) == 8
     assert_allclose(Cs[[0, -1]], np.array([1e-2, 1e4]) / 1.75)
-    assert_allclose(Cs[1:] / Cs[:-1], 1e6 ** (1 / 9))
+    assert_allclose(Cs[1:] / Cs[:-1], 1e6 ** (1 / 7))
     assert_allclose(penalties(None, np.zeros(2), np.ones(2))[0], 1e-2)
 
 
@@ -79,8 +98,7 @@ def test_kernels_come_from_a_list_one_kernel_an_expression_or_a_grid(rng):
     found = candidates({"kernel": [Polynomial(2), Polynomial(3)], "offset": 0.5}, X)
     assert found == [Polynomial(2, 0.5), Polynomial(3, 0.5)]
     assert candidates({"kernel": [Linear()]}, X) == [Linear()]
-    (median,) = candidates(None, X)
-    assert isinstance(median, Gaussian)
+    assert candidates(None, X) == of_median("median", "median")
 
 
 def test_what_is_no_choice_of_kernels_is_refused(rng):

@@ -16,9 +16,18 @@ from sklearn.model_selection import (
 )
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import AdditiveChi2, Exponential, FromFunction, Gaussian, Linear, Matern32
+from mercer.kernels import (
+    AdditiveChi2,
+    Exponential,
+    FromFunction,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern32,
+)
 from mercer.planning.held_out import entries_held_out
 from mercer.selection import KernelRidgeCV
+from mercer.selection.grid import FAMILIES
 from mercer.selection.splits import Splits
 from refits import refitted
 
@@ -264,11 +273,13 @@ def test_kernels_may_be_expressions_and_names(X, y):
     assert KernelRidgeCV("linear", [1.0]).fit(X, y).kernel_ == Linear()
 
 
-def test_by_default_gaussians_around_the_median_and_thirty_ridges_are_tried(X, y):
+def test_by_default_four_families_around_the_median_and_thirty_ridges_are_tried(X, y):
     results = KernelRidgeCV().fit(X, y).cv_results_
-    median = Gaussian("median").resolved(X).length_scale
-    scales = [kernel.length_scale / median for kernel in results["kernel"][::30]]
-    assert_allclose(scales, np.geomspace(0.25, 4.0, 8))
+    tried = list(results["kernel"][::30])
+    for family in (Gaussian, Matern32, Exponential, Laplacian):
+        median = family("median").resolved(X).length_scale
+        scales = [k.length_scale / median for k in tried if isinstance(k, family)]
+        assert_allclose(scales, FAMILIES[family])
     assert_allclose(results["alpha"][:30], np.geomspace(1e-6, 1e2, 30))
 
 

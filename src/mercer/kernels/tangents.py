@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mercer.kernels.formula import Formula
 
 Array = NDArray[np.float64]
+Rounded = TypeVar("Rounded", bound="Formula")
 Nodes = dict[Path, Expression]
 
 # Central differences of order six: relative to a step of 3e-4 they are off by 1e-20, and rounding
@@ -133,6 +134,15 @@ def real_parameters(kernel: Formula) -> dict[str, float | Array]:
     for name, child in _children(kernel):
         own |= {f"{name}__{key}": value for key, value in real_parameters(child).items()}
     return own
+
+
+def rounded(kernel: Rounded, digits: int) -> Rounded:
+    """Return a kernel with its real parameters in so many significant digits."""
+    changes: dict[str, Any] = {}
+    for name, value in real_parameters(kernel).items():
+        numbers = [float(f"{v:.{digits}g}") for v in np.ravel(value)]
+        changes[name] = numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+    return kernel.with_params(**changes)
 
 
 def parameter_gradient(kernel: Formula, sums: Contraction) -> dict[str, float | Array]:

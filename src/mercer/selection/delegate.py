@@ -14,6 +14,7 @@ from mercer.estimators.validation import checked_landmarks, checked_seed
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.selection.grid import tag_kernels
+from mercer.selection.results import Candidates
 
 
 class Chosen(Arguments):
@@ -34,6 +35,13 @@ class Chosen(Arguments):
     memory: Any
     random_state: Any
     best_estimator_: Any
+
+    cv_results_: dict[str, Any]
+
+    @property
+    def candidates_(self) -> Candidates:
+        """Every kernel with its best penalty, best first."""
+        return Candidates.of(self.cv_results_)
 
     def __getattr__(self, name: str) -> Any:
         model = self.__dict__.get("best_estimator_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,28 +10,43 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags
 
+from mercer.data.columns import n_columns
 from mercer.estimators.estimator import tag_rows
 from mercer.estimators.ridge import checked_ridges
 from mercer.estimators.validation import kernels_for
 from mercer.gram import unheld_gram_of
-from mercer.kernels import Gaussian, Kernel, PeerParameters, Sum, as_kernel
+from mercer.kernels import (
+    Exponential,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Matern32,
+    PeerParameters,
+    Sum,
+    as_kernel,
+)
 from mercer.kernels.language.names import AUTO, UNNAMED, is_auto
 
 Array = NDArray[np.float64]
 
-# The default length scales in units of the median distance, and ridges in units of k(x, x).
-LENGTH_SCALES = np.geomspace(0.25, 4.0, 8)
+# The default families from smooth to rough, each with length scales in units of the median
+# distance: the rougher a kernel is, the less its length scale does that the ridge does not.
+FAMILIES: dict[Any, tuple[float, ...]] = {
+    Gaussian: (0.25, 0.6, 1.6, 4.0),
+    Matern32: (0.6, 2.5),
+    Exponential: (0.6, 2.5),
+    Laplacian: (0.6, 2.5),
+}
+# The default ridges in units of k(x, x), and Cs in units of 1 / k(x, x).
 ALPHAS = np.geomspace(1e-6, 1e2, 30)
-LENGTH = "length_scale"
-# The default Cs in units of 1 / k(x, x).
-CS = np.geomspace(1e-2, 1e4, 10)
+CS = np.geomspace(1e-2, 1e4, 8)
 
 
 def candidates(kernels: Any, X: Any, beside: PeerParameters = UNNAMED) -> list[Kernel]:
     """Return the kernels that a list, a grid, one kernel or None means, for the rows `X`.
 
-    None stands for ``Gaussian("median")``, which `around` makes a grid of length scales. What was
-    given `beside` belongs to names of scikit-learn.
+    None stands for the median distance in every default family, which `default_grid` makes a grid
+    of length scales. What was given `beside` belongs to names of scikit-learn.
     """
     return kernels_for(_specified(kernels, beside), X)
 
@@ -41,7 +56,7 @@ def _specified(kernels: Any, beside: PeerParameters = UNNAMED) -> list[Any]:
     if kernels is None:
         if beside.given:
             raise ValueError(f"{beside.given} belongs beside a name in kernels, such as 'rbf'")
-        return [Gaussian("median")]
+        return [family("median") for family in FAMILIES]
     if isinstance(kernels, Iterator):
         # A copy of the estimator, and another fit, would find it used up.
         raise ValueError(f"kernels must be a list, which can be read twice, got {kernels!r}")
@@ -62,10 +77,28 @@ def _specified(kernels: Any, beside: PeerParameters = UNNAMED) -> list[Any]:
     return found
 
 
-def around(kernel: Kernel) -> list[Kernel]:
-    """Return the kernel of one length scale with all default ones, in units of it."""
-    ((name, median),) = [(n, v) for n, v in kernel.get_params().items() if n.endswith(LENGTH)]
-    return [kernel.with_params(**{name: float(factor * median)}) for factor in LENGTH_SCALES]
+def default_grid(medians: Sequence[Kernel], X: Any) -> list[Kernel]:
+    """Return the kernels of all default families with all their length scales.
+
+    Parameters
+    ----------
+    medians : sequence of Kernel
+        What `candidates` returns for None, with the median distances for length scales.
+    X : rows
+        What they read. Of one column the Laplacian kernel is the exponential one, and left out.
+    """
+    families = list(zip(medians, FAMILIES.values(), strict=True))
+    if n_columns(medians[-1].inputs(X)) == 1:
+        del families[-1]
+    return [around for kernel, factors in families for around in _widths(kernel, factors)]
+
+
+def _widths(kernel: Kernel, factors: Sequence[float]) -> list[Kernel]:
+    """Return a kernel with its one length scale times each of some factors."""
+    ((name, scale),) = [
+        (n, v) for n, v in kernel.get_params().items() if n.endswith("length_scale")
+    ]
+    return [kernel.with_params(**{name: float(factor * scale)}) for factor in factors]
 
 
 def reader_of(kernels: list[Kernel]) -> Kernel:

@@ -24,7 +24,7 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.selection.classes import ClassScores
 from mercer.selection.delegate import Chosen
-from mercer.selection.grid import around, candidates, penalties, reader_of
+from mercer.selection.grid import candidates, default_grid, penalties, reader_of
 from mercer.selection.logistic_search import LogisticSearch
 from mercer.selection.results import Round, table
 from mercer.selection.samples import SEED
@@ -46,10 +46,10 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     kernels : list, dict, Kernel or str, optional
         The kernels to choose from: a list of kernels, expressions, names or functions; one of
         them; or a grid of parameters such as ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian,
-        or of the kernel under the key ``"kernel"``. By default Gaussians of 8 length scales, from
-        1/4 to 4 times the median distance.
+        or of the kernel under the key ``"kernel"``. By default 10 kernels: Gaussian, Matern32,
+        Exponential and Laplacian, each of some length scales in units of the median distance.
     Cs : list of float, optional
-        The Cs to choose from. By default 10, from 1e-2 to 1e4 over the weighted mean of k(x, x).
+        The Cs to choose from. By default 8, from 1e-2 to 1e4 over the weighted mean of k(x, x).
     cv : {"loo"}, int, splitter or list of (train, test)
         What is held out: every row by itself, approximately, as ``LeaveOneOut`` of scikit-learn
         means too; that many stratified folds, or what another splitter says, each fitted anew.
@@ -99,6 +99,8 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         ``rank_test_score``; of folds also ``split0_test_score`` and so on, and their standard
         deviation ``std_test_score``. ``iter`` and ``n_resources`` number the round and the rows
         of it.
+    candidates_ : Candidates
+        Every kernel with its best penalty, best first. Print it.
     best_estimator_ : KernelLogisticRegression
         The model chosen, fitted to all rows. What it knows, such as ``dual_coef_``,
         ``intercept_`` and ``certificate_``, is known here too.
@@ -250,7 +252,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         limit = memory_limit(self.memory)
         kernels = [kernel.resolved(rows, copies[used]) for kernel in kernels]
         if self.kernels is None:
-            kernels = around(kernels[0])
+            kernels = default_grid(kernels, rows)
         return kernels, LogisticSearch(
             rows, problem, copies_of(copies)[used], reader, splits, scores, limit, seed, Run()
         ).merged()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from mercer.data.listing import as_frame, as_html, as_text
 from mercer.kernels import Kernel
+from mercer.kernels.tangents import rounded
 
 Array = NDArray[np.float64]
+
+# Significant digits of kernels in a table for people.
+DIGITS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,3 +285,67 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     array = np.empty(len(values), object)
     array[:] = values
     return array
+
+
+class Candidate(NamedTuple):
+    """A kernel with the best of its penalties, its score on rows left out, and how many rows."""
+
+    kernel: Kernel
+    penalty: float
+    score: float
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The kernels of a search, best first: prints as a table, and is iterated.
+
+    Parameters
+    ----------
+    entries : tuple of Candidate
+        Every kernel once, as it came to the last round that it took part in.
+    parameter : str
+        What the penalty is called.
+    """
+
+    entries: tuple[Candidate, ...]
+    parameter: str
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any]) -> Self:
+        """Return the kernels of a table of results, see `table`."""
+        parameter = "C" if "C" in results else "alpha"
+        best: dict[Kernel, Candidate] = {}
+        for i in np.argsort(results["rank_test_score"], kind="stable").tolist():
+            kernel, score = results["kernel"][i], float(results["mean_test_score"][i])
+            rows = int(results["n_resources"][i])
+            best.setdefault(kernel, Candidate(kernel, float(results[parameter][i]), score, rows))
+        return cls(tuple(best.values()), parameter)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, place: int) -> Candidate:
+        return self.entries[place]
+
+    def __str__(self) -> str:
+        return as_text(self._header, self._rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(f"{len(self)} kernels", self._header, self._rows())
+
+    def to_pandas(self) -> Any:
+        """Return the kernels as a data frame of pandas."""
+        return as_frame(self._header, self._rows())
+
+    @property
+    def _header(self) -> tuple[str, ...]:
+        return ("rank", "kernel", self.parameter, "score", "rows")
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return [(i + 1, str(rounded(c.kernel, DIGITS)), *c[1:]) for i, c in enumerate(self)]

@@ -24,7 +24,7 @@ from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.held_out import entries_held_out
 from mercer.selection.delegate import Chosen
-from mercer.selection.grid import around, candidates, reader_of, ridges
+from mercer.selection.grid import candidates, default_grid, reader_of, ridges
 from mercer.selection.results import Round, sentence, table
 from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
@@ -56,8 +56,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         The kernels to choose from: a list of kernels, expressions, names or functions, and not a
         generator, which one fit would use up; one of them; or a grid of parameters such as
         ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian, or of the kernel under the key
-        ``"kernel"``. By default Gaussians of 8 length scales, from 1/4 to 4 times the median
-        distance.
+        ``"kernel"``. By default 10 kernels: Gaussian, Matern32,
+        Exponential and Laplacian, each of some length scales in units of the median distance.
     alphas : list of float, optional
         The ridges to choose from. By default 30, from 1e-6 to 1e2 times the weighted mean of
         k(x, x) over the training rows, less that of k(x, z) if k is `AdditiveChi2` or made of it.
@@ -113,6 +113,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         the rows of it.
     search_ : str
         What was done, in a sentence.
+    candidates_ : Candidates
+        Every kernel with its best penalty, best first. Print it.
     best_estimator_ : KernelRidge
         The model chosen, fitted to all rows. What it knows, such as ``dual_coef_``,
         ``intercept_`` and ``certificate_``, is known here too.
@@ -250,7 +252,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         search = self._search(run, kernels, rows, targets, weights, scores, splits, copies)
         kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
         if self.kernels is None:
-            kernels = around(kernels[0])
+            kernels = default_grid(kernels, search.X)
         alphas = [ridges(self.alphas, k, search.X, search.weights) for k in kernels]
         settings = self._settings(search.reader)
         search = search.by_plan(settings, kernels, alphas).leaving_a_fit(kernels, alphas)

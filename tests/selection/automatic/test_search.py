@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelRidge, Linear
+from mercer.kernels.tangents import rounded
 from mercer.selection.automatic import search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start
-from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _rounded, _widths
+from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _widths
 from mercer.solvers import Run
 
 
@@ -169,8 +170,8 @@ def test_some_rows_are_judged_with_their_own_targets_and_weights():
 
 def test_what_was_learned_is_kept_in_four_digits():
     kernel = 1.234567 * Gaussian((0.00123456, 98765.4321))
-    assert _rounded(kernel).diagonal(np.zeros((1, 2)))[0] == 1.235
-    scales = [v for k, v in _rounded(kernel).get_params().items() if k.endswith("length_scale")]
+    assert rounded(kernel, 4).diagonal(np.zeros((1, 2)))[0] == 1.235
+    scales = [v for k, v in rounded(kernel, 4).get_params().items() if k.endswith("length_scale")]
     assert scales == [(0.001235, 98770.0)]
 
 

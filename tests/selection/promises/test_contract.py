@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.kernels import Gaussian, Linear
-from mercer.selection import KernelRidgeCV
+from mercer.selection import KernelLogisticRegressionCV, KernelRidgeCV
 
 
 @parametrize_with_checks(
@@ -91,3 +91,16 @@ def test_constructor_only_stores():
     model = KernelRidgeCV("no such kernel", alphas=-1.0, cv="none", scoring=3, memory="much")
     assert model.get_params()["kernels"] == "no such kernel"
     assert repr(KernelRidgeCV()) == "KernelRidgeCV()"
+
+
+def test_candidates_list_every_kernel_once_with_its_best_penalty_best_first(data):
+    for model, name in ((KernelRidgeCV(), "alpha"), (KernelLogisticRegressionCV(), "C")):
+        X, y = data
+        model.fit(X, y if name == "alpha" else y > np.median(y))
+        found, results = model.candidates_, model.cv_results_
+        assert found[0].kernel == model.kernel_
+        assert found[0].penalty == getattr(model, f"{name}_")
+        assert {c.kernel for c in found} == set(results["kernel"])
+        assert len(found) == len(set(results["kernel"]))
+        assert str(found).splitlines()[0].split() == ["rank", "kernel", name, "score", "rows"]
+        assert len(found.to_pandas()) == len(found)

@@ -15,7 +15,7 @@ from mercer.data.memory import memory_limit
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
 from mercer.kernels import Kernel, Sum
-from mercer.kernels.tangents import real_parameters
+from mercer.kernels.tangents import rounded
 from mercer.learning import learn
 from mercer.native.threads import one_blas_thread
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
@@ -226,7 +226,7 @@ class Tournament:
         )
         # To the digits that the data can tell: what is printed is what runs, and rounding in the
         # course of the search tells nothing.
-        return _rounded(found.kernel), float(f"{found.alpha:.{DIGITS}g}")
+        return rounded(found.kernel, DIGITS), float(f"{found.alpha:.{DIGITS}g}")
 
     def _judged(
         self, kernel: Kernel, factors: Sequence[float], alpha: float, sample: Sample
@@ -256,15 +256,6 @@ def _together(candidates: Sequence[Candidate]) -> Candidate:
 
 def _unit(kernel: Kernel, rows: Any) -> float:
     return float(np.mean(kernel.diagonal(rows)))
-
-
-def _rounded(kernel: Kernel) -> Kernel:
-    """Return a kernel with the numbers that were learned in few digits."""
-    changes: dict[str, Any] = {}
-    for name, value in real_parameters(kernel).items():
-        numbers = [float(f"{v:.{DIGITS}g}") for v in np.ravel(value)]
-        changes[name] = numbers[0] if np.ndim(value) == 0 else tuple(numbers)
-    return kernel.with_params(**changes)
 
 
 def _widths(kernel: Kernel) -> list[Kernel]:
