@@ -158,15 +158,3 @@ def test_files_that_are_no_models_are_refused(data, tmp_path):
     kernel = tmp_path / "k.mercer"
     mercer.save(mercer.Gaussian(1.0), kernel)
     assert "holds a Gaussian, which predicts nothing" in refused("predict", kernel, data)
-
-
-def test_an_interrupt_ends_with_one_line(data, monkeypatch):
-    from mercer.cli.fitting import trained
-
-    def interrupted(self, job):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(trained.Choice, "trained", interrupted)
-    result = run("fit", data, *PRICE)
-    assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1] == "Error: interrupted; files are as they were before"

@@ -47,7 +47,8 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 bad data, a bad model or a refuted kernel; 2 wrong usage.",
+    epilog="Exit codes: 0 done; 1 bad data, a bad model or a refuted kernel; 2 wrong usage; 130 "
+    "interrupted by Ctrl-C.",
 )
 @click.version_option(__version__, prog_name="mercer")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

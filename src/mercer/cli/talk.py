@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import textwrap
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,10 +19,20 @@ import click
 
 # What a user can mend: bad data, a bad model, too little memory.
 EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError)
+# What shells give for a command that Ctrl-C ended: 128 and the number of the signal.
+INTERRUPTED = 130
+
+
+class Interrupted(BaseException):
+    """Ctrl-C in a command.
+
+    Iterative fits take a KeyboardInterrupt for a wish to keep the model that they have come to. Who
+    interrupts a command wants no model, so that it is an exception of its own which ends them.
+    """
 
 
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command whose errors are one line and the exit code 1.
+    """Return a command whose errors are one line and the exit code 1; Ctrl-C is another one.
 
     Warnings are a line each on standard error. With ``--debug`` an error shows its traceback. Where
     nobody reads on, as behind ``| head``, the command ends quietly.
@@ -30,7 +42,7 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **options: Any) -> Any:
         debug = bool(click.get_current_context().find_root().obj)
         try:
-            with warnings_in_lines():
+            with ends_at_ctrl_c(), warnings_in_lines():
                 result = command(*args, **options)
                 # What cannot be written is an error here, and not when Python ends.
                 sys.stdout.flush()
@@ -39,16 +51,34 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
             raise
         except BrokenPipeError:
             _leave_quietly()
-        except KeyboardInterrupt:
+        except (Interrupted, KeyboardInterrupt):
             if debug:
                 raise
-            raise click.ClickException("interrupted; files are as they were before") from None
+            note("interrupted; files are as they were before")
+            raise click.exceptions.Exit(INTERRUPTED) from None
         except EXPECTED as error:
             if debug:
                 raise
             raise click.ClickException(in_a_line(error)) from None
 
     return run
+
+
+@contextmanager
+def ends_at_ctrl_c() -> Iterator[None]:
+    """Have Ctrl-C raise `Interrupted` in this context; only the main thread hears signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _leave_quietly() -> None:

@@ -55,7 +55,7 @@ def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> 
             # With a timeout, since a plain wait does not hear Ctrl-C on every system.
             done, waiting = wait(waiting, LOOK, FIRST_EXCEPTION)
             failure = next((f.exception() for f in futures if f in done and f.exception()), None)
-    except KeyboardInterrupt:
+    except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown(cancel_futures=True)
