@@ -158,3 +158,14 @@ def test_files_that_are_no_models_are_refused(data, tmp_path):
     kernel = tmp_path / "k.mercer"
     mercer.save(mercer.Gaussian(1.0), kernel)
     assert "holds a Gaussian, which predicts nothing" in refused("predict", kernel, data)
+
+
+def test_a_fault_of_ours_is_one_line_too(data, monkeypatch):
+    from mercer.cli.fitting import trained
+
+    def fails(self, job):
+        raise AttributeError("no such thing")
+
+    monkeypatch.setattr(trained.Choice, "trained", fails)
+    line = refused("fit", data, *PRICE)
+    assert "AttributeError: no such thing; this is a fault of mercer" in line

@@ -54,6 +54,21 @@ def test_info_tells_what_is_in_a_file(model):
     assert "KernelRidge" in said
     assert "64 training rows: whoever has the file can read them" in said
     assert "age, site" in said
+    assert "predicts     price" in said
+
+
+def test_info_is_brief_about_numbers_that_are_taken_from_rows_and_exact_if_asked(data, tmp_path):
+    ranks = "gaussian(1.23456789).after(normal_scores()).on(age)"
+    model, kernel = tmp_path / "m.mercer", tmp_path / "k.mercer"
+    fitted(data, *PRICE, "--kernel", ranks, "--alpha", "1", "-o", model)
+    mercer.save(mercer.load(model).kernel_, kernel)
+    for path in (model, kernel):
+        brief = run("info", path).stdout
+        assert "gaussian(length_scale=1.235).after(normal_scores()).on(age)" in brief
+        exact = run("info", path, "--exact").stdout
+        assert str(mercer.load(kernel)) in exact
+        assert "knots=" in exact
+    assert run("info", "--exact").exit_code == 2
 
 
 def test_an_unknown_command_is_wrong_usage():
@@ -92,6 +107,21 @@ def test_a_report_on_other_rows_is_written(model, data, tmp_path):
     assert result.exit_code == 0, result.output
     assert result.stdout == f"{page}\n"
     assert "<html" in page.read_text()
+
+
+def test_a_report_knows_the_target_that_the_model_was_fitted_to(model, data, tmp_path):
+    assert run("report", model, "--data", data, "-o", tmp_path / "p.html").exit_code == 0
+    table().rename({"price": "cost"}).write_csv(data)
+    assert "has no column 'price'" in refused("report", model, "--data", data)
+    settings = ("--data", data, "--target", "cost", "-o", tmp_path / "p.html")
+    assert run("report", model, *settings).exit_code == 0
+
+
+def test_a_report_asks_for_the_target_of_a_model_that_was_fitted_in_python(data, tmp_path):
+    path = tmp_path / "m.mercer"
+    rows = table()
+    mercer.save(mercer.KernelRidge("linear").fit(rows.select("age"), rows["price"]), path)
+    assert "--target COLUMN" in refused("report", path, "--data", data)
 
 
 def test_a_report_without_rows_to_test_on_says_so(model, tmp_path):

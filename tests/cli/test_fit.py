@@ -278,3 +278,33 @@ def test_that_the_automatic_machine_chooses_without_groups_is_said(data):
     assert said in run("fit", *settings, "--time-limit", "0.5").stderr
     assert said not in run("fit", *settings, "--select", "3").stderr
     assert said in " ".join(run("fit", "--help").stdout.split())
+
+
+@pytest.mark.parametrize("target", ["sick", "site"])
+def test_classes_may_be_won_by_a_ridge(target, data, tmp_path, monkeypatch):
+    from mercer.selection.automatic.classifier import KernelClassifier
+
+    monkeypatch.setattr(
+        KernelClassifier, "_compared", lambda self, t, reader, best, run: {"ridge": (0.0, 1.0)}
+    )
+    page = tmp_path / "p.html"
+    settings = ("--target", target, "--drop", "weight,home", "--time-limit", "5")
+    result = run("fit", data, *settings, "--report", page)
+    assert result.exit_code == 0, result.output
+    assert "KernelRidgeClassifier by cholesky" in result.stdout
+    # Of classes --kernel gives a logistic regression, to which the ridge means nothing.
+    assert "to give back: --kernel\n" in result.stdout
+    assert "RMSE in units of the codes 1 and -1 of classes" in result.stdout
+    assert page.exists()
+
+
+def test_what_candidates_are_ranked_by_has_a_name(data):
+    said = [
+        run("fit", data, *PRICE, "--kernel", "gaussian", "--select", how).stdout
+        for how in ("loo", "gcv")
+    ]
+    assert "by rows left out: MSE" in said[0]
+    assert "by rows left out: GCV" in said[1]
+    sick = run("fit", data, *SICK, "--kernel", "gaussian.on(age)", "--select", "3").stdout
+    assert "by rows left out: log loss" in sick
+    assert "RMSE in units of price" in run("fit", data, *PRICE, "--time-limit", "1").stdout

@@ -114,10 +114,35 @@ def test_columns_missing_at_prediction_are_named(data, model, tmp_path):
     assert "no column 'age'" in line
 
 
-def test_unseen_categories_are_predicted(data, model, tmp_path):
+def test_unseen_categories_are_predicted_and_said(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "ROWS", 30)
     new = tmp_path / "new.csv"
-    table().with_columns(site=pl.lit("zzz")).write_csv(new)
-    assert run("predict", model, new).exit_code == 0
+    sites = ["a"] * 20 + ["zzz"] * 50 + ["q", "r", "s"] + [None] * 7
+    table().with_columns(site=pl.Series(sites)).write_csv(new)
+    result = run("predict", model, new)
+    assert len(result.stdout.splitlines()) == 81
+    assert result.stderr == (
+        f"{new}, column 'site': 53 rows have categories that no training row has, 'zzz', 'q', 'r' "
+        "and 1 more; predictions there rest on the other columns\n"
+    )
+
+
+def test_categories_that_were_seen_are_not_talked_about(data, model):
+    assert run("predict", model, data).stderr == ""
+
+
+def test_unseen_categories_of_rows_for_tests_are_said(data, tmp_path):
+    rest = tmp_path / "rest.csv"
+    table().with_columns(site=pl.lit("zzz")).write_csv(rest)
+    settings = (*PRICE, "--alpha", "1", "--test-data", rest)
+    said = run("fit", data, *settings).stderr
+    assert "held-out rows, column 'site': 80 rows have categories" in said
+
+
+def test_the_target_is_ignored_where_rows_have_it(data, model, tmp_path):
+    whole = run("predict", model, data).stdout
+    table().with_columns(price=pl.lit("unknown")).write_csv(data)
+    assert run("predict", model, data).stdout == whole
 
 
 def test_a_bad_cell_is_named_by_the_block_it_is_in(model, tmp_path, monkeypatch):

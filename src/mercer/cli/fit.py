@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -97,8 +98,10 @@ def fit(
     from mercer.cli.fitting.screen import shown
     from mercer.cli.fitting.split import split
     from mercer.cli.fitting.trained import Choice
+    from mercer.cli.fitting.unseen import Unseen, categories_of
     from mercer.files import save
     from mercer.files.form import keep_form
+    from mercer.reports.held_out import inside
 
     roles = Roles(
         target, options["weights"], options["groups"], options["drop"], options["missing"]
@@ -125,7 +128,12 @@ def fit(
         )
     with phase(f"fitting to {len(train)} rows"):
         model, judge = choice.trained(train)
-        keep_form(model, job.form)
+        levels = categories_of(train, inside(model).kernel_)
+        keep_form(model, replace(job.form, target=job.target, categories=levels))
+    unseen = Unseen(levels)
+    unseen.see(test.X)
+    for text in unseen.sentences:
+        note(f"held-out rows, {text}")
     with phase(f"testing on {len(test)} rows"):
         result = result_of(model, judge, train, test, choice.kernel is not None)
     if output is not None:

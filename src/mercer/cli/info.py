@@ -14,32 +14,43 @@ __all__ = ["engine_line", "info"]
 
 @click.command()
 @click.argument("model", required=False)
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Print the kernel of MODEL with every number, also those that a fit takes from the rows.",
+)
 @told
-def info(model: str | None) -> None:
+def info(model: str | None, exact: bool) -> None:
     """Print version, engine, threads and memory; or what is in the file MODEL."""
-    lines = _here() if model is None else _inside(model)
+    if exact and model is None:
+        raise click.UsageError("--exact is about the kernel in a model file; give MODEL")
+    lines = _here() if model is None else _inside(model, exact)
     click.echo(pairs(lines))
 
 
-def _inside(path: str) -> dict[str, str]:
-    """Return what a model file holds, without a number of it."""
+def _inside(path: str, exact: bool) -> dict[str, str]:
+    """Return what a model file holds, with the kernel in few digits or exactly."""
     from pathlib import Path
 
     from mercer.cli.fitting.expression import editable
     from mercer.data.columns import n_rows
     from mercer.data.memory import gigabytes
     from mercer.files import load
+    from mercer.files.form import form_of
     from mercer.kernels import Kernel
     from mercer.reports.held_out import inside
 
     model = load(path)
     lines = {"file": f"{path}, {gigabytes(Path(path).stat().st_size)}"}
     if isinstance(model, Kernel):
-        return lines | {"kernel": str(model)}
+        return lines | {"kernel": str(model if exact else editable(model))}
     inner = inside(model)
     lines["model"] = type(inner).__name__
     if hasattr(inner, "kernel_"):
-        lines["kernel"] = str(editable(inner.kernel_))
+        lines["kernel"] = str(inner.kernel_ if exact else editable(inner.kernel_))
+    target = form_of(model).target
+    if target is not None:
+        lines["predicts"] = target
     if hasattr(inner, "classes_"):
         lines["classes"] = ", ".join(map(str, inner.classes_[:20]))
     names = getattr(inner, "feature_names_in_", None)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mercer.cli.config import config_option
-from mercer.cli.talk import phase, told
+from mercer.cli.talk import note, phase, told
 
 __all__ = ["predict"]
 
@@ -78,14 +78,17 @@ def _predicted(
     """Yield what a model says of a file, some rows at a time."""
     import polars as pl
 
+    from mercer.cli.fitting.unseen import Unseen
     from mercer.data.columns import n_rows
     from mercer.errors import DataFileError
     from mercer.files.form import form_of
     from mercer.files.lines import row_blocks
 
-    first = 0
-    for rows in row_blocks(data, ROWS, form_of(machine)):
+    first, form = 0, form_of(machine)
+    unseen = Unseen(form.categories)
+    for rows in row_blocks(data, ROWS, form):
         X = rows[0] if isinstance(rows, tuple) else rows
+        unseen.see(X)
         try:
             found = pl.DataFrame(_columns(machine, X, interval, proba))
         except ValueError as error:
@@ -95,6 +98,8 @@ def _predicted(
         first += n_rows(X)
     if first == 0:
         raise DataFileError(f"{data} has no rows of data")
+    for text in unseen.sentences:
+        note(f"{data}, {text}")
 
 
 def _kept(X: Any, found: Any, data: str) -> Any:

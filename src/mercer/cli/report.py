@@ -15,7 +15,11 @@ __all__ = ["report"]
 @click.command()
 @click.argument("model")
 @click.option("--data", metavar="FILE", help="Rows that it was not fitted to, to test it on.")
-@click.option("--target", metavar="COLUMN", help="The column of these that it predicts.")
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    help="The column of these that it predicts, if it is not called as when it was fitted.",
+)
 @click.option(
     "-o", "--output", default="report.html", show_default=True, metavar="PAGE", help="Where to."
 )
@@ -44,6 +48,8 @@ def _held_out(machine: Any, data: str, target: str | None) -> tuple[Any, Any]:
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
     from mercer.cli.fitting.known import known_of
 
+    known = known_of(machine)
     with phase(f"reading {data}"):
-        job = job_of(data, Roles(target), like=known_of(machine)).in_memory(MOST_TESTED)
+        roles = Roles(target or known.form.target)
+        job = job_of(data, roles, like=known).in_memory(MOST_TESTED)
     return job.X, job.y

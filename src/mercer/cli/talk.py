@@ -60,6 +60,13 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
             if debug:
                 raise
             raise click.ClickException(in_a_line(error)) from None
+        except Exception as error:
+            if debug:
+                raise
+            what = f"{type(error).__name__}: {in_a_line(error)}"
+            raise click.ClickException(
+                f"{what}; this is a fault of mercer, mercer --debug shows where: please report it"
+            ) from None
 
     return run
 

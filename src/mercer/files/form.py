@@ -24,18 +24,32 @@ class Form:
         The columns of text of a table: a category 7 among others is a number where it is alone.
     numbers : tuple of str
         The columns of numbers that a model reads: 7 is no category '7' for a word in another row.
+    target : str, optional
+        The column that the model predicts.
+    categories : tuple of (str, tuple of str)
+        Columns that are compared as categories, each with those that the training rows have.
     """
 
     first_index: int | None = None
     n_features: int | None = None
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    target: str | None = None
+    categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if not all(isinstance(name, str) for name in (*self.texts, *self.numbers)):
             raise ValueError("columns of a table have names that are texts")
+        if not all(_are_categories(entry) for entry in self.categories):
+            raise ValueError("categories are the name of a column and a tuple of texts")
         if self.first_index not in (None, 0, 1):
             raise ValueError(f"columns are counted from 0 or 1, got {self.first_index!r}")
+
+
+def _are_categories(entry: Any) -> bool:
+    if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[1], tuple):
+        return False
+    return all(isinstance(text, str) for text in (entry[0], *entry[1]))
 
 
 # Nothing is known, and the file is to say it.

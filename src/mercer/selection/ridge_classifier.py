@@ -16,6 +16,7 @@ from mercer.estimators.estimator import KernelMachine, beside
 from mercer.estimators.validation import (
     checked_rows,
 )
+from mercer.planning import Plan
 from mercer.selection.calibration import Calibration
 from mercer.selection.classes import Signs
 from mercer.selection.delegate import Chosen
@@ -149,7 +150,35 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         self._refuse_several()
         kernel = self._kernel_for(X)
         signs = Signs.of(self, kernel, X, y, sample_weight)
-        model = KernelRidge(
+        model = self._regression(kernel)
+        model.fit_within(run, signs.rows, signs.targets, signs.weights)
+
+        self.classes_, self.estimator_, self.kernel_ = signs.classes, model, model.kernel_
+        self.function_, self.certificate_ = model.function_, model.certificate_
+        self.n_iter_, self.approximation_ = model.n_iter_, model.approximation_
+        self._calibration_ = Calibration(
+            model, signs.targets, signs.codes, signs.weights, signs.copies, self.time_limit
+        )
+        return self
+
+    def plan(self, X: Any, n_classes: int = 2) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Nothing of the size of the Gram matrix is allocated. Print it to read it.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        n_classes : int
+            The number of classes that they will have.
+        """
+        self._refuse_several()
+        return self._regression(self._kernel_for(X)).plan(X, 1 if n_classes == 2 else n_classes)
+
+    def _regression(self, kernel: Any) -> KernelRidge:
+        """Return the regression on the targets, which is not fitted."""
+        return KernelRidge(
             kernel,
             self.alpha,
             fit_intercept=self.fit_intercept,
@@ -163,15 +192,6 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
             random_state=self.random_state,
             repair=self.repair,
         )
-        model.fit_within(run, signs.rows, signs.targets, signs.weights)
-
-        self.classes_, self.estimator_, self.kernel_ = signs.classes, model, model.kernel_
-        self.function_, self.certificate_ = model.function_, model.certificate_
-        self.n_iter_, self.approximation_ = model.n_iter_, model.approximation_
-        self._calibration_ = Calibration(
-            model, signs.targets, signs.codes, signs.weights, signs.copies, self.time_limit
-        )
-        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""

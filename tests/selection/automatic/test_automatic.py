@@ -77,7 +77,7 @@ def test_the_leaderboard_is_read_by_people_and_ordered():
     X, y = few_matter(60)
     board = KernelRegressor().fit(X, y).candidates_
     lines = str(board).splitlines()
-    assert lines[0].split() == ["rank", "kernel", "round", "rows", "error", "seconds"]
+    assert lines[0].split() == ["rank", "kernel", "round", "rows", "RMSE", "seconds"]
     assert len(lines) == len(board) + 1
     assert len(board.to_pandas()) == len(board)
     rest = [c.error for c in board if c.rounds == 1]

@@ -33,9 +33,12 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
     began = perf_counter()
     scores = _class_scores(model, train, test) if train.is_classes else _scores(model, train, test)
     seconds = perf_counter() - began
-    inner, name = inside(model), "C" if train.is_classes else "alpha"
+    inner = inside(model)
+    # The automatic machine may have chosen a ridge for classes, which has no C.
+    name = "C" if hasattr(inner, "C") else "alpha"
+    kind = "classification" if train.is_classes else "regression"
     return {
-        "data": {"file": train.path, "target": train.target, "task": train.task},
+        "data": {"file": train.path, "target": train.target, "kind": kind, "task": train.task},
         "rows": {"train": len(train), "test": len(test)},
         "columns": _columns(train, judge, is_given),
         "leaderboard": _leaderboard(judge),
@@ -60,7 +63,8 @@ def _plan(model: Any, train: Job) -> dict[str, Any]:
             "gram": "features of landmarks",
             "because": f"{landmarks} stand for {len(train)} rows, which are read block by block",
         }
-    plan = model.plan(train.X)
+    classes = getattr(model, "classes_", None)
+    plan = model.plan(train.X) if classes is None else model.plan(train.X, len(classes))
     return {
         "solver": plan.solver,
         "gram": plan.gram,
@@ -99,7 +103,7 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
                 "kernel": candidate.name,
                 "round": candidate.rounds,
                 "rows": candidate.rows,
-                "error": float(f"{candidate.error:.4g}"),
+                "RMSE": float(f"{candidate.error:.4g}"),
                 "seconds": round(float(candidate.seconds), 1),
             }
             for rank, candidate in enumerate(judge.candidates_, 1)
@@ -108,13 +112,14 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
     if tried is None:
         return []
     order = np.argsort(tried["rank_test_score"], kind="stable")
-    name = "alpha" if "alpha" in tried else "C"
+    name, loss = ("alpha", "MSE") if "alpha" in tried else ("C", "log loss")
+    loss = "GCV" if judge.cv == "gcv" else loss
     return [
         {
             "rank": int(tried["rank_test_score"][i]),
             "kernel": str(editable(tried["kernel"][i])),
             name: float(f"{tried[name][i]:.4g}"),
-            "score": float(f"{tried['mean_test_score'][i]:.4g}"),
+            loss: float(f"{-tried['mean_test_score'][i]:.4g}"),
         }
         for i in order
     ]

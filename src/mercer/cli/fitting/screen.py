@@ -15,7 +15,10 @@ MOST_COLUMNS, MOST_CANDIDATES = 40, 10
 def shown(result: dict[str, Any]) -> str:
     """Return a result as a text for people, with the headings bold on a terminal."""
     data, rows, plan = result["data"], result["rows"], result["plan"]
-    name = "C" if "C" in result else "alpha"
+    is_classes = data["kind"] == "classification"
+    # Of classes, what is given back is a logistic regression; the ridge of another model is none.
+    name = "C" if is_classes else "alpha"
+    penalty = f"--{name} {result[name]:g} " if name in result else ""
     top = {
         "data": f"{data['file']}, {rows['train']} rows to learn from and {rows['test']} held out",
         "target": f"{data['target']}, {data['task']}",
@@ -30,9 +33,8 @@ def shown(result: dict[str, Any]) -> str:
     parts = [
         pairs(top),
         _shown_columns(result["columns"]),
-        _shown_leaderboard(result["leaderboard"]),
-        f"{heading('kernel')}, to edit and to give back: --{name} {result[name]:g} --kernel\n"
-        f'  "{result["kernel"]}"',
+        _shown_leaderboard(result["leaderboard"], is_classes, data["target"]),
+        f'{heading("kernel")}, to edit and to give back: {penalty}--kernel\n  "{result["kernel"]}"',
         f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
         pairs(bottom),
@@ -56,13 +58,15 @@ def _shown_columns(columns: list[dict[str, Any]]) -> str:
     return f"{title}\n{indented(as_text(header, cells))}"
 
 
-def _shown_leaderboard(board: list[dict[str, Any]]) -> str:
+def _shown_leaderboard(board: list[dict[str, Any]], is_classes: bool, target: str) -> str:
     if not board:
         return ""
     header = list(board[0])
+    unit = "the codes 1 and -1 of classes" if is_classes else target
+    measured = f"RMSE in units of {unit}" if "RMSE" in header else header[-1]
     cells = [list(entry.values()) for entry in board[:MOST_CANDIDATES]]
     more = len(board) - MOST_CANDIDATES
-    title = f"{heading('leaderboard')}, best first, by rows left out"
+    title = f"{heading('leaderboard')}, best first, by rows left out: {measured}"
     rest = f"\n  and {more} more" if more > 0 else ""
     return f"{title}\n{indented(as_text(header, cells))}{rest}"
 

@@ -188,5 +188,5 @@ def leaderboard(errors: list[float]) -> Plot | None:
         return None
     place = np.arange(1, len(errors) + 1)
     x, y = (0.5, len(errors) + 0.5), around(errors)
-    plot = Plot(x, y, "rank", "error on rows left out", "errors of the candidates by rank")
+    plot = Plot(x, y, "rank", "RMSE on rows left out", "errors of the candidates by rank")
     return plot.points(place, errors).points(place[:1], errors[:1], "second")

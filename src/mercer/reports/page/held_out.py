@@ -154,8 +154,9 @@ class HeldOut:
     @property
     def _class_shares(self) -> Array:
         """The shares of the classes among the training rows, or of the test rows if unknown."""
-        codes = getattr(self.machine.problem, "codes", self.codes)
-        weights = getattr(self.machine.problem, "weights", np.ones(len(codes)))
+        codes, weights = self.machine.class_codes, getattr(self.machine.problem, "weights", None)
+        if codes is None:
+            codes, weights = self.codes, None
         counts = np.bincount(codes, weights, len(self.model.classes_))
         return np.asarray(counts / counts.sum())
 

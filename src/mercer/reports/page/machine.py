@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mercer.data.columns import column_names, is_table, n_rows
 from mercer.functions import Function
 from mercer.reports.held_out import inside
@@ -49,6 +52,15 @@ class Machine:
     def problem(self) -> Any:
         """Targets and weights of the training rows, where the model keeps them, or None."""
         return getattr(getattr(self.inner, "estimator_", self.inner), "_problem_", None)
+
+    @property
+    def class_codes(self) -> NDArray[Any] | None:
+        """The classes of the training rows by number, where the model keeps them."""
+        codes, signs = (getattr(self.problem, name, None) for name in ("codes", "y"))
+        if codes is None and np.ndim(signs) == 2:
+            # A regression on 1 for a class and -1 for the rest.
+            codes = signs[:, 0] > 0.0 if signs.shape[1] == 1 else signs.argmax(axis=1)
+        return None if codes is None else np.asarray(codes, np.intp)
 
     @cached_property
     def n_train(self) -> int | None:

@@ -64,10 +64,11 @@ def selection(facts: Facts) -> str:
     """Show what was chosen from."""
     candidates = getattr(facts.model, "candidates_", None)
     if candidates is not None:
-        text = "The kernels that were tried, by their errors on rows left out."
+        unit = "the codes 1 and -1 of classes" if facts.is_classes else "the target"
+        text = f"The kernels that were tried, by rows left out: RMSE in units of {unit}."
         plot = charts.leaderboard([float(entry.error) for entry in candidates])
         board = f'<div class="scroll">{candidates._repr_html_()}</div>'
-        said = "errors on rows left out; the chosen one is marked"
+        said = "RMSE on rows left out; the chosen one is marked"
         return section("Leaderboard", paragraph(text), board, figures((plot, said)))
     results = getattr(facts.model, "cv_results_", None)
     if results is None or "kernel" not in results:

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 # The share by which a mean squared error may be larger and still count as the same.
 NEARLY = 0.01
 
-HEADER = ("rank", "kernel", "round", "rows", "error", "seconds")
+HEADER = ("rank", "kernel", "round", "rows", "RMSE", "seconds")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +58,19 @@ class Candidate:
 
     @property
     def error(self) -> float:
-        """The root of the mean squared error on rows left out."""
+        """The root of the mean squared error on rows left out.
+
+        It is in units of the target; of classes it is that of the codes 1 and -1.
+        """
         return float(np.sqrt(self.squares.mean()))
 
 
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
     """The candidates, best first: prints as a table, and is iterated.
+
+    ``RMSE`` is the root of the mean squared error on rows left out, in units of the target; of
+    classes it is that of the codes 1 and -1.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import one_against_rest
 from mercer.estimators.estimator import Arguments, tag_rows
@@ -134,6 +136,8 @@ class KernelClassifier(ClassifierMixin, Arguments):
         own = P[np.arange(len(P)), np.searchsorted(ridge.classes_, labels)]
         loss = float(-np.average(np.log(np.maximum(own, 1e-15)), weights=weights))
         found = {"ridge": (loss, best.alpha)}
+        if run.is_over():
+            return found
         unit = float(np.mean(best.kernel.diagonal(rows)))
         search = KernelLogisticRegressionCV(
             [best.kernel],
@@ -142,7 +146,10 @@ class KernelClassifier(ClassifierMixin, Arguments):
             time_limit=run.rest,
             random_state=self.random_state,
         )
-        search.fit(rows, labels, weights)
+        with warnings.catch_warnings():
+            # What the comparison has no time for is no fault of the model that is fitted last.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            search.fit(rows, labels, weights)
         return {**found, "logistic": (-float(search.best_score_), float(search.C_))}
 
     def predict(self, X: Any) -> NDArray[Any]:
