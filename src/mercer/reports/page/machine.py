@@ -57,7 +57,7 @@ class Machine:
     def class_codes(self) -> NDArray[Any] | None:
         """The classes of the training rows by number, where the model keeps them."""
         codes, signs = (getattr(self.problem, name, None) for name in ("codes", "y"))
-        if codes is None and np.ndim(signs) == 2:
+        if codes is None and signs is not None and signs.ndim == 2:
             # A regression on 1 for a class and -1 for the rest.
             codes = signs[:, 0] > 0.0 if signs.shape[1] == 1 else signs.argmax(axis=1)
         return None if codes is None else np.asarray(codes, np.intp)
