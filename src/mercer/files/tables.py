@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer.data.stream import Stream
+from mercer.data.stream.text import ParsedText, is_large
 from mercer.errors import DataFileError
 from mercer.files.form import OPEN, Form
 
@@ -62,7 +63,7 @@ class Table:
     remarks : tuple of str
         What a user should know of how it was read.
     spool : object
-        The file that holds what came from standard input, as long as it is needed.
+        What holds standard input, or large text that was parsed, as long as it is needed.
     """
 
     path: str
@@ -241,7 +242,13 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     # it stands, since 07 would be the number 7.
     pl = polars()
     texts = {name: pl.String for name in names if name in form.texts}
-    scan = pl.scan_csv(file, separator=separator, infer_schema_length=None, schema_overrides=texts)
+    if is_large(file):
+        spool = parsed = ParsedText(file, separator, tuple(texts))
+        scan = parsed.scan()
+    else:
+        scan = pl.scan_csv(
+            file, separator=separator, infer_schema_length=None, schema_overrides=texts
+        )
     scan, remarks = _with_numbers(path, scan, form, has_commas=separator == ";")
     return Table(path, scan, tuple(remarks), spool)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mercer.data.checks import as_matrix
+from mercer.data.stream import Stream
 from mercer.kernels import domains
 from mercer.kernels.language import printing
 from mercer.kernels.maps import AsNumbers, InputMap
@@ -65,6 +66,10 @@ class NormalScores(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
+        if isinstance(X, Stream):
+            # Quantiles need rows side by side, and some of them tell them to two digits.
+            weights = None if weights is None else weights[X.sample_index]
+            X = X.sample
         matrix = _dense(X)
         if not matrix.size:
             return self

@@ -13,6 +13,7 @@ from mercer.planning.logistic import (
     wants_factor,
 )
 from mercer.planning.margin import margin_plan, planned_margin
+from mercer.planning.parts import logistic_rows, ridge_rows
 from mercer.planning.plan import Plan, Settings
 from mercer.planning.ridge import planned_ridge, ridge_plan, ridge_work
 
@@ -21,6 +22,7 @@ __all__ = [
     "Settings",
     "components_plan",
     "logistic_plan",
+    "logistic_rows",
     "logistic_work",
     "margin_plan",
     "planned_components",
@@ -28,6 +30,7 @@ __all__ = [
     "planned_margin",
     "planned_ridge",
     "ridge_plan",
+    "ridge_rows",
     "ridge_work",
     "wants_factor",
 ]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import make_friedman1
 
@@ -215,3 +216,40 @@ def test_copies_of_rows_give_nothing_away():
     for model in (twice, repeated):
         assert model.kernel_ == plain.kernel_
         assert model.alpha_ == pytest.approx(2.0 * plain.alpha_)
+
+
+def test_a_small_file_is_read_at_once(tmp_path):
+    X, y = few_matter(60)
+    table = pl.DataFrame({"a": X[:, 3], "b": X[:, 7]})
+    table.with_columns(y=y).write_parquet(tmp_path / "rows.parquet")
+    model = KernelRegressor().fit(str(tmp_path / "rows.parquet"), "y")
+    whole = KernelRegressor().fit(table, y)
+    assert model.estimator_.approximation_ is None
+    np.testing.assert_array_equal(model.predict(table), whole.predict(table))
+
+
+@pytest.fixture
+def on_disk(tmp_path, monkeypatch):
+    """Return a file of 2 columns that is not read at once, with rows and targets."""
+    monkeypatch.setattr("mercer.estimators.streams.SHARE", 0.0)
+    X, y = few_matter(100)
+    np.save(tmp_path / "rows.npy", X[:, [3, 7]])
+    return str(tmp_path / "rows.npy"), X[:, [3, 7]], y
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ApproximationWarning")
+def test_a_large_file_is_chosen_on_in_part_and_fitted_to_block_by_block(on_disk):
+    path, X, y = on_disk
+    model = KernelRegressor().fit(path, y)
+    assert model.estimator_.approximation_ is not None
+    assert model.kernel_ == KernelRegressor().fit(X, y).kernel_
+    assert model.score(X, y) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ApproximationWarning")
+def test_classes_of_a_large_file_are_learnt_block_by_block(on_disk):
+    path, X, y = on_disk
+    labels = np.where(y > np.median(y), "high", "low")
+    model = KernelClassifier().fit(path, labels)
+    assert model.estimator_.approximation_ is not None
+    assert model.score(X, labels) > 0.9

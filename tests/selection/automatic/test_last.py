@@ -1,12 +1,15 @@
 """The last fit: to all rows, or to some where the search took nearly all the time."""
 
+from dataclasses import replace
 from time import perf_counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from mercer import KernelRidge, KernelRidgeClassifier
+from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelRidgeClassifier
 from mercer.errors import ConvergenceWarning
+from mercer.planning import logistic_rows, ridge_rows
 from mercer.selection.automatic.last import fitted_last
 from mercer.selection.automatic.search import JUDGED_ROWS, Tournament
 from mercer.solvers import Run
@@ -14,6 +17,7 @@ from mercer.solvers import Run
 X = np.linspace(-3.0, 3.0, 120)[:, None]
 Y = np.sin(2.0 * X[:, 0])
 SOME = np.arange(0, 120, 3)
+SEARCH = SimpleNamespace(judged=SOME, X=X, y=Y[:, None], seed=0)
 
 
 def spent(share):
@@ -22,16 +26,16 @@ def spent(share):
 
 
 def test_with_time_left_the_model_is_that_of_all_rows():
-    model = fitted_last(KernelRidge("gaussian(0.5)", 0.1), spent(0.7), SOME, X, Y, None)
-    alone = KernelRidge("gaussian(0.5)", 0.1).fit(X, Y)
+    model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), spent(0.7), SEARCH, X, Y, None)
+    alone = KernelRidge(Gaussian(0.5), 0.1).fit(X, Y)
     np.testing.assert_array_equal(model.dual_coef_, alone.dual_coef_)
 
 
 def test_a_search_that_took_the_time_leaves_a_model_of_the_judged_rows():
     weights = np.linspace(1.0, 2.0, 120)
-    with pytest.warns(ConvergenceWarning, match="fitted to 40 of 120 rows; raise time_limit"):
-        model = fitted_last(KernelRidge("gaussian(0.5)", 0.1), spent(1.0), SOME, X, Y, weights)
-    alone = KernelRidge("gaussian(0.5)", 0.1).fit(X[SOME], Y[SOME], weights[SOME])
+    with pytest.warns(ConvergenceWarning, match="short for 120 rows: .* judged on, 40; raise"):
+        model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), spent(1.0), SEARCH, X, Y, weights)
+    alone = KernelRidge(Gaussian(0.5), 0.1).fit(X[SOME], Y[SOME], weights[SOME])
     np.testing.assert_array_equal(model.dual_coef_, alone.dual_coef_)
     assert model.score(X, Y) > 0.95
 
@@ -39,9 +43,9 @@ def test_a_search_that_took_the_time_leaves_a_model_of_the_judged_rows():
 def test_a_class_beside_the_judged_rows_is_not_lost():
     labels = np.where(Y > 0.0, "high", "low").astype(object)
     labels[100] = "rare"
-    with pytest.warns(ConvergenceWarning, match="of 120 rows"):
+    with pytest.warns(ConvergenceWarning, match="for 120 rows"):
         model = fitted_last(
-            KernelRidgeClassifier("gaussian(0.5)", 0.1), spent(0.95), SOME, X, labels, None
+            KernelRidgeClassifier(Gaussian(0.5), 0.1), spent(0.95), SEARCH, X, labels, None
         )
     assert list(model.classes_) == ["high", "low", "rare"]
 
@@ -54,3 +58,35 @@ def test_judged_rows_are_counted_in_the_rows_that_were_given():
     )
     np.testing.assert_array_equal(found.judged, np.arange(0, 240, 2))
     assert len(found.judged) <= JUDGED_ROWS
+
+
+def test_rows_are_left_out_where_there_is_no_time_for_all(monkeypatch):
+    monkeypatch.setattr("mercer.planning.parts.COUNTED", 1e-9)
+    with pytest.warns(ConvergenceWarning, match="as many rows as there is time for, 50; raise"):
+        model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), Run(60.0), SEARCH, X, Y, None)
+    assert len(model.X_fit_) == 50
+
+
+class CutOff(KernelRidge):
+    """A ridge regression that has no time for more than 100 rows."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        if len(y) > 100:
+            self.certificate_ = replace(self.certificate_, method="offset alone")
+        return self
+
+
+def test_a_fit_that_came_to_nothing_is_made_again_on_the_judged_rows():
+    with pytest.warns(ConvergenceWarning, match="judged on, 40"):
+        model = fitted_last(CutOff(Gaussian(0.5), 0.1), Run(60.0), SEARCH, X, Y, None)
+    assert len(model.X_fit_) == 40
+    assert model.score(X, Y) > 0.95
+
+
+@pytest.mark.parametrize("kind", [KernelRidge, KernelLogisticRegression])
+def test_more_time_never_means_fewer_rows(kind):
+    counted = ridge_rows if kind is KernelRidge else logistic_rows
+    rows = [counted(Gaussian(0.5), X, 10**7, 1, "1GB", t) for t in (1.0, 10.0, 100.0, 1e6)]
+    assert rows == sorted(rows)
+    assert counted(Gaussian(0.5), X, 10**5, 1, "1GB", 1e6) == 10**5

@@ -234,3 +234,21 @@ def test_more_rows_for_a_landmark_have_more_sums_as_far_as_they_fit():
     assert sums_of(1_000_000, 2000) == 16
     assert sums_of(1_000_000, 2000, memory=600e6) == 4
     assert sums_of(1_000_000, 2000, memory=1e6) == 2
+
+
+@pytest.mark.parametrize("is_sketched", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_without_time_to_measure_there_is_a_model_and_no_certificate(
+    is_sketched, fit_intercept, rng, monkeypatch
+):
+    gram, y = case(rng)
+    problem = problem_of(y, 0.1, None, fit_intercept)
+    exact = NystromRidge(1e-9, is_sketched=is_sketched).solve(gram, problem)
+    monkeypatch.setattr(Run, "measured", lambda run, measure: None)
+    found = NystromRidge(1e-9, is_sketched=is_sketched).solve(gram, problem)
+    assert np.isinf(found.residual).all()
+    assert np.isinf(found.radius).all()
+    # One round of conjugate gradients gains what entries in float32 allow.
+    off = np.linalg.norm(found.theta - exact.theta)
+    assert off <= 1e-4 * np.linalg.norm(exact.theta)
+    assert_allclose(found.intercept, exact.intercept, rtol=1e-4)

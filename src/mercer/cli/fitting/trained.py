@@ -60,10 +60,10 @@ class Choice:
     def trained(self, job: Job) -> tuple[Any, Any]:
         """Return a model that is fitted to a job, and the one that chose its kernel.
 
-        Both are the same unless the job's rows are a stream: then the kernel is chosen on a sample
-        of them, and fitted to all.
+        Both are the same, unless rows are a stream and a search chooses: it does on a sample, and
+        the last fit is to all. The automatic machine takes streams by itself.
         """
-        if not isinstance(job.X, Stream):
+        if self.is_automatic or not isinstance(job.X, Stream):
             model = self._chosen(job, self.time_limit)
             return model, model
         began, limit = perf_counter(), self.time_limit

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mercer.data.stream.stream import MOST
+from mercer.data.stream.text import ParsedText, is_large
 
 # The readers of polars, by how a file's name ends.
 READERS = {
@@ -21,6 +23,7 @@ READERS = {
     ".ndjson": "scan_ndjson",
     ".jsonl": "scan_ndjson",
 }
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ARRAY = ".npy"
 
 
@@ -43,8 +46,21 @@ class FileSource:
     def name(self) -> str:
         return f"X, the file {str(self.path)!r},"
 
+    @cached_property
+    def _parsed(self) -> ParsedText | None:
+        """A large file of text, parsed once and not in every pass."""
+        ending = self.path.suffix.lower()
+        if READERS[ending] != "scan_csv" or not is_large(self.path):
+            return None
+        _polars(self.path)
+        with _Refusals(self.path):
+            return ParsedText(self.path, SEPARATORS[ending])
+
+    def _scan(self) -> Any:
+        return _scan(self.path) if self._parsed is None else self._parsed.scan()
+
     def blocks(self) -> Iterator[Any]:
-        scan = _scan(self.path)
+        scan = self._scan()
         names = [name for name in _names(self.path, scan) if name not in self.aside]
         step = max(1, MOST // max(1, len(names)))
         batches = scan.select(names).collect_batches(
@@ -57,7 +73,7 @@ class FileSource:
 
     def counted(self) -> tuple[int, dict[str, Any]]:
         """Return the number of rows, and the columns that are no part of X."""
-        scan = _scan(self.path)
+        scan = self._scan()
         names = _names(self.path, scan)
         for missing in (name for name in self.aside if name not in names):
             known = ", ".join(map(repr, names[:20]))
@@ -87,7 +103,9 @@ def checked_path(path: str | Path) -> Path:
 
 def _scan(path: Path) -> Any:
     ending = path.suffix.lower()
-    options: dict[str, Any] = {"separator": "\t"} if ending == ".tsv" else {}
+    options: dict[str, Any] = {}
+    if ending in SEPARATORS:
+        options["separator"] = SEPARATORS[ending]
     if READERS[ending] in ("scan_csv", "scan_ndjson"):
         # Kinds by all rows: whole numbers may be followed by others.
         options["infer_schema_length"] = None

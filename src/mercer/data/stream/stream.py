@@ -105,7 +105,12 @@ class Stream:
     @cached_property
     def sample(self) -> Any:
         """Some rows in memory, evenly spaced: what their columns hold is what all hold."""
-        return self.take(np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.intp))
+        return self.take(self.sample_index)
+
+    @property
+    def sample_index(self) -> NDArray[np.intp]:
+        """Which rows these are."""
+        return np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.intp)
 
     @property
     def n_columns(self) -> int:

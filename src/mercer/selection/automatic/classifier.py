@@ -11,10 +11,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.stream import some_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import one_against_rest
 from mercer.estimators.estimator import Arguments, tag_rows
+from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_classification,
     checked_seed,
@@ -86,19 +88,23 @@ class KernelClassifier(ClassifierMixin, Arguments):
         self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose a kernel for the rows `X` and their classes `y`, and fit it.
 
         Parameters
         ----------
         X : rows
-            An array, CSR matrix or table, or a list of texts.
-        y : array of shape (n,)
-            The classes, as numbers or strings.
-        sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none.
+            An array, CSR matrix or table, or a list of texts; or rows on a disk, as `KernelRidge`
+            takes them: the kernel is then chosen on some of them, and the last fit reads all block
+            by block.
+        y : array of shape (n,) or str
+            The classes, as numbers or strings, or the name of their column.
+        sample_weight : float, array of shape (n,) or str, optional
+            w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
-        run, reader = Run(self.time_limit), reader_of(X)
+        run = Run(self.time_limit)
+        X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
+        reader = reader_of(some_rows(X))
         rows, codes, classes = checked_classification(self, reader, X, y)
         weights = checked_weights(sample_weight, len(codes))
         targets = one_against_rest(codes, len(classes))
@@ -115,7 +121,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         if min(found, key=lambda name: found[name][0]) == "logistic":
             C = found["logistic"][1] / tournament.unit
             model = KernelLogisticRegression(best.kernel, C, memory=self.memory)
-        self.estimator_ = fitted_last(model, run, tournament.judged, X, y, sample_weight)
+        self.estimator_ = fitted_last(model, run, tournament, X, y, sample_weight)
         self.classes_ = self.estimator_.classes_
         return self
 

@@ -2,67 +2,99 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from mercer.data.columns import take_rows
+from mercer.data.columns import n_rows
+from mercer.data.stream import part_of
 from mercer.errors import ConvergenceWarning, warn_caller
+from mercer.estimators import KernelLogisticRegression, KernelRidge
+from mercer.planning import logistic_rows, ridge_rows
+from mercer.selection.automatic.search import Tournament
+from mercer.selection.ridge_classifier import KernelRidgeClassifier
 from mercer.solvers import Run
 
 # The share of a time limit below which all rows are too many for what is left of it.
 ENOUGH = 0.1
 
-
-class Machine(Protocol):
-    """An estimator with a time limit."""
-
-    time_limit: float | None
-
-    def fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Fit it."""
-
-
+Machine = KernelRidge | KernelRidgeClassifier | KernelLogisticRegression
 Fitted = TypeVar("Fitted", bound=Machine)
 
 
 def fitted_last(
-    model: Fitted, run: Run, judged: NDArray[np.intp], X: Any, y: Any, sample_weight: Any
+    model: Fitted, run: Run, tournament: Tournament, X: Any, y: Any, sample_weight: Any
 ) -> Fitted:
-    """Return a model fitted to all rows, or to some where the search took nearly all the time.
+    """Return a model fitted to all rows, or to as many as the time allows.
 
-    The time that is left is then less than a fit needs, and would give an offset alone. A model of
-    the rows that its kernel was judged on takes as long as that did, and is said to be one.
+    Where the search took nearly all the time these are the rows that its kernel was judged on,
+    which take as long as that did, and so they are where the fit comes to nothing before the time
+    is up. A model of fewer rows than there are is said to be one.
 
     Parameters
     ----------
     model : estimator
-        The model to fit.
+        The model to fit, its kernel with numbers for parameters.
     run : Run
         The run of the search and the last fit together.
-    judged : array of int
-        The rows of `X` on which kernels were judged.
+    tournament : Tournament
+        The search.
     X, y, sample_weight
-        As they were given to the machine.
+        As they were given to the machine, rows on a disk as a stream.
     """
-    limit = run.time_limit
-    if limit is None or run.seconds_left >= ENOUGH * limit:
-        model.time_limit = run.rest
+    if run.time_limit is None:
         model.fit(X, y, sample_weight)
         return model
+    n = n_rows(X)
+    index: NDArray[np.intp] | None = None
+    if run.seconds_left >= ENOUGH * run.time_limit:
+        rows = _affordable(model, run, tournament, n)
+        if rows < n:
+            index = np.sort(np.random.default_rng(tournament.seed).choice(n, rows, replace=False))
+        model.time_limit = run.rest
+        _fit_to(model, index, X, y, sample_weight)
+        if model.certificate_.method != "offset alone":
+            _tell(run, n, index, "the model is fitted to as many rows as there is time for")
+            return model
+    index = tournament.judged
+    model.time_limit = max(run.seconds_left, 0.0) + run.grace
+    _fit_to(model, index, X, y, sample_weight)
+    _tell(run, n, index, "the model is fitted to the rows that kernels were judged on")
+    return model
+
+
+def _affordable(model: Machine, run: Run, tournament: Tournament, n: int) -> int:
+    """Return how many of n rows can be fitted to in the time that is left."""
+    columns = tournament.y.shape[1]
+    given = (model.kernel, tournament.X, n, columns, model.memory, run.rest or np.inf)
+    if isinstance(model, KernelLogisticRegression):
+        return logistic_rows(*given)
+    rows = ridge_rows(*given)
+    # Scores of rows left out, for probabilities, take about as long again.
+    return min(n, rows // 2) if rows < n and isinstance(model, KernelRidgeClassifier) else rows
+
+
+def _fit_to(
+    model: Machine, index: NDArray[np.intp] | None, X: Any, y: Any, sample_weight: Any
+) -> None:
+    """Fit a model to some rows, or to all."""
+    if index is None:
+        model.fit(X, y, sample_weight)
+        return
     targets = np.asarray(y)
     if is_classifier(model):
         # The first row of every class, lest the model lack one.
-        judged = np.union1d(judged, np.unique(targets, return_index=True)[1])
-    model.time_limit = max(run.seconds_left, 0.0) + run.grace
-    weights = np.asarray(sample_weight)[judged] if np.ndim(sample_weight) else sample_weight
-    model.fit(take_rows(X, judged), targets[judged], weights)
-    if len(judged) < len(targets):
+        index = np.union1d(index, np.unique(targets, return_index=True)[1])
+    weights = np.asarray(sample_weight)[index] if np.ndim(sample_weight) else sample_weight
+    model.fit(part_of(X, index), targets[index], weights)
+
+
+def _tell(run: Run, n: int, index: NDArray[np.intp] | None, what: str) -> None:
+    if index is not None and len(index) < n:
         warn_caller(
-            f"the search for a kernel took nearly all of time_limit={limit:g}: the model is fitted "
-            f"to {len(judged)} of {len(targets)} rows; raise time_limit",
+            f"time_limit={run.time_limit:g} is short for {n} rows: {what}, {len(index)}; raise "
+            "time_limit",
             ConvergenceWarning,
         )
-    return model

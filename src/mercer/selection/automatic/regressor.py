@@ -10,8 +10,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.stream import some_rows
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import Arguments, tag_rows
+from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_seed,
     checked_training,
@@ -70,19 +72,23 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose a kernel for the rows `X` and their targets `y`, and fit it.
 
         Parameters
         ----------
         X : rows
-            An array, CSR matrix or table, or a list of texts.
-        y : array of shape (n,) or (n, targets)
-            The targets.
-        sample_weight : float or array of shape (n,), optional
-            w; a whole weight counts as that many equal rows, zero as none.
+            An array, CSR matrix or table, or a list of texts; or rows on a disk, as `KernelRidge`
+            takes them: the kernel is then chosen on some of them, and the last fit reads all block
+            by block.
+        y : array of shape (n,) or (n, targets), or str
+            The targets, or the name of their column.
+        sample_weight : float, array of shape (n,) or str, optional
+            w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
-        run, reader = Run(self.time_limit), reader_of(X)
+        run = Run(self.time_limit)
+        X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
+        reader = reader_of(some_rows(X))
         rows, targets = checked_training(self, reader, X, y)
         weights = checked_weights(sample_weight, len(targets))
         columns = targets.reshape(len(targets), -1)
@@ -92,7 +98,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         best = self.candidates_[0]
         self.kernel_, self.alpha_ = best.kernel, best.alpha * tournament.unit
         model = KernelRidge(best.kernel, self.alpha_, memory=self.memory)
-        self.estimator_ = fitted_last(model, run, tournament.judged, X, y, sample_weight)
+        self.estimator_ = fitted_last(model, run, tournament, X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.columns import n_rows, take_rows
 from mercer.data.distinct import row_numbers
 from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
 from mercer.kernels import Kernel, Sum
@@ -50,6 +52,9 @@ WIDTHS = (0.5, 1.5)
 DIGITS = 4
 # Bytes for every pair of rows that are judged: K, and what is made of it.
 PAIR_BYTES = 40
+# Rows that samples are drawn from, at most, and the share of the memory that those of a stream take
+# at most: a hundred times as many as are judged are as good as all.
+POOL, POOL_SHARE = 100_000, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +97,13 @@ class Tournament:
         """Return the tournament on the distinct ones of weighted rows.
 
         Equal rows with equal targets are one row of the weight of all: copies of a row would give
-        it away when it is left out. The `reader` is a kernel that reads the rows; the other
-        parameters are those of the class.
+        it away when it is left out. Of very many rows some are drawn first, and those of a stream
+        are read into memory. The `reader` is a kernel that reads the rows; the other parameters are
+        those of the class.
         """
+        pool = _pool(X, memory_limit(memory), seed)
+        if pool is not None:
+            X, y, weights = take_rows(X, pool), y[pool], weights[pool]
         keys = np.column_stack([row_numbers(X), y, weights > 0.0])
         _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         total = np.bincount(places.reshape(-1), weights)
@@ -103,7 +112,8 @@ class Tournament:
         index, w = first[kept], total[kept]
         rows = X if len(index) == len(y) else training_subset(reader, X, index)
         unit = float(w.mean())
-        return cls(rows, y[index], w / unit, unit, index, memory_limit(memory), seed, run)
+        given = index if pool is None else pool[index]
+        return cls(rows, y[index], w / unit, unit, given, memory_limit(memory), seed, run)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, those of the last round first."""
@@ -242,6 +252,16 @@ class Tournament:
         errors = np.sqrt(w)[:, None, None] * missed.reshape(len(y), len(alphas), -1)
         best = int(np.argmin((errors**2).sum(axis=(0, 2))))
         return kernel, float(alphas[best]), errors[:, best]
+
+
+def _pool(X: Any, memory: int, seed: int) -> Sample | None:
+    """Return which rows to draw samples from, in order, or None for all of them."""
+    n, most = n_rows(X), POOL
+    if isinstance(X, Stream):
+        most = min(POOL, max(2 * JUDGED_ROWS, int(POOL_SHARE * memory / (8 * X.n_columns))))
+    if n <= most:
+        return np.arange(n) if isinstance(X, Stream) else None
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
 def _together(candidates: Sequence[Candidate]) -> Candidate:

@@ -108,6 +108,20 @@ class LandmarkEquations:
         g = adjoint[:, :-1] - np.outer(adjoint[:, -1], b) - problem.alpha * theta
         return Point(theta, self.means + b, r, g, self._hidden(theta, c))
 
+    def unmeasured(self, theta: Array, mean: Array) -> Point:
+        """Return theta where there is no time for a pass that would tell its residuals.
+
+        Parameters
+        ----------
+        theta : array of shape (m, targets)
+            Weights of the features.
+        mean : array of shape (m,)
+            The weighted mean of the features, from which the offset follows.
+        """
+        b = self.means - mean @ theta if self.problem.fit_intercept else self.means
+        unknown = np.full(theta.shape[1], np.inf)
+        return Point(theta, b, np.zeros_like(self.problem.y), np.zeros_like(theta), unknown)
+
     def _by_entries(self, c: Array) -> tuple[Array, Array]:
         """Return r = y - K_nm c, and F'W [r, 1] from sums of entries."""
         r, adjoint = self.gram.residuals(c, self.y, self.problem.weights)

@@ -99,7 +99,12 @@ class NystromRidge(RidgeSolver):
             )
         # Where the equations are right to rounding so is the answer, for a pass more or two.
         enough = self.tol if dtype == np.float32 else 16 * EPS
-        best = _Refined.of(equations.at(inverse(sums.Fy)), inverse, problem, 0)
+        theta = inverse(sums.Fy)
+        first = run.measured(partial(equations.at, theta))
+        if first is None:
+            mean = sums.mean if equations.centre is None else equations.centre + sums.mean
+            return _Refined.unmeasured(equations.unmeasured(theta, mean), inverse, 0)
+        best = _Refined.of(first, inverse, problem, 0)
         while best.steps < self.max_iter and not (best.residual <= enough).all():
             if run.report(best.steps + 1, float(best.residual.max())):
                 break
@@ -120,9 +125,11 @@ class NystromRidge(RidgeSolver):
         theta = np.zeros((equations.gram.landmarks.n_features, problem.y.shape[1]))
         best = _Refined.of(equations.at(theta), inverse, problem, 0)
         for _ in range(MOST_ROUNDS):
-            point = run.measured(partial(equations.at, best.point.theta + best.step))
+            theta = best.point.theta + best.step
+            point = run.measured(partial(equations.at, theta))
             if point is None:
-                break
+                point = equations.unmeasured(theta, inverse.mean)
+                return _Refined.unmeasured(point, inverse, inverse.steps)
             found, last = _Refined.of(point, inverse, problem, inverse.steps), best.gap
             best = best if (found.gap >= last).all() else found
             if run.ended_by or (best.residual <= self.tol).all() or (best.gap > 0.5 * last).all():
@@ -166,6 +173,10 @@ class _Refined(NamedTuple):
     gap: Array
     residual: Array
     steps: int
+
+    @classmethod
+    def unmeasured(cls, point: Point, inverse: Inverse | SketchedInverse, steps: int) -> _Refined:
+        return cls(point, inverse, point.g, point.hidden, point.hidden, steps)
 
     @classmethod
     def of(

@@ -92,12 +92,13 @@ class SketchedInverse:
         self._ones = phi.whitened(total[None])[0]
         F = phi.whitened(S)
         if problem.fit_intercept:
-            F -= np.outer(ones, self._mean).astype(self._dtype)
+            F -= np.outer(ones, self.mean).astype(self._dtype)
         G = block_sums(F, np.empty((len(F), 0)), np.ones(len(F)), None).G
         self._inverse = Inverse(G, problem.alpha)
 
     @cached_property
-    def _mean(self) -> Array:
+    def mean(self) -> Array:
+        """The weighted mean of the features, or zero without an offset."""
         is_free = self.equations.problem.fit_intercept
         return self._ones / self.equations.problem.weights.sum() * is_free
 
@@ -140,7 +141,7 @@ class SketchedInverse:
         inner, total = gram.normal_product(c, w, self._dtype)
         # The mean of F V is taken out, and that of F where it meets the weights.
         FV = gram.landmarks.whitened(np.ascontiguousarray(inner.T)).T
-        return np.asarray(FV - np.outer(self._mean, total) + problem.alpha * V)
+        return np.asarray(FV - np.outer(self.mean, total) + problem.alpha * V)
 
 
 def _least_ritz(sizes: Array, ratios: Array) -> float:

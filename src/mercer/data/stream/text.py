@@ -1,0 +1,167 @@
+"""Tables of text that are too large to be parsed at every pass, as Parquet in a folder."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, BinaryIO
+from weakref import finalize
+
+# Bytes from which on a file of text is parsed once, and not by the lazy reader of polars, which
+# holds a multiple of what it reads ahead and parses all of it again in every pass.
+LARGE = 1 << 26
+# Bytes of a piece, of which a few copies are in memory at a time.
+PIECE = 1 << 23
+
+# The kinds of the columns of a piece, by name; None where no cell of it says anything.
+Kinds = dict[str, Any]
+
+
+def is_large(path: str | Path) -> bool:
+    """Whether a file of text is so large that it is better parsed once."""
+    return Path(path).stat().st_size >= LARGE
+
+
+def pieces_of(path: str | Path, size: int = PIECE) -> Iterator[bytes]:
+    """Yield a file of CSV in pieces of whole lines, each with the first line of the file.
+
+    A line may hold line breaks inside quotes: a piece ends where their number is even.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, unpacked where its name ends in ``.gz``.
+    size : int
+        About how many bytes a piece has.
+    """
+    with _opened(path) as file:
+        header = _first_line(file)
+        rest = b""
+        while data := file.read(size):
+            rest += data
+            end = _last_line_end(rest)
+            if end:
+                yield header + rest[:end]
+                rest = rest[end:]
+        if rest.strip():
+            yield header + rest
+
+
+def _opened(path: str | Path) -> BinaryIO:
+    if str(path).lower().endswith(".gz"):
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return open(path, "rb")
+
+
+def _first_line(file: BinaryIO) -> bytes:
+    header = b""
+    for line in iter(file.readline, b""):
+        header += line
+        if header.strip() and header.count(b'"') % 2 == 0:
+            return header if header.endswith(b"\n") else header + b"\n"
+    return header
+
+
+def _last_line_end(data: bytes) -> int:
+    """Return how many bytes whole lines take, 0 where the first has no end yet."""
+    end = data.rfind(b"\n") + 1
+    while end and data.count(b'"', 0, end) % 2:
+        end = data.rfind(b"\n", 0, end - 1) + 1
+    return end
+
+
+@dataclass(eq=False)
+class ParsedText:
+    """A file of CSV that was parsed once, as Parquet in a folder of its own.
+
+    Every column has one kind, that of all its cells, as if the whole file had been looked at before
+    it was parsed: a column of whole numbers in which 1.5 comes late is one of numbers, and one in
+    which a word does is text, spelled as in the file. The folder goes when this does.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    separator : str
+        What stands between cells.
+    texts : tuple of str
+        Columns that are text, whatever they hold.
+    size : int
+        About how many bytes are parsed at a time.
+    """
+
+    path: str | Path
+    separator: str = ","
+    texts: tuple[str, ...] = ()
+    size: int = PIECE
+    folder: Path = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        import polars as pl
+
+        self.folder = Path(mkdtemp(prefix="mercer-"))
+        finalize(self, rmtree, self.folder, ignore_errors=True)
+        known: Kinds = dict.fromkeys(self.texts, pl.String)
+        found = []
+        for i, piece in enumerate(pieces_of(self.path, self.size)):
+            rows, kinds = self._parsed(piece, known)
+            known = {name: _joined(known.get(name), kind) for name, kind in kinds.items()}
+            self._write(i, rows)
+            found.append(kinds)
+        final = {name: pl.String if kind is None else kind for name, kind in known.items()}
+        if all(kinds == final for kinds in found):
+            return
+        for i, piece in enumerate(pieces_of(self.path, self.size)):
+            if found[i] != final:
+                self._write(i, self._read(piece, final))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again: the folder is of this process."""
+        return type(self), (self.path, self.separator, self.texts, self.size)
+
+    def scan(self) -> Any:
+        """Return the rows as a lazy table of polars."""
+        import polars as pl
+
+        return pl.scan_parquet(sorted(self.folder.iterdir()))
+
+    def _parsed(self, piece: bytes, known: Kinds) -> tuple[Any, Kinds]:
+        """Return the rows of a piece, by the kinds that are known or else by their cells."""
+        import polars as pl
+
+        told = {name: kind for name, kind in known.items() if kind is not None}
+        try:
+            rows = self._read(piece, told)
+        except pl.exceptions.ComputeError:
+            rows = self._read(piece, dict.fromkeys(self.texts, pl.String))
+            told = dict.fromkeys(self.texts, pl.String)
+        kinds = dict(rows.schema)
+        for name in kinds:
+            if name not in told and rows.get_column(name).null_count() == rows.height:
+                kinds[name] = None
+        return rows, kinds
+
+    def _read(self, piece: bytes, kinds: Kinds) -> Any:
+        import polars as pl
+
+        return pl.read_csv(
+            piece, separator=self.separator, infer_schema_length=None, schema_overrides=kinds
+        )
+
+    def _write(self, i: int, rows: Any) -> None:
+        # As it is in memory: it is read more often than it is written.
+        path = self.folder / f"{i:09d}.parquet"
+        rows.write_parquet(path, compression="uncompressed", statistics=False)
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Return the kind that cells of two kinds have together."""
+    import polars as pl
+
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    return pl.Float64 if one.is_numeric() and other.is_numeric() else pl.String
