@@ -50,9 +50,9 @@ class Score:
 
 def inside(model: Any) -> Any:
     """Return the model that another one has chosen, or itself."""
-    if hasattr(model, "candidates_"):
-        return model.estimator_
-    return getattr(model, "best_estimator_", model)
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_
+    return model.estimator_ if hasattr(model, "candidates_") else model
 
 
 def regression_scores(y: Array, predicted: Array, mean: float, weights: Array) -> list[Score]:

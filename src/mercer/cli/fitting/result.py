@@ -96,7 +96,8 @@ def _columns(train: Job, judge: Any, is_given: bool) -> list[dict[str, Any]]:
 
 def _leaderboard(judge: Any) -> list[dict[str, Any]]:
     """Return what was tried, best first."""
-    if hasattr(judge, "candidates_"):
+    tried = getattr(judge, "cv_results_", None)
+    if tried is None:
         return [
             {
                 "rank": rank,
@@ -106,11 +107,8 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
                 "RMSE": float(f"{candidate.error:.4g}"),
                 "seconds": round(float(candidate.seconds), 1),
             }
-            for rank, candidate in enumerate(judge.candidates_, 1)
+            for rank, candidate in enumerate(getattr(judge, "candidates_", ()), 1)
         ]
-    tried = getattr(judge, "cv_results_", None)
-    if tried is None:
-        return []
     order = np.argsort(tried["rank_test_score"], kind="stable")
     name, loss = ("alpha", "MSE") if "alpha" in tried else ("C", "log loss")
     loss = "GCV" if judge.cv == "gcv" else loss

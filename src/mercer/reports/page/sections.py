@@ -62,15 +62,15 @@ def _formula(k: Kernel) -> str:
 
 def selection(facts: Facts) -> str:
     """Show what was chosen from."""
+    results = getattr(facts.model, "cv_results_", None)
     candidates = getattr(facts.model, "candidates_", None)
-    if candidates is not None:
+    if results is None and candidates is not None:
         unit = "the codes 1 and -1 of classes" if facts.is_classes else "the target"
         text = f"The kernels that were tried, by rows left out: RMSE in units of {unit}."
         plot = charts.leaderboard([float(entry.error) for entry in candidates])
         board = f'<div class="scroll">{candidates._repr_html_()}</div>'
         said = "RMSE on rows left out; the chosen one is marked"
         return section("Leaderboard", paragraph(text), board, figures((plot, said)))
-    results = getattr(facts.model, "cv_results_", None)
     if results is None or "kernel" not in results:
         return ""
     order = np.argsort(results["rank_test_score"], kind="stable")[:CANDIDATES]
