@@ -13,7 +13,7 @@ from mercer.planning.logistic import (
     wants_factor,
 )
 from mercer.planning.margin import margin_plan, planned_margin
-from mercer.planning.parts import logistic_rows, ridge_rows
+from mercer.planning.parts import logistic_part, ridge_part
 from mercer.planning.plan import Plan, Settings
 from mercer.planning.ridge import planned_ridge, ridge_plan, ridge_work
 
@@ -21,16 +21,16 @@ __all__ = [
     "Plan",
     "Settings",
     "components_plan",
+    "logistic_part",
     "logistic_plan",
-    "logistic_rows",
     "logistic_work",
     "margin_plan",
     "planned_components",
     "planned_logistic",
     "planned_margin",
     "planned_ridge",
+    "ridge_part",
     "ridge_plan",
-    "ridge_rows",
     "ridge_work",
     "wants_factor",
 ]

@@ -1,10 +1,10 @@
-"""How many rows are fitted to where a time limit does not allow all of them."""
+"""How many rows and landmarks a time limit allows, where rows are many."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mercer.data.memory import memory_limit
 from mercer.kernels import Kernel
@@ -24,14 +24,21 @@ ENOUGH = 500
 # The share of a time limit that may be counted: reading rows in blocks, checks of tables and passes
 # in float64 are not, and a fit that is cut short has no certificate.
 COUNTED = 0.2
-# The share of the rows that is tried next.
+# By how much fewer rows, or more landmarks, are tried next.
 FEWER = 0.9
 
 
-def ridge_rows(
+class Part(NamedTuple):
+    """How many rows are fitted to, by how many landmarks."""
+
+    rows: int
+    landmarks: int
+
+
+def ridge_part(
     kernel: Kernel, some: Any, n: int, targets: int, memory: Any, time_limit: float
-) -> int:
-    """Return how many of n rows a ridge regression by enough landmarks takes within limits.
+) -> Part:
+    """Return how many of n rows a ridge regression takes by enough landmarks within limits.
 
     Parameters
     ----------
@@ -52,12 +59,12 @@ def ridge_rows(
     return _within(n, work, needed, limit, time_limit)
 
 
-def logistic_rows(
+def logistic_part(
     kernel: Kernel, some: Any, n: int, columns: int, memory: Any, time_limit: float
-) -> int:
-    """Return how many of n rows a logistic regression by enough landmarks takes within limits.
+) -> Part:
+    """Return how many of n rows a logistic regression takes by enough landmarks within limits.
 
-    The parameters are those of `ridge_rows`, with columns of scores for targets.
+    The parameters are those of `ridge_part`, with columns of scores for targets.
     """
     limit = memory_limit(memory)
     work = partial(landmark_newton_work, columns=columns, entry=entry_work(kernel, some))
@@ -71,12 +78,21 @@ def _within(
     needed: Callable[[int, int], int],
     memory: int,
     time_limit: float,
-) -> int:
-    """Return the most rows of which work and bytes are within limits, by functions of n and m."""
+) -> Part:
+    """Return the most rows by enough landmarks, or for all rows the most landmarks, within limits.
+
+    Work and bytes are functions of n and m.
+    """
+
+    def is_within(rows: int, m: int) -> bool:
+        return needed(rows, m) <= memory and work(rows, m).cost <= COUNTED * time_limit
+
     rows = n
-    while rows > LEAST:
-        m = min(ENOUGH, landmark_count(Settings(), rows))
-        if needed(rows, m) <= memory and work(rows, m).cost <= COUNTED * time_limit:
-            return rows
+    m = min(ENOUGH, landmark_count(Settings(), rows))
+    while rows > LEAST and not is_within(rows, m):
         rows = int(FEWER * rows)
-    return min(n, LEAST)
+        m = min(ENOUGH, landmark_count(Settings(), rows))
+    most = landmark_count(Settings(), rows)
+    while m < most and is_within(rows, min(int(m / FEWER), most)):
+        m = min(int(m / FEWER), most)
+    return Part(min(n, rows), m)

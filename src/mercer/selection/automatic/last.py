@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -9,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from mercer.data.columns import n_rows
-from mercer.data.stream import part_of
+from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge
-from mercer.planning import logistic_rows, ridge_rows
+from mercer.planning import logistic_part, ridge_part
+from mercer.planning.parts import Part
 from mercer.selection.automatic.search import Tournament
 from mercer.selection.ridge_classifier import KernelRidgeClassifier
 from mercer.solvers import Run
@@ -48,32 +50,35 @@ def fitted_last(
         model.fit(X, y, sample_weight)
         return model
     n = n_rows(X)
-    index: NDArray[np.intp] | None = None
     if run.seconds_left >= ENOUGH * run.time_limit:
-        rows = _affordable(model, run, tournament, n)
-        if rows < n:
-            index = np.sort(np.random.default_rng(tournament.seed).choice(n, rows, replace=False))
+        part = _affordable(model, run, tournament, n)
         model.time_limit = run.rest
+        index = None
+        if part.rows < n:
+            index = np.sort(np.random.default_rng(tournament.seed).choice(n, part.rows, False))
+        if part.rows < n or isinstance(X, Stream):
+            model.n_landmarks = part.landmarks
         _fit_to(model, index, X, y, sample_weight)
         if model.certificate_.method != "offset alone":
-            _tell(run, n, index, "the model is fitted to as many rows as there is time for")
+            _tell(run, n, index, "as many as there is time for")
             return model
-    index = tournament.judged
-    model.time_limit = max(run.seconds_left, 0.0) + run.grace
-    _fit_to(model, index, X, y, sample_weight)
-    _tell(run, n, index, "the model is fitted to the rows that kernels were judged on")
+    model.time_limit, model.n_landmarks = max(run.seconds_left, 0.0) + run.grace, None
+    _fit_to(model, tournament.judged, X, y, sample_weight)
+    _tell(run, n, tournament.judged, "those that kernels were judged on")
     return model
 
 
-def _affordable(model: Machine, run: Run, tournament: Tournament, n: int) -> int:
+def _affordable(model: Machine, run: Run, tournament: Tournament, n: int) -> Part:
     """Return how many of n rows can be fitted to in the time that is left."""
     columns = tournament.y.shape[1]
-    given = (model.kernel, tournament.X, n, columns, model.memory, run.rest or np.inf)
+    left = run.rest or np.inf
+    counted: Callable[..., Part] = ridge_part
     if isinstance(model, KernelLogisticRegression):
-        return logistic_rows(*given)
-    rows = ridge_rows(*given)
-    # Scores of rows left out, for probabilities, take about as long again.
-    return min(n, rows // 2) if rows < n and isinstance(model, KernelRidgeClassifier) else rows
+        counted = logistic_part
+    elif isinstance(model, KernelRidgeClassifier):
+        # Scores of rows left out, for probabilities, take about as long again.
+        left /= 2.0
+    return counted(model.kernel, tournament.X, n, columns, model.memory, left)
 
 
 def _fit_to(
@@ -91,10 +96,10 @@ def _fit_to(
     model.fit(part_of(X, index), targets[index], weights)
 
 
-def _tell(run: Run, n: int, index: NDArray[np.intp] | None, what: str) -> None:
+def _tell(run: Run, n: int, index: NDArray[np.intp] | None, which: str) -> None:
     if index is not None and len(index) < n:
         warn_caller(
-            f"time_limit={run.time_limit:g} is short for {n} rows: {what}, {len(index)}; raise "
-            "time_limit",
+            f"time_limit={run.time_limit:g} is short for {n} rows: the model is fitted to "
+            f"{len(index)} of them, {which}; raise time_limit",
             ConvergenceWarning,
         )
