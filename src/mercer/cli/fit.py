@@ -99,6 +99,7 @@ def fit(
     from mercer.cli.fitting.split import split
     from mercer.cli.fitting.trained import Choice
     from mercer.cli.fitting.unseen import Unseen, categories_of
+    from mercer.data.memory import left_of
     from mercer.files import save
     from mercer.files.form import keep_form
     from mercer.reports.held_out import inside
@@ -119,7 +120,7 @@ def fit(
         note(text)
     penalty = _penalty(options, job.is_classes)
     choice = Choice(
-        options["kernel"], penalty, options["select"], memory, options["time_limit"], seed
+        options["kernel"], penalty, options["select"], left_of(memory), options["time_limit"], seed
     )
     if choice.is_automatic and job.groups is not None:
         note(

@@ -35,11 +35,40 @@ def memory_limit(memory: Any = None) -> int:
     return int(float(memory))
 
 
+def left_of(memory: Any) -> int | None:
+    """Return what is left of a limit for a whole process beside what it holds now, in bytes.
+
+    At least half of it is, and all of a limit below what the process holds, which can only be meant
+    for the work. It comes in eighths of the limit, so that a little more or less in memory changes
+    nothing. Without a limit there is None.
+
+    Parameters
+    ----------
+    memory : int, str or None
+        The limit, as for `memory_limit`.
+    """
+    if memory is None:
+        return None
+    limit, held = memory_limit(memory), resident_bytes()
+    if limit <= held:
+        return limit
+    return max(8 * (limit - held) // limit, 4) * limit // 8
+
+
 def gigabytes(n: float) -> str:
     """Return a number of bytes as text in gigabytes, or in units in which it is not zero."""
     if n < 5e3:
         return f"{n / 1e3:.2f} KB"
     return f"{n / 1e9:.2f} GB" if n >= 1e7 else f"{n / 1e6:.2f} MB"
+
+
+def resident_bytes() -> int:
+    """Return what this process holds, or 0 where the system does not say it."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def _meminfo() -> int:

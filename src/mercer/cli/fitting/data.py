@@ -185,14 +185,15 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     y = values_of(
         series.filter(is_known(series)), is_classes, None if like is None else like.labels
     )
-    y_of_all = np.zeros(len(kept), y.dtype)
-    y_of_all[is_known(series)] = y
+    if len(y) < len(kept):
+        known, y = y, np.zeros(len(kept), y.dtype)
+        y[is_known(series)] = known
     w = None if roles.weights is None else _weights(columns.get_column(roles.weights), path)
     g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
     schema = table.scan.collect_schema()
     numbers = tuple(name for name in others if schema[name].is_numeric())
     form = Form(texts=text_columns(table), numbers=numbers)
-    job = Job(path, target, X, y_of_all, w, g, is_classes, sentence, tuple(notes), form)
+    job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 
 

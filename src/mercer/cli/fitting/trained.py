@@ -37,8 +37,8 @@ class Choice:
         alpha of a regression, C of a classification.
     select : str, optional
         How the penalty is chosen: "loo", "gcv", or a number of folds.
-    memory : str, optional
-        The limit of memory.
+    memory : int, optional
+        The limit of memory in bytes.
     time_limit : float, optional
         The limit of time in seconds.
     seed : int
@@ -48,7 +48,7 @@ class Choice:
     kernel: str | None = None
     penalty: float | None = None
     select: str | None = None
-    memory: str | None = None
+    memory: int | None = None
     time_limit: float | None = None
     seed: int = 0
 

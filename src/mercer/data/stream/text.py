@@ -117,7 +117,7 @@ class ParsedText:
             return
         for i, piece in enumerate(pieces_of(self.path, self.size)):
             if found[i] != final:
-                self._write(i, self._read(piece, final))
+                self._write(i, self._read(piece, final, is_open=False))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to make it again: the folder is of this process."""
@@ -134,8 +134,9 @@ class ParsedText:
         import polars as pl
 
         told = {name: kind for name, kind in known.items() if kind is not None}
+        is_known = bool(known) and known.keys() == told.keys() and known.keys() > set(self.texts)
         try:
-            rows = self._read(piece, told)
+            rows = self._read(piece, told, not is_known)
         except pl.exceptions.ComputeError:
             rows = self._read(piece, dict.fromkeys(self.texts, pl.String))
             told = dict.fromkeys(self.texts, pl.String)
@@ -145,11 +146,13 @@ class ParsedText:
                 kinds[name] = None
         return rows, kinds
 
-    def _read(self, piece: bytes, kinds: Kinds) -> Any:
+    def _read(self, piece: bytes, kinds: Kinds, is_open: bool = True) -> Any:
+        """Return the rows of a piece; columns of no known kind have one by all their cells."""
         import polars as pl
 
+        seen = None if is_open else 0
         return pl.read_csv(
-            piece, separator=self.separator, infer_schema_length=None, schema_overrides=kinds
+            piece, separator=self.separator, infer_schema_length=seen, schema_overrides=kinds
         )
 
     def _write(self, i: int, rows: Any) -> None:

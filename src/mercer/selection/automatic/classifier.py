@@ -105,12 +105,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         reader = reader_of(some_rows(X))
-        rows, codes, classes = checked_classification(self, reader, X, y)
-        weights = checked_weights(sample_weight, len(codes))
-        targets = one_against_rest(codes, len(classes))
-        seed = checked_seed(self.random_state) or 0
-        limit = run.share(SHARE_OF_KERNELS)
-        tournament = Tournament.of(reader, rows, targets, weights, self.memory, seed, limit)
+        tournament = self._tournament(run.share(SHARE_OF_KERNELS), reader, X, y, sample_weight)
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
         self.kernel_ = best.kernel
@@ -124,6 +119,16 @@ class KernelClassifier(ClassifierMixin, Arguments):
         self.estimator_ = fitted_last(model, run, tournament, X, y, sample_weight)
         self.classes_ = self.estimator_.classes_
         return self
+
+    def _tournament(
+        self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any
+    ) -> Tournament:
+        """Return the search on checked rows, of which nothing stays in memory but its samples."""
+        rows, codes, classes = checked_classification(self, reader, X, y)
+        weights = checked_weights(sample_weight, len(codes))
+        targets = one_against_rest(codes, len(classes))
+        seed = checked_seed(self.random_state) or 0
+        return Tournament.of(reader, rows, targets, weights, self.memory, seed, run)
 
     def _compared(
         self, tournament: Tournament, reader: Kernel, best: Candidate, run: Run

@@ -88,18 +88,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         """
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
-        reader = reader_of(some_rows(X))
-        rows, targets = checked_training(self, reader, X, y)
-        weights = checked_weights(sample_weight, len(targets))
-        columns = targets.reshape(len(targets), -1)
-        seed = checked_seed(self.random_state) or 0
-        tournament = Tournament.of(reader, rows, columns, weights, self.memory, seed, run)
+        tournament = self._tournament(run, X, y, sample_weight)
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
         self.kernel_, self.alpha_ = best.kernel, best.alpha * tournament.unit
         model = KernelRidge(best.kernel, self.alpha_, memory=self.memory)
         self.estimator_ = fitted_last(model, run, tournament, X, y, sample_weight)
         return self
+
+    def _tournament(self, run: Run, X: Any, y: Any, sample_weight: Any) -> Tournament:
+        """Return the search on checked rows, of which nothing stays in memory but its samples."""
+        reader = reader_of(some_rows(X))
+        rows, targets = checked_training(self, reader, X, y)
+        weights = checked_weights(sample_weight, len(targets))
+        columns = targets.reshape(len(targets), -1)
+        seed = checked_seed(self.random_state) or 0
+        return Tournament.of(reader, rows, columns, weights, self.memory, seed, run)
 
     def predict(self, X: Any) -> Array:
         """Return predictions at the rows `X`, of shape (n,) or (n, targets)."""
