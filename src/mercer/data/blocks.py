@@ -25,7 +25,7 @@ def row_blocks(
 ) -> Iterator[slice]:
     """Yield slices of rows that hold about this many entries each, at least one row.
 
-    Before every block the clock is looked at, see `mercer.data.deadline`.
+    Between two blocks the clock is looked at, see `mercer.data.deadline`.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def row_blocks(
     n, m = shape
     step = max(1, (entries or MEMORY) // max(m, 1))
     for start in range(first, n, step):
-        check()
+        if start > first:
+            check()
         yield slice(start, min(start + step, n))
 
 

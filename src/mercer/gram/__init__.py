@@ -11,19 +11,17 @@ from mercer.gram.features import (
     paying_weights,
     sparse_entries,
 )
-from mercer.gram.gram import Gram, PartOfGram, ShiftedGram, SingleGram
+from mercer.gram.gram import Gram
 from mercer.gram.held import HeldLandmarkGram, fits_features
 from mercer.gram.landmarks import LandmarkGram, landmark_gram
 from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
-from mercer.gram.operator import Operator
 from mercer.gram.pivots import Pivots
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
-from mercer.gram.recentred import RecentredGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
-from mercer.gram.scaled import ScaledGram
 from mercer.gram.shared import shared_grams
 from mercer.gram.streamed import StreamedGram
+from mercer.gram.wrapped import PartOfGram, RecentredGram, ScaledGram, ShiftedGram, SingleGram
 
 __all__ = [
     "ChainGram",
@@ -35,7 +33,6 @@ __all__ = [
     "HeldLandmarkGram",
     "LandmarkGram",
     "LowRankGram",
-    "Operator",
     "PartOfGram",
     "Pivots",
     "PrecomputedGram",

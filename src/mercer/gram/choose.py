@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.columns import n_rows
@@ -39,7 +40,7 @@ def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram
         The share of the memory that a held matrix may take.
     """
     gram = unheld_gram_of(kernel, X, memory)
-    is_small = gram.dense_bytes <= share * gram.memory
+    is_small = share > 0.0 and gram.has_room(gram.dense_bytes / share)
     return DenseGram.of(gram) if is_small and not gram.held_bytes else gram
 
 
@@ -54,7 +55,9 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
         return PrecomputedGram(X, memory)
     if k.is_precomputed:
         return FormulaOfPrecomputed(k, X, memory)
-    chain = None if line_of(k) is None else chain_of(k, X, memory)
+    # Of several columns a kernel reads one only if it is made of others, such as one `on` a column.
+    is_wide = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > 1
+    chain = None if (is_wide and not k.parts) or line_of(k) is None else chain_of(k, X, memory)
     return StreamedGram(k, X, memory) if chain is None else chain
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.data.blocks import row_blocks
-from mercer.gram.gram import Gram, PartOfGram, WrappedGram
-from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.data.memory import memory_limit
+from mercer.gram.gram import Array, Gram, Index, positions
+from mercer.gram.wrapped import PartOfGram, WrappedGram
 
 # The largest copy that is made of entries: of more rows many are never looked at.
 LARGEST_COPY = 2 << 30
@@ -21,8 +23,8 @@ class DenseGram(Gram):
     ----------
     matrix : array of shape (n, n)
         K, symmetric.
-    memory : int
-        The limit in bytes for further copies of it.
+    memory : int, optional
+        The limit in bytes for further copies of it; that of the source by default.
     source : Gram, optional
         The Gram matrix that computed the entries, if there is more to be known of it.
     """
@@ -30,13 +32,24 @@ class DenseGram(Gram):
     @classmethod
     def of(cls, gram: Gram) -> DenseGram:
         """Return all entries of a Gram matrix, held: in float32 if they are, else in float64."""
-        return cls(gram.dense(), gram.memory, gram)
+        return cls(gram.dense(), source=gram)
 
-    def __init__(self, matrix: Array, memory: int, source: Gram | None = None) -> None:
+    def __init__(
+        self, matrix: Array, memory: int | None = None, source: Gram | None = None
+    ) -> None:
         self._matrix = matrix.view()
         self._matrix.flags.writeable = False
-        self.memory = memory
+        if memory is not None:
+            self.memory = memory
         self.source = source
+
+    @cached_property
+    def memory(self) -> int:
+        return memory_limit(None) if self.source is None else self.source.memory
+
+    @property
+    def _is_told(self) -> bool:
+        return super()._is_told or (self.source is not None and self.source._is_told)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -101,7 +114,7 @@ class DenseGram(Gram):
         return self._matrix[np.ix_(down, positions(columns, n))]
 
     def lower(self, dtype: Any) -> Array:
-        check_fits(self.shape, dtype, self.memory)
+        self.check_room(dtype)
         out = np.empty(self.shape, dtype)
         for rows in row_blocks(self.shape):
             out[rows, : rows.stop] = self._matrix[rows, : rows.stop]

@@ -15,9 +15,8 @@ from mercer.data.layout import narrowed, used_columns
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.errors import MemoryLimitError
 from mercer.gram.choose import kept_gram_of
-from mercer.gram.gram import Gram
+from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.lowrank import LowRankGram
-from mercer.gram.operator import Array, Index, check_fits, positions
 from mercer.kernels import Kernel
 from mercer.kernels.features import FormulaMap
 from mercer.tiles import Rows

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import Matrix, fits_single
-from mercer.data.memory import memory_limit
-from mercer.gram.operator import Array, Index, Operator, check_fits, positions
+from mercer.data.memory import gigabytes, memory_limit
+from mercer.errors import MemoryLimitError
 from mercer.kernels.validity.rounding import SINGLE, STEP
 
 if TYPE_CHECKING:
@@ -20,14 +20,22 @@ if TYPE_CHECKING:
     from mercer.gram.landmarks import LandmarkGram
     from mercer.gram.line.chain import ChainGram
 
+Array = NDArray[Any]
+# Row numbers, a slice, or a mask with one truth value per row.
+Index = Any
 
-class Gram(Operator):
+
+class Gram(ABC):
     """The symmetric matrix K with K_ij = k(x_i, x_j), as an operator.
 
     It knows kernel and data, and no solver. `shape`, `dtype`, `product`, `rows` and `diagonal` have
     to be written; all else has a default that follows from them, which a Gram matrix overrides
     where it knows better. `mercer.testing.check_gram` checks that both agree.
+    ``scipy.sparse.linalg`` takes it wherever it takes a LinearOperator.
     """
+
+    # NumPy hands ``array @ gram`` over instead of taking the matrix for a scalar object.
+    __array_ufunc__ = None
 
     # How far entries of `single` may be off, as a share of the largest entry.
     single_error: ClassVar[float] = 1e-5
@@ -36,6 +44,24 @@ class Gram(Operator):
     feature_columns: NDArray[np.int64] | None = None
     # The map whose features those of this matrix are, where it is known by landmarks.
     landmarks: LandmarkMap | None = None
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of columns."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the entries, float64 or float32."""
+
+    @abstractmethod
+    def product(self, V: Array) -> Array:
+        """Return K V for a checked vector (m,) or matrix (m, p) of floats."""
+
+    @abstractmethod
+    def rows(self, index: Index) -> Array:
+        """Return the rows at `index` as a matrix, one row of it for a single number."""
 
     @abstractmethod
     def diagonal(self) -> Array:
@@ -46,11 +72,37 @@ class Gram(Operator):
         """The limit in bytes for `dense` and what else is as large; a share of what is free."""
         return memory_limit(None)
 
+    def has_room(self, needed: float) -> bool:
+        """Whether so many bytes are within the limit.
+
+        What is no larger than a block of rows is taken everywhere without asking how much is free;
+        a limit that was given holds for it as well.
+        """
+        is_block = needed <= 8 * MEMORY and not self._is_told
+        return is_block or needed <= self.memory
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether the limit was given."""
+        return "memory" in vars(self)
+
+    def check_room(self, dtype: Any) -> None:
+        """Refuse entries of this type if all of them are more than the limit."""
+        n = self.shape[0]
+        if not self.has_room(n * n * np.dtype(dtype).itemsize):
+            check_fits(self.shape, dtype, self.memory)
+
     @property
     def T(self) -> Self:
+        """The transpose, the same matrix."""
         return self
 
     # What is known of the matrix.
+
+    @property
+    def dense_bytes(self) -> int:
+        """The memory that all entries take."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     @property
     def held_bytes(self) -> int:
@@ -85,6 +137,8 @@ class Gram(Operator):
 
     def part(self, index: Index) -> Gram:
         """Return K at some of its rows and the same columns."""
+        from mercer.gram.wrapped import PartOfGram
+
         return PartOfGram(self, positions(index, len(self)))
 
     def single(self) -> Gram:
@@ -97,10 +151,14 @@ class Gram(Operator):
                 f"k(x, x) is up to {np.abs(diagonal).max():.2g} on these rows, and working sets "
                 "are solved in float32, which ends at 3.4e+38; scale the columns"
             )
+        from mercer.gram.wrapped import SingleGram
+
         return SingleGram(self)
 
     def shifted(self, d: Any) -> Gram:
         """Return K + diag(d) for a number or a vector d."""
+        from mercer.gram.wrapped import ShiftedGram
+
         return ShiftedGram(self, d)
 
     def features(self) -> Matrix | None:
@@ -185,14 +243,15 @@ class Gram(Operator):
 
         Entries are computed in the precision of the Gram and rounded when they are stored.
         """
-        check_fits(self.shape, dtype, self.memory)
+        self.check_room(dtype)
         out = np.empty(self.shape, dtype)
         for rows in row_blocks(self.shape):
             out[rows, : rows.stop] = self.rows(rows)[:, : rows.stop]
         return out
 
     def dense(self) -> Array:
-        check_fits(self.shape, self.dtype, self.memory)
+        """Return all entries, or refuse with `MemoryLimitError` where they do not fit."""
+        self.check_room(self.dtype)
         out = np.empty(self.shape, self.dtype)
         for rows in row_blocks(self.shape):
             out[rows] = self.rows(rows)
@@ -200,195 +259,65 @@ class Gram(Operator):
 
     def fresh(self) -> Array:
         """Return all entries in float64 as a new array, which the caller may overwrite."""
-        check_fits(self.shape, np.float64, self.memory)
+        self.check_room(np.float64)
         K = self.dense()
         return np.array(K, np.float64, order="C", copy=None if K.flags.writeable else True)
 
+    # Products by operators, checked.
 
-class PartOfGram(Gram):
-    """K at some of its rows and the same columns; nothing is copied until asked for.
+    def __len__(self) -> int:
+        return self.shape[0]
 
-    Parameters
-    ----------
-    gram : Gram
-        K.
-    index : array of shape (m,)
-        The rows.
-    """
+    def __matmul__(self, V: Any) -> Array:
+        return self.product(_as_right_side(V, self.shape[1]))
 
-    def __init__(self, gram: Gram, index: Array) -> None:
-        self.gram = gram
-        self.index = index
-        self.memory = gram.memory
+    def __rmatmul__(self, V: Any) -> Array:
+        return (self.T @ np.asarray(V).T).T
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.index), len(self.index)
+    # The names by which scipy.sparse.linalg.aslinearoperator knows an operator.
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.gram.dtype
+    def matvec(self, v: Any) -> Array:
+        """Return K v."""
+        return self @ v
 
-    @property
-    def is_proved(self) -> bool:
-        return self.gram.is_proved
+    def rmatvec(self, v: Any) -> Array:
+        """Return K'v."""
+        return self.T @ v
 
-    @property
-    def entry_error(self) -> float:
-        return self.gram.entry_error
+    def matmat(self, V: Any) -> Array:
+        """Return K V."""
+        return self @ V
 
-    def errors(self, index: Index) -> Array:
-        return self.gram.errors(self.at(index))
+    def rmatmat(self, V: Any) -> Array:
+        """Return K'V."""
+        return self.T @ V
 
-    def at(self, index: Index) -> Array:
-        """Return which rows of K some of these are."""
-        return self.index[positions(index, len(self))]
-
-    def part(self, index: Index) -> Gram:
-        return PartOfGram(self.gram, self.at(index))
-
-    def single(self) -> Gram:
-        is_single = self.dtype == np.float32
-        return self if is_single else PartOfGram(self.gram.single(), self.index)
-
-    @property
-    def stored(self) -> tuple[Array, Array | None] | None:
-        stored = self.gram.stored
-        if stored is None:
-            return None
-        matrix, rows = stored
-        return matrix, self.index if rows is None else rows[self.index]
-
-    def product(self, V: Array) -> Array:
-        return self.gram.partial_product(self.index, self.index, V)
-
-    def partial_product(self, rows: Index | None, columns: Index, V: Array) -> Array:
-        across = self.at(columns)
-        down = across if rows is columns else self.at(slice(None) if rows is None else rows)
-        return self.gram.partial_product(down, across, V)
-
-    def diagonal(self) -> Array:
-        return self.gram.diagonal()[self.index]
-
-    def rows(self, index: Index) -> Array:
-        return self.gram.between(self.at(index), self.index)
-
-    def between(self, rows: Index, columns: Index) -> Array:
-        return self.gram.between(self.at(rows), self.at(columns))
-
-    def dense(self) -> Array:
-        check_fits(self.shape, self.dtype, self.memory)
-        return self.gram.between(self.index, self.index)
+    def __repr__(self) -> str:
+        n, m = self.shape
+        return f"<{type(self).__name__} {n} x {m}, {self.dtype}>"
 
 
-class WrappedGram(Gram):
-    """A Gram matrix made of the entries of another one, with its shape, precision and memory.
-
-    Parameters
-    ----------
-    gram : Gram
-        K.
-    """
-
-    def __init__(self, gram: Gram) -> None:
-        self.gram = gram
-        self.memory = gram.memory
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.gram.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.gram.dtype
-
-    @property
-    def held_bytes(self) -> int:
-        return self.gram.held_bytes
-
-    @property
-    def has_own_threads(self) -> bool:
-        return self.gram.has_own_threads
+def positions(index: Index, n: int) -> NDArray[np.intp]:
+    """Return row numbers, a slice or a mask as the vector of the row numbers it means."""
+    return np.atleast_1d(np.arange(n)[index])
 
 
-class SingleGram(WrappedGram):
-    """K with entries that are rounded to float32 as they are handed out.
-
-    Products are those of K, in its own precision.
-
-    Parameters
-    ----------
-    gram : Gram
-        K in float64.
-    """
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float32)
-
-    @property
-    def held_bytes(self) -> int:
-        # What is held are not these entries: `dense` makes them anew.
-        return 0
-
-    def product(self, V: Array) -> Array:
-        return self.gram.product(V)
-
-    def diagonal(self) -> Array:
-        return self.gram.diagonal().astype(np.float32)
-
-    def rows(self, index: Index) -> Array:
-        return self.gram.rows(index).astype(np.float32)
-
-    def between(self, rows: Index, columns: Index) -> Array:
-        return self.gram.between(rows, columns).astype(np.float32)
+def check_fits(shape: tuple[int, int], dtype: Any, limit: int) -> None:
+    """Refuse a matrix of more bytes than the limit, before it is allocated."""
+    needed = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    if needed > limit:
+        raise MemoryLimitError(
+            f"a dense matrix of {shape[0]} x {shape[1]} {np.dtype(dtype)} entries needs "
+            f"{gigabytes(needed)} but the limit is {gigabytes(limit)}; raise memory=, use fewer "
+            "rows, or use products with the streamed operator, which store nothing of that size"
+        )
 
 
-class ShiftedGram(WrappedGram):
-    """K + diag(d), the Gram matrix of a kernel plus noise of its own on every row.
-
-    Parameters
-    ----------
-    gram : Gram
-        K.
-    d : float or array of shape (n,)
-        What is added to the diagonal.
-    """
-
-    def __init__(self, gram: Gram, d: Any) -> None:
-        n = len(gram)
-        shift = np.asarray(d)
-        if shift.dtype.kind not in "fiub" or shift.shape not in ((), (n,)):
-            raise ValueError(
-                f"a shift must be a number or a vector of {n} numbers, "
-                f"got shape {shift.shape} and dtype {shift.dtype}"
-            )
-        if not np.isfinite(shift).all():
-            raise ValueError(f"a shift must be finite, got {shift[~np.isfinite(shift)][0]}")
-        super().__init__(gram)
-        self.shift = np.broadcast_to(shift.astype(np.float64), (n,))
-
-    def product(self, V: Array) -> Array:
-        shift = self.shift if V.ndim == 1 else self.shift[:, None]
-        KV = self.gram.product(V)
-        return KV + (shift * V).astype(KV.dtype, copy=False)
-
-    def diagonal(self) -> Array:
-        return self.gram.diagonal() + self.shift
-
-    def rows(self, index: Index) -> Array:
-        chosen = positions(index, len(self))
-        block = np.array(self.gram.rows(chosen))
-        block[np.arange(len(chosen)), chosen] += self.shift[chosen]
-        return block
-
-    def dense(self) -> Array:
-        K = self.gram.dense()
-        if not K.flags.writeable:
-            check_fits(self.shape, self.dtype, self.memory)
-            K = K.copy()
-        K[np.diag_indices(len(self))] += self.shift
-        return K
-
-    def shifted(self, d: Any) -> ShiftedGram:
-        return ShiftedGram(self.gram, self.shift + ShiftedGram(self.gram, d).shift)
+def _as_right_side(V: Any, m: int) -> Array:
+    vectors = np.asarray(V)
+    if vectors.dtype.kind not in "fiub":
+        raise ValueError(f"V must hold real numbers, got dtype {vectors.dtype}")
+    if vectors.ndim not in (1, 2) or vectors.shape[0] != m:
+        raise ValueError(f"V must have {m} rows to be multiplied by K, got shape {vectors.shape}")
+    is_float = vectors.dtype in (np.float32, np.float64)
+    return vectors if is_float else vectors.astype(np.float64)

@@ -13,8 +13,8 @@ from mercer.data.memory import gigabytes
 from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
+from mercer.gram.gram import Array, Index, positions
 from mercer.gram.landmarks import LandmarkGram, block_entries
-from mercer.gram.operator import Array, Index, positions
 
 # The error of features in float32, see `LandmarkMap.single_error`, up to which they are computed in
 # it: a gap of a thousandth, which is asked for by default, is told well from it.

@@ -15,8 +15,7 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, landmark_map
-from mercer.gram.gram import Gram
-from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.pivots import chosen_rows
 from mercer.kernels import Kernel
 from mercer.tiles import apply, evaluate

@@ -8,8 +8,7 @@ import numpy as np
 
 from mercer.data.checks import Matrix, as_matrix
 from mercer.data.memory import memory_limit
-from mercer.gram.gram import Gram
-from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 
 
 class LowRankGram(Gram):

@@ -10,8 +10,7 @@ from mercer.data.blocks import half_blocks
 from mercer.data.checks import as_matrix
 from mercer.data.memory import memory_limit
 from mercer.gram.dense import DenseGram
-from mercer.gram.gram import Gram
-from mercer.gram.operator import Array
+from mercer.gram.gram import Array, Gram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
 from mercer.kernels.validity.rounding import FUNCTION

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mercer.data.blocks import row_blocks
-from mercer.gram.gram import Gram, WrappedGram
+from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.lowrank import LowRankGram
-from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.gram.wrapped import WrappedGram
 from mercer.native.lapack import eigh
 
 # How many times the negative part of K is taken away: once leaves zero, twice its opposite.

@@ -9,8 +9,7 @@ from typing import Any
 
 from mercer.data.columns import n_rows
 from mercer.gram.choose import unheld_gram_of
-from mercer.gram.gram import Gram
-from mercer.gram.operator import Array
+from mercer.gram.gram import Array, Gram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
 from mercer.tiles import compile_expression, evaluate

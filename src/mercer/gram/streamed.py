@@ -13,8 +13,7 @@ from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import fits_single
 from mercer.data.columns import take_rows
 from mercer.data.memory import memory_limit
-from mercer.gram.gram import Gram
-from mercer.gram.operator import Array, Index, check_fits, positions
+from mercer.gram.gram import Array, Gram, Index, positions
 from mercer.kernels import Kernel
 from mercer.kernels.validity.rounding import FUNCTION, entry_errors
 from mercer.native import describe
@@ -52,7 +51,8 @@ class StreamedGram(Gram):
     ) -> None:
         # The rows behind the kernel's views, which a product need not work out again.
         self.seen = Rows(X, "X")
-        self.memory = memory_limit(memory)
+        if memory is not None:
+            self.memory = memory_limit(memory)
         self.kernel = kernel.resolved(X)
         self.seen.check_together(self.kernel.program)
         self.X = X
@@ -143,7 +143,7 @@ class StreamedGram(Gram):
         return take_rows(self.X, index if isinstance(index, slice) else positions(index, len(self)))
 
     def lower(self, dtype: Any) -> Array:
-        check_fits(self.shape, dtype, self.memory)
+        self.check_room(dtype)
         out = np.empty(self.shape, dtype)
         # Memory that is used again needs not be cleared again, and stays in the caches.
         room = np.empty(max(MEMORY, len(self)), self.dtype)
@@ -158,7 +158,7 @@ class StreamedGram(Gram):
         return evaluate(self.kernel.program, X, self.seen).T
 
     def dense(self) -> Array:
-        if 8 * self.seen.n**2 > self.memory:
+        if not self.has_room(8 * self.seen.n**2):
             # In float32 they take half of that.
-            check_fits(self.shape, self.dtype, self.memory)
+            self.check_room(self.dtype)
         return evaluate(self.kernel.program, self.seen, known=self.known)

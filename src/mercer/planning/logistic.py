@@ -40,6 +40,7 @@ from mercer.solvers import (
     LogisticProblem,
     LogisticSolver,
     NewtonCG,
+    NewtonCholesky,
     NystromNewton,
     StochasticLogistic,
     as_logistic_solver,
@@ -183,15 +184,15 @@ def _product_bytes(n: int, rank: int) -> int:
 
 def _solver(settings: Settings, gram: Gram | None, problem: LogisticProblem) -> LogisticSolver:
     """Return the solver that was named, or the one to take."""
-    name = settings.solver
-    if settings.is_open:
-        assert gram is not None
-        # A repair works on the eigenvalues of the whole matrix.
-        is_factor = wants_factor(gram, problem) or settings.repair is not None
-        # The same pivots every time, as a factor gives the same answer every time.
-        name = "newton" if is_factor else NewtonCG()
     given = (settings.tol, settings.max_iter, settings.seed)
-    return as_logistic_solver(name, *given)
+    if not settings.is_open:
+        return as_logistic_solver(settings.solver, *given)
+    assert gram is not None
+    # A repair works on the eigenvalues of the whole matrix.
+    is_factor = wants_factor(gram, problem) or settings.repair is not None
+    # The same pivots every time, as a factor gives the same answer every time.
+    chosen = NewtonCholesky() if is_factor else NewtonCG()
+    return chosen.configured(*given)
 
 
 def _read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:

@@ -113,11 +113,11 @@ def _by_landmarks(kernel: Kernel, rows: Any, problems: Sequence[int], memory: in
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
     """Return the solver that was named, or the one to take."""
-    name = settings.solver
-    if settings.is_open:
-        name = "primal" if _wants_features(settings, kernel, rows) else "smo"
     given = (settings.tol, settings.max_iter, settings.seed)
-    return as_margin_solver(name, *given)
+    if not settings.is_open:
+        return as_margin_solver(settings.solver, *given)
+    chosen = CoordinateDescent() if _wants_features(settings, kernel, rows) else SMO()
+    return chosen.configured(*given)
 
 
 def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:

@@ -102,8 +102,10 @@ def planned_ridge(
         )
     # Features are counted where they are made, and a chain takes no more than a few columns.
     if not isinstance(solver, Primal | Banded):
-        instead = "cg" if settings.repair is None else solver.name
-        check_room(solver.name, costs.bytes(solver.name, solver), costs.gram.memory, instead)
+        needed = costs.bytes(solver.name, solver)
+        if not costs.gram.has_room(needed):
+            instead = "cg" if settings.repair is None else solver.name
+            check_room(solver.name, needed, costs.gram.memory, instead)
     if costs.needs_factor(settings):
         solver = Symmetric() if settings.tol is None else Symmetric(settings.tol)
     return solver, costs.form(solver)
@@ -129,7 +131,7 @@ def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Setti
     settings, n = costs.decided(settings.for_rows(rows)), len(problem.y)
     if settings.names(NystromRidge):
         return costs.by_landmarks.work(landmark_count(settings, n))
-    if few_features(kernel, rows, n, costs.gram.memory) is not None:
+    if costs.few_features is not None:
         return costs.work("primal")
     return costs.work("cholesky" if costs.gram.chain() is None else "banded")
 
@@ -165,11 +167,14 @@ class _RidgeCosts:
 
     def solver(self, settings: Settings) -> RidgeSolver:
         """Return the solver that was named, or the one to take, with its settings."""
-        named = self.choice(settings) if settings.is_open else settings.solver
         given = (settings.tol, settings.max_iter, settings.seed)
-        solver = as_solver(named, *given)
+        if settings.is_open:
+            solver = self.choice(settings).configured(*given)
+        else:
+            solver = as_solver(settings.solver, *given)
         # A solver object is taken as it is.
-        if named == "cholesky" and isinstance(solver, Cholesky) and self.prefers_single():
+        is_object = not isinstance(settings.solver, str)
+        if isinstance(solver, Cholesky) and not is_object and self.prefers_single():
             solver = replace(solver, precision="single")
         return solver
 
@@ -181,7 +186,7 @@ class _RidgeCosts:
         is_exact = len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
         if is_exact or not settings.is_open:
             return settings
-        exact = self.work(self.choice(settings))
+        exact = self.work(self.choice(settings).name)
         return self.by_landmarks.chosen(settings, self.kernel, exact, self.gram.memory)
 
     @property
@@ -193,21 +198,27 @@ class _RidgeCosts:
             n, work, partial(landmark_bytes, n, targets=targets, memory=self.gram.memory)
         )
 
-    def work(self, choice: Any) -> Work:
-        """Return the work of an exact solver, by name or as an object."""
+    def work(self, name: str) -> Work:
+        """Return the work of an exact solver by name."""
         n, targets = self.problem.y.shape
-        memory, ridges = self.gram.memory, len(np.unique(self.problem.alpha))
-        p = few_features(self.kernel, self.rows, n, memory) if choice == "primal" else None
-        if p is not None:
-            return feature_work(n, p, sparse_entries(self.kernel, self.rows, memory))
-        if choice == "banded":
+        if name == "primal" and self.few_features is not None:
+            entries = sparse_entries(self.kernel, self.rows, self.gram.memory)
+            return feature_work(n, self.few_features, entries)
+        if name == "banded":
             return chain_work(n, targets)
-        if choice == "cholesky":
+        if name == "cholesky":
             return self.factor_work(self.prefers_single())
-        return ridges * self.products.work
+        return len(np.unique(self.problem.alpha)) * self.products.work
 
-    def choice(self, settings: Settings) -> Any:
-        """Return the exact solver to take, by name or as an object.
+    @cached_property
+    def few_features(self) -> int | None:
+        """How many explicit features there are, if the rows are better solved in them."""
+        if self.kernel.without_rules().feature_map is None:
+            return None
+        return few_features(self.kernel, self.rows, len(self.problem.y), self.gram.memory)
+
+    def choice(self, settings: Settings) -> RidgeSolver:
+        """Return the exact solver to take.
 
         Conjugate gradients that promise to take less than the factor stand in for it, and go on
         until they are about as exact.
@@ -215,28 +226,28 @@ class _RidgeCosts:
         n, gram = len(self.problem.y), self.gram
         # A repair works on the eigenvalues of the whole matrix.
         if settings.repair is not None:
-            return "cholesky"
-        if few_features(self.kernel, self.rows, n, gram.memory) is not None:
-            return "primal"
+            return Cholesky()
+        if self.few_features is not None:
+            return Primal()
         if gram.chain() is not None:
-            return "banded"
+            return Banded()
         if self.needs_factor(settings):
-            return "cholesky"
-        if 8 * n**2 > gram.memory:
-            return "cg"
+            return Cholesky()
+        if not gram.has_room(8 * n**2):
+            return ConjugateGradient()
         # Entries that are not arithmetic are computed once, for the factor.
         if self._is_small or not self.kernel.program.is_arithmetic:
-            return "cholesky"
+            return Cholesky()
         work = self.factor_work(self.prefers_single())
         if not settings.allow(work):
-            return "cg"
+            return ConjugateGradient()
         factor = work.cost
         least = least_product_work(n, gram.memory, self.entry, AS_GOOD_AS_A_FACTOR).cost
         if factor < DOUBT * least + WORTH or factor < DOUBT * self.products.work.cost:
-            return "cholesky"
+            return Cholesky()
         if settings.time_limit is not None and self.products.work.expected > settings.time_limit:
             # A factor may be done soon after the limit, where no further step is begun.
-            return "cholesky"
+            return Cholesky()
         # The same pivots every time, as a factor gives the same answer every time.
         return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR)
 

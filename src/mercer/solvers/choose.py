@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, cast
-
-import numpy as np
+from typing import Any, TypeVar
 
 from mercer.solvers.line.banded import Banded
 from mercer.solvers.logistic.solver import LogisticSolver, NewtonCG, NewtonCholesky
@@ -87,37 +84,8 @@ def _configured(
     max_iter: Any,
     random_state: Any,
 ) -> Known:
-    chosen: Known
-    if isinstance(solver, kind):
-        chosen = solver
-    elif isinstance(solver, str) and solver in known:
-        chosen = known[solver]()
-    else:
+    chosen: Known = known[solver]() if isinstance(solver, str) and solver in known else solver
+    if not isinstance(chosen, kind):
         names = ", ".join(repr(name) for name in ("auto", *known))
         raise ValueError(f"solver must be one of {names} or a solver object, got {solver!r}")
-    given = {
-        "tol": _positive("tol", tol),
-        "max_iter": _whole("max_iter", max_iter),
-        "random_state": random_state,
-    }
-    has: set[str] = {field.name for field in fields(chosen)} if is_dataclass(chosen) else set()
-    wanted = {k: v for k, v in given.items() if v is not None and k in has}
-    return cast(Known, replace(cast(Any, chosen), **wanted)) if wanted else chosen
-
-
-def _positive(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not 0.0 < value < np.inf:
-        raise ValueError(f"{name} must be a positive number or None, got {value!r}")
-    return float(value)
-
-
-def _whole(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1 or None, got {value!r}")
-    return int(value)
+    return chosen.configured(tol, max_iter, random_state)

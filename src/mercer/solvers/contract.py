@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -225,6 +225,19 @@ class Limited(ABC, Generic[Asked, Found]):
         super().__init_subclass__(**kwargs)
         cls.name = vars(cls).get("name", cls.__name__)
 
+    def configured(self, tol: Any, max_iter: Any, random_state: Any) -> Self:
+        """Return the solver with those settings given that it has; None leaves it its own."""
+        given = {
+            "tol": _positive("tol", tol),
+            "max_iter": _whole("max_iter", max_iter),
+            "random_state": random_state,
+        }
+        wanted = {k: v for k, v in given.items() if v is not None}
+        if not wanted or not is_dataclass(self):
+            return self
+        has = {field.name for field in fields(self)}
+        return replace(self, **{k: v for k, v in wanted.items() if k in has})
+
     def solve(self, gram: Gram, problem: Asked, run: Run | None = None) -> Found:
         """Return the solution of a problem, as good as the run allows.
 
@@ -289,3 +302,21 @@ class OffsetAlone(Solver[Any]):
 
     def _solved(self, gram: Gram, problem: Any, run: Run) -> Solution:
         raise TimeIsUpError
+
+
+def _positive(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0.0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive number or None, got {value!r}")
+    return float(value)
+
+
+def _whole(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1 or None, got {value!r}")
+    return int(value)

@@ -216,11 +216,11 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """Return f + b by the weights of features that solvers found, or that pay."""
         weights = [s.theta for s in solutions if s.theta is not None]
         # Many problems of many features have more weights than support vectors have entries.
-        is_large = 8 * sum(map(len, weights)) > gram.memory
+        is_large = not gram.has_room(8 * sum(map(len, weights)))
         # A problem that time cut off before its first step has none.
         is_partial = len(weights) < len(solutions)
         if is_large or is_partial or not np.any(weights):
-            return in_features(dual, self.memory)
+            return dual if dual.kernel.feature_map is None else in_features(dual, self.memory)
         c, columns = np.hstack(weights), gram.feature_columns
         if columns is not None:
             used = c.any(axis=1)

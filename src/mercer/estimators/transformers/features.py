@@ -18,8 +18,8 @@ from mercer.estimators.refusals import refuse_indefinite_kernel
 from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
 from mercer.features import FeatureMap, LandmarkMap, fourier_map, landmark_map
 from mercer.gram import LandmarkGram, unheld_gram_of
+from mercer.gram.gram import check_fits
 from mercer.gram.landmarks import SAMPLE
-from mercer.gram.operator import check_fits
 from mercer.gram.pivots import chosen_landmarks
 from mercer.solvers import Approximation
 

@@ -15,7 +15,7 @@ from mercer.data.layout import check_entries
 from mercer.data.memory import memory_limit
 from mercer.estimators.estimator import Arguments
 from mercer.estimators.transformers.eigen import EigenFeatures
-from mercer.gram.operator import check_fits
+from mercer.gram.gram import check_fits
 from mercer.kernels import Polynomial
 from mercer.kernels.monomials import Expansion
 from mercer.solvers import Components, Run

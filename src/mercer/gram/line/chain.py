@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import CACHE, row_blocks
-from mercer.gram.gram import Gram
+from mercer.gram.gram import Array, Gram, Index, positions
 from mercer.gram.line.kernels import Line, line_of
 from mercer.gram.line.knots import Knots
-from mercer.gram.operator import Array, Index, positions
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, as_kernel
 from mercer.native import chain

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import ssymv
 
 from mercer.gram import Gram
-from mercer.gram.operator import check_fits
+from mercer.gram.gram import check_fits
 from mercer.gram.pivots import Pivots
 from mercer.solvers.logistic.likelihood import Root
 from mercer.solvers.lowrank.preconditioner import LowRankInverse

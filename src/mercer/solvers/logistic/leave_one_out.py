@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, solve_triangular
 
 from mercer.gram import Gram
-from mercer.gram.operator import check_fits
+from mercer.gram.gram import check_fits
 from mercer.solvers.logistic.likelihood import LogisticProblem, Root
 from mercer.solvers.ridge.bordered import Bordered
 from mercer.solvers.ridge.triangles import TwoTriangles

@@ -291,13 +291,16 @@ class _State:
         index = None
         if gram.stored is not None:
             K, index = gram.stored
-        elif gram.held_bytes or (n < self.settings.whole_rows and gram.dense_bytes <= gram.memory):
+        elif gram.held_bytes or (n < self.settings.whole_rows and gram.has_room(gram.dense_bytes)):
             K = gram.dense()
         else:
             K = _rows_of(gram)
+        capacity = 0
+        if index is not None or not isinstance(K, np.ndarray):
+            # Rows that are asked for, or packed out of a larger matrix, are kept.
+            capacity = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
         usual = 256 if n <= self.settings.many_rows else 512
         q = self.settings.working_set or (128 if index is not None else usual)
-        room = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
         step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
         )
@@ -310,7 +313,7 @@ class _State:
             self.run.stop,
             self._report(),
             itemsize == 4,
-            int(room),
+            capacity,
             q,
             step,
             active is None and not is_double and self._gap < self.settings.newton_gap,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr2
 
 from mercer.gram import Gram
-from mercer.gram.operator import check_fits
+from mercer.gram.gram import check_fits
 from mercer.native.lapack import eigh
 from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from mercer.gram import Gram
-from mercer.gram.operator import check_fits
+from mercer.gram.gram import check_fits
 from mercer.native.lapack import svd
 from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import overflow

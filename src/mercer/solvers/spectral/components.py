@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.features import LandmarkMap
 from mercer.gram import Gram, RecentredGram
-from mercer.gram.operator import check_fits
+from mercer.gram.gram import check_fits
 from mercer.gram.pivots import Pivots
 from mercer.native.lapack import eigh
 from mercer.solvers.contract import Limited, Outcome
