@@ -25,7 +25,7 @@ def row_blocks(
 ) -> Iterator[slice]:
     """Yield slices of rows that hold about this many entries each, at least one row.
 
-    Between two blocks the clock is looked at, see `mercer.data.deadline`.
+    Before each of several blocks the clock is looked at, see `mercer.data.deadline`.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def row_blocks(
     n, m = shape
     step = max(1, (entries or MEMORY) // max(m, 1))
     for start in range(first, n, step):
-        if start > first:
+        if n - first > step:
             check()
         yield slice(start, min(start + step, n))
 

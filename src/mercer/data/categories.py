@@ -15,8 +15,6 @@ from mercer.data.columns import is_table, table_series
 Codes = NDArray[np.int64]
 
 REFUSE, OWN_CATEGORY = "refuse", "own-category"
-# Whole numbers up to this one are exact in single precision.
-EXACT_IN_SINGLE = 1 << 24
 # The scalars by which pandas says that a value is missing; it need not be installed.
 MISSING_TYPES = ("NAType", "NaTType")
 
@@ -86,7 +84,9 @@ def joint_codes(left: Categories, right: Categories) -> tuple[NDArray[Any], NDAr
             "columns"
         )
     most = max((len(levels) for levels in left.levels), default=0)
-    dtype = np.float32 if most <= EXACT_IN_SINGLE else np.float64
+    # Whole numbers up to this one are exact in single precision.
+    exact_in_single = 1 << 24
+    dtype = np.float32 if most <= exact_in_single else np.float64
     if right is left:
         codes = left.codes.astype(dtype)
         return codes, codes

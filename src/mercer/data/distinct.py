@@ -15,9 +15,6 @@ from mercer.data.stream.stream import Stream
 
 Hashes = NDArray[np.uint64]
 
-# The step of SplitMix64, 2^64 over the golden ratio.
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
 
 def distinct_sample(X: Any, most: int) -> NDArray[np.intp]:
     """Return where at most this many distinct rows are, those of the smallest keys.
@@ -83,7 +80,9 @@ def _salts(columns: NDArray[Any]) -> Hashes:
 
     Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators.
     """
-    return mixed((columns.astype(np.uint64) + np.uint64(1)) * GOLDEN)
+    # The step of SplitMix64, 2^64 over the golden ratio.
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    return mixed((columns.astype(np.uint64) + np.uint64(1)) * golden)
 
 
 def _entry_hashes(values: NDArray[Any], salts: Hashes) -> Hashes:

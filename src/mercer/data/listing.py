@@ -7,9 +7,6 @@ from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
-# Characters of a cell that are printed.
-CELL_WIDTH = 40
-
 
 def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return rows under a header as lines of aligned columns, numbers to the right."""
@@ -61,4 +58,6 @@ def _spelled(value: Any) -> str:
         return f"{float(value):.4g}"
     text = value if isinstance(value, str) else str(value)
     text = text.replace("\n", "\\n")
-    return text if len(text) <= CELL_WIDTH else f"{text[: CELL_WIDTH - 1]}…"
+    # Characters of a cell that are printed.
+    cell_width = 40
+    return text if len(text) <= cell_width else f"{text[: cell_width - 1]}…"

@@ -9,7 +9,6 @@ from typing import Any
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-FREE_SHARE = 0.8
 
 
 def available_bytes() -> int:
@@ -22,7 +21,9 @@ def available_bytes() -> int:
 def memory_limit(memory: Any = None) -> int:
     """Return the limit in bytes: a number, ``"512MB"``, ``"4GB"``, or a share of what is free."""
     if memory is None:
-        return int(FREE_SHARE * available_bytes())
+        # The rest is left to others, and to what no plan counts.
+        free_share = 0.8
+        return int(free_share * available_bytes())
     if isinstance(memory, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)\s*", memory)
         if match is None or match[2].upper() not in UNITS:

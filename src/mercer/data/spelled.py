@@ -17,15 +17,15 @@ DATE = re.compile(
     r"|(?P<first>\d{1,2})([-/.])(?P<second>\d{1,2})\3(?:\d{4}|\d{2}))"
     r"(?:[T ]\s*\d{1,2}:\d{2}.*)?\s*"
 )
-# The share of different values that says what was meant, where others are marks such as "n/a".
-MEANT_SHARE = 0.9
 
 
 def spelled(words: Sequence[Any]) -> str:
     """Return what different texts spell, by an example, and what to do; "" of other text."""
+    # The share of different values that says what was meant, where others are marks such as "n/a".
+    meant_share = 0.9
     for what, pattern in (("numbers", NUMBER), ("dates", DATE)):
         found = [w for w in words if isinstance(w, str) and pattern.fullmatch(w)]
-        if not found or len(found) < MEANT_SHARE * len(words):
+        if not found or len(found) < meant_share * len(words):
             continue
         known = set(found)
         mark = next((w for w in words if w not in known), None)

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Tokens are numbered from here on, beyond all characters.
-TOKENS = 1 << 63
-
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
@@ -100,7 +97,9 @@ def symbol(token: Any) -> int:
     if isinstance(token, str) and len(token) == 1:
         return ord(token)
     digest = hashlib.blake2b(_spelled(token), digest_size=8).digest()
-    return int.from_bytes(digest, "little") | TOKENS
+    # Tokens are numbered from here on, beyond all characters.
+    tokens = 1 << 63
+    return int.from_bytes(digest, "little") | tokens
 
 
 def _spelled(token: Any) -> bytes:

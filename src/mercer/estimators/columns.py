@@ -13,9 +13,6 @@ from mercer.errors import IgnoredColumnsWarning, warn_caller
 from mercer.kernels import Kernel
 from mercer.kernels.columns import assigned, named_columns, names_columns, reads_a_matrix, unread
 
-# Columns that a warning names.
-MOST_NAMED = 10
-
 
 def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]]:
     """Return a kernel on the columns that it reads, and those it leaves without being asked to."""
@@ -38,8 +35,10 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
     """Name the columns that a kernel leaves out because of what they hold."""
     if not ignored:
         return
-    held = ", ".join(f"{column!r} ({kind})" for column, kind in ignored[:MOST_NAMED])
-    more = f" and {len(ignored) - MOST_NAMED} more" if len(ignored) > MOST_NAMED else ""
+    # Columns that a warning names.
+    most_named = 10
+    held = ", ".join(f"{column!r} ({kind})" for column, kind in ignored[:most_named])
+    more = f" and {len(ignored) - most_named} more" if len(ignored) > most_named else ""
     warn_caller(
         f"{kernel!s:.80} names no columns and ignores those of kinds that it does not read: {held}"
         f"{more}; the kernel 'auto' reads every column and scales the numbers, and .on(...) says "

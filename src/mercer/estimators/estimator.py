@@ -37,9 +37,6 @@ from mercer.solvers.checkpoint import Checkpoint, digest
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
 
-# Rows that tell the problem of a checkpoint from others.
-COMPARED_ROWS = 200
-
 
 class Arguments(BaseEstimator):
     """An estimator that answers an argument it does not have with what to do instead."""
@@ -122,6 +119,8 @@ class KernelMachine(KernelEstimator):
     A function of several targets has a row of `dual_coef_` and `coef_` for each.
     """
 
+    # Rows that tell the problem of a checkpoint from others.
+    compared_rows: ClassVar[int] = 200
     # Whether a kernel that is valid on coefficients of sum zero alone is solved with, too, where no
     # offset keeps their sum.
     takes_conditional: ClassVar[bool] = False
@@ -225,7 +224,7 @@ class KernelMachine(KernelEstimator):
             Whatever else the answer depends on: targets, weights, penalties.
         """
         landmarks = None if gram.landmarks is None else gram.landmarks.rows
-        index = np.linspace(0, len(gram) - 1, min(len(gram), COMPARED_ROWS)).astype(np.intp)
+        index = np.linspace(0, len(gram) - 1, min(len(gram), self.compared_rows)).astype(np.intp)
         settings = (type(self).__name__, str(kernel), repr(solver), len(gram))
         key = digest(*settings, take_rows(rows, index), landmarks, *given)
         run.checkpoint = Checkpoint(self.checkpoint, key)

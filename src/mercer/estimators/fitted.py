@@ -19,11 +19,6 @@ from mercer.solvers import ILL_CONDITIONED, Approximation, Certificate, ChainSol
 
 Array = NDArray[np.float64]
 
-# The least relative gap that is told from zero, where what rounding may hide counts as well.
-ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
-# Rows from which on an unfinished fit is told of landmarks: of fewer they save little.
-MANY = 2000
-
 
 def function_of(
     kernel: Kernel,
@@ -179,10 +174,14 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
     A gap of a few units of rounding satisfies any tolerance: it is known no better.
     """
     radius = max(float(s.radius.max()) for s in solutions)
-    return certificate_of(kernel, solutions, radius, ROUNDING)
+    # The least relative gap that is told from zero, where what rounding may hide counts as well.
+    rounding = 16.0 * float(np.finfo(np.float64).eps)
+    return certificate_of(kernel, solutions, radius, rounding)
 
 
 def _or_landmarks(kernel: Kernel, solution: Solution) -> str:
     """Return the other way out of an unfinished fit to many rows, if there is one."""
-    is_exact = solution.solver != "nystrom" and len(solution.coefficients) > MANY
+    # Rows from which on an unfinished fit is told of landmarks: of fewer they save little.
+    many = 2000
+    is_exact = solution.solver != "nystrom" and len(solution.coefficients) > many
     return "; or use solver='nystrom'" if is_exact and not kernel.is_precomputed else ""

@@ -17,8 +17,6 @@ from mercer.data.stream.sources import ArraySource, CheckedSource
 
 # The solvers that read rows block by block.
 STREAMING = ("nystrom",)
-# The share of the memory in which "auto" reads rows at once, to have all solvers to choose from.
-SHARE = 0.25
 
 
 def opened_for(
@@ -45,7 +43,9 @@ def opened_for(
     if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype != np.float64 and solver in STREAMING:
         # Blocks become float64 one by one, and nothing as large as the map.
         X = Stream(ArraySource(X), len(X))
-    if isinstance(X, Stream) and is_open and X.nbytes <= SHARE * memory_limit(memory):
+    # The share of the memory in which "auto" reads rows at once, to choose from all solvers.
+    share = 0.25
+    if isinstance(X, Stream) and is_open and X.nbytes <= share * memory_limit(memory):
         X = X.collected()
     return X, y, sample_weight
 

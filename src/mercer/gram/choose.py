@@ -18,8 +18,6 @@ from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.tiles.evaluate import engine
 
-# The share of the memory that dense copies of sparse rows may take.
-ROOM = 0.1
 # Rows whose entries are computed at once: to ask for some of them takes longer.
 FEW = 256
 
@@ -75,7 +73,9 @@ def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
 
 def dense_rows(X: Any, memory: int) -> Any:
     """Return sparse rows as an array, if that is compared faster and is not large."""
-    if not sp.issparse(X) or X.shape[0] * X.shape[1] * X.dtype.itemsize > ROOM * memory:
+    # The share of the memory that dense copies of sparse rows may take.
+    room = 0.1
+    if not sp.issparse(X) or X.shape[0] * X.shape[1] * X.dtype.itemsize > room * memory:
         return X
     n, width = X.shape
     return X.toarray() if X.nnz > engine().dense_share(width) * n * width else X

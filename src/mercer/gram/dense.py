@@ -12,9 +12,6 @@ from mercer.data.memory import memory_limit
 from mercer.gram.gram import Array, Gram, Index, positions
 from mercer.gram.wrapped import PartOfGram, WrappedGram
 
-# The largest copy that is made of entries: of more rows many are never looked at.
-LARGEST_COPY = 2 << 30
-
 
 class DenseGram(Gram):
     """A Gram matrix that lies in memory, read-only.
@@ -176,6 +173,8 @@ class CopiedGram(WrappedGram):
 def with_copy(gram: Gram) -> Gram:
     """Return K with its entries in float32 beside it, if they are not held already and fit."""
     single = gram.single()
-    if gram.held_bytes or single.dense_bytes > min(LARGEST_COPY, gram.memory):
+    # The largest copy that is made of entries: of more rows many are never looked at.
+    largest_copy = 2 << 30
+    if gram.held_bytes or single.dense_bytes > min(largest_copy, gram.memory):
         return gram
     return CopiedGram(gram, single.dense())

@@ -23,8 +23,6 @@ from mercer.tiles import Rows
 
 # Bytes for every entry of sparse features: its number and value, sorted, and narrowed to a copy.
 ENTRY_BYTES = 48
-# Rows that tell how many entries the features of all have.
-SAMPLE = 256
 
 
 class FeatureGram(LowRankGram):
@@ -129,7 +127,9 @@ def sparse_entries(kernel: Kernel, X: Any, memory: Any = None) -> int | None:
     phi = kernel.without_rules().feature_map
     if phi is None or not phi.stays_sparse(X) or (phi.is_open(X) and not _pay(kernel, X, memory)):
         return None
-    some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), SAMPLE)).astype(np.intp)
+    # Rows that tell how many entries the features of all have.
+    sample = 256
+    some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), sample)).astype(np.intp)
     return int(phi(take_rows(X, some)).nnz * (n_rows(X) / len(some)))
 
 

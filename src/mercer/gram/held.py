@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,6 @@ from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
 from mercer.gram.gram import Array, Index, positions
 from mercer.gram.landmarks import LandmarkGram, block_entries
-
-# The error of features in float32, see `LandmarkMap.single_error`, up to which they are computed in
-# it: a gap of a thousandth, which is asked for by default, is told well from it.
-SINGLE_ERROR = 1e-4
 
 
 class HeldLandmarkGram(LandmarkGram):
@@ -40,6 +36,10 @@ class HeldLandmarkGram(LandmarkGram):
         Which rows of F.
     """
 
+    # The error of features in float32, see `LandmarkMap.single_error`, up to which they are
+    # computed in it: a gap of a thousandth, the default, is told well from it.
+    most_error: ClassVar[float] = 1e-4
+
     def __init__(
         self, landmarks: LandmarkMap, X: Any, memory: Any, F: Array, where: NDArray[np.int64]
     ) -> None:
@@ -56,7 +56,7 @@ class HeldLandmarkGram(LandmarkGram):
             return gram
         if not fits_features(gram, dtype):
             raise _too_large(gram, dtype)
-        is_precise = gram.landmarks.single_error <= SINGLE_ERROR
+        is_precise = gram.landmarks.single_error <= cls.most_error
         computed = dtype if is_precise else np.float64
         F = np.empty((len(gram), gram.landmarks.n_features), dtype)
         for rows, block in LandmarkGram.feature_blocks(gram, computed):

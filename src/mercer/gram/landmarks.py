@@ -20,22 +20,19 @@ from mercer.gram.pivots import chosen_rows
 from mercer.kernels import Kernel
 from mercer.tiles import apply, evaluate
 
-# The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the others but
-# small pivots, by which errors grow.
-SUPERFLUOUS = 1e-3
 # Rows that the trace residual and the size of the features are estimated from: their spread is a
 # few hundredths of it, and they take little beside all rows.
 SAMPLE = 500
 # The error of entries in float32, beside the largest, up to which they are taken, and the rows that
 # tell it.
 SINGLE, TOLD = 1e-5, 64
-# The share of the memory that a block of features takes, of which there are a few at a time.
-BLOCK_SHARE = 1 / 16
 
 
 def block_entries(memory: int) -> int:
     """Return how many entries a block of features has: a few MB at least, and no more than fit."""
-    return int(min(LARGE, max(PANEL, BLOCK_SHARE * memory / 8)))
+    # The share of the memory that a block of features takes, of which there are a few at a time.
+    block_share = 1 / 16
+    return int(min(LARGE, max(PANEL, block_share * memory / 8)))
 
 
 class LandmarkGram(Gram):
@@ -343,7 +340,10 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
     Pivots descend, so that these are the last.
     """
     phi, diagonal = gram.landmarks, np.square(gram.landmarks.factor).sum(axis=1)
-    least = SUPERFLUOUS * gram.trace_residual() * float(diagonal.mean())
+    # The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the
+    # others but small pivots, by which errors grow.
+    superfluous = 1e-3
+    least = superfluous * gram.trace_residual() * float(diagonal.mean())
     m = int(np.count_nonzero(phi.factor.diagonal() ** 2 > least))
     if m == phi.n_features or m == 0:
         return gram

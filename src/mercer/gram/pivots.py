@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,6 @@ Array = NDArray[np.float64]
 # larger matrix products but is sampled from an older residual, so that more of it is rejected.
 SHARE = 0.1
 SMALLEST, LARGEST = 16, 256
-# A residual of so many units of rounding of its diagonal entry is zero.
-UNITS = 64.0
 # How landmarks can be chosen by name.
 RULES = ("rpcholesky", "uniform", "kmeans")
 # Rows for every landmark among which these are looked for, and rows at least: more tell little, and
@@ -32,8 +30,6 @@ POOL, LEAST_POOL = 5, 5000
 # Landmarks up to which every one is chosen after all that came before it. The work grows with the
 # square of their number; further ones are drawn together by what these leave.
 MOST_PIVOTS = 500
-# The share of the memory that the rows take among which landmarks are looked for.
-POOL_SHARE = 1 / 4
 
 
 class Pivots:
@@ -68,13 +64,16 @@ class Pivots:
     randomly pivoted Cholesky.
     """
 
+    # A residual of so many units of rounding of its diagonal entry is zero.
+    units: ClassVar[float] = 64.0
+
     def __init__(self, gram: Gram, random_state: Any = None) -> None:
         self._gram = gram
         self._random = np.random.default_rng(random_state)
         self._F = np.empty((0, len(gram)))
         self.index = np.empty(0, np.intp)
         diagonal = gram.diagonal().astype(np.float64)
-        self._noise = UNITS * float(np.finfo(gram.dtype).eps) * np.abs(diagonal)
+        self._noise = self.units * float(np.finfo(gram.dtype).eps) * np.abs(diagonal)
         self.residual = np.where(diagonal > self._noise, diagonal, 0.0)
         self.history = [(0, self.trace)]
 
@@ -212,8 +211,10 @@ def chosen_rows(
     if how == "uniform" or m == n:
         index = np.sort(random.choice(n, m, replace=False))
         return take_rows(X, index), index
+    # The share of the memory that the rows take among which landmarks are looked for.
+    pool_share = 1 / 4
     # Each row of the pool has a number for every pivot.
-    room = int(POOL_SHARE * memory_limit(memory) / (8 * min(m, MOST_PIVOTS)))
+    room = int(pool_share * memory_limit(memory) / (8 * min(m, MOST_PIVOTS)))
     size = min(n, max(POOL * m, LEAST_POOL), max(m, room))
     pool = np.sort(random.choice(n, size, replace=False))
     rows = X if len(pool) == n and not is_stream else take_rows(X, pool)

@@ -15,8 +15,6 @@ from mercer.kernels import Kernel
 from mercer.tiles import compile_expression, evaluate
 from mercer.tiles.program import Input
 
-ENTRY_BYTES = 8
-
 
 def shared_grams(kernels: Sequence[Kernel], X: Any, memory: int, spare: int) -> list[Gram]:
     """Return the Gram matrices of kernels with numbers for parameters, none of them held.
@@ -36,7 +34,8 @@ def shared_grams(kernels: Sequence[Kernel], X: Any, memory: int, spare: int) -> 
         Bytes that shared comparisons may take; what does not fit is not shared.
     """
     known: dict[Input, Array] = {}
-    room = spare // (ENTRY_BYTES * max(n_rows(X), 1) ** 2)
+    entry_bytes = 8
+    room = spare // (entry_bytes * max(n_rows(X), 1) ** 2)
     for source, sensitivity in _common(kernels)[:room]:
         # The engine must take the distances as exactly as the most demanding kernel needs them.
         program = replace(compile_expression(source), sensitivity=(sensitivity,))

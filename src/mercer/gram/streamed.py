@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,9 +22,6 @@ from mercer.tiles.operands import bind
 from mercer.tiles.program import Input
 from mercer.tiles.tile import Opaque
 
-# Rows at which entries of float32 are tried.
-SAMPLE = 8
-
 
 class StreamedGram(Gram):
     """k(x_i, x_j), computed tile by tile whenever it is multiplied.
@@ -41,6 +38,9 @@ class StreamedGram(Gram):
         Comparisons of all pairs of rows, such as squared distances, that `dense` need not make
         again, by the inputs of the kernel's program.
     """
+
+    # Rows at which entries of float32 are tried.
+    sample: ClassVar[int] = 8
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class StreamedGram(Gram):
         """Whether rows in float32 can still be told apart, such as those far from zero cannot."""
         sizes = abs(self.X).max(axis=1)
         largest = int(np.argmax(sizes.toarray() if sp.issparse(sizes) else sizes))
-        some = np.union1d(largest, np.linspace(0, len(self) - 1, SAMPLE - 1).astype(np.intp))
+        some = np.union1d(largest, np.linspace(0, len(self) - 1, self.sample - 1).astype(np.intp))
         exact = self.rows(some)
         return bool(
             np.abs(single.rows(some) - exact).max() <= self.single_error * np.abs(exact).max()

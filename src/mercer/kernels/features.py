@@ -53,9 +53,6 @@ from mercer.tiles.tile import (
 
 Array = NDArray[Any]
 
-# Blocks of k-grams, 2^60 columns each, that stand side by side below 2^63.
-MOST_WIDE_BLOCKS = 7
-
 
 @dataclass(frozen=True)
 class Inner:
@@ -272,6 +269,9 @@ def feature_map_of(e: Expression) -> FormulaMap | None:
 class _Reader:
     """Reads a formula as a polynomial, and numbers the inner products that it meets."""
 
+    # Blocks of k-grams, 2^60 columns each, that stand side by side below 2^63.
+    most_wide_blocks: ClassVar[int] = 7
+
     def __init__(self) -> None:
         self.atoms: dict[Inner | RowScaled, int] = {}
 
@@ -280,7 +280,7 @@ class _Reader:
         if not all(0.0 < c < math.inf for c in terms.values()):
             raise NotPolynomialError
         # Columns for everything that might occur are numbered by 64 bits, if they are not many.
-        if sum(_is_wide(atom) for atom in self.atoms) > MOST_WIDE_BLOCKS:
+        if sum(_is_wide(atom) for atom in self.atoms) > self.most_wide_blocks:
             raise NotPolynomialError
         # The zero kernel has one feature, which is zero, since no matrix is without columns.
         ordered = sorted(terms.items(), key=lambda term: (degree(term[0]), term[0]))

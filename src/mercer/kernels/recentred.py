@@ -24,9 +24,6 @@ from mercer.tiles.derivative import input_gradient
 
 Array = NDArray[Any]
 
-# Rows among which the origin is the one nearest to the others: a few dozen know the middle.
-ORIGIN_ROWS = 64
-
 
 @dataclass(frozen=True)
 class Recentred(Kernel):
@@ -169,7 +166,9 @@ def _middle(kernel: Kernel, X: Any) -> tuple[Any, float]:
     The distances are those of the kernel's features; one is taken for zero.
     """
     rows = _read(kernel, X)
-    some = take_rows(rows, distinct_sample(rows, ORIGIN_ROWS))
+    # Rows among which the origin is the one nearest to the others: a few dozen know the middle.
+    origin_rows = 64
+    some = take_rows(rows, distinct_sample(rows, origin_rows))
     # Rows that overflow are refused where they meet the origin.
     with np.errstate(over="ignore", invalid="ignore"):
         K, own = kernel(some).astype(np.float64), kernel.diagonal(some).astype(np.float64)

@@ -27,9 +27,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Ridges that the native core treats together.
-LANES = 8
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -207,4 +204,6 @@ def interpolate(knots: Array, values: Array, length_scale: float, root: float, x
 
 
 def _groups(ridges: int) -> list[slice]:
-    return [slice(k, k + LANES) for k in range(0, ridges, LANES)]
+    # Ridges that the native core treats together.
+    lanes = 8
+    return [slice(k, k + lanes) for k in range(0, ridges, lanes)]

@@ -21,8 +21,6 @@ Rows = NDArray[np.intp]
 
 # Rows up to which all entries are looked at: their factor takes a twentieth of a second.
 MOST = 2000
-# Bytes of an entry that is looked at: itself, a copy to be factored, and as much to spare.
-ENTRY_BYTES = 24
 # Products with a larger K. The factor of the sample has seen what is spread over the rows, and
 # these show what few rows have.
 PRODUCTS = 10
@@ -65,7 +63,9 @@ def refuse_indefinite(gram: Gram, on_sum_zero: bool = False, products: int = PRO
 def _suspects(gram: Gram, on_sum_zero: bool, products: int) -> Iterator[tuple[Rows, Array | None]]:
     """Yield rows, and coefficients there along which K seems to be negative, or None."""
     n, random = len(gram), np.random.default_rng(0)
-    m = min(n, MOST, max(2, int(np.sqrt(gram.memory / ENTRY_BYTES))))
+    # Bytes of an entry that is looked at: itself, a copy to be factored, and as much to spare.
+    entry_bytes = 24
+    m = min(n, MOST, max(2, int(np.sqrt(gram.memory / entry_bytes))))
     rows = np.arange(n) if m == n else np.sort(random.choice(n, m, replace=False))
     yield rows, _lowest(_entries(gram, rows), gram.entry_error, on_sum_zero)
     if m < n and products:

@@ -19,8 +19,6 @@ from mercer.tiles import apply
 
 Array = NDArray[Any]
 
-# Explicit features that are not computed for a check.
-MANY = 2000
 # Rounding allowed beside the largest entry, by the precision of the matrix.
 TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
@@ -274,7 +272,9 @@ def _positive(case: Case) -> None:
 
 def _features(case: Case) -> None:
     count = case.k.n_features(case.X)
-    if count is None or count > MANY:
+    # Explicit features that are not computed for a check.
+    many = 2000
+    if count is None or count > many:
         return
     F, G = case.k.features(case.X), case.k.features(case.Z, of=case.X)
     case.claim("n_features(X) is the number of columns of features(X)", F.shape[1] == count)

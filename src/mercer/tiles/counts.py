@@ -12,8 +12,6 @@ from mercer.data.checks import Matrix
 
 Array = NDArray[Any]
 
-# Columns from which on those without an entry are dropped before rows are multiplied.
-WIDE = 1 << 16
 # Columns up to which a few rows, all entries written out, still fit in the second cache, so that
 # the tiles take sparse rows.
 TILED_COLUMNS = 2048
@@ -27,7 +25,9 @@ PADDING = 32
 
 def are_wide(A: Matrix, B: Matrix) -> bool:
     """Whether both sides are sparse, of so many columns that those without an entry are dropped."""
-    return sp.issparse(A) and sp.issparse(B) and A.shape[1] > WIDE
+    # Columns from which on those without an entry are dropped before rows are multiplied.
+    wide = 1 << 16
+    return sp.issparse(A) and sp.issparse(B) and A.shape[1] > wide
 
 
 def brought_together(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:

@@ -29,9 +29,6 @@ PRODUCT_FORM_WIDTH = 24
 # Rows on the other side that repay a search for the entries of dense rows, and as many of these
 # tell whether to begin with it.
 SEARCHED_ROWS = 64
-# Columns up to which weighted differences of all columns are faster than products of scaled rows by
-# SciPy.
-WEIGHTED_COLUMNS = 512
 # Rows that a panel of columns serves at least, `tile_rows` of the tiles; for more of them it may be
 # packed again.
 TILE_ROWS = 256
@@ -46,7 +43,10 @@ def are_tiled(o: Operand) -> bool:
     if not isinstance(o.source, Leaf) or o.is_counted or o.comparison is not None:
         return False
     is_weighted = o.source.kind == "squared_distance" and o.weights is not None
-    return bool(o.left.shape[1] <= (WEIGHTED_COLUMNS if is_weighted else TILED_COLUMNS))
+    # Columns up to which weighted differences of all columns are faster than products of scaled
+    # rows by SciPy.
+    weighted_columns = 512
+    return bool(o.left.shape[1] <= (weighted_columns if is_weighted else TILED_COLUMNS))
 
 
 def compressed(A: sp.csr_array, dtype: np.dtype[Any]) -> Entries:

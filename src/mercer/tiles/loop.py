@@ -32,10 +32,6 @@ from mercer.tiles.tile import Leaf
 Array = NDArray[Any]
 
 KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "match", "given")
-# Many vectors are multiplied in groups, to keep the working memory of a thread small.
-VECTORS_AT_A_TIME = 512
-# Rows that tell where about the mean of all is: tiles look at every row whether it is near.
-MEAN_ROWS = 512
 
 
 def takes(o: Operand) -> bool:
@@ -69,9 +65,11 @@ def multiply(bound: Bound, V: Array, out: Array) -> None:
     """Write K @ V into `out`, which holds zeros, without storing K."""
     code, constants = _code(bound.program)
     leaves = _leaves(bound)
-    is_whole = V.shape[1] <= VECTORS_AT_A_TIME and out.flags.c_contiguous
-    for start in range(0, V.shape[1], VECTORS_AT_A_TIME):
-        group = np.ascontiguousarray(V[:, start : start + VECTORS_AT_A_TIME])
+    # Many vectors are multiplied in groups, to keep the working memory of a thread small.
+    vectors_at_a_time = 512
+    is_whole = V.shape[1] <= vectors_at_a_time and out.flags.c_contiguous
+    for start in range(0, V.shape[1], vectors_at_a_time):
+        group = np.ascontiguousarray(V[:, start : start + vectors_at_a_time])
         products = out if is_whole else np.zeros((out.shape[0], group.shape[1]))
         _native.multiply(
             leaves,
@@ -87,7 +85,7 @@ def multiply(bound: Bound, V: Array, out: Array) -> None:
             cpu_level(),
         )
         if not is_whole:
-            out[:, start : start + VECTORS_AT_A_TIME] = products
+            out[:, start : start + vectors_at_a_time] = products
 
 
 @functools.lru_cache(maxsize=256)
@@ -198,7 +196,9 @@ def _centre(A: Matrix) -> Array | None:
     """
     if A.shape[1] < PRODUCT_FORM_WIDTH:
         return None
-    A = A[:: max(1, A.shape[0] // MEAN_ROWS)]
+    # Rows that tell where about the mean of all is: tiles look at every row whether it is near.
+    mean_rows = 512
+    A = A[:: max(1, A.shape[0] // mean_rows)]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = A.mean(axis=0, dtype=np.float64)
         typical = _squares(A) / A.shape[0]

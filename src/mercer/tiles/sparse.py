@@ -11,12 +11,8 @@ from mercer.data.layout import used_columns
 from mercer.native.strings import count_products, sparse_products
 from mercer.tiles.twin import LEAVES, Array
 
-# Where a squared distance is this small beside the norms, its digits are recomputed.
-NEAR = 2.0**-10
 # Largest sum of norms, in units of the length scale, at which the product form keeps 12 digits.
 REACH = 500.0
-# The share of near pairs that is too large to take them one by one.
-CROWDED = 1 / 64
 
 
 def sparse_block(
@@ -73,8 +69,12 @@ def _product(A: Matrix, B: Matrix) -> Array:
 def _squared_distance(A: Matrix, B: Matrix, a: Array, b: Array) -> Array:
     norms = a[:, None] + b[None, :]
     D = norms - 2.0 * _product(A, B)
-    rows, columns = np.nonzero(NEAR * norms >= D)
-    if len(rows) > CROWDED * D.size:
+    # Where a squared distance is this small beside the norms, its digits are recomputed.
+    near = 2.0**-10
+    rows, columns = np.nonzero(near * norms >= D)
+    # The share of near pairs that is too large to take them one by one.
+    crowded = 1 / 64
+    if len(rows) > crowded * D.size:
         # Row by row would be slower than all differences of the columns in use.
         used = _some_columns(A, B)
         return LEAVES["squared_distance"](_dense(A[:, used]), _dense(B[:, used]), None)

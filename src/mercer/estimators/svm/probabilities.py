@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,6 @@ from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
-
-FOLDS = 5
 
 
 @dataclass(eq=False)
@@ -54,6 +52,8 @@ class CrossFits:
     and K. Weinberger (2017), On calibration of modern neural networks.
     """
 
+    folds: ClassVar[int] = 5
+
     machine: Any
     kernel: Kernel
     X: Any
@@ -74,10 +74,10 @@ class CrossFits:
         parts = self._parts(classes)
         scores = np.full((len(self.codes), classes), np.nan)
         run = Run(self.machine.time_limit)
-        for part in range(FOLDS):
+        for part in range(self.folds):
             test = np.flatnonzero(parts == part)
             if len(test):
-                limit = run.share(1.0 / (FOLDS - part)).rest
+                limit = run.share(1.0 / (self.folds - part)).rest
                 with run.guarded(lambda: False), run.limited():
                     scores[test] = self._scores(np.flatnonzero(parts != part), test, limit)
         # Rows that were never held out have no scores, and do not count.
@@ -93,7 +93,7 @@ class CrossFits:
             members = np.flatnonzero(self.codes == c)
             distinct, places = np.unique(numbers[members], return_inverse=True)
             if len(distinct) > 1:
-                parts[members] = places % FOLDS
+                parts[members] = places % self.folds
         return parts
 
     def _scores(self, train: Codes, test: Codes, time_limit: float | None) -> Array:

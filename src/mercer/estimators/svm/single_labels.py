@@ -18,8 +18,6 @@ Clear = Callable[[Array, Array], tuple[Codes, NDArray[np.bool_]]]
 
 # Kernel entries from which on float32 saves more than it costs.
 MANY_ENTRIES = 3 << 18
-# How many times the largest error of a sample is granted to other rows.
-SAFETY = 8.0
 
 
 def settled_classes(
@@ -46,7 +44,9 @@ def settled_classes(
     single = function.in_single(X) if is_worth_it else None
     if single is None:
         return exact(X)
-    doubt = SAFETY * function.single_error
+    # How many times the largest error of a sample is granted to other rows.
+    safety = 8.0
+    doubt = safety * function.single_error
     classes, is_clear = np.empty(len(X), np.intp), np.empty(len(X), bool)
     for rows, some in single.blocks(X.astype(np.float32)):
         classes[rows], is_clear[rows] = clear(some, doubt)

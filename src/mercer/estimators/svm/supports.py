@@ -41,9 +41,6 @@ from mercer.solvers import (
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Seconds after which a waiting thread looks for Ctrl-C.
-LOOK = 0.1
-
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -143,8 +140,10 @@ def solve_all(
 
 
 def _await(futures: Sequence[Future[Solution]]) -> None:
+    # Seconds after which a waiting thread looks for Ctrl-C.
+    look = 0.1
     # Another thread may take the signal, which this one then only sees when it wakes up.
-    while wait(futures, timeout=LOOK).not_done:
+    while wait(futures, timeout=look).not_done:
         pass
 
 

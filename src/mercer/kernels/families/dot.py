@@ -15,9 +15,6 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.language.notation import matrix
 from mercer.tiles import Expression, Tile
 
-# Columns up to which elimination in whole numbers, which grow with every step, takes no second.
-ELIMINATED_COLUMNS = 64
-
 
 def _number(scale: Any) -> Any:
     if isinstance(scale, str):
@@ -109,7 +106,9 @@ def _is_semi_definite(A: tuple[tuple[float, ...], ...]) -> bool:
     rounding = 10 * len(A) * np.finfo(float).eps * np.abs(values).max()
     if abs(values[0]) > rounding:
         return bool(values[0] > 0.0)
-    return len(A) <= ELIMINATED_COLUMNS and _has_no_negative_pivot(A)
+    # Columns up to which elimination in whole numbers, which grow with every step, takes no second.
+    eliminated_columns = 64
+    return len(A) <= eliminated_columns and _has_no_negative_pivot(A)
 
 
 def _has_no_negative_pivot(A: tuple[tuple[float, ...], ...]) -> bool:

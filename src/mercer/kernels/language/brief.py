@@ -7,8 +7,6 @@ from typing import Any
 
 # Characters of a line, and of a value within one.
 LINE, VALUE = 100, 80
-# Entries of a list that are written out where not all of them fit.
-ENTRIES_WRITTEN_OUT = 3
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _NUMBER, _NUMBERS = re.compile(r"[^][, ]+"), re.compile(r"\[[^][()'\"]*\]")
@@ -40,7 +38,9 @@ def brief(expression: str) -> str:
 def _counted(text: str, item: re.Pattern[str], words: str) -> str:
     """Return a list as it is if it has few items, else in words that say how many."""
     count = len(item.findall(text))
-    return text if count <= ENTRIES_WRITTEN_OUT else words.format(count)
+    # Entries of a list that are written out where not all of them fit.
+    entries_written_out = 3
+    return text if count <= entries_written_out else words.format(count)
 
 
 def shown(value: Any) -> str:

@@ -16,7 +16,6 @@ from mercer.kernels.validity.proof import Proof
 
 SUM, PRODUCT, POWER, CALL = range(4)
 
-SHOWN_CHARACTERS = 300
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -149,5 +148,6 @@ def _validity(kernel: Node) -> str:
 
 def _escaped(value: Any) -> str:
     text = str(value)
+    shown_characters = 300
     # A matrix of parameters would bury the tree.
-    return markup.escape(text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…")
+    return markup.escape(text if len(text) <= shown_characters else f"{text[:shown_characters]}…")

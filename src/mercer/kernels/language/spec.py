@@ -45,9 +45,6 @@ CLASSES: dict[str, type[Any]] = {
     if kind not in FUNCTION_KERNELS
 }
 
-# Kernels that are made by hand may nest deeper than those of a text.
-MOST_NESTED = 4 * MAX_DEPTH
-
 # The name of the entry that says which class a value is of.
 CLASS = "class"
 
@@ -122,8 +119,10 @@ def _read(state: State, path: str, depth: int) -> Any:
     if name not in CLASSES:
         known = ", ".join(sorted(CLASSES))
         raise ValueError(f"no kernel or map has the name {name!r} at {path!r}; there are {known}")
-    if depth > MOST_NESTED:
-        raise ValueError(f"the state of a kernel nests deeper than {MOST_NESTED}")
+    # Kernels that are made by hand may nest deeper than those of a text.
+    most_nested = 4 * MAX_DEPTH
+    if depth > most_nested:
+        raise ValueError(f"the state of a kernel nests deeper than {most_nested}")
     given: dict[str, Any] = {}
     for field in fields(CLASSES[name]):
         at = f"{path}{field.name}"

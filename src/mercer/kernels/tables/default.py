@@ -24,9 +24,6 @@ from mercer.kernels.tables.roles import Column, Role, columns_with_roles
 
 HEADER = ("column", "holds", "missing", "distinct", "becomes")
 
-# Columns beyond which sparse rows count words or the like, which have one unit already.
-MANY_COLUMNS = 1000
-
 
 def default_kernel(X: Any) -> Kernel:
     """Return a sensible kernel for a table: a sum of terms with k(x, x) = 1, one for each kind.
@@ -212,7 +209,9 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
 
 def _of_sparse(X: Any) -> Kernel:
     """Return the kernel of sparse rows, whose zeros stay zeros."""
-    if X.shape[1] > MANY_COLUMNS:
+    # Columns beyond which sparse rows count words or the like, which have one unit already.
+    many_columns = 1000
+    if X.shape[1] > many_columns:
         return Gaussian("median")
     return Gaussian("median").after(Standardize(with_mean=False))
 

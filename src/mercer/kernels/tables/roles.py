@@ -27,8 +27,6 @@ FEW_ROWS = 20
 # Text of fewer characters has no parts to compare, and of so many words is prose.
 SHORT_TEXT = 4
 PROSE_WORDS = 3
-# Characters of the parts by which other text is compared.
-PART_LENGTH = 3
 
 # Names and values by which a column numbers the rows instead of describing them.
 KEY_NAME = re.compile(r"(.*[_\W])?(id|uuid|guid|key|index|rownames)|.*[a-z]I[Dd]", re.DOTALL)
@@ -168,10 +166,12 @@ def _text_kernel(words: list[Any]) -> str:
     is_prose = np.mean(tokens) >= PROSE_WORDS and all(isinstance(word, str) for word in words)
     if is_prose:
         return "words()"
+    # Characters of the parts by which other text is compared.
+    part_length = 3
     # Text that is shorter than its parts would not even be like itself.
-    is_short = any(0 < len(word) < PART_LENGTH for word in words)
+    is_short = any(0 < len(word) < part_length for word in words)
     return (
-        f"spectrum(k={list(range(1, PART_LENGTH + 1)) if is_short else PART_LENGTH}).normalized()"
+        f"spectrum(k={list(range(1, part_length + 1)) if is_short else part_length}).normalized()"
     )
 
 

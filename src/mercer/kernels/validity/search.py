@@ -33,8 +33,6 @@ Array = NDArray[np.float64]
 # Rows of one eigenproblem: of a group of the user's rows, and of a matrix that the user brings.
 GROUP_ROWS = 256
 MATRIX_ROWS = 3000
-# Columns up to which a user's function is asked whether it takes them.
-MOST_COLUMNS_TRIED = 64
 
 
 @dataclass
@@ -164,7 +162,9 @@ def _accepted(kernel: Kernel, demands: Demands) -> tuple[int, ...]:
             return False
         return True
 
-    others = (w for w in range(usual[0], MOST_COLUMNS_TRIED + 1) if accepts(w))
+    # Columns up to which a user's function is asked whether it takes them.
+    most_columns_tried = 64
+    others = (w for w in range(usual[0], most_columns_tried + 1) if accepts(w))
     return tuple(w for w in usual if accepts(w)) or (next(others, usual[0]),)
 
 

@@ -22,8 +22,6 @@ Array = NDArray[np.float64]
 # Curvatures beneath this share of the largest are taken for it by a factor of K + lam W^-1, which
 # is a preconditioner there: their rows have next to no say in the step.
 FLOOR = 1e-12
-# Share of the ridge to which rounding to float32 may move the matrix of a step.
-ROUNDING = 1e-2
 
 
 class Curvature(Protocol):
@@ -235,7 +233,9 @@ def single_serves(gram: Gram, curvature: float) -> bool:
     The entries are rounded by half a unit each, which moves K by about eps32 sqrt(n) max k.
     """
     moved = EPS32 * len(gram) ** 0.5 * float(np.abs(gram.diagonal()).max())
-    return moved * curvature <= ROUNDING
+    # Share of the ridge to which rounding to float32 may move the matrix of a step.
+    rounding = 1e-2
+    return moved * curvature <= rounding
 
 
 class SingleCopy:

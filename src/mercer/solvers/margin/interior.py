@@ -25,8 +25,6 @@ Array = NDArray[np.float64]
 # Steps allowed, and those without a better gap after which none is waited for: the first ones may
 # be worse than no coefficients at all.
 STEPS, PATIENCE = 60, 20
-# The share of the way to the nearest bound that a step goes.
-NEARLY = 0.995
 # Shares of the rows whose squares are summed by themselves: as many as these entries hold, within
 # these bounds.
 SUMMED, FEWEST, MOST = 1 << 22, 2, 16
@@ -131,7 +129,9 @@ def _after_a_step(factor: _Factor, point: _Point) -> _Point:
     below += centre - plain.dx * plain.dv
     above += centre + plain.dx * plain.dt
     step = factor.step(point, slope, below, above)
-    return point.moved(step, NEARLY * point.longest(step))
+    # The share of the way to the nearest bound that a step goes.
+    nearly = 0.995
+    return point.moved(step, nearly * point.longest(step))
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,6 @@ JITTER = 1e-6
 # from which on a start is made. It saved about a quarter of the time where the share was 0.3 to 0.5
 # (a9a, covtype) and cost time below 0.1 (cod-rna, letter); no set in between was tried.
 SAMPLE, BOUNDED = 512, 0.2
-# Working sets after which the sample has told enough.
-ROUNDS = 100
 # The way begins with some rows that stand for all.
 SHARE, FEWEST, MOST = 0.2, 1024, 4096
 # The widths of the kinks on the way, in units of the largest target: for some rows, for all.
@@ -44,8 +42,6 @@ STEPS, GAIN = 8, 3e-3
 ROWS_AT_A_TIME, SHARES = 1024, 4
 # Entries of blocks that a thread multiplies by a matrix, or by a vector, before it takes others.
 MULTIPLIED, READ = 1 << 19, 1 << 22
-# Halvings of a step that goes too far.
-HALVINGS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +70,9 @@ def are_bounded(gram: Gram, problem: MarginProblem, run: Run) -> bool:
     sample = problem.on(some)
     a, g, K = np.zeros(len(some)), -sample.z, gram.part(some).dense()
     largest, threads = float(np.abs(K.diagonal()).max()), None if run.is_main else 1
-    effort = Effort(0.1, 0.0, largest, ROUNDS, 2**62, run.seconds_left, threads, run.is_main)
+    # Working sets after which the sample has told enough.
+    rounds = 100
+    effort = Effort(0.1, 0.0, largest, rounds, 2**62, run.seconds_left, threads, run.is_main)
     if minimise(K, sample.box, a, g, effort, run.stop).reason == "interrupt":
         raise KeyboardInterrupt
     is_bound = (a != 0.0) & ((a == sample.lower) | (a == sample.upper))
@@ -345,7 +343,9 @@ def _step(smooth: _Smooth, r: Array, along: Array, tilt: float, square: float) -
     low, high = 0.0, 1.0
     if not rises(1.0):
         return 1.0
-    for _ in range(HALVINGS):
+    # Halvings of a step that goes too far.
+    halvings = 6
+    for _ in range(halvings):
         t = 0.5 * (low + high)
         low, high = (low, t) if rises(t) else (t, high)
     return 0.5 * (low + high)

@@ -14,8 +14,6 @@ Array = NDArray[np.float64]
 
 # Free rows beyond which the system costs more than the digits are worth.
 MOST = 512
-# Directions in which K is this small beside its largest one are left alone.
-FLAT = 1e-12
 
 
 def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array] | None:
@@ -50,7 +48,9 @@ def polished(gram: Gram, problem: MarginProblem, a: Array) -> tuple[Array, Array
     system[:n, n:] = system[n:, :n] = size
     goal = problem.z[free] - problem.epsilon * np.sign(a[free]) - f[free]
     right = np.concatenate([goal, [-size * a.sum()] * border])
-    change = scipy.linalg.lstsq(system, right, cond=FLAT, lapack_driver="gelsy")[0][:n]
+    # Directions in which K is this small beside its largest one are left alone.
+    flat = 1e-12
+    change = scipy.linalg.lstsq(system, right, cond=flat, lapack_driver="gelsy")[0][:n]
     moved = a.copy()
     moved[free] += change
     if border and abs(moved.sum()) > UNITS * EPS * np.linalg.norm(moved):

@@ -13,11 +13,6 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-# A batch of fewer rows takes longer to set up than to factor.
-SMALLEST = 256
-# Rows of a batch for the root of all rows: factoring K of a batch, m^3 / 6 multiplications, then
-# takes about as long as computing its m x n entries of K.
-FOR_ROOT_OF_ROWS = 8.0
 # Bytes for every entry of the rows of a batch: themselves, and what becomes of them.
 ENTRY_BYTES = 16
 
@@ -34,7 +29,12 @@ def batch_size(n: int, memory: int, factors: int = 1) -> int:
     factors : int
         How often a batch is factored.
     """
-    wanted = max(SMALLEST, int(FOR_ROOT_OF_ROWS * (n / factors) ** 0.5))
+    # A batch of fewer rows takes longer to set up than to factor.
+    smallest = 256
+    # Rows of a batch for the root of all rows: factoring K of a batch, m^3 / 6 multiplications,
+    # then takes about as long as computing its m x n entries of K.
+    for_root_of_rows = 8.0
+    wanted = max(smallest, int(for_root_of_rows * (n / factors) ** 0.5))
     return max(2, min(n, wanted, memory // (ENTRY_BYTES * n)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ Rows = NDArray[np.intp]
 
 # Rows for which the entries beside the basis are computed at a time.
 BLOCK = 64
-# A point whose squared distance from the span of the basis is a smaller share of k(x, x) is in it.
-IN_SPAN = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +35,9 @@ class Basis:
     steps : int
         The number of steps T; the mean over all of them is a - late / T.
     """
+
+    # A point is in the span of the basis if its squared distance is a smaller share of k(x, x).
+    in_span: ClassVar[float] = 1e-7
 
     rows: Rows
     inverse: Array
@@ -74,7 +75,7 @@ class Basis:
         if row in self.rows:
             q = (self.rows == row).astype(np.float64)
         distance = kxx - k @ q
-        if distance <= IN_SPAN * kxx:
+        if distance <= self.in_span * kxx:
             share = np.outer(q, change)
             return Basis(
                 self.rows, self.inverse, self.last + share, self.late + step * share, self.steps

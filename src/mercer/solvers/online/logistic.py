@@ -24,10 +24,6 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-EPOCHS = 64
-# What the gap has to be guessed to fall to before it is measured.
-MARGIN = 0.5
-
 
 @dataclass(frozen=True)
 class StochasticLogistic(LogisticSolver):
@@ -60,6 +56,9 @@ class StochasticLogistic(LogisticSolver):
     for effective large batch training.
     """
 
+    # What the gap has to be guessed to fall to before it is measured.
+    margin: ClassVar[float] = 0.5
+    epochs: ClassVar[int] = 64
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "sgd"
 
@@ -88,21 +87,21 @@ class StochasticLogistic(LogisticSolver):
                 b = problem.best_offset(state.F, b)
                 missed = _missed(problem, state, b)
                 value = ratio * missed
-                if is_power_of_two(epoch) or value <= MARGIN * self.tol:
+                if is_power_of_two(epoch) or value <= self.margin * self.tol:
                     point = _point(gram, problem, state, b)
                     b, last, value = point.b, value, point.relative_gap
                     ratio = value / missed if missed > 0.0 else 0.0
                     if value > 4.0 * last > 0.0:
                         # Where float32 is not enough to go on, float64 may be.
                         state.sharpen()
-                is_met = state.is_exact and value <= MARGIN * self.tol
+                is_met = state.is_exact and value <= self.margin * self.tol
                 if run.report(epoch, value) or is_met:
                     break
         return self._measured(gram, problem, state, b, epoch, run)
 
     @property
     def _epochs(self) -> int:
-        return EPOCHS if self.max_iter is None else self.max_iter
+        return self.epochs if self.max_iter is None else self.max_iter
 
     def _begun(self, gram: Gram, problem: LogisticProblem) -> Iterate:
         start = np.zeros((len(gram), problem.columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
-# Entries of a held matrix that are read between two looks at the clock, at most: about 50 ms.
-ENTRIES_AT_A_TIME = 1 << 26
 # Rows below which a problem is not worth a thread of its own.
 ROWS_FOR_THREADS = 1000
 # Rows among which mistakes tell on each other before all others are told, if K is not held.
@@ -113,11 +111,14 @@ class HeldPerceptron:
         The values of f there; written to.
     """
 
+    # Entries of a held matrix that are read between two looks at the clock, at most: about 50 ms.
+    entries_at_a_time: ClassVar[int] = 1 << 26
+
     def __init__(self, K: NDArray[Any], tally: Tally, values: Array) -> None:
         self.K = K if K.strides[1] == K.itemsize else np.ascontiguousarray(K)
         self.tally = tally
         self.values = values
-        self.rows_at_a_time = max(1, ENTRIES_AT_A_TIME // max(len(K), 1))
+        self.rows_at_a_time = max(1, self.entries_at_a_time // max(len(K), 1))
         self._active = list(range(len(tally.steps)))
 
     def visit(self, order: Rows) -> None:

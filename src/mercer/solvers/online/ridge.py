@@ -31,10 +31,6 @@ from mercer.solvers.run import Run
 Array = NDArray[np.float64]
 
 EPOCHS = 64
-# What the kept residual has to fall to before it is measured, which may find a little more.
-MARGIN = 0.5
-# Units of rounding that a batch which has no factor is shifted by, for every row.
-UNITS = 10.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +68,8 @@ class StochasticRidge(RidgeSolver):
     (2024), Have ASkotch: a neat solution for large-scale kernel ridge regression.
     """
 
+    # What the kept residual has to fall to before it is measured, which may find a little more.
+    margin: ClassVar[float] = 0.5
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "sgd"
 
@@ -95,14 +93,14 @@ class StochasticRidge(RidgeSolver):
                     state.move(batch, _steps(gram, problem, state, batch))
                 epoch += 1
                 value = _residual(problem, state)
-                if value <= MARGIN * self.tol or is_power_of_two(epoch):
+                if value <= self.margin * self.tol or is_power_of_two(epoch):
                     state.refresh()
                     value = _residual(problem, state)
                     if value > 0.5 * last:
                         # Where float32 is not enough to go on, float64 may be.
                         state.sharpen()
                     last = value
-                is_met = state.is_exact and value <= MARGIN * self.tol
+                is_met = state.is_exact and value <= self.margin * self.tol
                 if run.report(epoch, value) or is_met:
                     break
         return self._measured(gram, problem, state, epoch, run)
@@ -178,6 +176,8 @@ def _factored(gram: Gram, index: NDArray[np.intp], A: Array, alpha: float) -> Ar
     if not np.isfinite(A).all():
         raise not_finite()
     factor, order = dpotrf(A, lower=1, clean=0)
+    # Units of rounding that a batch which has no factor is shifted by, for every row.
+    units = 10.0
     if order:
         values, vectors = np.linalg.eigh(A)
         largest = float(np.abs(values).max())
@@ -185,7 +185,7 @@ def _factored(gram: Gram, index: NDArray[np.intp], A: Array, alpha: float) -> Ar
         c[index] = vectors[:, 0]
         if (refusal := indefinite_along(gram, c)) is not None:
             raise refusal
-        A = A + UNITS * EPS * len(A) * largest * np.eye(len(A))
+        A = A + units * EPS * len(A) * largest * np.eye(len(A))
         factor, order = dpotrf(A, lower=1, clean=0)
         if order:
             raise singular(alpha, len(gram), largest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,9 +20,6 @@ from mercer.solvers.ridge.primal import SingularValues, check_norms
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-# Where less than this is free to miss the targets, the difference 1 - h has lost digits.
-FREE = 1e-6
 
 
 class FeaturePath:
@@ -92,6 +89,9 @@ class FeatureFits:
     alphas : array of shape (alphas,)
         The ridges.
     """
+
+    # Where less than this is free to miss the targets, the difference 1 - h has lost digits.
+    free: ClassVar[float] = 1e-6
 
     path: FeaturePath
     y: Array
@@ -167,7 +167,7 @@ class FeatureFits:
                 errors = (self._lifted(U, self._shrinkage) + self._beside[rows]) / free[:, :, None]
             errors /= path.roots[rows][:, None]
             # The trace of H is at most p + 1, and so many such rows there are at most.
-            for i in np.flatnonzero(free.min(axis=0) < FREE):
+            for i in np.flatnonzero(free.min(axis=0) < self.free):
                 errors[:, i] = self._refitted(np.array([rows.start + i]))[:, 0]
             yield rows, errors
 
@@ -182,7 +182,7 @@ class FeatureFits:
         for i, shrinkage in enumerate(self._shrinkage):
             L, order = dpotrf(outside + (U * shrinkage) @ U.T, lower=True)
             # All norms of I - H_SS are at most the number of rows.
-            if order or dpocon(L, float(len(rows)), uplo="L")[0] * len(rows) < FREE:
+            if order or dpocon(L, float(len(rows)), uplo="L")[0] * len(rows) < self.free:
                 return self._refitted(rows)
             errors[i] = dpotrs(L, errors[i], lower=True)[0]
         return errors / path.roots[rows][:, None]

@@ -26,10 +26,6 @@ Array = NDArray[np.float64]
 # Rows from which on a few components are iterated for, and how many are few.
 MANY_ROWS = 200
 FEW_COMPONENTS = 10
-# The row that others are compared with where K is valid on coefficients of sum zero only.
-ROOT = 0
-# Entries of a vector this close to the largest count as equal to it when its sign is chosen.
-TIE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +242,8 @@ class NystromComponents(ComponentSolver):
     Y. Chen, E. Epperly, J. Tropp and R. Webber (2022), Randomly pivoted Cholesky.
     """
 
+    # The row that others are compared with where K is valid on coefficients of sum zero only.
+    root: ClassVar[int] = 0
     iterates: ClassVar[bool] = False
     reads_all: ClassVar[bool] = False
 
@@ -259,7 +257,7 @@ class NystromComponents(ComponentSolver):
         centred = problem.centred
         check_fits((3 * self.n_landmarks, len(gram)), np.float64, gram.memory)
         # Centred, K need be positive semi-definite on coefficients of sum zero only.
-        rooted = RecentredGram(gram, ROOT) if centred and not gram.is_proved else None
+        rooted = RecentredGram(gram, self.root) if centred and not gram.is_proved else None
         pivots = Pivots(gram if rooted is None else rooted, self.random_state)
         pivots.grow(self.n_landmarks, deadline=run.deadline)
         F = pivots.F
@@ -268,8 +266,8 @@ class NystromComponents(ComponentSolver):
         A, index = scipy.linalg.solve_triangular(F[:, pivots.index], U), pivots.index
         if rooted is not None:
             # The root takes part in every entry: in sums with coefficients that then sum to zero.
-            offset += (rooted.u[index] - rooted.u[ROOT]) @ A
-            A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, ROOT)
+            offset += (rooted.u[index] - rooted.u[self.root]) @ A
+            A, index = np.vstack([A, -A.sum(axis=0)]), np.append(index, self.root)
         (_, whole), (_, left) = pivots.history[0], pivots.history[-1]
         found = _kept(problem, s, V, A, offset, index)
         return replace(found, residual=left / whole if whole > 0.0 else 0.0)
@@ -388,5 +386,7 @@ def _used(s: Array, most: int | None) -> slice:
 def _signs(V: Array) -> Array:
     """Return the signs by which the first of the largest entries of each column is positive."""
     sizes = np.abs(V)
-    first = (sizes >= (1.0 - TIE) * sizes.max(axis=0)).argmax(axis=0)
+    # Entries of a vector this close to the largest count as equal to it when its sign is chosen.
+    tie = 1e-6
+    first = (sizes >= (1.0 - tie) * sizes.max(axis=0)).argmax(axis=0)
     return np.where(V[first, np.arange(V.shape[1])] < 0.0, -1.0, 1.0)
