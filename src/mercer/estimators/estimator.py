@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_array
 
-from mercer.data.columns import take_rows
+from mercer.data.columns import is_table, take_rows
 from mercer.data.deadline import TimeIsUpError
+from mercer.data.stream import Stream
 from mercer.estimators.arguments import twice_refusal, unknown_refusal
 from mercer.estimators.callbacks import run_as_task
+from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
 from mercer.estimators.fitted import approximation_of
 from mercer.estimators.refusals import refuse_unproved
 from mercer.estimators.streams import opened_for
@@ -23,13 +25,12 @@ from mercer.estimators.validation import (
     checked_landmarks,
     checked_rows,
     checked_seed,
-    kernel_for,
 )
 from mercer.functions import Function, PrimalFunction
 from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
-from mercer.kernels import Kernel, PeerParameters, as_kernel, recentred
+from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel, recentred
 from mercer.kernels.columns import reads_whole_rows, takes_missing
-from mercer.kernels.language.names import is_auto
+from mercer.kernels.language.names import UNNAMED, is_auto
 from mercer.planning import Settings
 from mercer.solvers import Approximation, Run
 from mercer.solvers.checkpoint import Checkpoint, digest
@@ -59,6 +60,54 @@ class Arguments(BaseEstimator):
 def beside(estimator: Any) -> PeerParameters:
     """Return what an estimator was given beside the name of a kernel."""
     return PeerParameters(estimator.gamma, estimator.degree, estimator.coef0)
+
+
+def kernel_for(
+    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
+) -> Kernel:
+    """Return the kernel of an estimator, its parts put on the columns of a table that they read.
+
+    A part that names no columns reads all of its domain. A table of numbers alone is a matrix, to
+    a kernel that names none of its columns. A warning names the columns that are not read by a
+    kernel that names none.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        What the estimator was given; ``"auto"`` is the `default_kernel` of the rows.
+    X : rows
+        The training rows.
+    beside, is_machine
+        As in `as_kernel`.
+    """
+    X = X.sample if isinstance(X, Stream) else X
+    k = _meant(kernel, X, beside, is_machine)
+    if isinstance(X, np.ndarray) or not is_table(X):
+        return k
+    placed, ignored = placed_on_columns(k, X)
+    warn_of_ignored(k, ignored)
+    return placed
+
+
+def kernels_for(kernels: Sequence[Any], X: Any) -> list[Kernel]:
+    """Return kernels to choose from as `kernel_for` does, and warn of columns that none reads."""
+    candidates = [_meant(kernel, X) for kernel in kernels]
+    found = [placed_on_columns(k, X) for k in candidates]
+    ignored = [column for column in found[0][1] if all(column in left for _, left in found)]
+    warn_of_ignored(candidates[0], ignored)
+    return [placed for placed, _ in found]
+
+
+def _meant(
+    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
+) -> Kernel:
+    if is_auto(kernel) and not beside.given:
+        refuse_mapping(X)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+            # What no kernel takes is refused before one is looked for.
+            check_array(X, ensure_all_finite=False)
+        return default_kernel(X)
+    return as_kernel(kernel, beside, is_machine)
 
 
 def tag_rows(tags: Tags, kernels: Sequence[Kernel]) -> None:

@@ -41,9 +41,9 @@ from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.stream import Stream, part_of, stream_of
 from mercer.estimators.classes import coded, labels_of
-from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
+from mercer.estimators.columns import refuse_mapping
 from mercer.estimators.streams import BlockCheck, checked_stream
-from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel
+from mercer.kernels import Kernel
 from mercer.kernels.columns import (
     check_cells,
     columns_of,
@@ -54,57 +54,8 @@ from mercer.kernels.columns import (
     reads_whole_rows,
     takes_missing,
 )
-from mercer.kernels.language.names import UNNAMED, is_auto
 
 Array = NDArray[Any]
-
-
-def kernel_for(
-    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
-) -> Kernel:
-    """Return the kernel of an estimator, its parts put on the columns of a table that they read.
-
-    A part that names no columns reads all of its domain. A table of numbers alone is a matrix, to
-    a kernel that names none of its columns. A warning names the columns that are not read by a
-    kernel that names none.
-
-    Parameters
-    ----------
-    kernel : Kernel, str or callable
-        What the estimator was given; ``"auto"`` is the `default_kernel` of the rows.
-    X : rows
-        The training rows.
-    beside, is_machine
-        As in `as_kernel`.
-    """
-    X = X.sample if isinstance(X, Stream) else X
-    k = _meant(kernel, X, beside, is_machine)
-    if not is_table(X):
-        return k
-    placed, ignored = placed_on_columns(k, X)
-    warn_of_ignored(k, ignored)
-    return placed
-
-
-def kernels_for(kernels: Sequence[Any], X: Any) -> list[Kernel]:
-    """Return kernels to choose from as `kernel_for` does, and warn of columns that none reads."""
-    candidates = [_meant(kernel, X) for kernel in kernels]
-    found = [placed_on_columns(k, X) for k in candidates]
-    ignored = [column for column in found[0][1] if all(column in left for _, left in found)]
-    warn_of_ignored(candidates[0], ignored)
-    return [placed for placed, _ in found]
-
-
-def _meant(
-    kernel: Any, X: Any, beside: PeerParameters = UNNAMED, is_machine: bool = False
-) -> Kernel:
-    if is_auto(kernel) and not beside.given:
-        refuse_mapping(X)
-        if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
-            # What no kernel takes is refused before one is looked for.
-            check_array(X, ensure_all_finite=False)
-        return default_kernel(X)
-    return as_kernel(kernel, beside, is_machine)
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:
@@ -138,13 +89,29 @@ def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:
 
 
 def _is_flawless(estimator: BaseEstimator, X: Any) -> bool:
-    """Whether rows are just as scikit-learn's checks, which take longer, would hand them on."""
-    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or len(X) == 0:
-        return False
+    """Whether rows to predict at need no further check."""
     has_names = hasattr(estimator, "feature_names_in_")
-    has_columns = X.shape[1] == getattr(estimator, "n_features_in_", None)
+    return (
+        not has_names and _is_plain(X) and X.shape[1] == getattr(estimator, "n_features_in_", None)
+    )
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether rows are just as scikit-learn's checks, which take longer, would hand them on."""
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or X.size == 0:
+        return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return has_columns and not has_names and bool(np.isfinite(X.sum()))
+        return bool(np.isfinite(X.sum()))
+
+
+def _plain_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return training rows that are a matrix of finite numbers, their columns noted, else None."""
+    if not _is_plain(X) or kernel.is_precomputed or _is_kept(kernel, X):
+        return None
+    estimator.n_features_in_ = X.shape[1]
+    # Those of an earlier fit to a table.
+    vars(estimator).pop("feature_names_in_", None)
+    return _shared(owned(X))
 
 
 def checked_training(
@@ -155,6 +122,10 @@ def checked_training(
     if isinstance(X, Stream):
         X = checked_unlabelled(estimator, kernel, X)
         return X, checked_targets(estimator, X, y)
+    is_vector = type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (len(X),)
+    rows = _plain_rows(estimator, kernel, X) if is_vector and np.isfinite(y).all() else None
+    if rows is not None:
+        return rows, np.array(y)
     X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
         check_targets(y)
@@ -168,7 +139,7 @@ def checked_training(
 def check_flags(estimator: BaseEstimator) -> None:
     """Refuse what is neither True nor False where an estimator has one of them by default."""
     for name, parameter in inspect.signature(type(estimator).__init__).parameters.items():
-        if isinstance(parameter.default, bool):
+        if isinstance(parameter.default, bool) and not isinstance(getattr(estimator, name), bool):
             checked_flag(name, getattr(estimator, name))
 
 
@@ -187,6 +158,9 @@ def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
         found = _checked_stream(estimator, kernel, X, _narrowed(kernel, X.sample))
         found.read_through()
         return found
+    rows = _plain_rows(estimator, kernel, X)
+    if rows is not None:
+        return rows
     X = _narrowed(kernel, X)
     return _noted(estimator, kernel, X) if _is_kept(kernel, X) else _as_matrix(estimator, kernel, X)
 
@@ -273,10 +247,16 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     else:
         check = check_not_infinite if takes_missing(kernel) else check_finite
         check(matrix, "X", titles)
-    if is_owned and isinstance(matrix, np.ndarray):
-        # A model that is fitted to the rows of another one shares them.
-        matrix.flags.writeable = False
+    if is_owned:
+        _shared(matrix)
     return found
+
+
+def _shared(matrix: Any) -> Any:
+    """Return a matrix that a model owns, which another one that is fitted to it shares."""
+    if isinstance(matrix, np.ndarray):
+        matrix.flags.writeable = False
+    return matrix
 
 
 def _as_numbers(X: Any) -> tuple[Any, Sequence[Any]]:

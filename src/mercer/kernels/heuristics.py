@@ -13,7 +13,7 @@ from mercer.data.checks import as_matrix
 from mercer.data.distinct import distinct_rows, distinct_sample
 from mercer.data.stream import Stream
 from mercer.data.stream.moments import moments_of
-from mercer.tiles import Program, Tile, compile_expression, evaluate
+from mercer.tiles import Program, Rows, Tile, compile_expression, evaluate
 
 RULES = ("median", "columns", "variance")
 
@@ -65,7 +65,7 @@ def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> floa
         X = distinct_rows(X, most)
     _refuse_small(X)
     X = X[distinct_sample(X, most)]
-    distances = evaluate(_distance(metric), X)
+    distances = evaluate(_distance(metric), Rows(X, "X", X))
     pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
     apart = pairs[pairs > 0.0]
     median = float(np.median(apart)) if apart.size else 1.0

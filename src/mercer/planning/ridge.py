@@ -261,12 +261,12 @@ class _RidgeCosts:
 
     def form(self, solver: RidgeSolver) -> Gram:
         """Return the Gram matrix in the form that a solver takes."""
-        kernel, rows, memory = self.kernel, self.rows, self.gram.memory
+        kernel, rows = self.kernel, self.rows
         if solver.iterates:
-            sparse = open_features_of(kernel, rows, memory)
+            sparse = open_features_of(kernel, rows, self.gram.memory)
             return self._read_again() if sparse is None else sparse
         if isinstance(solver, Primal):
-            features = features_of(kernel, rows, memory)
+            features = features_of(kernel, rows, self.gram.memory)
             if features is None:
                 raise ValueError(
                     f"solver='primal' needs a kernel with finitely many features, and {kernel!r} "

@@ -11,9 +11,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags
 
 from mercer.data.columns import n_columns
-from mercer.estimators.estimator import tag_rows
+from mercer.estimators.estimator import kernels_for, tag_rows
 from mercer.estimators.ridge import checked_ridges
-from mercer.estimators.validation import kernels_for
 from mercer.gram import unheld_gram_of
 from mercer.kernels import (
     Exponential,

@@ -74,18 +74,28 @@ def see(view: View, X: Any) -> Any:
 
 
 class Rows:
-    """One side's rows, with every view of them worked out at most once."""
+    """One side's rows, with every view of them worked out at most once.
 
-    def __init__(self, X: Any, name: str) -> None:
+    Parameters
+    ----------
+    X : rows
+        The rows.
+    name : str
+        What errors call them.
+    matrix : array or CSR matrix, optional
+        The rows themselves as numbers, where these were checked before.
+    """
+
+    def __init__(self, X: Any, name: str, matrix: Matrix | None = None) -> None:
         self.X = X
         self.name = name
-        self.n = n_rows(X)
+        self.n = len(X) if type(X) is np.ndarray and X.ndim else n_rows(X)
         if sp.issparse(X):
             # Before the first view, which may follow its indices.
             check_entries(X, name)
         # Programs on these rows alone, by `mercer.tiles.operands.bind`.
         self.bound: dict[Program, Any] = {}
-        self._matrices: dict[View, Matrix] = {}
+        self._matrices: dict[View, Matrix] = {} if matrix is None else {(): matrix}
         self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
         self._compared: dict[View, Any] = {}

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer.data.categories import OWN_CATEGORY
 from mercer.data.columns import is_table
-from mercer.estimators.validation import kernel_for
+from mercer.estimators.estimator import kernel_for
 from mercer.kernels import (
     Constant,
     Exponential,
