@@ -27,6 +27,7 @@ from mercer.gram import LandmarkGram
 from mercer.kernels import Kernel
 from mercer.planning import Plan, planned_ridge, ridge_plan
 from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -197,7 +198,15 @@ class KernelRidge(
         X, y = checked_training(self, kernel, X, y)
         return self.fit_checked(run, kernel, X, y, checked_weights(sample_weight, len(y)))
 
-    def fit_checked(self, run: Run, kernel: Kernel, X: Any, y: Array, weights: Array) -> Self:
+    def fit_checked(
+        self,
+        run: Run,
+        kernel: Kernel,
+        X: Any,
+        y: Array,
+        weights: Array,
+        seen: Rows | None = None,
+    ) -> Self:
         """Fit to rows, targets and weights that were checked, as by a search on them.
 
         Parameters
@@ -208,15 +217,18 @@ class KernelRidge(
             k, on the columns of the rows.
         X, y, weights
             What was checked; the columns are noted on the estimator.
+        seen : Rows, optional
+            The rows with the views that a search has had of them.
         """
         problem = self._problem(y, weights)
         used = problem.used
         rows = X
         if not used.all():
             rows, problem = used_rows(kernel, X, used), problem.on(np.flatnonzero(used))
+            seen = None
 
         kernel = self._resolved(kernel, rows, problem.weights)
-        planned = partial(planned_ridge, problem=problem)
+        planned = partial(planned_ridge, problem=problem, seen=seen)
         solver, repair = self._prepared(run, kernel, rows, planned, self._at_rest())
         gram = repair.gram
         if self.checkpoint is not None:

@@ -16,6 +16,7 @@ from mercer.gram.line.kernels import line_of
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.tiles import Rows
 from mercer.tiles.evaluate import engine
 
 # Rows whose entries are computed at once: to ask for some of them takes longer.
@@ -46,9 +47,10 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     """Return the Gram matrix without holding it, for a solver that overwrites its own copy.
 
     It is a chain where the kernel makes one of the rows, which the banded solver asks for. The
-    first parameters are those of `gram_of`.
+    first parameters are those of `gram_of`; `X` may be `Rows` that other kernels read as well.
     """
     k = kernel if isinstance(kernel, Kernel) else as_kernel(kernel)
+    seen, X = (X, X.X) if isinstance(X, Rows) else (X, X)
     if isinstance(k, Precomputed):
         return PrecomputedGram(X, memory)
     if k.is_precomputed:
@@ -56,7 +58,7 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     # Of several columns a kernel reads one only if it is made of others, such as one `on` a column.
     is_wide = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > 1
     chain = None if (is_wide and not k.parts) or line_of(k) is None else chain_of(k, X, memory)
-    return StreamedGram(k, X, memory) if chain is None else chain
+    return StreamedGram(k, seen, memory) if chain is None else chain
 
 
 def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mercer.data.columns import n_rows
 from mercer.gram.choose import unheld_gram_of
 from mercer.gram.gram import Array, Gram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
-from mercer.tiles import compile_expression, evaluate
+from mercer.tiles import Rows, compile_expression, evaluate
 from mercer.tiles.program import Input
 
 
@@ -26,24 +25,25 @@ def shared_grams(kernels: Sequence[Kernel], X: Any, memory: int, spare: int) -> 
     ----------
     kernels : sequence of Kernel
         The kernels.
-    X : rows
-        An array, CSR matrix or table.
+    X : rows or Rows
+        An array, CSR matrix or table, whose views are worked out once for all kernels.
     memory : int
         The limit of each Gram matrix in bytes.
     spare : int
         Bytes that shared comparisons may take; what does not fit is not shared.
     """
+    seen = X if isinstance(X, Rows) else Rows(X, "X")
     known: dict[Input, Array] = {}
     entry_bytes = 8
-    room = spare // (entry_bytes * max(n_rows(X), 1) ** 2)
+    room = spare // (entry_bytes * max(seen.n, 1) ** 2)
     for source, sensitivity in _common(kernels)[:room]:
         # The engine must take the distances as exactly as the most demanding kernel needs them.
         program = replace(compile_expression(source), sensitivity=(sensitivity,))
-        known[source] = evaluate(program, X)
+        known[source] = evaluate(program, seen)
     return [
-        StreamedGram(kernel, X, memory, known)
+        StreamedGram(kernel, seen, memory, known)
         if known.keys() & set(kernel.program.inputs)
-        else unheld_gram_of(kernel, X, memory)
+        else unheld_gram_of(kernel, seen, memory)
         for kernel in kernels
     ]
 

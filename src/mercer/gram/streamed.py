@@ -30,8 +30,8 @@ class StreamedGram(Gram):
     ----------
     kernel : Kernel
         k; ``"median"`` is resolved on `X`.
-    X : rows
-        An array, CSR matrix or table.
+    X : rows or Rows
+        An array, CSR matrix or table, or the same with views that other kernels have too.
     memory : int or str, optional
         The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
     known : mapping, optional
@@ -50,12 +50,12 @@ class StreamedGram(Gram):
         known: Mapping[Input, Array] | None = None,
     ) -> None:
         # The rows behind the kernel's views, which a product need not work out again.
-        self.seen = Rows(X, "X")
+        self.seen = X if isinstance(X, Rows) else Rows(X, "X")
         if memory is not None:
             self.memory = memory_limit(memory)
-        self.kernel = kernel.resolved(X)
+        self.kernel = kernel.resolved(self.seen.X)
         self.seen.check_together(self.kernel.program)
-        self.X = X
+        self.X = self.seen.X
         self.known = known or {}
 
     @cached_property

@@ -47,6 +47,7 @@ from mercer.solvers import (
 from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 from mercer.solvers.ridge.single import predicted_steps
 from mercer.solvers.ridge.symmetric import Symmetric
+from mercer.tiles import Rows
 
 # Bytes for every row and feature: the features, and their singular values where need be.
 FEATURE_BYTES = 24
@@ -67,7 +68,11 @@ SMALL_BATCHES = "small random batches store nothing of n^2; how many epochs depe
 
 
 def planned_ridge(
-    settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProblem
+    settings: Settings,
+    kernel: Kernel,
+    rows: Any,
+    problem: RidgeProblem,
+    seen: Rows | None = None,
 ) -> tuple[RidgeSolver, Gram]:
     """Return the solver that was named or is the cheapest, and the Gram matrix in its form.
 
@@ -83,10 +88,13 @@ def planned_ridge(
         The training rows.
     problem : RidgeProblem
         Targets, ridges and weights.
+    seen : Rows, optional
+        The rows with the views that a search has had of them.
     """
     settings = settings.for_rows(rows)
     if not settings.names(NystromRidge) or isinstance(rows, Stream):
-        costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
+        gram = unheld_gram_of(kernel, rows if seen is None else seen, settings.memory)
+        costs = _RidgeCosts(kernel, rows, gram, problem)
         settings = costs.decided(settings)
     if settings.names(NystromRidge):
         n, targets = problem.y.shape

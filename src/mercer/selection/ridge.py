@@ -31,6 +31,7 @@ from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits
 from mercer.solvers import Run
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -196,7 +197,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         rows, targets = checked_training(self, reader_of(kernels), X, y)
         weights = checked_weights(sample_weight, len(targets))
         is_weighted = sample_weight is not None
-        how = self.choose(run, kernels, rows, targets, weights, is_weighted, groups)
+        seen = Rows(rows, "X")
+        how = self.choose(run, kernels, rows, targets, weights, is_weighted, groups, seen=seen)
         model = KernelRidge(
             self.kernel_,
             self.alpha_,
@@ -210,7 +212,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         )
         if len(kernels) == 1 or is_matrix(rows):
             self._show_columns(model)
-            self.best_estimator_ = model.fit_checked(run, self.kernel_, rows, targets, weights)
+            self.best_estimator_ = model.fit_checked(
+                run, self.kernel_, rows, targets, weights, seen
+            )
         else:
             # The one that was chosen may read fewer columns.
             self.best_estimator_ = model.fit_within(run, rows, targets, weights)
@@ -227,6 +231,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         is_weighted: bool,
         groups: Any = None,
         copies: Array | None = None,
+        seen: Rows | None = None,
     ) -> Settings:
         """Choose kernel and ridge as `fit` does on rows that were checked, and fit nothing.
 
@@ -246,19 +251,21 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             As in `fit`.
         copies : array of shape (n,), optional
             How many equal rows every row stands for, if its weight has other factors too.
+        seen : Rows, optional
+            The rows with views of them that are worked out for the candidates.
         """
         scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
         splits = self._splits(rows, targets, groups)
-        search = self._search(run, kernels, rows, targets, weights, scores, splits, copies)
+        search = self._search(run, kernels, rows, targets, weights, scores, splits, copies, seen)
         kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, search.X)
-        alphas = [ridges(self.alphas, k, search.X, search.weights) for k in kernels]
+        alphas = [ridges(self.alphas, k, search.seen or search.X, search.weights) for k in kernels]
         settings = self._settings(search.reader)
         search = search.by_plan(settings, kernels, alphas).leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
         self._keep(rounds)
-        _warn_of_unusable(search, sum(map(len, alphas)))
+        search.warn_of_unusable(sum(map(len, alphas)))
         if search.run.ended_by or rounds[-1].is_cut:
             all_scored = "" if search.run.ended_by else f" on more than {rounds[-1].n_rows} rows"
             warn_caller(
@@ -283,6 +290,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         scores: Scores,
         splits: Splits | None,
         copies: Array | None,
+        seen: Rows | None,
     ) -> Search:
         """Return the search on all rows of positive weight."""
         targets = targets.reshape(len(targets), -1)
@@ -299,6 +307,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             scores,
             memory_limit(self.memory),
             run,
+            seen=seen,
         )
         used = np.flatnonzero(weights > 0.0)
         if len(used) < 2:
@@ -381,18 +390,3 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self.best_index_ = before + best if several else int(before + best[0])
         self.best_params_ = {"kernel": self.kernel_, "alpha": self.alpha_}
         self.search_ = sentence(rounds, self.cv)
-
-
-def _warn_of_unusable(search: Search, candidates: int) -> None:
-    """Name the candidates that cannot be fitted, or refuse to choose where none can."""
-    if not search.unusable:
-        return
-    (kernel, alpha), reason = next(iter(search.unusable.items()))
-    if len(search.unusable) == candidates:
-        raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")
-    more = len(search.unusable) - 1
-    warn_caller(
-        f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} cannot "
-        f"be fitted, and the choice is among the others: {reason}",
-        ConvergenceWarning,
-    )

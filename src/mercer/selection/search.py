@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError, until
+from mercer.data.deadline import TimeIsUpError
 from mercer.data.memory import gigabytes
-from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
 from mercer.gram import shared_grams
@@ -23,7 +23,7 @@ from mercer.native.threads import in_pool, one_blas_thread
 from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
-from mercer.planning.landmarks import ByLandmarks, landmark_bytes, may_have_landmarks
+from mercer.planning.landmarks import FEW, ByLandmarks, landmark_bytes, may_have_landmarks
 from mercer.planning.rates import Work
 from mercer.selection.held_out import held_out_errors, held_out_losses
 from mercer.selection.results import Round
@@ -39,6 +39,7 @@ from mercer.selection.sources import (
 )
 from mercer.selection.splits import Splits
 from mercer.solvers import NystromRidge, RidgeProblem, Run
+from mercer.tiles import Rows as Seen
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -81,6 +82,8 @@ class Search:
         How landmarks are chosen, where all fits are by landmarks.
     unusable : dict
         Why candidates could not be fitted, by kernel and ridge.
+    seen : Rows, optional
+        The rows with the views that the candidates have of them.
     """
 
     X: Any
@@ -97,15 +100,18 @@ class Search:
     seconds: float = np.inf
     by_landmarks: Settings | None = None
     unusable: dict[tuple[Kernel, float], str] = field(default_factory=dict)
+    seen: Seen | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
     def on(self, rows: Rows) -> Search:
         """Return the search on some of the rows."""
+        X = training_subset(self.reader, self.X, rows)
         return replace(
             self,
-            X=training_subset(self.reader, self.X, rows),
+            X=X,
+            seen=Seen(X, "X"),
             y=self.y[rows],
             weights=self.weights[rows],
             copies=self.copies[rows],
@@ -126,8 +132,9 @@ class Search:
         kernels, alphas
             The candidates.
         """
-        may_have = all(may_have_landmarks(settings, kernel) for kernel in kernels)
-        if settings.is_open and may_have:
+        # Of few rows nothing would be saved.
+        is_asked = settings.is_open and (len(self) > FEW or settings.has_landmarks)
+        if is_asked and all(may_have_landmarks(settings, kernel) for kernel in kernels):
             (n, targets), count = self.y.shape, max(map(len, alphas))
             exact = max(map(self._exact_work, kernels, alphas), key=lambda work: work.cost)
             landmarks = ByLandmarks(
@@ -208,7 +215,7 @@ class Search:
         """
         try:
             # Nothing has to be measured afterwards, for which there would be time beyond the limit.
-            with until(self.run.deadline):
+            with self.run.punctual():
                 return self._all_scored(kernels, alphas)
         except TimeIsUpError:
             self.run.ended_by = "time"
@@ -259,13 +266,13 @@ class Search:
         """Return where the fits of every kernel come from, entries shared where they are needed."""
         structured = [self._structured(k, a) for k, a in zip(kernels, alphas, strict=True)]
         others = [
-            recentred(k, self.X) if self.fit_intercept else k
+            recentred(k, self.X) if self.fit_intercept and k.is_conditional else k
             for k, source in zip(kernels, structured, strict=True)
             if source is None
         ]
         needed = entry_bytes(len(self), self.splits)
         spare = self.memory - min(thread_count(), len(others)) * needed
-        grams = shared_grams(others, self.X, self.memory, spare) if others else []
+        grams = shared_grams(others, self.seen or self.X, self.memory, spare) if others else []
         entries = iter(
             EntrySource(kernel, self.X, gram, needed)
             for kernel, gram in zip(others, grams, strict=True)
@@ -346,3 +353,17 @@ class Search:
                 f"choosing on {len(self)} rows needs {gigabytes(needed)} but the limit is "
                 f"{gigabytes(self.memory)}; raise memory= or use fewer rows{hint}"
             )
+
+    def warn_of_unusable(self, candidates: int) -> None:
+        """Name the candidates that cannot be fitted, or refuse to choose where none can."""
+        if not self.unusable:
+            return
+        (kernel, alpha), reason = next(iter(self.unusable.items()))
+        if len(self.unusable) == candidates:
+            raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")
+        more = len(self.unusable) - 1
+        warn_caller(
+            f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} cannot "
+            f"be fitted, and the choice is among the others: {reason}",
+            ConvergenceWarning,
+        )

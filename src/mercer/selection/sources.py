@@ -118,7 +118,7 @@ class EntrySource:
 
     def held(self) -> Held:
         K = self.gram.fresh()
-        if not self.kernel.is_conditional:
+        if not self.kernel.is_conditional and not self.gram.is_proved:
             gram = DenseGram(K, self.gram.memory, self.gram)
             refuse_indefinite_kernel(self.kernel, self.X, gram)
         return Entries(K)
@@ -251,7 +251,7 @@ def structured_source(
     if kernel.is_precomputed:
         return None
     n = len(y)
-    p = few_features(kernel, X, n, memory)
+    p = None if kernel.feature_map is None else few_features(kernel, X, n, memory)
     if p is not None:
         work = min(features_held_out((n, p), splits, alphas))
         return FeatureSource(kernel, X, memory, FEATURE_BYTES * n * p, work)

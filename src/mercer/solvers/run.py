@@ -98,6 +98,10 @@ class Run:
             return nullcontext()
         return until(self.deadline + self.grace)
 
+    def punctual(self) -> AbstractContextManager[None]:
+        """Return the same for what leaves nothing to be measured, and so needs no grace."""
+        return nullcontext() if self.deadline == inf else until(self.deadline)
+
     def part(self) -> Run:
         """Return the run of one of several problems that end together."""
         return replace(self)
