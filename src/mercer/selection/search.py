@@ -362,8 +362,9 @@ class Search:
         if len(self.unusable) == candidates:
             raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")
         more = len(self.unusable) - 1
+        others = f" and {more} more candidates" if more else ""
         warn_caller(
-            f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} cannot "
-            f"be fitted, and the choice is among the others: {reason}",
+            f"{kernel!r} with alpha = {alpha:g}{others} cannot be fitted, and the choice is among "
+            f"the others: {reason}",
             ConvergenceWarning,
         )
