@@ -12,7 +12,7 @@ ROOMS = ("mercer.solvers", "mercer.selection", "mercer.kernels.validity")
 # What changes while something runs.
 STATES = {
     "mercer.kernels.validity.search.Tally",
-    "mercer.selection.calibration.Calibration",
+    "mercer.selection.classifiers.calibration.Calibration",
     "mercer.solvers.lowrank.sketched.SketchedInverse",
     "mercer.solvers.margin.smo._State",
     "mercer.solvers.run.Run",

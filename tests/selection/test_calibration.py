@@ -8,7 +8,7 @@ from mercer.data.deadline import TimeIsUpError
 from mercer.errors import ConvergenceWarning, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian
-from mercer.selection.calibration import Calibration
+from mercer.selection.classifiers.calibration import Calibration
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
 N = 14

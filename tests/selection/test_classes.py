@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-from mercer.selection.classes import ClassScores, HeldOutClassifier
+from mercer.selection.classifiers.classes import ClassScores, HeldOutClassifier
 
 NAMES = {2: np.array(["no", "yes"]), 3: np.array([3, 5, 9])}
 

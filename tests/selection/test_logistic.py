@@ -16,7 +16,7 @@ from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimit
 from mercer.estimators import KernelLogisticRegression
 from mercer.kernels import Gaussian, Linear, Sigmoid
 from mercer.selection import KernelLogisticRegressionCV
-from mercer.selection.logistic_search import LogisticSearch
+from mercer.selection.classifiers.logistic_search import LogisticSearch
 from mercer.selection.results import Schedule
 from refusals import refuses
 
@@ -122,7 +122,7 @@ def test_leave_one_out_of_scikit_learn_is_the_closed_form(X, y):
 def scheduled(monkeypatch, *settings, **more):
     """Let the searches of the estimator go by another schedule."""
     search = partial(LogisticSearch, schedule=Schedule(*settings, **more))
-    monkeypatch.setattr("mercer.selection.logistic.LogisticSearch", search)
+    monkeypatch.setattr("mercer.selection.classifiers.logistic.LogisticSearch", search)
 
 
 def test_a_rare_class_is_in_every_fold_of_the_sample(rng, monkeypatch):

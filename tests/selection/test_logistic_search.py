@@ -11,8 +11,8 @@ from mercer.data.deadline import TimeIsUpError
 from mercer.errors import MemoryLimitError
 from mercer.gram import PrecomputedGram
 from mercer.kernels import Gaussian, Linear
-from mercer.selection.classes import ClassScores
-from mercer.selection.logistic_search import LogisticSearch
+from mercer.selection.classifiers.classes import ClassScores
+from mercer.selection.classifiers.logistic_search import LogisticSearch
 from mercer.selection.results import Schedule
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run

@@ -16,7 +16,7 @@ from mercer.estimators.online.landmark_stream import Seen
 from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import FourierMap, LandmarkMap
 from mercer.functions import DualFunction, LineFunction, PairFunction, PrimalFunction
-from mercer.selection.calibration import Calibration
+from mercer.selection.classifiers.calibration import Calibration
 from mercer.solvers import LogisticProblem, LogisticStream, RidgeProblem, RidgeStream
 from mercer.solvers.online.budget import Basis
 

@@ -31,7 +31,7 @@ from mercer.kernels.monomials import Expansion
 from mercer.kernels.recentred import Recentred
 from mercer.planning import Settings
 from mercer.selection.automatic.board import Candidate, Leaderboard
-from mercer.selection.calibration import Calibration
+from mercer.selection.classifiers.calibration import Calibration
 from mercer.solvers.contract import Limited, Outcome
 from mercer.solvers.lowrank.normal import NormalSums
 from mercer.solvers.online.budget import Basis

@@ -11,7 +11,7 @@ from mercer.selection import (
     KernelRidgeClassifierCV,
     KernelRidgeCV,
 )
-from mercer.selection.logistic_search import LogisticSearch
+from mercer.selection.classifiers.logistic_search import LogisticSearch
 from mercer.selection.search import Search
 
 N = 50

@@ -28,8 +28,8 @@ from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of
 from mercer.selection.automatic.last import fitted_last
 from mercer.selection.automatic.search import Tournament
-from mercer.selection.logistic import KernelLogisticRegressionCV
-from mercer.selection.ridge_classifier import KernelRidgeClassifier
+from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
+from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
 
 Array = NDArray[np.float64]

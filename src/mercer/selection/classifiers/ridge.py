@@ -17,8 +17,8 @@ from mercer.estimators.validation import (
     checked_rows,
 )
 from mercer.planning import Plan
-from mercer.selection.calibration import Calibration
-from mercer.selection.classes import Signs
+from mercer.selection.classifiers.calibration import Calibration
+from mercer.selection.classifiers.classes import Signs
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV

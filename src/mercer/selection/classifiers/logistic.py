@@ -22,10 +22,10 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.kernels import Kernel
-from mercer.selection.classes import ClassScores
+from mercer.selection.classifiers.classes import ClassScores
+from mercer.selection.classifiers.logistic_search import LogisticSearch
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, penalties, reader_of
-from mercer.selection.logistic_search import LogisticSearch
 from mercer.selection.results import Round, table
 from mercer.selection.samples import SEED
 from mercer.selection.splits import Splits

@@ -27,8 +27,13 @@ from mercer.planning import Settings, logistic_work
 from mercer.planning.held_out import share_of_search
 from mercer.planning.landmarks import landmark_count
 from mercer.planning.logistic import logistic_landmarks, planned_logistic_search
-from mercer.selection.classes import ClassScores
-from mercer.selection.logistic_folds import fold_of, is_unfinished, solver_of, trained_on
+from mercer.selection.classifiers.classes import ClassScores
+from mercer.selection.classifiers.logistic_folds import (
+    fold_of,
+    is_unfinished,
+    solver_of,
+    trained_on,
+)
 from mercer.selection.results import Round, Schedule
 from mercer.selection.samples import (
     distinct_rows,

@@ -1,0 +1,1 @@
+"""The fast paths of the library, each with the same job without it."""

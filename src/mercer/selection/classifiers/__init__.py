@@ -1,0 +1,1 @@
+"""Choosing classifiers: kernel logistic regression and ridge classification."""
