@@ -19,9 +19,6 @@ from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.tiles import Rows
 from mercer.tiles.evaluate import engine
 
-# Rows whose entries are computed at once: to ask for some of them takes longer.
-FEW = 256
-
 
 def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram:
     """Return the Gram matrix k(x_i, x_j): held where it fits into the memory, else streamed.
@@ -69,7 +66,9 @@ def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
     """
     if sp.issparse(X) and not kernel.is_precomputed:
         X = dense_rows(X, memory_limit(memory))
-    is_held = n_rows(X) <= FEW or not kernel.is_quick
+    # Rows whose entries are computed at once: to ask for some of them takes longer.
+    few = 256
+    is_held = n_rows(X) <= few or not kernel.is_quick
     return (gram_of if is_held else unheld_gram_of)(kernel, X, memory)
 
 

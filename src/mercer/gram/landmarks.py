@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from mercer.tiles import apply, evaluate
 # Rows that the trace residual and the size of the features are estimated from: their spread is a
 # few hundredths of it, and they take little beside all rows.
 SAMPLE = 500
-# The error of entries in float32, beside the largest, up to which they are taken, and the rows that
-# tell it.
-SINGLE, TOLD = 1e-5, 64
 
 
 def block_entries(memory: int) -> int:
@@ -50,6 +47,11 @@ class LandmarkGram(Gram):
     index : array of shape (m,), optional
         Which of the rows the landmarks are; None where they were not chosen among these.
     """
+
+    # The error of entries in float32, beside the largest, up to which they are taken, and the
+    # rows that tell it.
+    taken_error: ClassVar[float] = 1e-5
+    tried_rows: ClassVar[int] = 64
 
     landmarks: LandmarkMap
 
@@ -156,7 +158,7 @@ class LandmarkGram(Gram):
     @cached_property
     def is_single(self) -> bool:
         """Whether entries of rows rounded to float32 are right, as measured at some rows."""
-        some = take_rows(self.X, self.sample[0][:TOLD])
+        some = take_rows(self.X, self.sample[0][: self.tried_rows])
         if not all(
             getattr(rows, "dtype", None) == np.float64 for rows in (some, self.landmarks.rows)
         ):
@@ -164,7 +166,7 @@ class LandmarkGram(Gram):
         K = self.landmarks.entries(some)
         with np.errstate(over="ignore", invalid="ignore"):
             off = np.abs(evaluate(self.landmarks.kernel.program, *self._rounded(some)) - K)
-        return bool(off.max() <= SINGLE * np.abs(K).max())
+        return bool(off.max() <= self.taken_error * np.abs(K).max())
 
     def _rounded(self, some: Any) -> tuple[Any, Any]:
         """Return some rows and the landmarks in float32."""

@@ -18,10 +18,6 @@ from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
 
-# Rows proposed at a time, as a share of those wanted, and the limits of it. A larger block makes
-# larger matrix products but is sampled from an older residual, so that more of it is rejected.
-SHARE = 0.1
-SMALLEST, LARGEST = 16, 256
 # How landmarks can be chosen by name.
 RULES = ("rpcholesky", "uniform", "kmeans")
 # Rows for every landmark among which these are looked for, and rows at least: more tell little, and
@@ -66,6 +62,12 @@ class Pivots:
 
     # A residual of so many units of rounding of its diagonal entry is zero.
     units: ClassVar[float] = 64.0
+    # Rows proposed at a time, as a share of those wanted, and the limits of it. A larger block
+    # makes larger matrix products but is sampled from an older residual, so that more of it is
+    # rejected.
+    share: ClassVar[float] = 0.1
+    smallest: ClassVar[int] = 16
+    largest: ClassVar[int] = 256
 
     def __init__(self, gram: Gram, random_state: Any = None) -> None:
         self._gram = gram
@@ -93,7 +95,7 @@ class Pivots:
         No block but the first is begun after the `deadline`, a reading of ``time.perf_counter``.
         """
         k = min(k, len(self.residual))
-        size = int(np.clip(SHARE * k, SMALLEST, LARGEST))
+        size = int(np.clip(self.share * k, self.smallest, self.largest))
         is_first = True
         while len(self.index) < k and self.trace > until:
             if not is_first and perf_counter() > deadline:

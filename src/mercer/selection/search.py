@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +43,6 @@ from mercer.tiles import Rows as Seen
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-# Rows below which one kernel is not worth the threads of the BLAS.
-ROWS_FOR_THREADS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +82,9 @@ class Search:
     seen : Rows, optional
         The rows with the views that the candidates have of them.
     """
+
+    # Rows below which one kernel is not worth the threads of the BLAS.
+    rows_for_threads: ClassVar[int] = 1000
 
     X: Any
     y: Array
@@ -226,7 +226,7 @@ class Search:
         at_once = min(thread_count(), len(kernels), self._room(sources))
         # Several kernels side by side keep the processors busy without waiting for each other, as
         # the threads of the BLAS do in every product, the longer the smaller it is.
-        is_coarse = len(kernels) > 1 or len(self) < ROWS_FOR_THREADS
+        is_coarse = len(kernels) > 1 or len(self) < self.rows_for_threads
         limit = one_blas_thread() if is_coarse else nullcontext()
         jobs = list(zip(sources, kernels, alphas, strict=True))
         with limit:

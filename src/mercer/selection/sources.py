@@ -30,8 +30,6 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 ENTRY_BYTES = 8
-# Arrays of n numbers that a chain takes, and each of its targets.
-CHAIN_ARRAYS, TARGET_ARRAYS = 10, 4
 
 
 class Fits(Protocol):
@@ -267,7 +265,9 @@ def structured_source(
 def _chain_bytes(shape: tuple[int, int], splits: Splits | None, alphas: int) -> int:
     """Return the memory for a chain, and for the functions and errors of one fold."""
     n, targets = shape
-    numbers = n * (CHAIN_ARRAYS + TARGET_ARRAYS * targets)
+    # Arrays of n numbers that a chain takes, and each of its targets.
+    chain_arrays, target_arrays = 10, 4
+    numbers = n * (chain_arrays + target_arrays * targets)
     if splits is not None and not splits.are_single:
         numbers += 2 * targets * (TOGETHER * n + alphas * int(splits.sizes.max()))
     return ENTRY_BYTES * numbers

@@ -22,9 +22,8 @@ Array = NDArray[Any]
 
 # The number of columns: several such blocks side by side still have 64-bit numbers.
 COLUMNS = 1 << 60
-# The upper half is for hashes, the lower one for characters of so many bits each.
+# The upper half is for hashes, the lower one for characters.
 HASHED = COLUMNS // 2
-CHARACTER_BITS = 7
 
 
 def gram_counts(S: Sequences, width: int, masks: Sequence[tuple[int, ...]]) -> sp.csr_array:
@@ -131,15 +130,17 @@ def _codes(
     """Return the column of the k-gram at every place, as the mask of this number reads it."""
     places = max(len(symbols) - width + 1, 0)
     read = [symbols[position : position + places] for position in mask]
-    fits = (masks - 1).bit_length() + CHARACTER_BITS * len(mask) < HASHED.bit_length() - 1
+    # The bits of each character, in the lower half of all columns.
+    character_bits = 7
+    fits = (masks - 1).bit_length() + character_bits * len(mask) < HASHED.bit_length() - 1
     strange = np.full(places, not fits)
     if fits and symbols.dtype != np.uint8:
         for r in read:
-            strange |= r >= 1 << CHARACTER_BITS
+            strange |= r >= 1 << character_bits
     code = np.full(places, number, np.int64)
     if fits:
         for r in read:
-            code <<= CHARACTER_BITS
+            code <<= character_bits
             code |= r.astype(np.int64)
     if strange.any():
         code[strange] = _hashes([r[strange] for r in read], number)

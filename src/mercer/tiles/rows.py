@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,6 @@ from mercer.tiles.program import Factor, Input, Program, compile_expression
 from mercer.tiles.tile import Leaf, Normalize, Opaque, Select, Transform, View
 
 NON_NEGATIVE = {"minimum": "min(x, z)", "chi2": "the chi-squared distance"}
-DIAGONAL_BLOCK = 32
 
 
 class Comparison(Protocol):
@@ -85,6 +84,8 @@ class Rows:
     matrix : array or CSR matrix, optional
         The rows themselves as numbers, where these were checked before.
     """
+
+    diagonal_block: ClassVar[int] = 32
 
     def __init__(self, X: Any, name: str, matrix: Matrix | None = None) -> None:
         self.X = X
@@ -217,8 +218,8 @@ class Rows:
         if source.diagonal is not None:
             return np.asarray(source.diagonal(X))
         values = np.empty(self.n)
-        for start in range(0, self.n, DIAGONAL_BLOCK):
-            rows = take_rows(X, slice(start, start + DIAGONAL_BLOCK))
+        for start in range(0, self.n, self.diagonal_block):
+            rows = take_rows(X, slice(start, start + self.diagonal_block))
             block = np.asarray(source.fill(rows, rows))
             values[start : start + len(block)] = np.diagonal(block)
         return values

@@ -18,10 +18,6 @@ from mercer.data.dates import Dates, are_iso_dates, as_dates
 from mercer.data.kinds import Kind, column_kinds, kind_of_values
 from mercer.data.spelled import spelled
 
-# Text with at most so many different values, each of them twice on average, is a category; with
-# more of them only if they come back this often.
-MOST_LEVELS = 50
-ROWS_PER_LEVEL = 10
 # Rows below which one repeated value already says that text is a category.
 FEW_ROWS = 20
 # Text of fewer characters has no parts to compare, and of so many words is prose.
@@ -179,7 +175,11 @@ def _are_categories(words: list[Any], n: int) -> bool:
     """Whether the different words of a column of `n` of them are categories."""
     distinct = len(words)
     come_back = distinct <= n / 2 or (n < FEW_ROWS and distinct < n)
-    if come_back and (distinct <= MOST_LEVELS or distinct <= n / ROWS_PER_LEVEL):
+    # Text with at most so many different values, each of them twice on average, is a category; with
+    # more of them only if they come back this often.
+    most_levels = 50
+    rows_per_level = 10
+    if come_back and (distinct <= most_levels or distinct <= n / rows_per_level):
         return True
     return float(np.median([len(word) for word in words])) < SHORT_TEXT
 

@@ -16,13 +16,13 @@ Index = NDArray[np.intp]
 
 # Rows up to which each is tried for whether it can be spared.
 SPARED_ROWS = 64
-# Entries up to which sums over a matrix do not overflow, and what makes larger ones so small.
-LARGEST_ENTRY, SHRINKING = 2.0**960, 2.0**-64
 
 
 def room_for(K: Array) -> float:
     """Return the power of four by which K is multiplied so that sums over it do not overflow."""
-    return SHRINKING if max(K.max(), -K.min()) > LARGEST_ENTRY else 1.0
+    # Entries up to which sums over a matrix do not overflow, and what makes larger ones so small.
+    largest_entry, shrinking = 2.0**960, 2.0**-64
+    return shrinking if max(K.max(), -K.min()) > largest_entry else 1.0
 
 
 def negative_form(K: Array, errors: Array) -> tuple[Array, float, float] | None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 Column = str | int | None
 LETTERS = "abcd"
-LONGEST_WORD = 12
 
 
 def domains_read(kernel: Kernel) -> dict[Column, str]:
@@ -109,7 +108,8 @@ def _neighbours(rng: np.random.Generator) -> list[str]:
 def _some_words(rng: np.random.Generator) -> list[str]:
     """Return random words over a few letters."""
     n, letters = int(rng.choice(SIZES)), int(rng.integers(1, len(LETTERS) + 1))
-    return [_word(rng, letters, int(rng.integers(LONGEST_WORD + 1))) for _ in range(n)]
+    longest_word = 12
+    return [_word(rng, letters, int(rng.integers(longest_word + 1))) for _ in range(n)]
 
 
 def _word(rng: np.random.Generator, letters: int, length: int) -> str:

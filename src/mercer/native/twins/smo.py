@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Steps between two looks at the duality gap and the clock, and looks between Newton steps.
-LOOK, NEWTON = 50, 8
 # Units of rounding of k |a| that K a may hide.
 HIDDEN = 8.0
 
@@ -44,11 +42,13 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
     least = float(np.finfo(dtype).eps)
     start = perf_counter()
     made, looks, gap = 0, 0, np.inf
+    # Steps between two looks at the duality gap and the clock, and looks between Newton steps.
+    look, newton = 50, 8
     try:
         while True:
             up = np.where(a >= upper, -np.inf, -(g + np.where(a >= 0.0, epsilon, -epsilon)))
             down = np.where(a <= lower, -np.inf, g + np.where(a > 0.0, epsilon, -epsilon))
-            if made % LOOK == 0:
+            if made % look == 0:
                 gap = _relative_gap(box, a, g, up, down, effort.floor)
                 if gap <= effort.tolerance:
                     return made, looks, gap, 0
@@ -67,7 +67,7 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
                 if request.progress is not None and looks > 0 and request.progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1
-                is_due = looks % NEWTON == 0 or (request.newton_first and looks == 1)
+                is_due = looks % newton == 0 or (request.newton_first and looks == 1)
                 if newton_step is not None and is_due and newton_step() > 0.0:
                     continue
             i = int(up.argmax())

@@ -9,9 +9,6 @@ from scipy.special import softmax
 
 Array = NDArray[np.float64]
 
-# The least and most that the typical score may be worth, in units of the exponent.
-RANGE = (1e-3, 1e6)
-
 
 def smoothed_targets(codes: NDArray[np.intp], weights: Array, classes: int) -> Array:
     """Return the probabilities to aim at, of shape (n, classes).
@@ -60,7 +57,8 @@ def temperature(scores: Array, targets: Array, weights: Array) -> float:
         T = np.exp(exponent) / size
         return float(w @ ((softmax(T * s, axis=1) - t) * (s / size)).sum(axis=1))
 
-    low, high = np.log(RANGE)
+    # The least and most that the typical score may be worth, in units of the exponent.
+    low, high = np.log((1e-3, 1e6))
     # Scores that tell nothing, or the opposite, are worth as little as keeps their order.
     if slope(low) >= 0.0:
         return float(np.exp(low) / size)

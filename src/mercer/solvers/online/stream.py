@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,6 @@ from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-# Newton steps of a block, and halvings of a step.
-STEPS, HALVINGS = 30, 40
-# What the last Newton step of a block may promise to gain, beside the sum of C w. A block of one
-# class would have an infinite offset, and is learnt once its rows are told apart by as much.
-ENOUGH = 1e-6
-# The longest step of an offset: a block of one class asks for an infinite one.
-LONGEST = 8.0
 # The largest probability whose odds are a number, and the least log-odds that are not divided by.
 ALMOST, NEARLY_EVEN = 1.0 - EPS, 1e-6
 
@@ -125,6 +119,15 @@ class LogisticStream:
     T. Jaakkola and M. Jordan (2000), Bayesian parameter estimation via variational methods.
     """
 
+    # Newton steps of a block, and halvings of a step.
+    steps: ClassVar[int] = 30
+    halvings: ClassVar[int] = 40
+    # What the last Newton step of a block may promise to gain, beside the sum of C w. A block of
+    # one class would have an infinite offset, and is learnt once its rows are told apart by that.
+    enough: ClassVar[float] = 1e-6
+    # The longest step of an offset: a block of one class asks for an infinite one.
+    longest: ClassVar[float] = 8.0
+
     v: Array
     H: Array
     fit_intercept: bool
@@ -160,13 +163,13 @@ class LogisticStream:
         """
         E = np.column_stack([F, np.full(len(F), float(self.fit_intercept))])
         v = self.v
-        enough = ENOUGH * problem.C * float(problem.weights.sum())
-        for _ in range(STEPS):
+        enough = self.enough * problem.C * float(problem.weights.sum())
+        for _ in range(self.steps):
             gradient = self._product(v - self.v) - problem.C * (E.T @ problem.residual(E @ v))
             step = -self._solved(E, problem, v, gradient)
             promise = -float((step * gradient).sum())
             longest = float(np.abs(step[-1]).max())
-            step *= min(1.0, LONGEST / longest) if longest > 0.0 else 1.0
+            step *= min(1.0, self.longest / longest) if longest > 0.0 else 1.0
             length = self._length(E, problem, v, step)
             v = v + length * step
             if length == 0.0 or promise <= enough:
@@ -198,7 +201,7 @@ class LogisticStream:
     def _length(self, E: Array, problem: LogisticProblem, v: Array, step: Array) -> float:
         """Return a length of a step that lowers the objective, 0 if there is none."""
         here, length = self._value(E, problem, v), 1.0
-        for _ in range(HALVINGS):
+        for _ in range(self.halvings):
             if self._value(E, problem, v + length * step) < here:
                 return length
             length *= 0.5

@@ -23,10 +23,6 @@ from mercer.solvers.spectral.thin import thin_svd
 
 Array = NDArray[np.float64]
 
-# Rows from which on a few components are iterated for, and how many are few.
-MANY_ROWS = 200
-FEW_COMPONENTS = 10
-
 
 @dataclass(frozen=True, eq=False)
 class Components(Outcome):
@@ -311,7 +307,10 @@ def _kept(
 
 def wants_products(n: int, most: int | None) -> bool:
     """Whether so few components of n rows are wanted that products with K find them sooner."""
-    return most is not None and most < min(FEW_COMPONENTS, n) and n > MANY_ROWS
+    # Rows from which on a few components are iterated for, and how many are few.
+    many_rows = 200
+    few_components = 10
+    return most is not None and most < min(few_components, n) and n > many_rows
 
 
 def component_solver(
