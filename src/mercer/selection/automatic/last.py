@@ -16,7 +16,7 @@ from mercer.estimators import KernelLogisticRegression, KernelRidge
 from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
 from mercer.selection.automatic.search import Tournament
-from mercer.selection.ridge_classifier import KernelRidgeClassifier
+from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
 
 # The share of a time limit below which all rows are too many for what is left of it.
