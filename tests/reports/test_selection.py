@@ -95,8 +95,8 @@ def test_of_many_kernels_the_chosen_one_is_named(data):
 
 
 def test_both_rounds_of_a_search_are_drawn(data, monkeypatch):
-    monkeypatch.setattr(room, "ROWS_FOR_KERNELS", 30)
-    monkeypatch.setattr(room, "ROWS_OF_SAMPLE", 20)
+    monkeypatch.setattr(room.KernelRidgeCV, "rows_for_kernels", 30)
+    monkeypatch.setattr(room.KernelRidgeCV, "rows_of_sample", 20)
     model = KernelRidgeCV([Gaussian(1.0), Linear()], [0.1, 1.0], random_state=0).fit(*data)
     lines = SelectionDisplay.from_estimator(model).lines_
     assert len(lines) == 3

@@ -35,13 +35,6 @@ from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
-# Rows up to which every kernel is tried on all of them, and the size of the sample beyond: a
-# processor takes two seconds for a kernel on 3000 rows, and eight times as long on 6000.
-ROWS_FOR_KERNELS = 4000
-ROWS_OF_SAMPLE = 3000
-# With a short time limit the sample is smaller, but has at least so many rows.
-LEAST_ROWS = 200
-
 
 class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     """Kernel ridge regression with the kernel and the ridge that predict held-out rows best.
@@ -141,6 +134,12 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     """
 
     exact: ClassVar[str] = "eigen"
+    # Rows up to which every kernel is tried on all of them, and the size of the sample beyond: a
+    # processor takes two seconds for a kernel on 3000 rows, and eight times as long on 6000.
+    rows_for_kernels: ClassVar[int] = 4000
+    rows_of_sample: ClassVar[int] = 3000
+    # With a short time limit the sample is smaller, but has at least so many rows.
+    least_rows: ClassVar[int] = 200
 
     def __init__(
         self,
@@ -336,10 +335,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
 
     def _rounds(self, kernels: list[Kernel], alphas: list[Array], search: Search) -> list[Round]:
         """Return what was tried: all on all rows, or kernels on a sample first."""
-        is_whole = len(search.y) <= ROWS_FOR_KERNELS or len(kernels) == 1
+        is_whole = len(search.y) <= self.rows_for_kernels or len(kernels) == 1
         if not is_whole:
             # What is tried on all rows takes no longer than the largest matrix that is.
-            work, _ = entries_held_out(ROWS_FOR_KERNELS, Splits(ROWS_FOR_KERNELS), 1)
+            work, _ = entries_held_out(self.rows_for_kernels, Splits(self.rows_for_kernels), 1)
             is_whole = search.is_quick(kernels, alphas, work)
         if is_whole and search.is_in_time(kernels, alphas):
             return [search.round_of(kernels, alphas)]
@@ -367,11 +366,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     ) -> Search:
         """Return the search on random rows, no more than are expected to be scored in time."""
         random = check_random_state(SEED if self.random_state is None else self.random_state)
-        size = min(ROWS_OF_SAMPLE, len(search))
+        size = min(self.rows_of_sample, len(search))
         rows = random.choice(len(search), size, replace=False)
         sample = search.on(np.sort(rows))
-        while len(sample) > LEAST_ROWS and sample.expected(kernels, alphas) > seconds:
-            fewer = max(len(sample) * 2 // 3, LEAST_ROWS)
+        while len(sample) > self.least_rows and sample.expected(kernels, alphas) > seconds:
+            fewer = max(len(sample) * 2 // 3, self.least_rows)
             sample = search.on(np.sort(rows[:fewer]))
         return sample
 

@@ -106,7 +106,7 @@ def test_a_shuffled_order_follows_its_seed(rings):
 
 @pytest.mark.parametrize("memory", [None, 1000])
 def test_threads_change_no_bit(three, monkeypatch, memory):
-    monkeypatch.setattr(room, "ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(room.HeldPerceptron, "rows_for_threads", 1)
 
     def scores(threads):
         monkeypatch.setenv("MERCER_THREADS", threads)

@@ -118,8 +118,8 @@ def test_rows_left_out_one_by_one_are_no_folds(X, y):
 
 @pytest.mark.parametrize("missed", [0, 1])
 def test_a_fold_that_a_sample_does_not_reach_has_no_score_there(rng, monkeypatch, missed):
-    monkeypatch.setattr("mercer.selection.ridge.ROWS_FOR_KERNELS", 50)
-    monkeypatch.setattr("mercer.selection.ridge.ROWS_OF_SAMPLE", 20)
+    monkeypatch.setattr("mercer.selection.ridge.KernelRidgeCV.rows_for_kernels", 50)
+    monkeypatch.setattr("mercer.selection.ridge.KernelRidgeCV.rows_of_sample", 20)
     X = rng.normal(size=(80, 2))
     cv = [(np.arange(2, 80), np.arange(2)), (np.arange(40), np.arange(40, 80))]
     cv = cv if missed == 0 else cv[::-1]

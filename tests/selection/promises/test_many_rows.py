@@ -15,8 +15,8 @@ ALPHAS = [1e-2, 1.0, 100.0]
 
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch):
-    monkeypatch.setattr(room, "ROWS_FOR_KERNELS", 100)
-    monkeypatch.setattr(room, "ROWS_OF_SAMPLE", 60)
+    monkeypatch.setattr(room.KernelRidgeCV, "rows_for_kernels", 100)
+    monkeypatch.setattr(room.KernelRidgeCV, "rows_of_sample", 60)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_without_a_seed_the_same_rows_have_the_same_answer_twice(data):
 
 
 def test_where_time_is_short_candidates_are_scored_on_fewer_rows(data, monkeypatch):
-    monkeypatch.setattr(room, "LEAST_ROWS", 30)
+    monkeypatch.setattr(room.KernelRidgeCV, "least_rows", 30)
     monkeypatch.setattr(Search, "expected", lambda self, kernels, alphas: 1e3 * len(self))
     model = KernelRidgeCV(KERNELS, ALPHAS, time_limit=60.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="time_limit=60 .* on more than 30 rows"):

@@ -118,8 +118,8 @@ def test_many_rows_of_few_features_are_all_searched(rng, cv):
 
 
 def test_kernels_without_structure_beside_them_are_chosen_on_a_sample(rng, monkeypatch):
-    monkeypatch.setattr(room, "ROWS_FOR_KERNELS", 40)
-    monkeypatch.setattr(room, "ROWS_OF_SAMPLE", 30)
+    monkeypatch.setattr(room.KernelRidgeCV, "rows_for_kernels", 40)
+    monkeypatch.setattr(room.KernelRidgeCV, "rows_of_sample", 30)
     x = rng.uniform(size=(N, 1))
     y = np.sin(3.0 * x[:, 0])
     model = KernelRidgeCV([Exponential(1.0), Gaussian(1.0)], ALPHAS, random_state=0).fit(x, y)

@@ -9,7 +9,6 @@ from mercer.gram import DenseGram, PrecomputedGram, StreamedGram
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem
 from mercer.solvers.logistic.curvature import (
-    FLOOR,
     FactoredCurvature,
     LowRankCurvature,
     SingleCopy,
@@ -144,7 +143,7 @@ def test_curvatures_that_are_next_to_nothing_are_raised_to_a_floor(gram, rng):
     root = root_of(rng, 3, spread=60.0)
     curvature = FactoredCurvature(gram, 3)
     curvature.prepare(root, 0.1)
-    least = np.sqrt(FLOOR) * root.scale.max()
+    least = np.sqrt(FactoredCurvature.floor) * root.scale.max()
     for scale, own in zip(curvature._scales, root.scale.T, strict=True):
         assert_allclose(scale, np.maximum(own, least))
     assert (root.scale < least).any()

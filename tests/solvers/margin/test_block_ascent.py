@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import PrecomputedGram
 from mercer.solvers import SMO, MarginProblem, Run
-from mercer.solvers.margin.block_ascent import EPOCHS, BlockAscent, _State, moved
+from mercer.solvers.margin.block_ascent import BlockAscent, _State, moved
 from mercer.solvers.margin.problem import Gap
 
 M = 14
@@ -133,7 +133,9 @@ def test_it_says_how_many_epochs_there_were_and_may_be(rng, K):
     assert solution.iterations == 3
     assert solution.advice.startswith("after 3 epochs the gap is still open; use solver='smo'")
     assert "raise max_iter (now 3)" in solution.advice
-    assert BlockAscent(0.0, random_state=0).solve(gram, problem).iterations == EPOCHS == 64
+    assert (
+        BlockAscent(0.0, random_state=0).solve(gram, problem).iterations == BlockAscent.epochs == 64
+    )
 
 
 def test_a_callback_or_a_stop_or_time_ends_it(rng, K):

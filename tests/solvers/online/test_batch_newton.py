@@ -43,7 +43,7 @@ def test_a_batch_meets_its_own_optimality_conditions_with_all_others_fixed(
     K, rng, classes, fit_intercept, monkeypatch
 ):
     monkeypatch.setattr(batch_newton, "STEPS", 12)
-    monkeypatch.setattr(batch_newton, "ENOUGH", 0.0)
+    monkeypatch.setattr(batch_newton._BatchProblem, "enough", 0.0)
     problem = problem_of(rng, classes, fit_intercept)
     state, batch = begun(K, rng, problem)
     gram = DenseGram(K, 1 << 30)

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import DenseGram
 from mercer.solvers import RidgeProblem
-from mercer.solvers.online import ridge
 from mercer.solvers.online.batches import Batch, Iterate
 from mercer.solvers.online.ridge import StochasticRidge, _factored, _minimised, _residual, _steps
 
@@ -90,5 +89,5 @@ def test_a_batch_that_is_indefinite_is_refused_with_its_witness(rng):
 
 
 def test_without_a_number_of_epochs_there_are_sixty_four(K, rng):
-    assert StochasticRidge()._epochs == ridge.EPOCHS == 64
+    assert StochasticRidge()._epochs == StochasticRidge.epochs == 64
     assert StochasticRidge(max_iter=3)._epochs == 3

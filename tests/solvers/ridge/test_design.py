@@ -26,7 +26,7 @@ def F(rng):
 @pytest.fixture(params=[1 << 18, 12], ids=["one block", "blocks"])
 def blocks(request, monkeypatch):
     monkeypatch.setattr(module, "PANEL", request.param)
-    monkeypatch.setattr(module, "ROWS_AT_A_TIME", 3)
+    monkeypatch.setattr(module.Design, "rows_at_a_time", 3)
 
 
 def spelt_out(F, weights, with_offset):
@@ -126,9 +126,9 @@ def test_sparse_features_are_centred_late_where_a_quarter_of_their_squares_is_le
 def test_blocks_have_a_least_number_of_rows_and_else_of_entries(F, weights, monkeypatch):
     design = Design(F, weights, True)
     monkeypatch.setattr(module, "PANEL", 5 * P)
-    monkeypatch.setattr(module, "ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr(module.Design, "rows_at_a_time", 2)
     assert [rows.stop - rows.start for rows in design._row_blocks()] == [5, 5, 5, 5, 3]
-    monkeypatch.setattr(module, "ROWS_AT_A_TIME", 10)
+    monkeypatch.setattr(module.Design, "rows_at_a_time", 10)
     assert [rows.stop - rows.start for rows in design._row_blocks()] == [10, 10, 3]
 
 

@@ -195,7 +195,7 @@ def test_every_form_of_a_design_agrees(kind, fit_intercept, rng, monkeypatch):
     Phi = np.sqrt(weights)[:, None] * (F - mean)
     for entries, rows in ((1 << 18, 256), (20, 3)):
         monkeypatch.setattr("mercer.solvers.ridge.design.PANEL", entries)
-        monkeypatch.setattr("mercer.solvers.ridge.design.ROWS_AT_A_TIME", rows)
+        monkeypatch.setattr("mercer.solvers.ridge.design.Design.rows_at_a_time", rows)
         design = kind(sp.csr_array(F) if kind is SparseDesign else F, weights, fit_intercept)
         y, theta = rng.normal(size=(50, 2)), rng.normal(size=(6, 2))
         r, adjoint = design.residual(y, theta)

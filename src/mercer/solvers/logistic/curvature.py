@@ -19,10 +19,6 @@ from mercer.solvers.rounding import EPS32
 
 Array = NDArray[np.float64]
 
-# Curvatures beneath this share of the largest are taken for it by a factor of K + lam W^-1, which
-# is a preconditioner there: their rows have next to no say in the step.
-FLOOR = 1e-12
-
 
 class Curvature(Protocol):
     """The products with K, and an approximate inverse of R'K R + lam I."""
@@ -156,6 +152,10 @@ class FactoredCurvature:
         The number of scores of a row.
     """
 
+    # Curvatures beneath this share of the largest are taken for it by a factor of K + lam W^-1,
+    # which is a preconditioner there: their rows have next to no say in the step.
+    floor: ClassVar[float] = 1e-12
+
     def __init__(self, gram: Gram, columns: int) -> None:
         self._gram = gram
         # Several classes need an array for u'B^-1 u, and one to work in.
@@ -175,7 +175,7 @@ class FactoredCurvature:
         self._root = root
         self._scales = []
         for matrix, scale in zip(self._factors, root.scale.T, strict=True):
-            scale = np.maximum(scale, np.sqrt(FLOOR) * root.scale.max())
+            scale = np.maximum(scale, np.sqrt(self.floor) * root.scale.max())
             self._scales.append(scale)
             self._factor(matrix, ridge / scale**2)
         if root.unit.any():

@@ -15,8 +15,6 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-EPOCHS = 64
-
 
 @dataclass(frozen=True)
 class BlockAscent(MarginSolver):
@@ -52,6 +50,7 @@ class BlockAscent(MarginSolver):
     name: ClassVar[str] = "sgd"
     # Steps of a batch, whose rows are computed once for all of them.
     steps: ClassVar[int] = 4
+    epochs: ClassVar[int] = 64
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -60,7 +59,7 @@ class BlockAscent(MarginSolver):
 
     def _solved(self, gram: Gram, problem: MarginProblem, run: Run) -> Solution:
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
-        epochs = EPOCHS if self.max_iter is None else self.max_iter
+        epochs = self.epochs if self.max_iter is None else self.max_iter
         state = _State(gram, problem, self.batch, np.random.default_rng(self.random_state))
         best, answer, epoch = state.gap(state.a), state.a.copy(), 0
         with run.guarded(lambda: epoch > 0):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,6 @@ Array = NDArray[np.float64]
 
 # Newton steps of a batch, whose rows are computed once for all of them, and halvings of a step.
 STEPS, HALVINGS = 4, 30
-# The share of its first gap at which a batch is left: the other rows move it more than that.
-ENOUGH = 1e-3
 
 
 def newton_factors(columns: int) -> int:
@@ -62,6 +62,9 @@ def stepped(
 class _BatchProblem:
     """The problem of a batch: its losses, K, coefficients A and scores F."""
 
+    # The share of its first gap at which a batch is left: the other rows move it more than that.
+    enough: ClassVar[float] = 1e-3
+
     def __init__(
         self, losses: LogisticProblem, K: Array, state: Iterate, index: NDArray[np.intp]
     ) -> None:
@@ -76,7 +79,7 @@ class _BatchProblem:
             D = self.A + step - self.losses.C * self.losses.residual(scores)
             KD = self.K @ D
             gap = float((D * KD).sum())
-            if gap <= ENOUGH * first < np.inf:
+            if gap <= self.enough * first < np.inf:
                 break
             first = min(first, gap)
             root = self.losses.curvature(scores)

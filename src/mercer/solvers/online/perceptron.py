@@ -16,8 +16,6 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
-# Rows below which a problem is not worth a thread of its own.
-ROWS_FOR_THREADS = 1000
 # Rows among which mistakes tell on each other before all others are told, if K is not held.
 BLOCK = 256
 
@@ -113,6 +111,8 @@ class HeldPerceptron:
 
     # Entries of a held matrix that are read between two looks at the clock, at most: about 50 ms.
     entries_at_a_time: ClassVar[int] = 1 << 26
+    # Rows below which a problem is not worth a thread of its own.
+    rows_for_threads: ClassVar[int] = 1000
 
     def __init__(self, K: NDArray[Any], tally: Tally, values: Array) -> None:
         self.K = K if K.strides[1] == K.itemsize else np.ascontiguousarray(K)
@@ -130,7 +130,7 @@ class HeldPerceptron:
             steps = t.steps[p : p + 1]
             sweep(self.K, rows, t.signs[p], self.values[p], t.counts[p], t.late[p], steps)
 
-        if len(self.K) < ROWS_FOR_THREADS:
+        if len(self.K) < self.rows_for_threads:
             for p in self._active:
                 run(p)
         else:

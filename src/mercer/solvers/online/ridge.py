@@ -30,8 +30,6 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-EPOCHS = 64
-
 
 @dataclass(frozen=True)
 class StochasticRidge(RidgeSolver):
@@ -72,6 +70,7 @@ class StochasticRidge(RidgeSolver):
     margin: ClassVar[float] = 0.5
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "sgd"
+    epochs: ClassVar[int] = 64
 
     tol: float = 1e-6
     max_iter: int | None = None
@@ -107,7 +106,7 @@ class StochasticRidge(RidgeSolver):
 
     @property
     def _epochs(self) -> int:
-        return EPOCHS if self.max_iter is None else self.max_iter
+        return self.epochs if self.max_iter is None else self.max_iter
 
     def _begun(self, gram: Gram, problem: RidgeProblem) -> Iterate:
         with np.errstate(divide="ignore", over="ignore"):

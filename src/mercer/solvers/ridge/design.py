@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +14,6 @@ from mercer.data.blocks import PANEL, half_blocks, row_blocks
 from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
-
-# Rows of a block at least, since every block is added to all of Phi'Phi.
-ROWS_AT_A_TIME = 256
 
 
 def design_of(F: Any, weights: Array, fit_intercept: bool) -> Design:
@@ -44,6 +41,9 @@ class Design:
     fit_intercept : bool
         Whether there is an offset.
     """
+
+    # Rows of a block at least, since every block is added to all of Phi'Phi.
+    rows_at_a_time: ClassVar[int] = 256
 
     def __init__(self, F: Any, weights: Array, fit_intercept: bool) -> None:
         self._F = F
@@ -152,7 +152,7 @@ class Design:
 
     def _row_blocks(self) -> Iterator[slice]:
         n, p = self.shape
-        return row_blocks((n, p), max(PANEL, ROWS_AT_A_TIME * p))
+        return row_blocks((n, p), max(PANEL, self.rows_at_a_time * p))
 
     def _blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the rows of Phi, a few at a time, in memory that the next few overwrite."""
