@@ -122,10 +122,11 @@ def checked_training(
     if isinstance(X, Stream):
         X = checked_unlabelled(estimator, kernel, X)
         return X, checked_targets(estimator, X, y)
-    is_vector = type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (len(X),)
-    rows = _plain_rows(estimator, kernel, X) if is_vector and np.isfinite(y).all() else None
-    if rows is not None:
-        return rows, np.array(y)
+    are_arrays = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape
+    if are_arrays and y.dtype == np.float64 and np.isfinite(y).all():
+        rows = _plain_rows(estimator, kernel, X)
+        if rows is not None:
+            return rows, np.array(y)
     X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
         check_targets(y)
