@@ -272,12 +272,23 @@ def test_a_class_of_one_row_is_learnt_from(seed, tmp_path):
     assert fitted(path, "--target", "y", "--C", "1", "--seed", seed)["rows"]["train"] == 33
 
 
-def test_that_the_automatic_machine_chooses_without_groups_is_said(data):
-    settings = (data, *PRICE[:4], "--groups", "home")
-    said = "leaves out single rows when it chooses"
-    assert said in run("fit", *settings, "--time-limit", "0.5").stderr
-    assert said not in run("fit", *settings, "--select", "3").stderr
-    assert said in " ".join(run("fit", "--help").stdout.split())
+def test_groups_reach_the_automatic_machine(data, monkeypatch):
+    from mercer.selection.automatic.regressor import KernelRegressor
+
+    seen = []
+    original = KernelRegressor.fit
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        seen.append((X, groups))
+        return original(self, X, y, sample_weight, groups)
+
+    monkeypatch.setattr(KernelRegressor, "fit", fit)
+    settings = ("--target", "price", "--drop", "sick,weight", "--groups", "home")
+    fitted(data, *settings, "--time-limit", "1")
+    ((X, groups),) = seen
+    assert "home" not in X.columns
+    homes = table().join(X, on="age")["home"]
+    assert len(np.unique(np.column_stack([homes, groups]), axis=0)) == len(np.unique(groups)) == 16
 
 
 @pytest.mark.parametrize("target", ["sick", "site"])

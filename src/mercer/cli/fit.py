@@ -54,8 +54,7 @@ __all__ = ["fit"]
 @click.option(
     "--groups",
     metavar="COLUMN",
-    help="Rows of a group are held out together, for the test and by --kernel or --select; the "
-    "automatic machine leaves out single rows when it chooses.",
+    help="Rows of a group are held out together, for the test and when kernels are chosen.",
 )
 @click.option(
     "--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out, with commas between."
@@ -122,11 +121,6 @@ def fit(
     choice = Choice(
         options["kernel"], penalty, options["select"], left_of(memory), options["time_limit"], seed
     )
-    if choice.is_automatic and job.groups is not None:
-        note(
-            "the automatic machine leaves out single rows when it chooses, not groups; --select 5 "
-            "chooses by groups"
-        )
     with phase(f"fitting to {len(train)} rows"):
         model, judge = choice.trained(train)
         levels = categories_of(train, inside(model).kernel_)

@@ -84,7 +84,7 @@ class Choice:
         if self.is_automatic:
             kind = KernelClassifier if job.is_classes else KernelRegressor
             model = kind(random_state=self.seed, memory=self.memory, time_limit=limit)
-            return model.fit(job.X, job.y, sample_weight=job.weights)
+            return model.fit(job.X, job.y, sample_weight=job.weights, groups=job.groups)
         kind = KernelLogisticRegressionCV if job.is_classes else KernelRidgeCV
         cv = held_out(self.select or "loo", is_grouped=job.groups is not None)
         model = kind(self.kernel or "auto", cv=cv, memory=self.memory, time_limit=limit)

@@ -88,7 +88,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a kernel for the rows `X` and their classes `y`, and fit it.
 
         Parameters
@@ -101,11 +101,15 @@ class KernelClassifier(ClassifierMixin, Arguments):
             The classes, as numbers or strings, or the name of their column.
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
+        groups : array of shape (n,), optional
+            The groups of rows that belong together, such as those of a patient: kernels are judged
+            by groups left out.
         """
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         reader = reader_of(some_rows(X))
-        tournament = self._tournament(run.share(SHARE_OF_KERNELS), reader, X, y, sample_weight)
+        limit = run.share(SHARE_OF_KERNELS)
+        tournament = self._tournament(limit, reader, X, y, sample_weight, groups)
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
         self.kernel_ = best.kernel
@@ -121,14 +125,14 @@ class KernelClassifier(ClassifierMixin, Arguments):
         return self
 
     def _tournament(
-        self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any
+        self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> Tournament:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
         rows, codes, classes = checked_classification(self, reader, X, y)
         weights = checked_weights(sample_weight, len(codes))
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
-        return Tournament.of(reader, rows, targets, weights, self.memory, seed, run)
+        return Tournament.of(reader, rows, targets, weights, self.memory, seed, run, groups)
 
     def _compared(
         self, tournament: Tournament, reader: Kernel, best: Candidate, run: Run
@@ -141,10 +145,21 @@ class KernelClassifier(ClassifierMixin, Arguments):
         rows = training_subset(reader, tournament.X, sample)
         weights = tournament.weights[sample]
         ridge = KernelRidgeClassifier(best.kernel, best.alpha, memory=self.memory)
-        if len(np.unique(labels)) < 2 or run.is_over():
+        classes = np.unique(labels)
+        if len(classes) < 2 or run.is_over():
             return {"ridge": (0.0, best.alpha)}
-        P = ridge.fit(rows, labels, weights).leave_one_out_proba_
-        own = P[np.arange(len(P)), np.searchsorted(ridge.classes_, labels)]
+        folds = tournament.folds(sample, labels)
+        if folds is None:
+            P = ridge.fit(rows, labels, weights).leave_one_out_proba_
+        elif any(len(np.unique(labels[train])) < len(classes) for train, _ in folds):
+            # A class that one group has to itself cannot be told from the others without it.
+            return {"ridge": (0.0, best.alpha)}
+        else:
+            P = np.empty((len(labels), len(classes)))
+            for train, test in folds:
+                ridge.fit(training_subset(reader, rows, train), labels[train], weights[train])
+                P[test] = ridge.predict_proba(training_subset(reader, rows, test))
+        own = P[np.arange(len(P)), np.searchsorted(classes, labels)]
         loss = float(-np.average(np.log(np.maximum(own, 1e-15)), weights=weights))
         found = {"ridge": (loss, best.alpha)}
         if run.is_over():
@@ -153,6 +168,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         search = KernelLogisticRegressionCV(
             [best.kernel],
             [c / unit for c in CS],
+            cv="loo" if folds is None else folds,
             memory=self.memory,
             time_limit=run.rest,
             random_state=self.random_state,

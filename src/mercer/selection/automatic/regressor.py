@@ -72,7 +72,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a kernel for the rows `X` and their targets `y`, and fit it.
 
         Parameters
@@ -85,10 +85,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
             The targets, or the name of their column.
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
+        groups : array of shape (n,), optional
+            The groups of rows that belong together, such as those of a patient: kernels are judged
+            by groups left out.
         """
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
-        tournament = self._tournament(run, X, y, sample_weight)
+        tournament = self._tournament(run, X, y, sample_weight, groups)
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
         self.kernel_, self.alpha_ = best.kernel, best.alpha * tournament.unit
@@ -96,14 +99,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         self.estimator_ = fitted_last(model, run, tournament, X, y, sample_weight)
         return self
 
-    def _tournament(self, run: Run, X: Any, y: Any, sample_weight: Any) -> Tournament:
+    def _tournament(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> Tournament:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
         reader = reader_of(some_rows(X))
         rows, targets = checked_training(self, reader, X, y)
         weights = checked_weights(sample_weight, len(targets))
         columns = targets.reshape(len(targets), -1)
         seed = checked_seed(self.random_state) or 0
-        return Tournament.of(reader, rows, columns, weights, self.memory, seed, run)
+        return Tournament.of(reader, rows, columns, weights, self.memory, seed, run, groups)
 
     def predict(self, X: Any) -> Array:
         """Return predictions at the rows `X`, of shape (n,) or (n, targets)."""

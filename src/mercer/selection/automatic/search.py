@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.distinct import row_numbers
@@ -22,9 +23,8 @@ from mercer.learning import learn
 from mercer.native.threads import one_blas_thread
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
 from mercer.selection.automatic.kernels import Start, in_family, starts
+from mercer.selection.automatic.left_out import group_numbers, without_groups, without_rows
 from mercer.solvers import Run
-from mercer.solvers.ridge.bordered import RidgeProblem
-from mercer.solvers.ridge.held_out import leave_one_out
 
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
@@ -48,6 +48,8 @@ PLAIN_RIDGES = (1e-4, 1e-2, 0.3)
 LEAST_RIDGE = 1e-7
 # Widths of a kernel that is not learned, in units of the median distance.
 WIDTHS = (0.5, 1.5)
+# Folds of whole groups on which models of classes are compared.
+FOLDS = 5
 # Significant digits of what is learned.
 DIGITS = 4
 # Bytes for every pair of rows that are judged: K, and what is made of it.
@@ -79,6 +81,8 @@ class Tournament:
         Seed of the samples.
     run : Run
         When to end.
+    groups : array of shape (n,), optional
+        The numbers of groups of rows, which are left out together.
     """
 
     X: Any
@@ -89,10 +93,19 @@ class Tournament:
     memory: int
     seed: int
     run: Run
+    groups: Sample | None = None
 
     @classmethod
     def of(
-        cls, reader: Kernel, X: Any, y: Array, weights: Array, memory: Any, seed: int, run: Run
+        cls,
+        reader: Kernel,
+        X: Any,
+        y: Array,
+        weights: Array,
+        memory: Any,
+        seed: int,
+        run: Run,
+        groups: Any = None,
     ) -> Tournament:
         """Return the tournament on the distinct ones of weighted rows.
 
@@ -101,10 +114,13 @@ class Tournament:
         are read into memory. The `reader` is a kernel that reads the rows; the other parameters are
         those of the class.
         """
+        numbers = None if groups is None else group_numbers(groups, len(y))
         pool = _pool(X, memory_limit(memory), seed)
         if pool is not None:
             X, y, weights = take_rows(X, pool), y[pool], weights[pool]
-        keys = np.column_stack([row_numbers(X), y, weights > 0.0])
+            numbers = None if numbers is None else numbers[pool]
+        columns = [row_numbers(X), y, weights > 0.0, *([] if numbers is None else [numbers])]
+        keys = np.column_stack(columns)
         _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         total = np.bincount(places.reshape(-1), weights)
         kept = np.flatnonzero(total > 0.0)
@@ -113,7 +129,10 @@ class Tournament:
         rows = X if len(index) == len(y) else training_subset(reader, X, index)
         unit = float(w.mean())
         given = index if pool is None else pool[index]
-        return cls(rows, y[index], w / unit, unit, given, memory_limit(memory), seed, run)
+        numbers = None if numbers is None else numbers[index]
+        if numbers is not None and len(np.unique(numbers)) < 2:
+            raise ValueError("groups must hold two groups of positive weight at least, got one")
+        return cls(rows, y[index], w / unit, unit, given, memory_limit(memory), seed, run, numbers)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, those of the last round first."""
@@ -175,6 +194,14 @@ class Tournament:
         if n <= most:
             return np.arange(n)
         return np.sort(np.random.default_rng(self.seed).choice(n, most, replace=False))
+
+    def folds(self, sample: Sample, labels: Sample) -> list[tuple[Sample, Sample]] | None:
+        """Return folds of whole groups of some rows, with their classes; None without groups."""
+        if self.groups is None:
+            return None
+        groups = self.groups[sample]
+        splitter = StratifiedGroupKFold(min(FOLDS, len(np.unique(groups))))
+        return list(splitter.split(labels, labels, groups))
 
     def _rows(self, kernel: Kernel, sample: Sample) -> Any:
         return self.X if len(sample) == len(self.y) else training_subset(kernel, self.X, sample)
@@ -245,11 +272,12 @@ class Tournament:
         rows, y, w = self._rows(kernel, sample), self.y[sample], self.weights[sample]
         least = LEAST_RIDGE * _unit(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
-        # One Gram matrix for all ridges: every ridge has the targets for itself.
-        targets = np.tile(y, len(alphas))
-        problem = RidgeProblem(targets, np.repeat(alphas, y.shape[1]), w, True)
-        missed = leave_one_out(gram_of(kernel, rows, self.memory), problem)
-        errors = np.sqrt(w)[:, None, None] * missed.reshape(len(y), len(alphas), -1)
+        gram = gram_of(kernel, rows, self.memory)
+        if self.groups is None:
+            missed = without_rows(gram, y, alphas, w)
+        else:
+            missed = without_groups(gram, y, alphas, w, self.groups[sample])
+        errors = np.sqrt(w)[:, None, None] * missed
         best = int(np.argmin((errors**2).sum(axis=(0, 2))))
         return kernel, float(alphas[best]), errors[:, best]
 

@@ -1,0 +1,51 @@
+"""What fits miss at rows that were left out: one by one, or whole groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import Gram
+from mercer.native import NotPositiveError
+from mercer.solvers.ridge.bordered import RidgeProblem
+from mercer.solvers.ridge.held_out import leave_one_out
+from mercer.solvers.ridge.path import RidgePath
+
+Array = NDArray[np.float64]
+Sample = NDArray[np.intp]
+
+
+def without_rows(gram: Gram, y: Array, alphas: Array, w: Array) -> Array:
+    """Return what fits without a row miss there, of shape (n, alphas, targets)."""
+    # One Gram matrix for all ridges: every ridge has the targets for itself.
+    targets = np.tile(y, len(alphas))
+    problem = RidgeProblem(targets, np.repeat(alphas, y.shape[1]), w, True)
+    return leave_one_out(gram, problem).reshape(len(y), len(alphas), -1)
+
+
+def without_groups(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample) -> Array:
+    """Return what fits without the group of a row miss there, of shape (n, alphas, targets)."""
+    fits = RidgePath(gram.fresh(), w, True).at(y, alphas)
+    missed = np.empty((len(y), len(alphas), y.shape[1]))
+    try:
+        for group in np.unique(groups):
+            rows = np.flatnonzero(groups == group)
+            missed[rows] = fits.leave_out(rows).transpose(1, 0, 2)
+    except NotPositiveError as error:
+        raise ValueError(
+            f"the system of alpha={alphas[error.position]:g} is not positive definite to working "
+            "precision; raise alpha"
+        ) from None
+    return missed
+
+
+def group_numbers(groups: Any, n: int) -> Sample:
+    """Return the groups of `n` rows by number, whatever they are called."""
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"groups must hold a label for each of the {n} rows, got shape {labels.shape}"
+        )
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
