@@ -9,7 +9,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
-from mercer.cli.fitting.expression import editable
+from mercer.kernels.language.editable import editable
 
 
 def test_a_regression_is_tuned_tested_and_saved(data, tmp_path):

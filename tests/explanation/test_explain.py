@@ -219,3 +219,36 @@ def test_the_effect_of_a_column_is_the_mean_over_the_rows_with_that_value(rng):
 def test_deviations_leave_out_what_is_missing_and_what_is_no_number():
     table = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": ["x", "y", "z"]})
     assert_allclose(deviations(table), [1.0, 1.0])
+
+
+def test_columns_by_their_ranks_are_compared_by_exchanged_cells():
+    """Values that lie close together make derivatives of ranks as large as one likes."""
+    random = np.random.default_rng(0)
+    x, z = random.normal(size=(2, 300))
+    close = np.where(random.uniform(size=300) < 0.5, 1e-9 * z, z)
+    table = pd.DataFrame({"x": x, "close": close})
+    y = 2.0 * x - 0.5 * np.sign(close)
+    k = mercer.Gaussian(2.0).after(mercer.NormalScores())
+    found = {row.column: row for row in mercer.explain(mercer.KernelRidge(k, 0.1).fit(table, y))}
+    assert set(found) == {"x", "close"}
+    assert_allclose(found["x"].importance, 2.0, rtol=0.2)
+    assert found["close"].importance < 1.0
+    assert_allclose(found["x"].effect, 2.0, rtol=0.2)
+    assert -1.0 < found["close"].effect < -0.2
+
+
+def test_a_linear_function_of_scores_has_its_slope_for_an_effect():
+    random = np.random.default_rng(1)
+    x = random.normal(size=(400, 1)) ** 3
+    scores = mercer.NormalScores().resolved(x)(x)[:, 0]
+    k = mercer.Linear().after(mercer.NormalScores())
+    (row,) = mercer.explain(mercer.KernelRidge(k, 1e-6).fit(x, 3.0 * scores)).columns
+    assert_allclose([row.importance, row.effect], 3.0, rtol=0.1)
+
+
+def test_dates_that_are_text_have_an_effect_in_order():
+    days = pd.date_range("2024-01-01", periods=120).strftime("%Y-%m-%d")
+    table = pd.DataFrame({"day": np.resize(days[::10], 120), "x": np.arange(120.0)})
+    found = effect_of(lambda rows: np.asarray(rows["x"], float), table, 0, "day")
+    assert found.is_ordered
+    assert found.values.dtype.kind == "M"

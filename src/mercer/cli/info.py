@@ -32,12 +32,12 @@ def _inside(path: str, exact: bool) -> dict[str, str]:
     """Return what a model file holds, with the kernel in few digits or exactly."""
     from pathlib import Path
 
-    from mercer.cli.fitting.expression import editable
     from mercer.data.columns import n_rows
     from mercer.data.memory import gigabytes
     from mercer.files import load
     from mercer.files.form import form_of
     from mercer.kernels import Kernel
+    from mercer.kernels.language.editable import editable
     from mercer.reports.held_out import inside
 
     model = load(path)

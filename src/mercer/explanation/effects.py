@@ -17,10 +17,12 @@ from mercer.data.columns import (
     exchanged_column,
     is_table,
     n_rows,
+    select_columns,
     stack_rows,
     take_rows,
     with_numbers,
 )
+from mercer.data.dates import are_iso_dates, as_dates
 from mercer.explanation.subject import evenly
 
 Array = NDArray[np.float64]
@@ -165,9 +167,14 @@ class Levels(NamedTuple):
 
 
 def _cells(X: Any, place: int) -> NDArray[Any]:
-    """Return the values of a column: numbers, dates, or anything else as objects."""
+    """Return the values of a column: numbers, dates (also as text), or anything else as objects."""
     values = column_values(X)[place][1] if is_table(X) else np.asarray(X)[:, place]
-    return as_seconds(np.asarray(values))
+    cells = as_seconds(np.asarray(values))
+    if cells.dtype.kind in "OU" and is_table(X):
+        words = [word for word in set(cells.tolist()) if not is_missing(word)]
+        if words and are_iso_dates(words):
+            return as_dates(select_columns(X, [place])).moments
+    return cells
 
 
 def _levels(name: str, values: NDArray[Any]) -> Levels:

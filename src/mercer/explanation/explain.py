@@ -27,8 +27,8 @@ def explain(model: Any, X: Any = None, *, target: int | None = None) -> Explanat
     """Return what a fitted model has learned: columns, directions, categories and k-grams.
 
     Print it to read it. Columns come first, the most important one on top: by how far f moves with
-    one deviation of a number, from the gradients of f, or where the cell of a category, date or
-    text is that of another row.
+    one deviation of a number, from the gradients of f, or where the cell of a category, date, text
+    or of a number that is read by its rank is that of another row.
 
     Parameters
     ----------
@@ -65,6 +65,9 @@ def explain(model: Any, X: Any = None, *, target: int | None = None) -> Explanat
 def _column(importance: Importance, j: int, scale: float) -> Row:
     subject = importance.subject
     name, size = subject.columns[j], float(importance.sizes[j])
+    if len(subject.targets) == 1 and j in importance.ranked:
+        slope = importance.rank_slope(j)
+        return Row("column", name, None, size, slope, NOTHING, NOTHING, scale, subject.targets[0])
     if len(subject.targets) > 1 or not importance.is_slope(j):
         target = None if len(subject.targets) > 1 else subject.targets[0]
         return Row("column", name, None, size, NOTHING, NOTHING, NOTHING, scale, target)
@@ -92,7 +95,8 @@ def _categories(
     slopes = importance.slopes
     if slopes is None:
         return ()
-    without = [int(j) for j in order if importance.sizes[j] > 0.0 and not importance.is_slope(j)]
+    numbers = [j for j in order if j in importance.ranked or importance.is_slope(j)]
+    without = [int(j) for j in order if importance.sizes[j] > 0.0 and j not in numbers]
     names = {j: str(subject.columns[j]) for j in without[:WITH_CATEGORIES]}
     return tuple(
         Row("category", subject.columns[j], level, abs(mean), mean, low, high, NOTHING, target)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from mercer.data.columns import (
     as_seconds,
@@ -20,6 +22,7 @@ from mercer.data.columns import (
     stack_rows,
     take_rows,
 )
+from mercer.explanation.scales import ranked_columns
 from mercer.explanation.subject import Subject
 
 Array = NDArray[np.float64]
@@ -40,9 +43,9 @@ class Importance:
     """The importance of columns from the changes of f that they cause.
 
     A column of numbers has the changes s_j df/dx_j at some rows, where s_j is its deviation: how
-    far f moves with one deviation of it. Any other column (categories, dates, text) has the
-    changes (f(x') - f(x)) / sqrt(2) where its cell is that of another row. Both have the root mean
-    square |w_j| s_j for f(x) = w'x, and are compared.
+    far f moves with one deviation of it. Any other column (categories, dates, text, numbers that
+    the kernel reads by their ranks) has the changes (f(x') - f(x)) / sqrt(2) where its cell is that
+    of another row. Both have the root mean square |w_j| s_j for f(x) = w'x, and are compared.
 
     Parameters
     ----------
@@ -86,18 +89,39 @@ class Importance:
         squares = [float(np.mean(change**2)) if change.size else 0.0 for change in self.changes]
         return np.sqrt(squares)
 
+    @cached_property
+    def ranked(self) -> set[int]:
+        """The columns that the kernel reads by their ranks."""
+        return ranked_columns(self.subject.kernel, self.subject.rows)
+
     def is_slope(self, j: int) -> bool:
         """Whether the changes by a column have a sign: they are those of a growing number."""
-        return self.slopes is not None and bool(self.slopes[:, j].any())
+        return j not in self.ranked and self.slopes is not None and bool(self.slopes[:, j].any())
+
+    def rank_slope(self, j: int) -> float:
+        """Return how far f moves with one deviation of the normal score of a column.
+
+        The slope of the line through the origin that is nearest to f(x') - f(x) over the difference
+        of the scores, where x' has the cell of another row; of one target.
+        """
+        rows = self.subject.sample(EXCHANGED)
+        values = as_seconds(np.asarray(column_values(rows)[j][1] if is_table(rows) else rows[:, j]))
+        scores = ndtri(rankdata(values, nan_policy="omit") / (len(values) + 1.0))
+        steps = scores[_others(len(scores))] - scores
+        known = np.isfinite(steps)
+        squares = float(np.sum(steps[known] ** 2))
+        change = np.sqrt(2.0) * self.changes[j][:, 0]
+        return float(np.sum(steps[known] * change[known]) / squares) if squares else 0.0
 
     def directions(self) -> tuple[Array, Array]:
         """Return the shares of the squared gradient and the directions, (columns, directions).
 
         These are the first eigenvalues and eigenvectors of the mean of g g', the average gradient
-        outer product, for the gradients g in deviations of the columns.
+        outer product, for the gradients g in deviations of the columns. Where some are read by
+        their ranks there are none.
         """
         slopes = self.slopes
-        if slopes is None or not slopes.any():
+        if slopes is None or not slopes.any() or self.ranked:
             return np.empty(0), np.empty((len(self.subject.columns), 0))
         G = np.moveaxis(slopes, 1, 2).reshape(-1, slopes.shape[1])
         _, s, V = np.linalg.svd(G, full_matrices=False)
@@ -115,11 +139,16 @@ class Importance:
             # Of sparse rows all is read as numbers: a column without a slope has no effect.
             return [np.zeros((1, len(s.targets)))] * len(places)
         rows = s.sample(EXCHANGED)
-        others = take_rows(rows, np.random.default_rng(0).permutation(n_rows(rows)))
+        others = take_rows(rows, _others(n_rows(rows)))
         # All at once, since to read the rows of a table may take longer than to compare them.
         asked = stack_rows(rows, *(exchanged_column(rows, j, others) for j in places))
         f, *changed = np.split(s.values(asked), len(places) + 1)
         return [(values - f) / np.sqrt(2.0) for values in changed]
+
+
+def _others(n: int) -> NDArray[np.intp]:
+    """Return the row whose cell each of `n` rows is given."""
+    return np.random.default_rng(0).permutation(n)
 
 
 def deviations(rows: Any) -> Array:

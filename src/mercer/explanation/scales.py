@@ -1,4 +1,4 @@
-"""The length scale that a kernel has learned for every column."""
+"""How a kernel reads columns: with which length scales, and which by their ranks."""
 
 from __future__ import annotations
 
@@ -33,6 +33,37 @@ def learned_scales(kernel: Kernel, rows: Any, deviations: Array) -> Array:
         if unit > 0.0:
             found[place] = min(found[place], scale / unit)
     return np.where(np.isfinite(found), found, np.nan)
+
+
+def ranked_columns(kernel: Kernel, rows: Any) -> set[int]:
+    """Return which columns a kernel reads by their ranks, by position.
+
+    A score follows the ranks of a column wherever its values lie close together, so that
+    derivatives by the column are as large as one likes and tell nothing.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for parameters.
+    rows : rows with columns
+        Those of the model.
+    """
+    return set(_ranked(kernel, take_rows(rows, slice(0, 2)), list(range(n_columns(rows)))))
+
+
+def _ranked(kernel: Kernel, rows: Any, places: list[int]) -> Iterator[int]:
+    if isinstance(kernel, Columns):
+        chosen = [places[k] for k in column_places(rows, kernel.columns)]
+        yield from _ranked(kernel.kernel, kernel.inputs(rows), chosen)
+    elif isinstance(kernel, After):
+        mapped = _behind(kernel.g, places)
+        if isinstance(kernel.g, NormalScores):
+            yield from places
+        elif mapped is not None:
+            yield from _ranked(kernel.kernel, kernel.inputs(rows), mapped)
+    else:
+        for part in kernel.parts:
+            yield from _ranked(part, rows, places)
 
 
 def _scales(

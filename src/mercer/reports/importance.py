@@ -77,7 +77,8 @@ class ImportanceDisplay:
         for place, row in zip(places, rows, strict=True):
             if not np.isnan(row.effect):
                 colour = LINE if row.effect >= 0.0 else SECOND
-                ax.plot([row.low, row.high], [place, place], color=colour, linewidth=1.6)
+                if not np.isnan(row.low):
+                    ax.plot([row.low, row.high], [place, place], color=colour, linewidth=1.6)
                 ax.plot([row.effect], [place], "o", color=colour, markersize=4.5)
         ax.axvline(0.0, color=QUIET, linewidth=0.8)
         left_out = len(self.explanation.columns) - len(rows)

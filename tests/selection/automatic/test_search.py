@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelRidge, Linear
 from mercer.kernels.tangents import rounded
-from mercer.selection.automatic import search
+from mercer.selection.automatic import left_out, search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start
 from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _widths
@@ -137,11 +137,11 @@ def test_the_time_of_both_rounds_adds_up(monkeypatch):
 def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, monkeypatch):
     asked = []
 
-    def left_out(gram, problem):
+    def recorded(gram, problem):
         asked.append(problem.alpha)
         return np.zeros_like(problem.y)
 
-    monkeypatch.setattr(search, "leave_one_out", left_out)
+    monkeypatch.setattr(left_out, "leave_one_out", recorded)
     one, kernel = tournament(20), 4.0 * Gaussian(1.0)
     one._judged(kernel, RIDGES, alpha, np.arange(20))
     expected = sorted({max(alpha * r, 4.0 * LEAST_RIDGE) for r in RIDGES})

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.fitting.data import Job
-from mercer.cli.fitting.expression import editable
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
+from mercer.kernels.language.editable import editable
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
 
 

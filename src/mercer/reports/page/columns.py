@@ -25,21 +25,21 @@ def columns(facts: Facts) -> str:
     has_scales = any(not np.isnan(row.length_scale) for row in found.columns)
     has_signs = any(not np.isnan(row.effect) for row in found.columns)
     header = ["column", "importance", ""]
-    header += ["effect", "at most rows"] if has_signs else []
+    has_ends = any(not np.isnan(row.low) for row in found.columns)
+    header += ["effect"] * has_signs + ["at most rows"] * has_ends
     header += ["length scale"] if has_scales else []
     header += [f"{'accuracy' if facts.is_classes else 'R2'} lost when shuffled"] if shuffled else []
     rows = []
     for row in found.columns[:LISTED]:
         cells: list[Any] = [facts.title(row.column), row.importance, bar(row.importance / most)]
-        if has_signs:
-            spread = Markup("" if np.isnan(row.effect) else _spread(row))
-            cells += [row.effect, spread]
+        cells += [row.effect] if has_signs else []
+        cells += [Markup("" if np.isnan(row.low) else _spread(row))] if has_ends else []
         cells += [row.length_scale] if has_scales else []
         cells += [shuffled.get(row.column, float("nan"))] if shuffled else []
         rows.append(cells)
     text = (
         "How far the model's function f moves with one deviation of a number, or where the cell "
-        "of a category, date or text is that of another row; and the sign of it."
+        "of a category, date, text or ranked number is that of another row; and the sign of it."
     )
     left = len(found.columns) - LISTED
     return section(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import __version__
 from mercer.data.columns import n_rows, take_rows
 from mercer.native import describe
+from mercer.native.threads import one_blas_thread
 from mercer.reports.page import sections
 from mercer.reports.page.columns import columns, effects, texts
 from mercer.reports.page.facts import Facts
@@ -72,7 +73,9 @@ def report(
         raise ValueError(f"{type(model).__name__} predicts nothing; give a fitted model")
     facts = Facts(model, X, None if y is None else _targets(model, X, y))
     _check(facts)
-    with catch_warnings():
+    # Matrices of few thousand rows gain little by threads, which on a busy machine wait for each
+    # other for many times as long as they compute.
+    with one_blas_thread(), catch_warnings():
         # A matrix of training rows has no names, and its columns are those that the model knows.
         filterwarnings("ignore", "X does not have valid feature names")
         page = Report(_page(facts, command))

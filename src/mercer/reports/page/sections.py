@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from mercer.data.columns import column_names, is_table, n_rows, take_rows
 from mercer.data.kept import rows_state
 from mercer.kernels import Kernel, Sum
+from mercer.kernels.language.editable import editable
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, cells_of, has_columns
 from mercer.reports.page.html import figures, paragraph, section, table
@@ -42,8 +43,8 @@ def kernel(facts: Facts) -> str:
         "Kernel",
         _formula(k),
         paragraph(settings),
-        f"<details open><summary>Tree, with the proof of every node</summary>{k._repr_html_()}"
-        "</details>",
+        "<details open><summary>Tree, with the proof of every node</summary>"
+        f"{editable(k)._repr_html_()}</details>",
     )
 
 
@@ -219,7 +220,8 @@ def reproduce(facts: Facts, command: str) -> str:
     model = facts.inner
     given = [f"{name}={value!r}" for name, value in _penalties(model).items()]
     if facts.function is not None:
-        given.insert(0, repr(str(facts.function.kernel)))
+        # What maps take from the rows they take again from the same ones, to the same numbers.
+        given.insert(0, repr(str(editable(facts.function.kernel, digits=None))))
     for name in ("fit_intercept", "class_weight", "solver", "n_landmarks", "random_state"):
         value = getattr(model, name, None)
         if isinstance(value, int | str) and value not in (True, "auto"):

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mercer.data.columns import is_table, n_rows, stack_rows, take_rows
 from mercer.data.distinct import row_numbers
+from mercer.data.kinds import column_kinds
 from mercer.estimators.validation import checked_rows
 from mercer.explanation.subject import evenly
 from mercer.reports.page.facts import Facts, cells_of, has_columns
@@ -192,6 +193,9 @@ def _seen_before(tests: HeldOut) -> float:
         return 0.0
     after = checked_rows(machine.inner, take_rows(tests.X, evenly(tests.n, COMPARED)))
     if is_table(rows) != is_table(after):
+        return 0.0
+    if is_table(rows) and column_kinds(rows) != column_kinds(after):
+        # Such as dates as text in the training rows, and as dates in the others.
         return 0.0
     numbers = row_numbers(stack_rows(rows, after))
     return float(np.isin(numbers[n_rows(rows) :], numbers[: n_rows(rows)]).mean())

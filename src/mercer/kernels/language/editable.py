@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from mercer.kernels import Kernel
+from mercer.kernels.kernel import Kernel
 from mercer.kernels.maps import InputMap
 from mercer.kernels.params import Parametric
 
@@ -15,7 +15,7 @@ DIGITS = 4
 FROM_ROWS = ("mean", "scale", "indicators", "knots")
 
 
-def editable(kernel: Kernel) -> Kernel:
+def editable(kernel: Kernel, digits: int | None = DIGITS) -> Kernel:
     """Return a kernel without the numbers that a fit takes from the rows, the others rounded.
 
     Fitted to the same rows, it is the same kernel but for rounding.
@@ -24,24 +24,28 @@ def editable(kernel: Kernel) -> Kernel:
     ----------
     kernel : Kernel
         A fitted one, whose maps hold means, scales and quantiles of columns.
+    digits : int, optional
+        Significant digits that are kept; all of them where it is None.
     """
-    plain: Kernel = _plain(kernel)
+    plain: Kernel = _plain(kernel, digits)
     return plain
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, digits: int | None) -> Any:
     if isinstance(value, Parametric):
         parts = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
         own = {
             name: _default(value, name)
             if isinstance(value, InputMap) and name in FROM_ROWS
-            else _plain(part)
+            else _plain(part, digits)
             for name, part in parts.items()
         }
         return value.with_params(**{n: v for n, v in own.items() if v is not parts[n]})
     if isinstance(value, tuple):
-        return tuple(_plain(part) for part in value)
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+        return tuple(_plain(part, digits) for part in value)
+    if digits is None or not isinstance(value, float):
+        return value
+    return float(f"{value:.{digits}g}")
 
 
 def _default(value: Any, name: str) -> Any:
