@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.explanation.effects import level_effects
-from mercer.explanation.importance import Importance, deviations, quantiles
+from mercer.explanation.importance import Importance, deviations
 from mercer.explanation.kgrams import kgram_weights
 from mercer.explanation.scales import learned_scales
 from mercer.explanation.subject import Subject
@@ -26,9 +26,9 @@ WITH_CATEGORIES = 20
 def explain(model: Any, X: Any = None, *, target: int | None = None) -> Explanation:
     """Return what a fitted model has learned: columns, directions, categories and k-grams.
 
-    Print it to read it. Columns come first, the most important one on top: by how far f moves with
-    one deviation of a number, from the gradients of f, or where the cell of a category, date, text
-    or of a number that is read by its rank is that of another row.
+    Print it to read it. Columns come first, the most important one on top: by how far f moves where
+    the cell of the column is that of another row, which for f(x) = w'x is |w_j| times the deviation
+    of the column. Directions are those of the gradients of f.
 
     Parameters
     ----------
@@ -65,15 +65,12 @@ def explain(model: Any, X: Any = None, *, target: int | None = None) -> Explanat
 def _column(importance: Importance, j: int, scale: float) -> Row:
     subject = importance.subject
     name, size = subject.columns[j], float(importance.sizes[j])
-    if len(subject.targets) == 1 and j in importance.ranked:
-        slope = importance.rank_slope(j)
-        return Row("column", name, None, size, slope, NOTHING, NOTHING, scale, subject.targets[0])
     if len(subject.targets) > 1 or not importance.is_slope(j):
         target = None if len(subject.targets) > 1 else subject.targets[0]
         return Row("column", name, None, size, NOTHING, NOTHING, NOTHING, scale, target)
-    changes = importance.changes[j]
-    ends = quantiles(changes)
-    return Row("column", name, None, size, float(changes.mean()), *ends, scale, subject.targets[0])
+    return Row(
+        "column", name, None, size, *importance.changes[j].effect(), scale, subject.targets[0]
+    )
 
 
 def _direction(subject: Subject, share: float, vector: Array) -> Row:
@@ -95,8 +92,7 @@ def _categories(
     slopes = importance.slopes
     if slopes is None:
         return ()
-    numbers = [j for j in order if j in importance.ranked or importance.is_slope(j)]
-    without = [int(j) for j in order if importance.sizes[j] > 0.0 and j not in numbers]
+    without = [int(j) for j in order if importance.sizes[j] > 0.0 and not importance.is_slope(j)]
     names = {j: str(subject.columns[j]) for j in without[:WITH_CATEGORIES]}
     return tuple(
         Row("category", subject.columns[j], level, abs(mean), mean, low, high, NOTHING, target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +21,7 @@ from mercer.data.columns import (
     stack_rows,
     take_rows,
 )
+from mercer.errors import MemoryLimitError
 from mercer.explanation.scales import ranked_columns
 from mercer.explanation.subject import Subject
 
@@ -30,22 +30,33 @@ Array = NDArray[np.float64]
 # Rows at which the gradient is taken, and the entries of gradients that this may make: the mean
 # over so many rows is known to a few hundredths.
 GRADIENTS, ENTRIES = 500, 1 << 23
-# Rows whose cells are exchanged with those of others.
-EXCHANGED = 200
+# Rows whose cells are exchanged with those of others, at least and at most, and the multiplications
+# that this may take: about a second of one core.
+LEAST_EXCHANGED, MOST_EXCHANGED, WORK = 20, 500, 4e9
+# Cells of rows with an exchanged cell that are held at once.
+HELD = 1 << 23
 # Quantiles between which an effect is at most rows.
 TAILS = (0.1, 0.9)
 # Directions that are told, and the share of the squared gradient below which one is noise.
 DIRECTIONS, LEAST_SHARE = 3, 0.01
+# How much longer slopes may be than the changes of f with the spread of a column. Those of waves
+# are, and those of steps, or of ranks where many rows have nearly the same number, have no end.
+STEEPEST = 3.0
 
 
 @dataclass(frozen=True, eq=False)
 class Importance:
     """The importance of columns from the changes of f that they cause.
 
-    A column of numbers has the changes s_j df/dx_j at some rows, where s_j is its deviation: how
-    far f moves with one deviation of it. Any other column (categories, dates, text, numbers that
-    the kernel reads by their ranks) has the changes (f(x') - f(x)) / sqrt(2) where its cell is that
-    of another row. Both have the root mean square |w_j| s_j for f(x) = w'x, and are compared.
+    A column has the changes f(x') - f(x) where its cell is that of another row, which sum the
+    gradient of f along the way from one to the other: how far f moves with the spread of the
+    column, whatever units its numbers have, and alike for numbers, categories, dates and text. They
+    are counted in units in which their root mean square is |w_j| s_j for f(x) = w'x, where s_j is
+    the deviation of the column, of its normal scores where the kernel reads it by its ranks.
+
+    Slopes at single rows s_j df/dx_j would have it too, but are endless where f steps, or where a
+    column is seen by its ranks and many rows have nearly the same number. They tell directions. Of
+    sparse rows, which are not mapped so and have too many columns to exchange, they tell all.
 
     Parameters
     ----------
@@ -54,8 +65,8 @@ class Importance:
 
     References
     ----------
-    I. Sobol and S. Kucherenko (2009), Derivative based global sensitivity measures.
     M. Jansen (1999), Analysis of variance designs for model output (exchanged cells).
+    I. Sobol and S. Kucherenko (2009), Derivative based global sensitivity measures.
     P. Constantine, E. Dow and Q. Wang (2014), Active subspace methods in theory and practice.
     """
 
@@ -69,86 +80,143 @@ class Importance:
         rows = s.sample(min(GRADIENTS, max(1, ENTRIES // width)))
         try:
             gradient = s.gradient(rows)
+        except MemoryLimitError:
+            raise
         except ValueError:
             # Of a Python function no derivative is known; exchanged cells need none.
             return None
         return np.asarray(gradient * deviations(s.rows)[:, None])
 
     @cached_property
-    def changes(self) -> list[Array]:
-        """The changes of f by every column, each of shape (some rows, targets)."""
-        places = range(len(self.subject.columns))
-        others = [j for j in places if not self.is_slope(j)]
-        exchanged = dict(zip(others, self._exchanged(others), strict=True))
-        slopes = self.slopes
-        return [exchanged[j] if slopes is None or j in exchanged else slopes[:, j] for j in places]
+    def changes(self) -> list[Change]:
+        """The changes of f by every column."""
+        if not sp.issparse(self.subject.rows):
+            return self._exchanged()
+        count = len(self.subject.columns)
+        slopes = np.zeros((1, count, 1)) if self.slopes is None else self.slopes
+        # As if every number had grown by one deviation.
+        return [Change(slopes[:, j], np.ones(len(slopes)), 1.0) for j in range(count)]
 
     @cached_property
     def sizes(self) -> Array:
         """The root mean square of the changes by every column, over rows and targets."""
-        squares = [float(np.mean(change**2)) if change.size else 0.0 for change in self.changes]
-        return np.sqrt(squares)
-
-    @cached_property
-    def ranked(self) -> set[int]:
-        """The columns that the kernel reads by their ranks."""
-        return ranked_columns(self.subject.kernel, self.subject.rows)
+        return np.array([change.size for change in self.changes])
 
     def is_slope(self, j: int) -> bool:
         """Whether the changes by a column have a sign: they are those of a growing number."""
-        return j not in self.ranked and self.slopes is not None and bool(self.slopes[:, j].any())
-
-    def rank_slope(self, j: int) -> float:
-        """Return how far f moves with one deviation of the normal score of a column.
-
-        The slope of the line through the origin that is nearest to f(x') - f(x) over the difference
-        of the scores, where x' has the cell of another row; of one target.
-        """
-        rows = self.subject.sample(EXCHANGED)
-        values = as_seconds(np.asarray(column_values(rows)[j][1] if is_table(rows) else rows[:, j]))
-        scores = ndtri(rankdata(values, nan_policy="omit") / (len(values) + 1.0))
-        steps = scores[_others(len(scores))] - scores
-        known = np.isfinite(steps)
-        squares = float(np.sum(steps[known] ** 2))
-        change = np.sqrt(2.0) * self.changes[j][:, 0]
-        return float(np.sum(steps[known] * change[known]) / squares) if squares else 0.0
+        return self.slopes is not None and bool(self.slopes[:, j].any())
 
     def directions(self) -> tuple[Array, Array]:
         """Return the shares of the squared gradient and the directions, (columns, directions).
 
         These are the first eigenvalues and eigenvectors of the mean of g g', the average gradient
-        outer product, for the gradients g in deviations of the columns. Where some are read by
-        their ranks there are none.
+        outer product, for the gradients g in deviations of the columns. Slopes of steps, which are
+        longer than f moves, are shortened to no more than `STEEPEST` times that.
         """
         slopes = self.slopes
-        if slopes is None or not slopes.any() or self.ranked:
+        if slopes is None or not slopes.any():
             return np.empty(0), np.empty((len(self.subject.columns), 0))
         G = np.moveaxis(slopes, 1, 2).reshape(-1, slopes.shape[1])
-        _, s, V = np.linalg.svd(G, full_matrices=False)
-        shares = s**2 / np.sum(s**2)
+        lengths = np.sqrt(np.mean(G**2, axis=0))
+        most = STEEPEST * self.sizes
+        G = G * np.divide(most, lengths, out=np.ones_like(lengths), where=lengths > most)
+        squares, V = np.linalg.eigh(G.T @ G)
+        squares, V = np.maximum(squares[::-1], 0.0), V[:, ::-1]
+        total = float(squares.sum())
+        if not total > 0.0:
+            return np.empty(0), np.empty((len(V), 0))
+        shares = squares / total
         kept = int(np.sum(shares[:DIRECTIONS] >= LEAST_SHARE))
-        V = V[:kept]
         # The sign of a direction is that in which f grows on average.
-        grows = np.where(G.mean(axis=0) @ V.T < 0.0, -1.0, 1.0)
-        return shares[:kept], (V * grows[:, None]).T
+        grows = np.where(G.mean(axis=0) @ V[:, :kept] < 0.0, -1.0, 1.0)
+        return shares[:kept], V[:, :kept] * grows
 
-    def _exchanged(self, places: list[int]) -> Iterable[Array]:
-        """Return (f(x') - f(x)) / sqrt(2) of columns, x' with the cell of another row in one."""
+    def _exchanged(self) -> list[Change]:
+        """Return the changes of f where columns have the cells of other rows."""
         s = self.subject
-        if sp.issparse(s.rows) or not places:
-            # Of sparse rows all is read as numbers: a column without a slope has no effect.
-            return [np.zeros((1, len(s.targets)))] * len(places)
-        rows = s.sample(EXCHANGED)
-        others = take_rows(rows, _others(n_rows(rows)))
-        # All at once, since to read the rows of a table may take longer than to compare them.
-        asked = stack_rows(rows, *(exchanged_column(rows, j, others) for j in places))
-        f, *changed = np.split(s.values(asked), len(places) + 1)
-        return [(values - f) / np.sqrt(2.0) for values in changed]
+        columns = len(s.columns)
+        work = (columns + 1) * max(columns, 8) * n_rows(s.rows)
+        rows = s.sample(int(np.clip(WORK / work, LEAST_EXCHANGED, MOST_EXCHANGED)))
+        exchanged = np.random.default_rng(0).permutation(n_rows(rows))
+        others, f = take_rows(rows, exchanged), s.values(rows)
+        cells, units = _numbers(rows), deviations(s.rows)
+        for j in ranked_columns(s.kernel, s.rows):
+            cells[:, j], units[j] = _scores(cells[:, j]), 1.0
+        moves = cells[exchanged] - cells
+        # Many at once, since to read the rows of a table may take longer than to compare them.
+        step = max(1, HELD // max(1, n_rows(rows) * columns))
+        found: list[Change] = []
+        for first in range(0, columns, step):
+            some = range(first, min(first + step, columns))
+            asked = stack_rows(*(exchanged_column(rows, j, others) for j in some))
+            for j, values in zip(some, np.split(s.values(asked), len(some)), strict=True):
+                found.append(Change(values - f, moves[:, j], float(units[j])))
+        return found
 
 
-def _others(n: int) -> NDArray[np.intp]:
-    """Return the row whose cell each of `n` rows is given."""
-    return np.random.default_rng(0).permutation(n)
+@dataclass(frozen=True, eq=False)
+class Change:
+    """How f changes where a column has other cells.
+
+    Parameters
+    ----------
+    values : array of shape (rows, targets)
+        The changes of f.
+    moves : array of shape (rows,)
+        Those of the column; NaN where it holds no numbers, or one is missing.
+    unit : float
+        The deviation of what moves.
+    """
+
+    values: Array
+    moves: Array
+    unit: float
+
+    @property
+    def size(self) -> float:
+        """The root mean square of the changes, for moves as long as the column is wide.
+
+        Of two rows at random the cells are sqrt(2) deviations apart.
+        """
+        known = self.moves[np.isfinite(self.moves)]
+        length = float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
+        share = self.unit / length if length > 0.0 else np.sqrt(0.5)
+        return share * float(np.sqrt(np.mean(self.values**2))) if self.values.size else 0.0
+
+    def effect(self) -> tuple[float, float, float]:
+        """Return the change by one deviation of a number, and between which it is at most rows.
+
+        It is the slope of least squares of the changes over the moves.
+        """
+        is_moved = np.isfinite(self.moves) & (self.moves != 0.0)
+        if not is_moved.any():
+            return 0.0, 0.0, 0.0
+        values, moves = self.values[is_moved, 0], self.moves[is_moved]
+        low, high = np.quantile(self.unit * values / moves, TAILS)
+        return self.unit * float(moves @ values / (moves @ moves)), float(low), float(high)
+
+
+def _scores(values: Array) -> Array:
+    """Return the normal scores of numbers by their ranks; missing ones stay so."""
+    known = np.count_nonzero(np.isfinite(values))
+    return np.asarray(ndtri(rankdata(values, nan_policy="omit") / (known + 1.0)))
+
+
+def _numbers(rows: Any) -> Array:
+    """Return the cells that are numbers, of shape (rows, columns), and NaN for the others."""
+    arrays = (
+        [np.asarray(values) for _, values in column_values(rows)]
+        if is_table(rows)
+        else list(np.asarray(rows).T)
+    )
+    return np.column_stack(
+        [
+            values.astype(np.float64)
+            if values.dtype.kind in "fiub"
+            else np.full(len(values), np.nan)
+            for values in arrays
+        ]
+    )
 
 
 def deviations(rows: Any) -> Array:
@@ -170,9 +238,3 @@ def _deviation(values: NDArray[Any]) -> float:
         return 1.0
     known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     return float(np.std(known, dtype=np.float64)) if len(known) else 0.0
-
-
-def quantiles(changes: Array) -> tuple[float, float]:
-    """Return between which numbers most changes are."""
-    low, high = np.quantile(changes, TAILS)
-    return float(low), float(high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -82,9 +82,16 @@ class Parametric:
 
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the fields is worked out once, and is no part of the value.
-        kinds = (vars(kind) for kind in type(self).__mro__)
-        cached = {n for kind in kinds for n, v in kind.items() if isinstance(v, cached_property)}
-        return {name: value for name, value in vars(self).items() if name not in cached}
+        kind: Any = type(self)
+        derived = _worked_out(kind)
+        return {name: value for name, value in vars(self).items() if name not in derived}
+
+
+@cache
+def _worked_out(kind: type) -> frozenset[str]:
+    """Return the names of what a class works out once."""
+    every = (vars(base) for base in kind.__mro__)
+    return frozenset(n for own in every for n, v in own.items() if isinstance(v, cached_property))
 
 
 def _nested(name: str, value: Any) -> dict[str, Any]:

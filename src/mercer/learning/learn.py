@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
@@ -27,6 +28,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.tangents import parameter_gradient
 from mercer.learning.metric import GradientMetric
 from mercer.learning.variables import Variables, opened
+from mercer.native.threads import one_blas_thread
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
 from mercer.solvers.ridge.evidence import Evidence, left_out_error, restricted_likelihood
@@ -270,6 +272,8 @@ class _Search:
     # The relative change of the criterion that ends the search: a few thousandths in the log
     # likelihood of a thousand rows, less than any choice depends on.
     tolerance = 2e-6
+    # Rows below which the threads of the BLAS are not worth it.
+    rows_for_threads = 1000
 
     def __init__(
         self,
@@ -313,7 +317,9 @@ class _Search:
                 self._note(point)
             return share * found, share * slopes
 
-        with run.guarded(), run.limited():
+        # Threads of the BLAS wait for each other longer than small inverses take.
+        is_small = self.rows.n < self.rows_for_threads
+        with run.guarded(), run.limited(), one_blas_thread() if is_small else nullcontext():
             found = minimize(
                 value,
                 start,

@@ -81,12 +81,15 @@ def cholesky(A: NDArray[Any], lower: bool) -> int:
     E. Anderson et al. (1999), LAPACK users' guide, section 3.4 on blocked algorithms.
     """
     prefix = "d" if A.dtype == np.float64 else "s"
-    if len(A) < 2 * SMALL or _routine(prefix + "potrf", 5) is None:
+    if _routine(prefix + "potrf", 5) is None:
         potrf = scipy.linalg.lapack.dpotrf if prefix == "d" else scipy.linalg.lapack.spotrf
         return int(potrf(A, lower=lower, clean=False, overwrite_a=True)[1])
     n, one, minus = len(A), np.ones(1, A.dtype), -np.ones(1, A.dtype)
     side, uplo, trans = ("R", "L", "N") if lower else ("L", "U", "T")
     info = np.zeros(1, np.intc)
+    if n < 2 * SMALL:
+        _call(prefix + "potrf", uplo, n, A, max(n, 1), info)
+        return int(info[0])
 
     def at(i: int, j: int) -> _At:
         return _At(A.ctypes.data + (i + j * n) * A.itemsize)
@@ -141,10 +144,17 @@ def inverse_of_factor(A: Array) -> int:
     Return 0, or the order of the first pivot of L that is zero. The clock and Ctrl-C are answered
     at once; LAPACK then goes on unseen to its end.
     """
-    if len(A) < 2 * SMALL or _routine("dpotri", 5) is None:
+    if _routine("dpotri", 5) is None:
         return int(scipy.linalg.lapack.dpotri(A, lower=True, overwrite_c=True)[1])
     info = np.zeros(1, np.intc)
-    left_behind(lambda: _call("dpotri", "L", len(A), A, len(A), info))
+
+    def invert() -> None:
+        _call("dpotri", "L", len(A), A, max(len(A), 1), info)
+
+    if len(A) < 2 * SMALL:
+        invert()
+    else:
+        left_behind(invert)
     return int(info[0])
 
 

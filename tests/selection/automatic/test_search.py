@@ -72,7 +72,7 @@ def played(monkeypatch, first, second, n=40, run=None):
     def tried(self, start, learned, sample, limit):
         return candidate(start.name, value(first[start.name]), start.is_learned)
 
-    def again(self, one, limit):
+    def again(self, one, steps, limit):
         refined.append(one.name)
         errors = np.full((4, 1), value(second[one.name]))
         return replace(one, errors=errors, rounds=2)
@@ -84,25 +84,35 @@ def played(monkeypatch, first, second, n=40, run=None):
 
 def test_the_best_of_either_kind_and_a_sum_play_the_second_round_which_decides(monkeypatch):
     first = {"a": 5.0, "b, learned": 3.0, "c, learned": 4.0, "d": 6.0}
-    second = {"sum of b, c, learned": 9.0, "b, learned": 8.0, "a": 7.0}
-    board, refined = played(monkeypatch, first, second)
-    assert refined == list(second)
-    last = [("a", 2), ("b, learned", 2), ("sum of b, c, learned", 2)]
-    assert board == [*last, ("c, learned", 1), ("d", 1)]
+    second = {
+        "sum of b, c, learned": 9.0,
+        "b, learned further": 7.5,
+        "b, learned": 8.0,
+        "c, learned": 10.0,
+        "a": 7.0,
+        "d": 11.0,
+        "e": 12.0,
+    }
+    board, refined = played(monkeypatch, first | {"e": 7.0}, second)
+    assert sorted(refined) == sorted(name for name in second if name != "e")
+    best = sorted((name for name in second if name != "e"), key=second.get)
+    assert board == [*((name, 2) for name in best), ("e", 1)]
 
 
 @pytest.mark.parametrize(("n", "is_there"), [(29, False), (30, True)])
 def test_scales_are_learned_from_thirty_rows_on(monkeypatch, n, is_there):
-    board, _ = played(monkeypatch, {"x, learned": 1.0, "y": 2.0}, {"x, learned": 1.0, "y": 2.0}, n)
+    errors = {"x, learned": 1.0, "y": 2.0}
+    board, _ = played(monkeypatch, errors, errors | {"x, learned further": 1.5}, n)
     assert (("x, learned", 2) in board) == is_there
 
 
 def test_what_cannot_be_fitted_is_left_out_of_either_round(monkeypatch):
     broken = ValueError("singular")
     first, b = {"a": broken, "b, learned": 1.0, "c": 2.0}, "b, learned"
-    board, _ = played(monkeypatch, first, {b: broken, "c": 3.0})
+    further = {f"{b} further": broken}
+    board, _ = played(monkeypatch, first, {b: broken, "c": 3.0} | further)
     assert board == [("c", 2), (b, 1)]
-    board, _ = played(monkeypatch, {b: 1.0, "c": 2.0}, {b: broken, "c": broken})
+    board, _ = played(monkeypatch, {b: 1.0, "c": 2.0}, {b: broken, "c": broken} | further)
     assert board == [(b, 1), ("c", 1)]
 
 
@@ -128,7 +138,7 @@ def test_the_time_of_both_rounds_adds_up(monkeypatch):
     times = iter([100.0, 107.0])
     monkeypatch.setattr(search, "perf_counter", lambda: next(times))
     one = tournament(20)
-    found = one._refined(candidate("a", 1.0, seconds=3.0), Run())
+    found = one._refined(candidate("a", 1.0, seconds=3.0), 0, Run())
     assert found.seconds == 10.0
     assert (found.rounds, found.rows) == (2, 20)
 

@@ -38,8 +38,8 @@ def columns(facts: Facts) -> str:
         cells += [shuffled.get(row.column, float("nan"))] if shuffled else []
         rows.append(cells)
     text = (
-        "How far the model's function f moves with one deviation of a number, or where the cell "
-        "of a category, date, text or ranked number is that of another row; and the sign of it."
+        "How far the model's function f moves where the cell of a column is that of another row; "
+        "and of numbers the change with one deviation, with its sign."
     )
     left = len(found.columns) - LISTED
     return section(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from mercer.gram import gram_of
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.tangents import rounded
 from mercer.learning import learn
-from mercer.native.threads import one_blas_thread
+from mercer.native.core import thread_count
+from mercer.native.threads import in_pool, one_blas_thread
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
 from mercer.selection.automatic.kernels import Start, in_family, starts
 from mercer.selection.automatic.left_out import group_numbers, without_groups, without_rows
@@ -28,14 +29,16 @@ from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
+Job = TypeVar("Job")
 
 # Rows of the first round, in which every kernel is tried; of the second, in which the best learn
 # on; and rows that are left out one by one to judge these.
 FIRST_ROWS, SECOND_ROWS, JUDGED_ROWS = 400, 800, 1000
 # Iterations of the first kernel, of those that start from its scales, and of the second round.
 FIRST_STEPS, WARM_STEPS, SECOND_STEPS = 20, 8, 12
-# How many of the first round learn on in the second, and how many of these make a sum.
-FINALISTS, TERMS = 1, 3
+# How many of the first round are judged again, of learned ones and of others; how many of these
+# learn on in the second, and how many make a sum that does.
+FINALISTS, FURTHER, TERMS = 2, 1, 3
 # Rows below which scales are not learned: there would be as many as rows.
 LEAST_ROWS = 30
 # The share of a time limit that the first round may take, and both.
@@ -149,39 +152,42 @@ class Tournament:
         The first kernel is learned from where it starts, and the others from its scales.
         """
         sample, limit = self.sample(FIRST_ROWS), self.run.share(FIRST_SHARE)
-        tried: list[Candidate] = []
-        refusals: list[ValueError] = []
-        for start in starts(self.X, is_learned=len(sample) >= LEAST_ROWS):
-            if tried and limit.is_over():
-                break
-            learned = next((c for c in tried if c.is_learned), None)
-            try:
-                tried.append(self._tried(start, learned, sample, limit))
-            except ValueError as error:
-                # Such as a system that is singular to working precision: the others go on.
-                refusals.append(error)
+        first, *others = starts(self.X, is_learned=len(sample) >= LEAST_ROWS)
+        ahead = _or_refusal(lambda: self._tried(first, None, sample, limit))
+        learned = ahead if isinstance(ahead, Candidate) and ahead.is_learned else None
+        found = self._side_by_side(lambda s: self._tried(s, learned, sample, limit), others, limit)
+        found = [ahead, *found]
+        tried = [c for c in found if isinstance(c, Candidate)]
         if not tried:
-            raise refusals[0]
+            raise next(c for c in found if isinstance(c, ValueError))
         return sorted(tried, key=lambda c: c.error)
 
+    def _side_by_side(
+        self, run: Callable[[Job], Candidate], jobs: Sequence[Job], limit: Run
+    ) -> list[Candidate | ValueError | None]:
+        """Return what was tried of each job while there was time, on all threads."""
+        return in_pool(
+            lambda job: None if limit.is_over() else _or_refusal(lambda: run(job)),
+            jobs,
+            thread_count(),
+        )
+
     def _second_round(self, tried: list[Candidate]) -> list[Candidate]:
-        """Return the best and their sum, learned on more rows and judged on more, best first."""
-        learned = [c for c in tried if c.is_learned][:TERMS]
+        """Return the best as they are, and learned on more rows alone and as a sum, best first.
+
+        What is likeliest need not predict rows left out better than where it started.
+        """
+        learned = [c for c in tried if c.is_learned]
         plain = [c for c in tried if not c.is_learned]
-        entering = [*learned[:FINALISTS], *plain[:FINALISTS]]
+        further = [replace(c, name=f"{c.name} further") for c in learned[:FURTHER]]
         if len(learned) > 1:
-            entering.insert(0, _together(learned))
+            further.insert(0, _together(learned[:TERMS]))
+        as_they_are = [*learned[:FINALISTS], *plain[:FINALISTS]]
+        entering = [(c, SECOND_STEPS) for c in further] + [(c, 0) for c in as_they_are]
         limit = self.run.share(BOTH_SHARES)
-        finalists: list[Candidate] = []
-        for candidate in entering:
-            if limit.is_over():
-                break
-            try:
-                finalists.append(self._refined(candidate, limit))
-            except ValueError:
-                # As in the first round; of that its candidate stays.
-                continue
-        return sorted(finalists, key=lambda c: c.error)
+        found = self._side_by_side(lambda job: self._refined(*job, limit), entering, limit)
+        # Of those that were refused the candidates of the first round stay.
+        return sorted((c for c in found if isinstance(c, Candidate)), key=lambda c: c.error)
 
     @property
     def judged(self) -> Sample:
@@ -228,13 +234,13 @@ class Tournament:
         seconds = perf_counter() - began
         return Candidate(start.name, *found, 1, len(sample), start.is_learned, seconds)
 
-    def _refined(self, candidate: Candidate, limit: Run) -> Candidate:
-        """Return a candidate learned on more rows, and judged on more."""
+    def _refined(self, candidate: Candidate, steps: int, limit: Run) -> Candidate:
+        """Return a candidate judged on more rows, after some steps of learning on more, or none."""
         began = perf_counter()
         kernel, alpha = candidate.kernel, candidate.alpha
-        if candidate.is_learned:
+        if steps:
             sample = self.sample(SECOND_ROWS)
-            kernel, alpha = self._learned(kernel, alpha, sample, SECOND_STEPS, limit)
+            kernel, alpha = self._learned(kernel, alpha, sample, steps, limit)
         judged = self.sample(JUDGED_ROWS)
         kernel, alpha, errors = self._judged(kernel, RIDGES, alpha, judged)
         seconds = candidate.seconds + perf_counter() - began
@@ -290,6 +296,14 @@ def _pool(X: Any, memory: int, seed: int) -> Sample | None:
     if n <= most:
         return np.arange(n) if isinstance(X, Stream) else None
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
+def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:
+    """Return a candidate, or why there is none: a system may be singular to working precision."""
+    try:
+        return run()
+    except ValueError as error:
+        return error
 
 
 def _together(candidates: Sequence[Candidate]) -> Candidate:

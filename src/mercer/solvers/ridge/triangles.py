@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsymv
-from scipy.linalg.lapack import dpocon, dpotri, dpotrs
+from scipy.linalg.lapack import dpocon, dpotrs
 
 from mercer.data.blocks import half_blocks, row_blocks
-from mercer.native.lapack import cholesky
+from mercer.native.lapack import cholesky, inverse_of_factor
 from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
@@ -105,8 +105,8 @@ class TwoTriangles:
 
     def inverse_diagonal(self) -> Array:
         """Return the diagonal of A^-1, of shape (n,). It spends the factor."""
-        inverse, _ = dpotri(self._square, lower=True, overwrite_c=True)
-        return np.asarray(inverse.diagonal()).copy()
+        inverse_of_factor(self._square)
+        return self._on_diagonal.copy()
 
     def reciprocal_condition(self) -> float:
         """Return an estimate of 1 / (||A|| ||A^-1||) in the 1-norm, from the factor."""
