@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import safetensors.numpy
 
 import mercer
 from mercer.errors import ModelFileError
-from mercer.files.container import EMPTY_HASH, FORMAT_VERSION, sealed, unsealed
+from mercer.files.container import EMPTY_HASH, FORMAT_VERSION, sealed, unsealed, write
 
 SPEC = {"model": {"object": "Gaussian", "fields": {"length_scale": 2.0}}}
 CONTENT = sealed(SPEC, {"a": np.arange(3.0)})
@@ -116,6 +117,30 @@ def test_a_failing_disk_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert mercer.load(path) == mercer.Gaussian(1.0)
     assert os.listdir(tmp_path) == ["k.mercer"]
+
+
+def test_the_file_is_forced_to_the_disk_before_it_has_its_name_and_the_folder_after(
+    tmp_path, monkeypatch
+):
+    happened = []
+    fsync, replace = os.fsync, os.replace
+
+    def forced(handle):
+        is_folder = stat.S_ISDIR(os.fstat(handle).st_mode)
+        size = None if is_folder else os.fstat(handle).st_size
+        happened.append(("folder", None) if is_folder else ("file", size))
+        fsync(handle)
+
+    def renamed(old, new):
+        happened.append(("name", os.path.getsize(old)))
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", forced)
+    monkeypatch.setattr(os, "replace", renamed)
+    path = tmp_path / "m.mercer"
+    write(path, SPEC, {"a": np.arange(3.0)})
+    size = path.stat().st_size
+    assert happened == [("file", size), ("name", size), ("folder", None)]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
