@@ -188,7 +188,7 @@ def test_probabilities_beyond_the_memory_are_refused_with_the_way_out(data):
         X, y
     )
     assert model.predict(X).shape == (90,)
-    with pytest.raises(MemoryLimitError, match=r"0\.06 MB but the limit.*CalibratedClassifierCV"):
+    with pytest.raises(MemoryLimitError, match=r"0\.0648 MB but the limit.*CalibratedClassifierCV"):
         model.predict_proba(X)
 
 

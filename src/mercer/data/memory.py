@@ -57,10 +57,10 @@ def left_of(memory: Any) -> int | None:
 
 
 def gigabytes(n: float) -> str:
-    """Return a number of bytes as text in gigabytes, or in units in which it is not zero."""
-    if n < 5e3:
-        return f"{n / 1e3:.2f} KB"
-    return f"{n / 1e9:.2f} GB" if n >= 1e7 else f"{n / 1e6:.2f} MB"
+    """Return a number of bytes as text in gigabytes, or in smaller units where it is little."""
+    unit = "KB" if n < 5e3 else "MB" if n < 1e7 else "GB"
+    value = n / UNITS[unit]
+    return f"{value:.2f} {unit}" if value >= 1.0 else f"{value:.3g} {unit}"
 
 
 def resident_bytes() -> int:

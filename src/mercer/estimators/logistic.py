@@ -215,7 +215,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         n_classes : int
             The number of classes that they will have.
         """
-        C, kernel = checked_positive("C", self.C), self._kernel_for(X)
+        C, (X, _, _) = checked_positive("C", self.C), self._opened(X)
+        kernel = self._kernel_for(X)
         X = checked_unlabelled(clone(self), kernel, X)
         codes = np.arange(n_rows(X)) % checked_count("n_classes", n_classes, 2)
         problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)

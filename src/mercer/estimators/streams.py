@@ -11,12 +11,15 @@ import scipy.sparse as sp
 
 from mercer.data.checks import as_floats, check_finite, check_not_infinite
 from mercer.data.columns import select_columns
-from mercer.data.memory import memory_limit
-from mercer.data.stream import Stream, is_streamed, opened
+from mercer.data.memory import gigabytes, memory_limit
+from mercer.data.stream import Stream, opened, stream_of
 from mercer.data.stream.sources import ArraySource, CheckedSource
+from mercer.errors import MemoryLimitError
 
 # The solvers that read rows block by block.
 STREAMING = ("nystrom",)
+# The share of the memory in which rows are read at once, for solvers that need all of them.
+SHARE = 0.25
 
 
 def opened_for(
@@ -24,7 +27,8 @@ def opened_for(
 ) -> tuple[Any, Any, Any]:
     """Return rows, targets and weights of a fit, with rows on a disk as a stream.
 
-    ``"auto"`` reads them into memory where they take little of it.
+    All solvers but that of landmarks, and ``"auto"``, read them into memory where they take little
+    of it.
 
     Parameters
     ----------
@@ -34,20 +38,40 @@ def opened_for(
         As in `mercer.data.stream.opened`.
     """
     is_open = isinstance(solver, str) and solver == "auto"
-    if is_streamed(X) and not (is_open or solver in STREAMING):
-        raise ValueError(
-            f"solver={solver!r} needs all rows in memory, and X is read from a disk or an iterator "
-            "block by block; use solver='nystrom' or 'auto', or read it into an array"
-        )
     X, y, sample_weight = opened(X, y, sample_weight)
     if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype != np.float64 and solver in STREAMING:
         # Blocks become float64 one by one, and nothing as large as the map.
         X = Stream(ArraySource(X), len(X))
-    # The share of the memory in which "auto" reads rows at once, to choose from all solvers.
-    share = 0.25
-    if isinstance(X, Stream) and is_open and X.nbytes <= share * memory_limit(memory):
-        X = X.collected()
+    if isinstance(X, Stream) and solver not in STREAMING:
+        is_small = X.nbytes <= SHARE * memory_limit(memory)
+        if is_small or not is_open:
+            instead = "use solver='nystrom', which reads them block by block, or "
+            X = rows_in_memory(X, memory, f"solver={solver!r}", instead)
     return X, y, sample_weight
+
+
+def rows_in_memory(X: Any, memory: Any, who: str, instead: str = "") -> Any:
+    """Return rows in memory, those of a stream only where they take little of it.
+
+    Parameters
+    ----------
+    X : rows
+        As an estimator is given them.
+    memory : int or str, optional
+        The limit.
+    who, instead : str
+        What needs them there, and what else to do.
+    """
+    X, limit = stream_of(X), memory_limit(memory)
+    if not isinstance(X, Stream):
+        return X
+    if X.nbytes > SHARE * limit:
+        raise MemoryLimitError(
+            f"{who} needs all rows in memory, and those of {X.source.name} take "
+            f"{gigabytes(X.nbytes)}, more than {SHARE:.0%} of the limit of {gigabytes(limit)}; "
+            f"{instead}raise memory="
+        )
+    return X.collected()
 
 
 @dataclass(frozen=True)

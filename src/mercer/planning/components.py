@@ -14,6 +14,7 @@ from mercer.planning.landmarks import (
     FEW,
     ByLandmarks,
     expected_residual,
+    landmark_count,
     may_have_landmarks,
 )
 from mercer.planning.plan import Plan, Settings, among
@@ -76,7 +77,10 @@ def _plans(settings: Settings, kernel: Kernel, rows: Any, gram: Gram) -> Iterato
     yield Plan("iterative", "a held or streamed matrix", 8 * n * PRODUCTS, work.seconds, reason)
     by_landmarks = _by_landmarks(gram, entry)
     m = settings.n_landmarks or by_landmarks.most(settings, gram.memory)
-    if may_have_landmarks(settings, kernel) and 0 < m < n:
+    is_named = settings.solver == "nystrom"
+    if is_named:
+        m = min(m, landmark_count(settings, n))
+    if may_have_landmarks(settings, kernel) and (is_named or 0 < m < n):
         work, reason = by_landmarks.work(m), f"a copy of the matrix by {m} landmarks, of low rank"
         taken = ("nystrom", "features of landmarks", by_landmarks.bytes(m), work.seconds, reason)
         yield Plan(*taken, residual=expected_residual(gram, m))

@@ -10,12 +10,15 @@ import numpy as np
 
 from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows
-from mercer.gram import Gram, LandmarkGram, landmark_gram
+from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
+from mercer.gram import Gram, LandmarkGram, landmark_gram, unheld_gram_of
 from mercer.gram.landmarks import block_entries
 from mercer.kernels import Kernel
 from mercer.planning.forecast import SAMPLE, trace_at
-from mercer.planning.plan import Plan, Settings
+from mercer.planning.plan import Plan, Settings, check_room
 from mercer.planning.rates import Work
+from mercer.solvers import Run
 
 # Landmarks for the root of the number of rows: with so many the error of a landmark model is about
 # that of the exact one, up to logarithms (A. Rudi, R. Camoriano and L. Rosasco (2015), Less is
@@ -114,13 +117,39 @@ class ByLandmarks:
     def plan(self, settings: Settings, gram: Gram) -> Plan | None:
         """Return what landmarks take, or None where all rows would be some."""
         m = self.most(settings, gram.memory)
-        if settings.has_landmarks:
+        if settings.has_landmarks or settings.solver == "nystrom":
             m = landmark_count(settings, self.rows)
         elif m == self.rows or m < LEAST:
             return None
         reason = f"{m} landmarks stand for {self.rows} rows, in time linear in these"
         taken = ("nystrom", "features of landmarks", self.bytes(m), self.work(m).seconds, reason)
         return Plan(*taken, residual=expected_residual(gram, m))
+
+
+def streamed_plan(by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel, X: Stream) -> Plan:
+    """Return what landmarks take of rows that are read block by block, for which all else fails.
+
+    Parameters
+    ----------
+    by_landmarks : ByLandmarks
+        What they take.
+    settings : Settings
+        What the estimator was told.
+    kernel : Kernel
+        k, with numbers for parameters.
+    X : Stream
+        The rows.
+    """
+    Run(settings.time_limit)
+    check_landmarks(settings, kernel)
+    memory, n = memory_limit(settings.memory), by_landmarks.rows
+    m = landmark_count(by_landmarks.limited(settings, memory), n)
+    needed = by_landmarks.bytes(m)
+    check_room("nystrom", needed, memory, "nystrom")
+    reason = f"{m} landmarks stand for {n} rows, which are read block by block"
+    taken = ("nystrom", "features of landmarks", needed, by_landmarks.work(m).seconds, reason)
+    left = expected_residual(unheld_gram_of(kernel, X.sample, memory), m)
+    return Plan(*taken, time_limit=settings.time_limit, residual=left)
 
 
 def may_have_landmarks(settings: Settings, kernel: Kernel) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
 from mercer.gram import (
     FeatureGram,
     Gram,
@@ -29,9 +30,12 @@ from mercer.planning.entries import entry_work
 from mercer.planning.landmarks import (
     FEW,
     ByLandmarks,
+    landmark_bytes,
+    landmark_count,
     landmark_feature_bytes,
     may_have_landmarks,
     planned_landmarks,
+    streamed_plan,
 )
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
@@ -67,6 +71,9 @@ def planned_logistic(
     """
     settings = _decided(settings, kernel, rows, problem)
     if settings.names(NystromNewton):
+        limit, n = memory_limit(settings.memory), n_rows(rows)
+        needed = landmark_bytes(n, landmark_count(settings, n), problem.columns, limit)
+        check_room("nystrom", needed, limit, "nystrom")
         return _solver(settings, None, problem), logistic_landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     solver = _solver(settings, gram, problem)
@@ -86,6 +93,9 @@ def planned_logistic(
 
 def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Plan:
     """Return what `planned_logistic` would return, in words, with the others that fit."""
+    if isinstance(rows, Stream):
+        by_landmarks = _by_landmarks(kernel, rows, problem, memory_limit(settings.memory))
+        return streamed_plan(by_landmarks, settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     settings = _decided(settings, kernel, rows, problem)
     entry = entry_work(kernel, rows)
@@ -96,8 +106,8 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
         Plan("cg", form, needed, work.seconds, reason),
     ]
     if may_have_landmarks(settings, kernel):
-        by_landmarks = _by_landmarks(kernel, rows, problem, gram.memory).plan(settings, gram)
-        plans += [] if by_landmarks is None else [by_landmarks]
+        taken = _by_landmarks(kernel, rows, problem, gram.memory).plan(settings, gram)
+        plans += [] if taken is None else [taken]
     name = _solver(settings, gram, problem).name
     return among(plans, name, gram.memory, kernel, settings.time_limit)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
 from mercer.gram import (
     Gram,
     HeldLandmarkGram,
@@ -31,8 +32,9 @@ from mercer.planning.landmarks import (
     landmark_feature_bytes,
     may_have_landmarks,
     planned_landmarks,
+    streamed_plan,
 )
-from mercer.planning.plan import Plan, Settings, among
+from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import SMO, CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
 
@@ -46,6 +48,9 @@ FEW, NARROW, MOST_READ = 1024, 2, 0.25
 TIGHT = 1e-6
 # Bytes of dense features and of their centred copy.
 FEATURE_BYTES = 16
+# Numbers for every row that working sets and random batches hold at least: coefficients, decision
+# values, bounds, and two rows of K or those of a batch.
+VECTORS = {"smo": 10, "sgd": 64}
 
 
 def planned_margin(
@@ -57,10 +62,12 @@ def planned_margin(
     those of `planned_ridge`.
     """
     settings = _decided(settings, kernel, rows, problems or [n_rows(rows)])
-    solver = _solver(settings, kernel, rows)
+    solver, limit = _solver(settings, kernel, rows), memory_limit(settings.memory)
     if isinstance(solver, NystromDescent):
         return solver, HeldLandmarkGram.of(planned_landmarks(settings, kernel, rows), solver.dtype)
     if not isinstance(solver, CoordinateDescent):
+        needed = 8 * n_rows(rows) * VECTORS.get(solver.name, 1)
+        check_room(solver.name, needed, limit, solver.name)
         # Entries that take long are held.
         return solver, kept_gram_of(kernel, rows, settings.memory)
     features = features_of(kernel, rows, settings.memory)
@@ -78,6 +85,9 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     The parameters are those of `planned_margin`.
     """
     limit = memory_limit(settings.memory)
+    if isinstance(rows, Stream):
+        by_landmarks = _by_landmarks(kernel, rows, problems, limit)
+        return streamed_plan(by_landmarks, settings, kernel, rows)
     settings = _decided(settings, kernel, rows, problems)
     name = _solver(settings, kernel, rows).name
     plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]
@@ -150,4 +160,4 @@ def _plans(kernel: Kernel, rows: Any, limit: int, problems: Sequence[int]) -> It
     kept = min(8 * n**2, SMO.store_bytes, limit)
     yield Plan("smo", "rows in float32 or float64", kept, work.seconds, reason)
     work, reason = batch_work(n, entry), "small random batches store nothing of n^2"
-    yield Plan("sgd", "a streamed matrix", 8 * 64 * n, work.seconds, reason)
+    yield Plan("sgd", "a streamed matrix", 8 * VECTORS["sgd"] * n, work.seconds, reason)

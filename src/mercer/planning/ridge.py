@@ -31,6 +31,7 @@ from mercer.planning.landmarks import (
     landmark_count,
     may_have_landmarks,
     planned_landmarks,
+    streamed_plan,
 )
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
@@ -125,6 +126,8 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     The parameters are those of `planned_ridge`.
     """
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
+    if isinstance(rows, Stream):
+        return streamed_plan(costs.by_landmarks, settings, kernel, rows)
     settings = costs.decided(settings.for_rows(rows))
     name = costs.solver(settings).name
     return among(costs.plans(settings), name, costs.gram.memory, kernel, settings.time_limit)

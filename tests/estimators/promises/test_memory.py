@@ -7,7 +7,20 @@ import sys
 import numpy as np
 import pytest
 
-from mercer import KernelLogisticRegression, KernelRidge
+from mercer import (
+    KernelClassifier,
+    KernelLogisticRegression,
+    KernelLogisticRegressionCV,
+    KernelPCA,
+    KernelRegressor,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeCV,
+    KernelSVC,
+    KernelSVR,
+    Nystroem,
+    RandomFourier,
+)
 from mercer.errors import MemoryLimitError
 
 LIMIT = 120_000_000
@@ -18,7 +31,7 @@ MEASURED = """
 import re, sys
 import numpy as np
 from sklearn.base import clone
-from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC
+from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR
 
 def now(what):
     with open("/proc/self/status") as file:
@@ -35,6 +48,8 @@ model, targets, n = {
     "svc": (KernelSVC(k), signs, 5000),
     "logistic": (KernelLogisticRegression(k), signs, 3000),
     "nystrom": (KernelRidge(k, 0.1, solver="nystrom", n_landmarks=500), y, 20_000),
+    "newton": (KernelLogisticRegression(k, solver="nystrom", n_landmarks=300), signs, 20_000),
+    "descent": (KernelSVR(k, solver="nystrom", n_landmarks=300), y, 20_000),
 }[name]
 model.set_params(memory=limit)
 # What is made once, such as the pool of threads, is no part of a fit.
@@ -51,7 +66,16 @@ print(now("VmHWM") - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux resets the peak of a process")
 @pytest.mark.parametrize(
-    ("name", "least"), [("cholesky", 4e7), ("cg", 0), ("svc", 0), ("logistic", 0), ("nystrom", 0)]
+    ("name", "least"),
+    [
+        ("cholesky", 4e7),
+        ("cg", 0),
+        ("svc", 0),
+        ("logistic", 0),
+        ("nystrom", 0),
+        ("newton", 2e7),
+        ("descent", 2e7),
+    ],
 )
 def test_a_fit_stays_within_its_limit_and_a_tenth(name, least):
     command = [sys.executable, "-c", MEASURED, name, str(LIMIT)]
@@ -63,16 +87,34 @@ def test_a_fit_stays_within_its_limit_and_a_tenth(name, least):
 
 @pytest.fixture
 def X():
-    return np.random.default_rng(0).normal(size=(1500, 3))
+    return np.random.default_rng(0).normal(size=(300, 3))
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.ApproximationWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ConvergenceWarning")
 @pytest.mark.parametrize(
     "model",
     [
         KernelRidge(),
         KernelRidge(solver="cholesky"),
+        KernelRidge(solver="eigen"),
+        KernelRidge(solver="cg"),
+        KernelRidge(solver="sgd", tol=0.1),
         KernelRidge(solver="nystrom", n_landmarks=100),
+        KernelRidgeClassifier(),
         KernelLogisticRegression(),
+        KernelLogisticRegression(solver="newton"),
+        KernelLogisticRegression(solver="sgd"),
+        KernelLogisticRegression(solver="nystrom"),
+        KernelSVC(),
+        KernelSVC(solver="sgd"),
+        KernelSVR(),
+        KernelSVR(solver="sgd"),
+        KernelPCA(n_components=2, solver="dense"),
+        Nystroem(n_components=20),
+        RandomFourier(n_components=400),
+        KernelRidgeCV(["gaussian"], [1.0]),
+        KernelLogisticRegressionCV(["gaussian"], [1.0]),
     ],
     ids=str,
 )
@@ -81,6 +123,13 @@ def test_a_limit_too_small_for_anything_is_refused_with_the_least_that_would_do(
     with pytest.raises(MemoryLimitError) as refused:
         model.set_params(memory=1000).fit(X, y)
     assert "\n" not in str(refused.value)
-    needed, unit = re.search(r"([\d.]+) (GB|MB)", str(refused.value)).groups()
-    # What is said has two digits.
-    model.set_params(memory=1.05 * float(needed) * {"GB": 1e9, "MB": 1e6}[unit]).fit(X, y)
+    needed, unit = re.search(r"([\d.]+) (GB|MB|KB)", str(refused.value)).groups()
+    # What is said has three digits.
+    enough = 1.005 * float(needed) * {"GB": 1e9, "MB": 1e6, "KB": 1e3}[unit]
+    model.set_params(memory=enough).fit(X, y)
+
+
+@pytest.mark.parametrize("machine", [KernelRegressor, KernelClassifier])
+def test_the_automatic_machines_refuse_it_in_a_line(X, machine):
+    with pytest.raises(MemoryLimitError, match=r"needs .* but the limit is 1\.00 KB"):
+        machine(memory="1KB").fit(X, (X[:, 0] > 0).astype(int))

@@ -9,14 +9,17 @@ import scipy.sparse as sp
 from mercer import (
     Gaussian,
     KernelLogisticRegression,
+    KernelPCA,
     KernelRidge,
     KernelSVC,
     KernelSVR,
+    NormalScores,
     Nystroem,
     RandomFourier,
     Standardize,
 )
 from mercer.data.stream import Stream
+from mercer.errors import MemoryLimitError
 
 D = ["a", "b", "c"]
 
@@ -153,10 +156,59 @@ def test_auto_takes_landmarks_where_rows_are_many_for_the_memory(tmp_path, X, y)
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "cg", "sgd"])
-def test_other_solvers_refuse_a_file_and_say_what_to_do(tmp_path, X, y, solver):
+def test_solvers_of_rows_in_memory_read_a_small_file_at_once(tmp_path, X, y, solver):
     path = written(tmp_path / "rows.parquet", X, y)
-    with pytest.raises(ValueError, match=r"needs all rows in memory.*use solver='nystrom'"):
-        KernelRidge(solver=solver).fit(path, "y")
+    found = KernelRidge(solver=solver).fit(path, "y")
+    alone = KernelRidge(solver=solver).fit(table(X, y).drop("y"), y)
+    np.testing.assert_array_equal(found.dual_coef_, alone.dual_coef_)
+
+
+@pytest.mark.parametrize("machine", [KernelSVC, KernelSVR, KernelLogisticRegression])
+def test_random_batches_of_other_machines_read_a_small_file_too(tmp_path, X, y, machine):
+    targets = y if machine is KernelSVR else y > 0.0
+    np.save(tmp_path / "rows.npy", X)
+    found = machine(solver="sgd", tol=0.1).fit(str(tmp_path / "rows.npy"), targets)
+    alone = machine(solver="sgd", tol=0.1).fit(X, targets)
+    np.testing.assert_array_equal(found.predict(X), alone.predict(X))
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "sgd"])
+def test_they_refuse_a_large_one_with_its_size_and_what_to_do(tmp_path, X, y, solver):
+    path = written(tmp_path / "rows.parquet", X, y)
+    with pytest.raises(MemoryLimitError, match=r"needs all rows in memory.*0.0096 MB.*'nystrom'"):
+        KernelRidge(solver=solver, memory=20_000).fit(path, "y")
+    with pytest.raises(MemoryLimitError, match="KernelPCA needs all rows in memory"):
+        KernelPCA(memory=20_000).fit(path)
+
+
+@pytest.mark.parametrize("solver", ["auto", "nystrom"])
+@pytest.mark.parametrize("machine", [KernelRidge, KernelSVC, KernelSVR, KernelLogisticRegression])
+def test_a_plan_for_a_file_says_what_its_fit_does(tmp_path, X, y, machine, solver):
+    frame = table(X, y).drop("y")
+    frame.write_parquet(tmp_path / "rows.parquet")
+    for rows in (str(tmp_path / "rows.parquet"), in_blocks(frame), in_blocks(X)):
+        plan = machine(solver=solver).plan(rows)
+        assert plan.solver == "nystrom" if solver == "nystrom" else plan.residual == 0.0
+    plan = machine(solver="nystrom", n_landmarks=40).plan(tmp_path / "rows.parquet")
+    assert plan.reason == "40 landmarks stand for 400 rows, which are read block by block"
+    assert 0.0 < plan.residual < 1.0
+
+
+def test_a_plan_for_a_file_refuses_too_little_memory(tmp_path, X, y):
+    path = written(tmp_path / "rows.parquet", X, y)
+    with pytest.raises(MemoryLimitError, match=r"'nystrom' needs .* the limit is 1\.00 KB"):
+        KernelRidge(solver="nystrom", memory="1KB").plan(path)
+
+
+@pytest.mark.parametrize("machine", [KernelRidge, KernelPCA])
+def test_a_plan_for_landmarks_of_few_rows_that_were_named_is_that_of_them(X, machine):
+    assert machine(solver="nystrom").plan(X).solver == "nystrom"
+
+
+def test_normal_scores_of_a_stream_are_those_of_a_sample_of_its_rows(X, y):
+    kernel = Gaussian(1.0).after(NormalScores())
+    found = model(kernel=kernel).fit(in_blocks(X, y))
+    np.testing.assert_array_equal(found.predict(X), model(kernel=kernel).fit(X, y).predict(X))
 
 
 def test_nan_in_the_middle_is_named_by_its_row_among_all_and_its_column(tmp_path, X, y):

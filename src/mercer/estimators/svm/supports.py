@@ -198,6 +198,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         X : rows
             The training rows.
         """
+        X, _, _ = self._opened(X)
         return self._planned(X, [n_rows(X)])
 
     @abstractmethod

@@ -246,6 +246,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         n_classes : int
             The number of classes that they will have, of about as many rows each.
         """
+        X, _, _ = self._opened(X)
         n, n_classes = n_rows(X), checked_count("n_classes", n_classes, 2)
         if n_classes == 2:
             return self._planned(X, [n])

@@ -19,6 +19,7 @@ from mercer.errors import (
 )
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel, with_points
+from mercer.estimators.streams import rows_in_memory
 from mercer.estimators.validation import (
     checked_landmarks,
     checked_rows,
@@ -102,7 +103,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     def _found(self, X: Any) -> Components:
         """Fit, and return the components of the training rows."""
         _refuse_number(self.kernel)
-        run, kernel = Run(self.time_limit), self._kernel_for(X)
+        run, X = Run(self.time_limit), rows_in_memory(X, self.memory, type(self).__name__)
+        kernel = self._kernel_for(X)
         X = checked_unlabelled(self, kernel, X)
         kernel = kernel.resolved(X)
         kernel = recentred(kernel, X) if self.is_centred else kernel
@@ -159,6 +161,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         X : rows
             The training rows.
         """
+        X = rows_in_memory(X, self.memory, type(self).__name__)
         kernel, model = self._kernel_for(X), clone(self)
         X = checked_unlabelled(model, kernel, X)
         kernel, most = kernel.resolved(X), _whole("n_components", self.n_components)

@@ -256,8 +256,9 @@ class RandomFourier(MappedFeatures):
         kernel = self._kernel_for(X)
         X = checked_unlabelled(self, kernel, X)
         self.kernel_ = kernel.resolved(X)
-        seed = checked_seed(self.random_state) or 0
-        self.map_ = fourier_map(self.kernel_, some_rows(X), _whole(self.n_components), seed)
+        seed, count = checked_seed(self.random_state) or 0, _whole(self.n_components)
+        check_fits((count, self.n_features_in_), np.float64, memory_limit(self.memory))
+        self.map_ = fourier_map(self.kernel_, some_rows(X), count, seed)
         return self
 
 

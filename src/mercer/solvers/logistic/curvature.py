@@ -175,7 +175,9 @@ class FactoredCurvature:
         self._root = root
         self._scales = []
         for matrix, scale in zip(self._factors, root.scale.T, strict=True):
-            scale = np.maximum(scale, np.sqrt(self.floor) * root.scale.max())
+            # Rows whose classes are certain to rounding have no curvature, and stay where they are;
+            # the inverse square of the least scale is a number.
+            scale = np.maximum(scale, max(np.sqrt(self.floor) * root.scale.max(), 1e-150))
             self._scales.append(scale)
             self._factor(matrix, ridge / scale**2)
         if root.unit.any():

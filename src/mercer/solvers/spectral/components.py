@@ -10,6 +10,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from mercer.data.memory import gigabytes
+from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
 from mercer.gram import Gram, RecentredGram
 from mercer.gram.gram import check_fits
@@ -138,7 +140,13 @@ class DenseComponents(ComponentSolver):
         most, centred = problem.most, problem.centred
         n, least = len(gram), _least(gram)
         # Beside the matrix LAPACK works in two more of its size.
-        check_fits(gram.shape, np.float64, gram.memory // 3)
+        needed = 3 * 8 * n**2
+        if needed > gram.memory:
+            raise MemoryLimitError(
+                f"all components of {n} rows need {gigabytes(needed)} but the limit is "
+                f"{gigabytes(gram.memory)}; raise memory=, use fewer rows, or solver='iterative' "
+                "with n_components"
+            )
         K = gram.fresh()
         if not np.isfinite(K).all():
             raise not_finite()
