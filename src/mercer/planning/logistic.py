@@ -72,7 +72,8 @@ def planned_logistic(
     settings = _decided(settings, kernel, rows, problem)
     if settings.names(NystromNewton):
         limit, n = memory_limit(settings.memory), n_rows(rows)
-        needed = landmark_bytes(n, landmark_count(settings, n), problem.columns, limit)
+        # Features that do not fit are computed again in every pass.
+        needed = landmark_bytes(n, landmark_count(settings, n), 0, limit)
         check_room("nystrom", needed, limit, "nystrom")
         return _solver(settings, None, problem), logistic_landmarks(settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelLogisticRegression, Spectrum
 from mercer.errors import ConvergenceWarning
+from mercer.planning.landmarks import landmark_bytes, landmark_feature_bytes
 
 random = np.random.default_rng(0)
 X = random.normal(size=(150, 3))
@@ -83,7 +84,9 @@ def test_tables_sparse_rows_and_texts_have_landmarks():
 def test_features_that_do_not_fit_are_computed_again():
     # Beside blocks and factors there is room for fewer than the features of all rows.
     given = {"landmarks": X[:40], "n_landmarks": None}
-    held, streamed = (regression(**given, memory=b).fit(X, Y) for b in (None, 4000))
+    least = landmark_bytes(len(X), 40, 0, 1)
+    assert least < landmark_feature_bytes(len(X), 40, 1)
+    held, streamed = (regression(**given, memory=b).fit(X, Y) for b in (None, least))
     assert_allclose(streamed.function_(X), held.function_(X), atol=0.02)
     assert streamed.certificate_.satisfied
 
