@@ -18,9 +18,6 @@ from mercer.tiles import evaluate
 
 Array = NDArray[np.float64]
 
-# A pivot of so many units of rounding of the largest diagonal entry, for every row, is zero.
-UNITS = 4.0
-
 
 @dataclass(frozen=True, eq=False)
 class LandmarkMap(FeatureMap):
@@ -111,7 +108,9 @@ def landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.int
     K = np.array(evaluate(kernel.program, rows), np.float64, order="F")
     m = len(K)
     largest = float(np.max(K.diagonal(), initial=0.0))
-    least = UNITS * m * float(np.finfo(np.float64).eps) * largest
+    # A pivot of so many units of rounding of the largest diagonal entry, for every row, is zero.
+    units = 4.0
+    least = units * m * float(np.finfo(np.float64).eps) * largest
     if largest == 0.0:
         raise ValueError(
             f"k(z, z) is zero at all landmarks by {kernel!r:.100}; choose others, or another kernel"

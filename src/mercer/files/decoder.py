@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,16 +22,10 @@ from mercer.files.registry import CLASSES, ESTIMATORS, OUTPUT, SPLITTERS, UNSAVE
 from mercer.files.types import check_field
 from mercer.kernels import Kernel
 
-# Levels of objects within objects; models have about ten.
-DEPTH = 60
 # What tables may be made by, which is imported where a model was fitted to one.
 LIBRARIES = ("mapping", "pandas", "polars", "pyarrow")
-# How many times the bytes of its arrays what is made of a file may take, beside so many bytes.
-GROWTH, LEAST_BYTES = 20, 10_000_000
 # What transformers may return their columns as.
 OUTPUTS = ("default", "pandas", "polars")
-# Words of the state of a Mersenne Twister.
-TWISTER = 624
 
 Node = Any
 
@@ -45,11 +39,19 @@ class Decoder:
         Those of the file.
     """
 
+    # Levels of objects within objects; models have about ten.
+    depth: ClassVar[int] = 60
+    # How many times the bytes of its arrays what is made of a file may take, beside so many bytes.
+    growth: ClassVar[int] = 20
+    least_bytes: ClassVar[int] = 10_000_000
+    # Words of the state of a Mersenne Twister.
+    twister: ClassVar[int] = 624
+
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.arrays = arrays
         self._turned: dict[str, NDArray[Any]] = {}
         # What is made of a file may take so many times its own size, and a little.
-        self._left = GROWTH * sum(a.nbytes for a in arrays.values()) + LEAST_BYTES
+        self._left = self.growth * sum(a.nbytes for a in arrays.values()) + self.least_bytes
         self._kinds: dict[str, Callable[[dict[str, Any], int], Any]] = {
             "array": self._array,
             "dict": self._dict,
@@ -70,8 +72,8 @@ class Decoder:
 
     def value(self, node: Node, depth: int = 0) -> Any:
         """Return the value of a node."""
-        if depth > DEPTH:
-            raise ModelFileError(f"objects nest deeper than {DEPTH} levels")
+        if depth > self.depth:
+            raise ModelFileError(f"objects nest deeper than {self.depth} levels")
         if node is None or isinstance(node, bool | str | int | float):
             return node
         kind = next((k for k in self._kinds if k in node), None) if isinstance(node, dict) else None
@@ -159,8 +161,8 @@ class Decoder:
         if not isinstance(state, tuple) or len(state) != 5 or state[0] != "MT19937":
             raise ModelFileError("a state of random numbers is none of a Mersenne Twister")
         _, words, place, has_normal, normal = state
-        is_whole = isinstance(place, int) and 0 <= place <= TWISTER and has_normal in (0, 1)
-        are_words = isinstance(words, np.ndarray) and words.shape == (TWISTER,)
+        is_whole = isinstance(place, int) and 0 <= place <= self.twister and has_normal in (0, 1)
+        are_words = isinstance(words, np.ndarray) and words.shape == (self.twister,)
         if not is_whole or not are_words or words.dtype != np.uint32 or type(normal) is not float:
             raise ModelFileError("a state of random numbers is none of a Mersenne Twister")
         random = np.random.RandomState()

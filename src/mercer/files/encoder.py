@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,8 +18,6 @@ from mercer.files.plain import text_of
 from mercer.files.registry import ESTIMATORS, OUTPUT, SPLITTERS, UNSAVED, name_of, settings_of
 from mercer.kernels import Kernel
 
-# Numbers of a tuple from which on they are an array of the file.
-LONG = 32
 # Kinds of numbers that are stored as they are, and those that are stored as whole numbers.
 PLAIN, TIMES = "biuf", "mM"
 
@@ -35,6 +33,9 @@ class Encoder:
     arrays : dict of arrays
         By name; equal arrays have one name.
     """
+
+    # Numbers of a tuple from which on they are an array of the file.
+    long: ClassVar[int] = 32
 
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     _names: dict[bytes, str] = field(default_factory=dict)
@@ -127,7 +128,7 @@ class Encoder:
 
     def _sequence(self, value: list[Any] | tuple[Any, ...], path: str) -> Node:
         kind = type(value).__name__
-        if len(value) >= LONG and all(type(v) is float for v in value):
+        if len(value) >= self.long and all(type(v) is float for v in value):
             return {kind: self.node(np.array(value), path)}
         return {kind: [self.node(v, f"{path}[{i}]") for i, v in enumerate(value)]}
 

@@ -13,17 +13,14 @@ from typing import Any
 
 from mercer.errors import ModelFileError
 
-# Whole numbers that JSON readers keep.
-WHOLE = 2**53
-# Characters of a number or a date; a longer one would take long to read.
-LONGEST = 400
-
 
 def text_of(value: Any) -> dict[str, str] | None:
     """Return a value as a node of its kind and text, or None where there is none for it."""
     if type(value) is float and not math.isfinite(value):
         return {"float": repr(value)}
-    if type(value) is int and abs(value) > WHOLE:
+    # Whole numbers that JSON readers keep.
+    whole = 2**53
+    if type(value) is int and abs(value) > whole:
         return {"int": hex(value)}
     if type(value) is bytes:
         return {"bytes": value.hex()}
@@ -41,7 +38,9 @@ def text_of(value: Any) -> dict[str, str] | None:
 
 def value_of(kind: str, text: Any) -> Any:
     """Return the value of a text of some kind, which is one of `READERS`."""
-    if not isinstance(text, str) or (kind != "bytes" and len(text) > LONGEST):
+    # Characters of a number or a date; a longer one would take long to read.
+    longest = 400
+    if not isinstance(text, str) or (kind != "bytes" and len(text) > longest):
         raise ModelFileError(f"a {kind} is written as {text!r:.40}")
     try:
         return READERS[kind](text)

@@ -44,8 +44,6 @@ ENDINGS = {
 }
 # What stands for a missing number where all other cells of a column are numbers.
 MISSING = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-", ".")
-# Cells of text in a column of numbers up to which they are taken for mistakes and named.
-FEW = 5
 # Rows of a block, where nothing else is said.
 ROWS = 1 << 16
 
@@ -302,6 +300,8 @@ def _with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[A
     )
     found = counted.collect(engine="streaming").row(0, named=True)
     remarks, changes = [], []
+    # Cells of text in a column of numbers up to which they are taken for mistakes and named.
+    few = 5
     for i, name in enumerate(texts):
         numbers, marks, words, first, text = (
             found[f"{i} {what}"] for what in ("numbers", "marks", "texts", "first", "cell")
@@ -315,7 +315,7 @@ def _with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[A
             changes.append(pl.when(~is_mark(name)).then(number(name)).alias(name))
             if marks:
                 remarks.append(f"column {name!r}: {_cells(marks)} such as 'NA' count as missing")
-        elif words <= FEW and numbers > 2 * words:
+        elif words <= few and numbers > 2 * words:
             remarks.append(
                 f"column {name!r} is text, for {text!r} in row {first + 1} is no number"
                 + (f", nor are {_cells(words - 1)} more" if words > 1 else "")

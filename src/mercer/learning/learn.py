@@ -41,8 +41,6 @@ from mercer.tiles.tile import Opaque
 Array = NDArray[np.float64]
 
 METHODS = ("gradient", "agop", "agop-full")
-# After so many rounds the metric has settled, or follows noise.
-MOST_ROUNDS = 5
 
 CRITERIA: dict[str, Callable[[Array, RidgeProblem], Evidence | None]] = {
     "likelihood": restricted_likelihood,
@@ -200,8 +198,10 @@ def learn(
     seen = training_subset(start, X, sample)
     problem = RidgeProblem(targets[sample], np.ones(1), weights[sample], True)
     is_flat = not (np.ptp(problem.y, axis=0) > 0.0).any()
+    # After so many rounds the metric has settled, or follows noise.
+    most_rounds = 5
     if method != "gradient":
-        most = 0 if is_flat else min(max_iter, MOST_ROUNDS) + 1
+        most = 0 if is_flat else min(max_iter, most_rounds) + 1
         return _by_gradients(start.resolved(X, weights), seen, problem, method, most, run)
     variables = Variables.of(opened(start, X, weights), seen)
     search = _Search(CRITERIA[criterion], variables, seen, problem, alpha)

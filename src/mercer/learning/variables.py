@@ -18,10 +18,6 @@ from mercer.kernels.tangents import real_parameters
 
 Array = NDArray[np.float64]
 
-# Columns up to which each has a scale of its own: of more, such as words, the rows cannot tell.
-MOST_COLUMNS = 1000
-# The least length scale to start from, in units of the median distance.
-SHORTEST = 0.2
 # The logarithm of how far a parameter may go from where it starts, to either side.
 REACH = float(np.log(1e4))
 
@@ -78,10 +74,14 @@ def scales_of(kernel: Kernel) -> list[str]:
 def _per_column(kernel: Kernel, value: Any, matrix: Any) -> tuple[float, ...] | None:
     """Return a scale for every column, or None where there is one, or there are too many."""
     width = matrix.shape[1]
-    if not 1 < width <= MOST_COLUMNS or sp.issparse(matrix):
+    # Columns up to which each has a scale of its own: of more, such as words, the rows cannot tell.
+    most_columns = 1000
+    if not 1 < width <= most_columns or sp.issparse(matrix):
         return None
+    # The least length scale to start from, in units of the median distance.
+    shortest = 0.2
     # So short that no two rows are alike, the likelihood does not change with it.
-    if value != "median" and value >= SHORTEST * median_distance(matrix, kernel.metric):
+    if value != "median" and value >= shortest * median_distance(matrix, kernel.metric):
         return (value,) * width
     spread = np.array(Standardize().resolved(matrix).scale)
     scales = median_distance(matrix / spread, kernel.metric) * spread

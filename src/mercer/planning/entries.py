@@ -17,8 +17,6 @@ from mercer.tiles.evaluate import engine
 from mercer.tiles.operands import Operand, bind
 from mercer.tiles.tile import Leaf
 
-# Rows that tell how many entries sparse rows have and how long sequences are.
-SAMPLE = 64
 # What a column takes in each comparison beside an inner product, and a function beside an
 # exponential; measured at 2 to 256 columns on a processor of level v4 and v3.
 COMPARISONS = {
@@ -53,7 +51,9 @@ def entry_work(kernel: Kernel, X: Any) -> Work:
     """
     if kernel.is_precomputed:
         return Work(byte=8.0)
-    some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), SAMPLE)).astype(np.intp)
+    # Rows that tell how many entries sparse rows have and how long sequences are.
+    sample = 64
+    some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), sample)).astype(np.intp)
     bound = bind(kernel.program, Rows(take_rows(X, some), "X"))
     steps = [step for step in kernel.program.instructions if step.operation.startswith("map")]
     work = Work(function=sum(FUNCTIONS.get(step.function, 0.0) for step in steps))

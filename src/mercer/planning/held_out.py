@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from mercer.planning.costs import COSTS
 from mercer.planning.rates import Work
 
-# The least and the most of a time limit that a search leaves to the fit after it.
-LEAST_LEFT, MOST_LEFT = 0.5, 0.8
-
 
 class Folds(Protocol):
     """How rows are held out: the folds' sizes, and what is known of them together."""
@@ -30,7 +27,9 @@ class Folds(Protocol):
 
 def share_of_search(fit: Work, time_limit: float) -> float:
     """Return the share of a time limit for a search: twice what the fit takes is left to that."""
-    return 1.0 - min(max(2.0 * fit.expected / time_limit, LEAST_LEFT), MOST_LEFT)
+    # The least and the most of a time limit that a search leaves to the fit after it.
+    least_left, most_left = 0.5, 0.8
+    return 1.0 - min(max(2.0 * fit.expected / time_limit, least_left), most_left)
 
 
 def entries_held_out(n: int, splits: Folds | None, alphas: int) -> tuple[float, float]:

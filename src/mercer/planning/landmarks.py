@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,10 +20,6 @@ from mercer.planning.plan import Plan, Settings, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import Run
 
-# Landmarks for the root of the number of rows: with so many the error of a landmark model is about
-# that of the exact one, up to logarithms (A. Rudi, R. Camoriano and L. Rosasco (2015), Less is
-# more: Nystrom computational regularization).
-FOR_ROOT_OF_ROWS = 10
 # Arrays of m x m numbers that are there at the same time: the factor of the landmarks, the sums of
 # all rows or a sketch, those of a block in either precision, a factor of them and what it is of.
 SQUARES = 6
@@ -32,14 +28,8 @@ BLOCKS = 2
 # Seconds on one thread up to which a fit is exact where no limit is given, a minute on two, and
 # those that landmarks are taken for. One thread, so that their number changes no bit.
 EXACT, APPROXIMATE = 120.0, 60.0
-# The share of a time limit that may be counted: the rest is for what counts and the rates of a
-# processor do not know. An exact fit that is broken off is worse than one by landmarks.
-COUNTED = 0.5
 # Rows up to which a fit is exact: nothing would be saved. Fewer landmarks than this know little.
 FEW, LEAST = 2000, 50
-# Steps of the number of landmarks between two powers of two, so that it does not follow every
-# change of the memory that is free.
-STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -56,6 +46,10 @@ class ByLandmarks:
         The memory beside the data.
     """
 
+    # The share of a time limit that may be counted: the rest is for what counts and the rates of a
+    # processor do not know. An exact fit that is broken off is worse than one by landmarks.
+    counted: ClassVar[float] = 0.5
+
     rows: int
     work: Callable[[int], Work]
     bytes: Callable[[int], int]
@@ -63,7 +57,7 @@ class ByLandmarks:
     def most(self, settings: Settings, memory: int) -> int:
         """Return how many landmarks time and memory allow, at most n; zero if none."""
         limit = settings.time_limit
-        seconds = APPROXIMATE if limit is None else COUNTED * limit
+        seconds = APPROXIMATE if limit is None else self.counted * limit
         most = 0
         for m in _steps(self.rows):
             if self.bytes(m) > memory or self.work(m).cost > seconds:
@@ -93,7 +87,7 @@ class ByLandmarks:
         if not may_have_landmarks(settings, kernel):
             return settings
         limit = settings.time_limit
-        allowed = EXACT if limit is None else COUNTED * limit
+        allowed = EXACT if limit is None else self.counted * limit
         if self.rows <= FEW or exact.cost <= allowed:
             return settings
         m = self.most(settings, memory)
@@ -167,8 +161,11 @@ def expected_residual(gram: Gram, m: int) -> float:
 
 def _steps(n: int) -> list[int]:
     """Return numbers of landmarks to choose from, up to n in even ratios."""
-    count = int(STEPS * np.log2(n)) + 1
-    return sorted({*np.round(2.0 ** (np.arange(count) / STEPS)).astype(int).tolist(), n})
+    # Steps of the number of landmarks between two powers of two, so that it does not follow every
+    # change of the memory that is free.
+    steps = 8
+    count = int(steps * np.log2(n)) + 1
+    return sorted({*np.round(2.0 ** (np.arange(count) / steps)).astype(int).tolist(), n})
 
 
 def planned_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:
@@ -215,7 +212,11 @@ def landmark_count(settings: Settings, n: int) -> int:
         return n_rows(settings.landmarks)
     if settings.n_landmarks is not None:
         return settings.n_landmarks
-    return min(n, int(FOR_ROOT_OF_ROWS * n**0.5))
+    # Landmarks for the root of the number of rows: with so many the error of a landmark model is
+    # about that of the exact one, up to logarithms (A. Rudi, R. Camoriano and L. Rosasco (2015),
+    # Less is more: Nystrom computational regularization).
+    for_root_of_rows = 10
+    return min(n, int(for_root_of_rows * n**0.5))
 
 
 def landmark_bytes(n: int, m: int, targets: int, memory: int) -> int:

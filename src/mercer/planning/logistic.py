@@ -53,14 +53,6 @@ from mercer.solvers.logistic.curvature import LowRankCurvature
 from mercer.solvers.online.batch_newton import newton_factors
 from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 
-# Rows times columns of scores up to which factors take no longer than to set up an iteration, and
-# up to which they are taken for several classes where C w k(x, x) is so large that the
-# preconditioner, which treats classes one by one, is poor.
-FEW_SCORES, MANY_SCORES = 500, 10_000
-STIFF = 1e4
-# Bytes for every entry of the matrix that a search holds: itself, and the parts of a fold.
-SEARCHED_BYTES = 24
-
 
 def planned_logistic(
     settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem
@@ -139,8 +131,10 @@ def planned_logistic_search(
     by_landmarks = _by_landmarks(kernel, rows, problem, limit)
     work = by_landmarks.work
     several = replace(by_landmarks, work=lambda m: float(fits) * work(m))
+    # Bytes for every entry of the matrix that a search holds: itself, and the parts of a fold.
+    searched_bytes = 24
     # Folds are parts of the whole matrix.
-    has_room = SEARCHED_BYTES * n**2 <= limit
+    has_room = searched_bytes * n**2 <= limit
     exact = logistic_work(kernel, rows, problem, limit) if has_room else Work(double=np.inf)
     return several.chosen(settings, kernel, float(fits) * exact, limit)
 
@@ -176,12 +170,17 @@ def logistic_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> Landmar
 def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:
     """Whether Cholesky factors serve a logistic problem better than conjugate gradients."""
     scores = len(gram) * problem.columns
-    if scores <= FEW_SCORES:
+    # Rows times columns of scores up to which factors take no longer than to set up an iteration,
+    # and up to which they are taken for several classes where C w k(x, x) is so large that the
+    # preconditioner, which treats classes one by one, is poor.
+    few_scores, many_scores = 500, 10_000
+    stiff = 1e4
+    if scores <= few_scores:
         return True
     fits = 8 * (problem.columns + 2) * len(gram) ** 2 <= gram.memory
-    if problem.columns == 1 or scores > MANY_SCORES or not fits:
+    if problem.columns == 1 or scores > many_scores or not fits:
         return False
-    return problem.C * float((problem.weights * np.abs(gram.diagonal())).max()) > STIFF
+    return problem.C * float((problem.weights * np.abs(gram.diagonal())).max()) > stiff
 
 
 def newton_bytes(n: int, columns: int) -> int:

@@ -43,9 +43,6 @@ from mercer.solvers import SMO, CoordinateDescent, MarginSolver, NystromDescent,
 # FEW, squares of features for every row up to NARROW, where the interior point that takes over is
 # no dearer than K, and entries of sparse features for every entry of K up to MOST_READ.
 FEW, NARROW, MOST_READ = 1024, 2, 0.25
-# The tolerance from which on fewer rows of so few features go by them too: K is singular then, and
-# pairs of coefficients creep where an interior point takes the steps it always takes.
-TIGHT = 1e-6
 # Bytes of dense features and of their centred copy.
 FEATURE_BYTES = 16
 # Numbers for every row that working sets and random batches hold at least: coefficients, decision
@@ -134,7 +131,10 @@ def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
     """Whether there are many rows of sparse features or of few, sooner read than compared."""
     n, tol = n_rows(rows), settings.tol
     is_small = n <= FEW
-    if is_small and not (isinstance(tol, float) and tol <= TIGHT):
+    # The tolerance from which on fewer rows of so few features go by them too: K is singular then,
+    # and pairs of coefficients creep where an interior point takes the steps it always takes.
+    tight = 1e-6
+    if is_small and not (isinstance(tol, float) and tol <= tight):
         return False
     limit = memory_limit(settings.memory)
     entries = sparse_entries(kernel, rows, limit)

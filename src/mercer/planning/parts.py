@@ -19,13 +19,9 @@ from mercer.planning.landmarks import (
 from mercer.planning.plan import Settings
 from mercer.planning.rates import Work
 
-# Landmarks that rows are left out for: fewer rows with so many tell more than all with a handful.
-ENOUGH = 500
 # The share of a time limit that may be counted: reading rows in blocks, checks of tables and passes
 # in float64 are not, and a fit that is cut short has no certificate.
 COUNTED = 0.2
-# By how much fewer rows, or more landmarks, are tried next.
-FEWER = 0.9
 
 
 class Part(NamedTuple):
@@ -88,11 +84,16 @@ def _within(
         return needed(rows, m) <= memory and work(rows, m).cost <= COUNTED * time_limit
 
     rows = n
-    m = min(ENOUGH, landmark_count(Settings(), rows))
+    # Landmarks that rows are left out for: fewer rows with so many tell more than all with a
+    # handful.
+    enough = 500
+    m = min(enough, landmark_count(Settings(), rows))
+    # By how much fewer rows, or more landmarks, are tried next.
+    fewer = 0.9
     while rows > LEAST and not is_within(rows, m):
-        rows = int(FEWER * rows)
-        m = min(ENOUGH, landmark_count(Settings(), rows))
+        rows = int(fewer * rows)
+        m = min(enough, landmark_count(Settings(), rows))
     most = landmark_count(Settings(), rows)
-    while m < most and is_within(rows, min(int(m / FEWER), most)):
-        m = min(int(m / FEWER), most)
+    while m < most and is_within(rows, min(int(m / fewer), most)):
+        m = min(int(m / fewer), most)
     return Part(min(n, rows), m)

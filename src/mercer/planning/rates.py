@@ -83,10 +83,6 @@ def rates() -> Work:
     return RATES.get(level, RATES["v2"])
 
 
-# Rows of the matrices that are multiplied to see how fast a machine is, and how often.
-SIZE, ROUNDS = 256, 5
-
-
 @functools.cache
 def machine_slowness() -> float:
     """Return how many times slower this machine is than that of the rates, as a power of two.
@@ -94,12 +90,14 @@ def machine_slowness() -> float:
     It is measured once in a process, and rounded so that two measurements agree. No choice asks
     for it: it tells seconds to whoever reads a plan.
     """
-    A = np.random.default_rng(0).normal(size=(SIZE, SIZE))
+    # Rows of the matrices that are multiplied to see how fast a machine is, and how often.
+    size, rounds = 256, 5
+    A = np.random.default_rng(0).normal(size=(size, size))
     taken = []
     with one_blas_thread():
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             start = thread_time()
             A @ A
             taken.append(thread_time() - start)
-    expected = Work(double=SIZE**3).cost
+    expected = Work(double=size**3).cost
     return float(2.0 ** round(log2(max(min(taken), 1e-9) / expected)))

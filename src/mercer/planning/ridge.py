@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -52,17 +52,6 @@ from mercer.tiles import Rows
 
 # Bytes for every row and feature: the features, and their singular values where need be.
 FEATURE_BYTES = 24
-# Conjugate gradients that stand in for a factor go down to this residual, little above its own.
-AS_GOOD_AS_A_FACTOR = 1e-10
-# Seconds on one thread that are worth giving up the last digits of a factor in float64 for, or a
-# glance at the spectrum.
-WORTH = 0.02
-# Multiplications up to which a factor is taken without a look at what else there is: they take
-# about as long as that look.
-SMALL = 5e8
-# How many times less than a factor conjugate gradients have to promise to take: it is surer, with
-# more digits.
-DOUBT = 1.5
 
 # Why small random batches, of any loss.
 SMALL_BATCHES = "small random batches store nothing of n^2; how many epochs depends on the penalty"
@@ -171,6 +160,18 @@ def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
 class _RidgeCosts:
     """What each solver takes on one problem."""
 
+    # Conjugate gradients that stand in for a factor go down to this residual, little above its own.
+    as_good_as_a_factor: ClassVar[float] = 1e-10
+    # Seconds on one thread that are worth giving up the last digits of a factor in float64 for, or
+    # a glance at the spectrum.
+    worth: ClassVar[float] = 0.02
+    # Multiplications up to which a factor is taken without a look at what else there is: they take
+    # about as long as that look.
+    small: ClassVar[float] = 5e8
+    # How many times less than a factor conjugate gradients have to promise to take: it is surer,
+    # with more digits.
+    doubt: ClassVar[float] = 1.5
+
     kernel: Kernel
     rows: Any
     gram: Gram
@@ -253,14 +254,17 @@ class _RidgeCosts:
         if not settings.allow(work):
             return ConjugateGradient()
         factor = work.cost
-        least = least_product_work(n, gram.memory, self.entry, AS_GOOD_AS_A_FACTOR).cost
-        if factor < DOUBT * least + WORTH or factor < DOUBT * self.products.work.cost:
+        least = least_product_work(n, gram.memory, self.entry, self.as_good_as_a_factor).cost
+        if (
+            factor < self.doubt * least + self.worth
+            or factor < self.doubt * self.products.work.cost
+        ):
             return Cholesky()
         if settings.time_limit is not None and self.products.work.expected > settings.time_limit:
             # A factor may be done soon after the limit, where no further step is begun.
             return Cholesky()
         # The same pivots every time, as a factor gives the same answer every time.
-        return ConjugateGradient(goal=AS_GOOD_AS_A_FACTOR)
+        return ConjugateGradient(goal=self.as_good_as_a_factor)
 
     def needs_factor(self, settings: Settings) -> bool:
         """Whether only a factor solves with K, valid on coefficients of sum zero alone.
@@ -298,12 +302,12 @@ class _RidgeCosts:
         """Whether the factor is better taken in float32, and refined."""
         if self._is_small or self.kernel.is_conditional:
             return False
-        return self.factor_work(True).cost + WORTH < self.factor_work(False).cost
+        return self.factor_work(True).cost + self.worth < self.factor_work(False).cost
 
     @property
     def _is_small(self) -> bool:
         """Whether a factor takes so little that nothing is worth saving beside the entries."""
-        return len(self.problem.y) ** 3 / 6.0 < SMALL
+        return len(self.problem.y) ** 3 / 6.0 < self.small
 
     def factor_work(self, single: bool) -> Work:
         """Return the work for factors in float32, or in float64."""
@@ -326,7 +330,7 @@ class _RidgeCosts:
     @cached_property
     def products(self) -> Forecast:
         """What conjugate gradients will take."""
-        return forecast(self.gram, self.entry, self._least_shift, AS_GOOD_AS_A_FACTOR)
+        return forecast(self.gram, self.entry, self._least_shift, self.as_good_as_a_factor)
 
     def bytes(self, name: str, solver: Any = None) -> int:
         """Return the memory that a solver by name takes beside the data."""

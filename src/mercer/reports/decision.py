@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,6 @@ Array = NDArray[np.float64]
 # A mark for each colour.
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 MARGIN_MACHINES = (KernelSVC, SVC, NuSVC, LinearSVC)
-# How much white is in the colour of a region, and of one within the margins.
-PALE, PALER = 0.62, 0.82
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +83,10 @@ class DecisionDisplay:
     support_ : matplotlib PathCollection or None
         The rings.
     """
+
+    # How much white is in the colour of a region, and of one within the margins.
+    pale: ClassVar[float] = 0.62
+    paler: ClassVar[float] = 0.82
 
     def __init__(
         self,
@@ -212,7 +214,7 @@ class DecisionDisplay:
         for code, lead in enumerate(s.leads):
             top = max(float(lead.max()), 0.0) + 1.0
             levels = [0.0, top] if s.margin is None else [0.0, s.margin, s.margin + top]
-            shades = [PALE] if s.margin is None else [PALER, PALE]
+            shades = [self.pale] if s.margin is None else [self.paler, self.pale]
             colours = [_whitened(_colour(code), share) for share in shades]
             self.regions_.append(ax.contourf(s.x, s.z, lead, levels, colors=colours, zorder=0))
             lines = [(0.0, line_width, "-")]

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# Samples of the held-out rows, drawn with replacement, and the share of them within an interval.
-SAMPLES, CONFIDENCE = 1000, 0.95
 # Probabilities are at least so large, as scikit-learn has it.
 LEAST = float(np.finfo(np.float64).eps)
 
@@ -125,15 +123,18 @@ def _scored(
         raise ValueError("the weights of all held-out rows are zero; nothing can be tested")
     values, flat, weights = values[used], flat[used], weights[used]
     random, n = np.random.default_rng(0), len(values)
+    # Samples of the held-out rows, drawn with replacement, and the share of them within an
+    # interval.
+    samples, confidence = 1000, 0.95
     drawn = (
         [
             score(values, weights * np.bincount(random.integers(n, size=n), minlength=n))
-            for _ in range(SAMPLES)
+            for _ in range(samples)
         ]
         if n > 1
         else [score(values, weights)]
     )
-    tail = (1.0 - CONFIDENCE) / 2.0
+    tail = (1.0 - confidence) / 2.0
     low, high = np.nanquantile(drawn, [tail, 1.0 - tail])
     found, base = score(values, weights), score(flat, weights)
     return Score(name, found, float(low), float(high), base, higher_is_better)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
 
-# The legend names this many curves; of more it names the chosen one only.
-LEGEND_ROWS = 16
 # Names longer than this go below the axes rather than beside them.
 LONG_NAME = 28
 CHOSEN = "#d1495b"
@@ -61,6 +59,9 @@ class SelectionDisplay:
     chosen_ : matplotlib Line2D
         The mark of the choice.
     """
+
+    # The legend names this many curves; of more it names the chosen one only.
+    legend_rows: ClassVar[int] = 16
 
     def __init__(
         self, curves: list[Curve], chosen: Array, kernel: Kernel, criterion: str, is_error: bool
@@ -165,7 +166,7 @@ class SelectionDisplay:
 
     def _explain(self, ax: Any, title: str) -> None:
         lines = [*self.lines_, self.chosen_]
-        if len(self.curves) > LEGEND_ROWS:
+        if len(self.curves) > self.legend_rows:
             kept = zip(self.curves, self.lines_, strict=True)
             lines = [line for curve, line in kept if curve.kernel == self.kernel] + lines[-1:]
         is_long = max(len(line.get_label()) for line in lines) > LONG_NAME

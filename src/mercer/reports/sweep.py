@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -16,7 +16,6 @@ from mercer.reports.decision import DecisionDisplay
 
 # Ten widths from 2^-6 to 2^10, equal steps of the logarithm.
 GAMMAS = tuple(float(g) for g in 2.0 ** np.linspace(-6.0, 10.0, 10))
-ACROSS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +45,8 @@ class GammaSweepDisplay:
     axes_ : array of matplotlib Axes
         A panel for every gamma.
     """
+
+    across: ClassVar[int] = 5
 
     def __init__(self, panels: list[Panel], title: str) -> None:
         self.panels = panels
@@ -97,8 +98,8 @@ class GammaSweepDisplay:
         """Draw all panels on a new figure; the options go to ``Axes.scatter``."""
         import matplotlib.pyplot as plt
 
-        down = -(-len(self.panels) // ACROSS)
-        across = min(ACROSS, len(self.panels))
+        down = -(-len(self.panels) // self.across)
+        across = min(self.across, len(self.panels))
         self.figure_, grid = plt.subplots(
             down,
             across,

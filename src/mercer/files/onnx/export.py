@@ -16,11 +16,6 @@ from mercer.files.container import replace_file
 from mercer.files.onnx.graph import Graph, Node
 from mercer.files.onnx.models import outputs_of
 
-# The operators of this set do, and run wherever ONNX of 2022 or later does.
-OPSET, IR_VERSION = 17, 8
-# Bytes of a file of ONNX: those of protocol buffers know no larger one.
-LARGEST = 2**31 - 1
-
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     """Write the predictions of a model of numbers as a graph that runs where Python does not.
@@ -64,9 +59,11 @@ def _written(graph: Graph, columns: int, outputs: list[str]) -> bytes:
     except ImportError:
         raise ImportError("export_onnx needs onnx; install mercer[onnx]") from None
     size = sum(a.nbytes for a in graph.constants.values())
-    if size > LARGEST:
+    # Bytes of a file of ONNX: those of protocol buffers know no larger one.
+    largest = 2**31 - 1
+    if size > largest:
         raise ValueError(
-            f"the training rows take {size} bytes, and a file of ONNX holds {LARGEST}; fit with "
+            f"the training rows take {size} bytes, and a file of ONNX holds {largest}; fit with "
             "landmarks, solver='nystrom'"
         )
     x = helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", columns])
@@ -77,10 +74,12 @@ def _written(graph: Graph, columns: int, outputs: list[str]) -> bytes:
         [onnx.ValueInfoProto(name=name) for name in outputs],
         [_tensor(name, value) for name, value in graph.constants.items()],
     )
+    # The operators of this set do, and run wherever ONNX of 2022 or later does.
+    opset, ir_version = 17, 8
     model = helper.make_model(
         made,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", opset)],
+        ir_version=ir_version,
         producer_name="mercer",
         producer_version=__version__,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from mercer.reports.page.held_out import SHOWN, HeldOut, timed
 from mercer.reports.page.machine import Machine
 
 Array = NDArray[Any]
-
-# Rows that f is looked at from.
-EXPLAINED = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +31,9 @@ class Facts(Machine):
     y : array of shape (n,), optional
         The targets of `X`; without them nothing is tested.
     """
+
+    # Rows that f is looked at from.
+    explained: ClassVar[int] = 500
 
     X: Any = None
     y: Array | None = None
@@ -65,7 +65,7 @@ class Facts(Machine):
             return None
         if self.X is None:
             return explain(self.model)
-        return explain(self.model, take_rows(self.X, evenly(n_rows(self.X), EXPLAINED)))
+        return explain(self.model, take_rows(self.X, evenly(n_rows(self.X), self.explained)))
 
     @cached_property
     def columns(self) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ Array = NDArray[Any]
 
 # Rows that a picture is made of, and that columns are shuffled on.
 SHOWN, SHUFFLED = 1500, 300
-# Columns that are shuffled, the most important ones, and how often.
-MOST_SHUFFLED, REPEATS = 12, 3
 # The share of new targets that intervals should hold; the training rows up to which those of the
 # model are asked for, which take as long as a fit; and the held-out rows from which others are.
 COVERAGE, JACKKNIFE_ROWS, LEAST_HELD_OUT = 0.9, 4000, 40
@@ -48,6 +46,10 @@ class HeldOut:
     X, y : rows, array of shape (n,)
         Rows that it was not fitted to, and their targets.
     """
+
+    # Columns that are shuffled, the most important ones, and how often.
+    most_shuffled: ClassVar[int] = 12
+    repeats: ClassVar[int] = 3
 
     machine: Machine
     X: Any
@@ -172,13 +174,13 @@ class HeldOut:
         ----------
         L. Breiman (2001), Random forests.
         """
-        wanted = columns[:MOST_SHUFFLED]
+        wanted = columns[: self.most_shuffled]
         if not wanted or not (is_table(self.X) or isinstance(self.X, np.ndarray)):
             return {}
         some = evenly(self.n, SHUFFLED)
         rows, y = take_rows(self.X, some), np.asarray(self.y)[some]
         random = np.random.default_rng(0)
-        orders = [random.permutation(len(some)) for _ in range(REPEATS)]
+        orders = [random.permutation(len(some)) for _ in range(self.repeats)]
         asked = [
             exchanged_column(rows, self.machine.place(rows, column), take_rows(rows, order))
             for column in wanted
@@ -192,7 +194,7 @@ class HeldOut:
             spread = float(np.sum((y - y.mean()) ** 2)) or 1.0
             scores = np.array([1.0 - np.sum((y - answer) ** 2) / spread for answer in answers])
             before = 1.0 - float(np.sum((y - self.predicted[some]) ** 2)) / spread
-        lost = before - scores.reshape(len(wanted), REPEATS).mean(axis=1)
+        lost = before - scores.reshape(len(wanted), self.repeats).mean(axis=1)
         return dict(zip(wanted, lost.tolist(), strict=True))
 
 

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-# Characters of a cell that are shown.
-CELL = 200
-
 
 def section(title: str, *parts: str) -> str:
     """Return a section, or nothing where it has no parts."""
@@ -46,7 +43,9 @@ def cell(value: Any) -> str:
     if _is_number(value):
         return f'<td class="number">{number(value)}</td>'
     text = str(value)
-    return f"<td>{escape(text if len(text) <= CELL else text[: CELL - 1] + '…')}</td>"
+    # Characters of a cell that are shown.
+    cell = 200
+    return f"<td>{escape(text if len(text) <= cell else text[: cell - 1] + '…')}</td>"
 
 
 def number(value: Any) -> str:

@@ -23,10 +23,6 @@ Array = NDArray[Any]
 
 # Rows below which a score says little, and a class below which it is hardly known.
 FEW_ROWS, FEW_OF_CLASS = 100, 10
-# What a column that gives the target away predicts of it, alone.
-LEAK = 0.999
-# The least chance, for all columns together, at which a difference of distributions is none.
-DRIFT = 0.001
 # Rows that distributions are compared on, and that are looked for among those of training.
 COMPARED = 5000
 UNTESTED = (
@@ -124,6 +120,8 @@ def _gives_away(tests: HeldOut, values: Array, some: NDArray[np.intp]) -> bool:
         # Names that are all different tell every row from the others, and nothing of the target.
         if not tests.machine.is_classes or len(levels) > 0.1 * len(values):
             return False
+    # What a column that gives the target away predicts of it, alone.
+    leak = 0.999
     if not tests.machine.is_classes:
         y = np.asarray(tests.y, float)[some]
         if np.ptp(y) == 0.0:
@@ -131,7 +129,7 @@ def _gives_away(tests: HeldOut, values: Array, some: NDArray[np.intp]) -> bool:
         straight = abs(np.corrcoef(numbers, y)[0, 1])
         # Columns of few values have tied ranks, and are no copies of the target.
         is_fine = len(np.unique(numbers)) > 0.5 * len(np.unique(y))
-        return bool(max(straight, abs(spearmanr(numbers, y)[0]) if is_fine else 0.0) > LEAK)
+        return bool(max(straight, abs(spearmanr(numbers, y)[0]) if is_fine else 0.0) > leak)
     codes, half = tests.codes[some], np.arange(len(some)) % 2 == 0
     if len(np.unique(codes)) < 2:
         return False
@@ -140,7 +138,7 @@ def _gives_away(tests: HeldOut, values: Array, some: NDArray[np.intp]) -> bool:
     leaves = max(2, parts)
     tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
     column = np.asarray(numbers, float)[:, None]
-    return bool(tree.fit(column[half], codes[half]).score(column[~half], codes[~half]) > LEAK)
+    return bool(tree.fit(column[half], codes[half]).score(column[~half], codes[~half]) > leak)
 
 
 def _drifts(facts: Facts) -> list[Any]:
@@ -152,7 +150,9 @@ def _drifts(facts: Facts) -> list[Any]:
         return []
     before = take_rows(rows, evenly(n_rows(rows), COMPARED))
     after = take_rows(X, evenly(n_rows(X), COMPARED))
-    least = DRIFT / max(len(facts.columns), 1)
+    # The least chance, for all columns together, at which a difference of distributions is none.
+    drift = 0.001
+    least = drift / max(len(facts.columns), 1)
     return [
         column
         for column in facts.columns

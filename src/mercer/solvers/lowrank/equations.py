@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ Array = NDArray[np.float64]
 # The least pivot of the landmarks beside the largest from which on features are right to a few
 # digits of float32, since errors are divided by its root.
 PIVOT = 1e-5
-# Steps of the power method, which come near to the largest eigenvalue from below.
-POWERS = 8
 
 
 class Point(NamedTuple):
@@ -69,6 +67,9 @@ class LandmarkEquations:
         The least pivot of the landmarks beside the largest with which sums of entries in float64
         are right to as many digits as are asked for.
     """
+
+    # Steps of the power method, which come near to the largest eigenvalue from below.
+    powers: ClassVar[int] = 8
 
     gram: LandmarkGram
     problem: RidgeProblem
@@ -192,6 +193,6 @@ class LandmarkEquations:
         Z = F if self.centre is None else F - self.centre
         Z = np.sqrt(self.problem.weights[index, None]) * Z
         v = np.ones(Z.shape[1])
-        for _ in range(POWERS):
+        for _ in range(self.powers):
             v = Z.T @ (Z @ (v / np.linalg.norm(v)))
         return float(np.linalg.norm(v)) * len(self.problem.y) / len(index)

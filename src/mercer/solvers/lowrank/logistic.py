@@ -24,9 +24,6 @@ from mercer.solvers.run import Run
 Array = NDArray[np.float64]
 
 MEASURE = "relative duality gap in the landmark model"
-# A gap of g leaves f off by up to sqrt(2 g). Whoever asks for as little as this wants the digits of
-# f, and steps go on until rounding allows no further one, which takes a few.
-TIGHT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -107,6 +104,10 @@ class LandmarkDescent:
         Where the sample of the preconditioner comes from.
     """
 
+    # A gap of g leaves f off by up to sqrt(2 g). Whoever asks for as little as this wants the
+    # digits of f, and steps go on until rounding allows no further one, which takes a few.
+    tight: ClassVar[float] = 1e-10
+
     def __init__(
         self, tol: float, most: int, gram: LandmarkGram, problem: LogisticProblem, seed: Any
     ) -> None:
@@ -148,7 +149,7 @@ class LandmarkDescent:
     @property
     def _goal(self) -> float:
         """The relative gap that steps go on to."""
-        return self._tol if self._tol > TIGHT else 0.0
+        return self._tol if self._tol > self.tight else 0.0
 
     def _is_rounded(self, measured: Measured) -> bool:
         is_held = self._gram.stored_dtype is not None and not self._products.is_exact

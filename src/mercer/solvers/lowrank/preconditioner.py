@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dgemv
@@ -12,8 +14,6 @@ from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-# Multiplications of a product between two looks at the clock.
-MULTIPLIED = 1 << 32
 # A ridge of fewer units of rounding of F F' is lost in it.
 UNITS = 100.0
 
@@ -36,6 +36,9 @@ class LowRankInverse:
     M. Woodbury (1950), Inverting modified matrices.
     """
 
+    # Multiplications of a product between two looks at the clock.
+    multiplied: ClassVar[int] = 1 << 32
+
     def __init__(self, F: Array, begun: LowRankInverse | None = None) -> None:
         self.F = F
         k = 0 if begun is None else len(begun.F)
@@ -43,7 +46,7 @@ class LowRankInverse:
         if begun is not None:
             self._G[:k, :k] = begun._G
         # The products of SciPy, as all others here: the threads of two libraries hinder each other.
-        for rows in row_blocks((len(F) - k, F.size), MULTIPLIED):
+        for rows in row_blocks((len(F) - k, F.size), self.multiplied):
             part, before = slice(k + rows.start, k + rows.stop), slice(0, k + rows.stop)
             self._G[part, before] = dgemm(1.0, F[before].T, F[part].T, trans_a=True).T
             self._G[before, part] = self._G[part, before].T

@@ -24,9 +24,6 @@ Array = NDArray[np.float64]
 MEASURE = "relative residual in the landmark model"
 # Multiplications from which on features in float32 save a tenth of a second.
 WORTH = 1e10
-# The tolerance from which on sums of entries in float64 are right enough for smaller pivots of the
-# landmarks, whose roots they are divided by, and how small these may be.
-COARSE, COARSE_PIVOT = 1e-4, 1e-10
 # Rounds of conjugate gradients, of which each gains what entries in float32 allow.
 MOST_ROUNDS = 4
 
@@ -67,6 +64,10 @@ class NystromRidge(RidgeSolver):
 
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "nystrom"
+    # The tolerance from which on sums of entries in float64 are right enough for smaller pivots of
+    # the landmarks, whose roots they are divided by, and how small these may be.
+    coarse: ClassVar[float] = 1e-4
+    coarse_pivot: ClassVar[float] = 1e-10
 
     tol: float = 1e-3
     max_iter: int = 100
@@ -75,7 +76,7 @@ class NystromRidge(RidgeSolver):
     def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
         known = known_by_landmarks(gram)
-        least = COARSE_PIVOT if self.tol >= COARSE else PIVOT
+        least = self.coarse_pivot if self.tol >= self.coarse else PIVOT
         equations = LandmarkEquations.of(known, problem, least)
         if self.is_sketched and equations.is_even and problem.alpha.min() > 0.0:
             return self._solution(equations, self._iterated(equations, run), run)
