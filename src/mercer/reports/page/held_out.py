@@ -194,7 +194,8 @@ class HeldOut:
             spread = float(np.sum((y - y.mean()) ** 2)) or 1.0
             scores = np.array([1.0 - np.sum((y - answer) ** 2) / spread for answer in answers])
             before = 1.0 - float(np.sum((y - self.predicted[some]) ** 2)) / spread
-        lost = before - scores.reshape(len(wanted), self.repeats).mean(axis=1)
+        # To digits that differences of means have.
+        lost = np.round(before - scores.reshape(len(wanted), self.repeats).mean(axis=1), 9)
         return dict(zip(wanted, lost.tolist(), strict=True))
 
 

@@ -23,6 +23,8 @@ from mercer.reports.spectrum import eigenvalues_of, ridge_of
 CANDIDATES, INFLUENTIAL, SHOWN_COLUMNS = 12, 10, 8
 # Characters of a formula that is set; longer ones are read better as an expression.
 FORMULA = 3000
+# Nodes up to which the tree of a kernel is shown at once.
+NODES = 12
 PENALTIES = ("alpha", "C", "epsilon")
 
 
@@ -39,13 +41,19 @@ def kernel(facts: Facts) -> str:
         return ""
     k = facts.function.kernel
     settings = ", ".join(f"{name} = {value:.4g}" for name, value in _penalties(facts.inner).items())
+    # A tree of pages is for whoever asks for it.
+    state = " open" if _nodes(k) <= NODES else ""
     return section(
         "Kernel",
         _formula(k),
         paragraph(settings),
-        "<details open><summary>Tree, with the proof of every node</summary>"
+        f"<details{state}><summary>Tree, with the proof of every node</summary>"
         f"{editable(k)._repr_html_()}</details>",
     )
+
+
+def _nodes(k: Kernel) -> int:
+    return 1 + sum(map(_nodes, k.parts))
 
 
 def _formula(k: Kernel) -> str:
