@@ -38,7 +38,7 @@ def test_what_is_held_in_a_precision_is_not_computed_again():
 
 
 def test_landmarks_that_are_nearly_dependent_are_whitened_in_float64():
-    stiff = gram(60.0, 12)
+    stiff = gram(100.0, 12)
     assert stiff.landmarks.single_error > 1e-2
     held = HeldLandmarkGram.of(stiff, np.float32)
     assert_array_equal(held.F, stiff.features().astype(np.float32))

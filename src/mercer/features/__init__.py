@@ -2,7 +2,15 @@
 
 from mercer.features.explicit import ExplicitMap
 from mercer.features.fourier import FourierMap, fourier_map
-from mercer.features.landmarks import LandmarkMap, landmark_map
+from mercer.features.landmarks import LandmarkMap, factored_landmark_map, landmark_map
 from mercer.features.map import FeatureMap
 
-__all__ = ["ExplicitMap", "FeatureMap", "FourierMap", "LandmarkMap", "fourier_map", "landmark_map"]
+__all__ = [
+    "ExplicitMap",
+    "FeatureMap",
+    "FourierMap",
+    "LandmarkMap",
+    "factored_landmark_map",
+    "fourier_map",
+    "landmark_map",
+]

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrsm, strsm
+from scipy.linalg.blas import dtrsm, dtrsv, strsm, strsv
 from scipy.linalg.lapack import dpstrf
 
-from mercer.data.columns import take_rows
+from mercer.data.columns import n_rows, take_rows
+from mercer.data.distinct import distinct_sample
 from mercer.features.map import FeatureMap
 from mercer.kernels import Kernel
+from mercer.native.lapack import cholesky
 from mercer.tiles import evaluate
 
 Array = NDArray[np.float64]
@@ -67,9 +69,13 @@ class LandmarkMap(FeatureMap):
 
     def whitened(self, K: Array) -> Array:
         """Return K L^-T for rows K = k(X, Z), in the precision of K; K itself is overwritten."""
+        L = self._single if K.dtype == np.float32 else self.factor
+        if len(K) == 1:
+            # BLAS has a faster routine for one row.
+            trsv = strsv if K.dtype == np.float32 else dtrsv
+            return np.asarray(trsv(L, K[0], lower=1))[None]
         # BLAS counts along columns: it finds the transpose, and solves L F' = K'.
         trsm = strsm if K.dtype == np.float32 else dtrsm
-        L = self._single if K.dtype == np.float32 else self.factor
         return np.asarray(trsm(1.0, L, K.T, lower=1, overwrite_b=1).T)
 
     @property
@@ -87,6 +93,9 @@ class LandmarkMap(FeatureMap):
 
     def coefficients(self, theta: Array) -> Array:
         """Return a with theta'phi(x) = sum_j a_j k(z_j, x): L' a = theta."""
+        if theta.size == len(theta):
+            a = dtrsv(self.factor, theta.reshape(-1), lower=1, trans=1)
+            return np.asarray(a.reshape(theta.shape))
         columns = np.array(theta.reshape(len(theta), -1), np.float64, order="F")
         a = dtrsm(1.0, self.factor, columns, lower=1, trans_a=1, overwrite_b=1)
         return np.asarray(a.reshape(theta.shape))
@@ -95,8 +104,7 @@ class LandmarkMap(FeatureMap):
 def landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.intp]]:
     """Return the features of landmarks, and which of the rows given these are.
 
-    Landmarks that others make superfluous, such as copies, are left out: a Cholesky factor with
-    pivots takes the one that is worst represented next, until rounding is all that is left.
+    Landmarks that others make superfluous to rounding, such as copies, are left out.
 
     Parameters
     ----------
@@ -105,18 +113,59 @@ def landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.int
     rows : rows
         The landmarks.
     """
-    K = np.array(evaluate(kernel.program, rows), np.float64, order="F")
-    m = len(K)
-    largest = float(np.max(K.diagonal(), initial=0.0))
+    found = factored_landmark_map(kernel, rows)
+    if found is not None:
+        pivots = found[0].factor.diagonal() ** 2
+        # The least pivot beside the largest with which a factor without pivoting, in half the time,
+        # has as many digits: errors of features are those of entries, divided by its root.
+        least = 1e-8
+        if pivots.min() > least * pivots.max():
+            return found
+    return pivoted_landmark_map(kernel, rows)
+
+
+def factored_landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.intp]] | None:
+    """Return the features of all landmarks but copies, or None where some depend on others.
+
+    Dependent or not is told by a Cholesky factor without pivots, which may be of few digits where
+    it succeeds. The parameters are those of `landmark_map`.
+    """
+    first = np.sort(distinct_sample(rows, n_rows(rows)))
+    given = rows if len(first) == n_rows(rows) else take_rows(rows, first)
+    K = _core(kernel, given)
+    if cholesky(K, lower=True):
+        return None
+    # Columns that are cleared above the diagonal at a time.
+    some = 512
+    for start in range(0, len(K), some):
+        columns = slice(start, start + some)
+        K[:start, columns] = 0.0
+        K[columns, columns] = np.tril(K[columns, columns])
+    return LandmarkMap(kernel, given, K), first
+
+
+def pivoted_landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.intp]]:
+    """Return the features of landmarks in descending order of what they add to those before.
+
+    A Cholesky factor with pivots takes the one that is worst represented next, until rounding is
+    all that is left. The parameters are those of `landmark_map`.
+    """
+    K = _core(kernel, rows)
     # A pivot of so many units of rounding of the largest diagonal entry, for every row, is zero.
     units = 4.0
-    least = units * m * float(np.finfo(np.float64).eps) * largest
-    if largest == 0.0:
-        raise ValueError(
-            f"k(z, z) is zero at all landmarks by {kernel!r:.100}; choose others, or another kernel"
-        )
+    least = units * len(K) * float(np.finfo(np.float64).eps) * float(K.diagonal().max())
     factor, pivots, rank, _ = dpstrf(K, lower=1, tol=least, overwrite_a=1)
     taken = np.asarray(pivots[:rank], np.intp) - 1
     L = np.asfortranarray(np.tril(factor[:rank, :rank]))
-    chosen = rows if rank == m and (taken == np.arange(m)).all() else take_rows(rows, taken)
+    chosen = rows if rank == len(K) and (taken == np.arange(rank)).all() else take_rows(rows, taken)
     return LandmarkMap(kernel, chosen, L), taken
+
+
+def _core(kernel: Kernel, rows: Any) -> Array:
+    """Return k(Z, Z) to be overwritten, counted along columns, which it is symmetric for."""
+    K = np.asarray(evaluate(kernel.program, rows), np.float64).T
+    if not K.diagonal().any():
+        raise ValueError(
+            f"k(z, z) is zero at all landmarks by {kernel!r:.100}; choose others, or another kernel"
+        )
+    return K

@@ -14,7 +14,7 @@ from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit
 from mercer.data.stream import part_of
-from mercer.features import LandmarkMap, landmark_map
+from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.pivots import chosen_rows
 from mercer.kernels import Kernel
@@ -331,29 +331,27 @@ def landmark_gram(
         raise ValueError(
             f"n_landmarks={m} but {n_rows(landmarks)} landmarks are given; leave n_landmarks out"
         )
-    phi, taken = landmark_map(kernel, rows)
-    gram = LandmarkGram(phi, X, memory, None if index is None else index[taken])
-    return gram if index is None or len(index) == n_rows(X) else _without_superfluous(gram)
+    if index is None or len(index) == n_rows(X):
+        phi, taken = landmark_map(kernel, rows)
+        return LandmarkGram(phi, X, memory, None if index is None else index[taken])
+    phi, taken = factored_landmark_map(kernel, rows) or landmark_map(kernel, rows)
+    return _without_superfluous(LandmarkGram(phi, X, memory, index[taken]))
 
 
 def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
-    """Return the matrix without landmarks that add little to what the others leave anyway.
-
-    Pivots descend, so that these are the last.
-    """
-    phi, diagonal = gram.landmarks, np.square(gram.landmarks.factor).sum(axis=1)
+    """Return the matrix without landmarks that add little to what others leave anyway."""
+    phi, diagonal = gram.landmarks, gram.landmarks.kernel.diagonal(gram.landmarks.rows)
     # The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the
     # others but small pivots, by which errors grow.
     superfluous = 1e-3
-    least = superfluous * gram.trace_residual() * float(diagonal.mean())
-    m = int(np.count_nonzero(phi.factor.diagonal() ** 2 > least))
-    if m == phi.n_features or m == 0:
+    least = superfluous * gram.trace_residual() * float(np.mean(diagonal, dtype=np.float64))
+    # What a landmark adds to those before it.
+    kept = np.flatnonzero(phi.factor.diagonal() ** 2 > least)
+    if len(kept) in (0, phi.n_features):
         return gram
-    fewer = LandmarkMap(
-        phi.kernel, take_rows(phi.rows, slice(0, m)), np.asfortranarray(phi.factor[:m, :m])
-    )
+    fewer, taken = landmark_map(phi.kernel, take_rows(phi.rows, kept))
     assert gram.index is not None
-    return LandmarkGram(fewer, gram.X, gram.memory, gram.index[:m])
+    return LandmarkGram(fewer, gram.X, gram.memory, gram.index[kept[taken]])
 
 
 def checked_landmark_count(m: int | None, n: int) -> int:

@@ -120,16 +120,23 @@ def feature_work(n: int, p: int, entries: int | None = None) -> Work:
     return Work(double=p**3 / 6.0 / COSTS.factor_share, byte=moved + met)
 
 
-def landmark_feature_work(n: int, m: int, entry: Work) -> Work:
-    """Return the work for choosing m landmarks and for their features of n rows in float32."""
+def landmark_choice_work(n: int, m: int, entry: Work) -> Work:
+    """Return the work for choosing m landmarks among n rows, and for their factor."""
     # Pivots are chosen among a sample, each after all before it.
     pool, pivots = min(n, POOL * m), min(m, MOST_PIVOTS)
     chosen = pool * pivots * entry + Work(double=COSTS.pivoted * pool * float(pivots) ** 2)
-    factor = m**2 * entry + Work(double=m**3 / 6.0 / COSTS.factor_share)
-    whitened = Work(
-        single=0.5 * n * float(m) ** 2 / COSTS.whitened_share, byte=COSTS.landmark_moved * n * m
-    )
-    return chosen + factor + n * m * entry + whitened
+    return chosen + m**2 * entry + Work(double=m**3 / 6.0 / COSTS.factor_share)
+
+
+def landmark_feature_work(n: int, m: int, entry: Work) -> Work:
+    """Return the work for choosing m landmarks and for their features of n rows in float32."""
+    return landmark_choice_work(n, m, entry) + n * m * entry + whitened_work(n, m)
+
+
+def whitened_work(n: int, m: int) -> Work:
+    """Return the work for features in float32 of n rows whose entries are there."""
+    multiplied = 0.5 * n * float(m) ** 2 / COSTS.whitened_share
+    return Work(single=multiplied, byte=COSTS.landmark_moved * n * m)
 
 
 def landmark_work(n: int, m: int, entry: Work) -> Work:
@@ -150,15 +157,19 @@ def direct_work(n: int, m: int, entry: Work) -> Work:
 
 def sketched_work(n: int, m: int, entry: Work) -> Work:
     """Return the work for conjugate gradients on the equations of m landmarks."""
-    # Features of as many sums as there are, and their products.
     count = sums_of(n, m)
-    sums = landmark_feature_work(count * m, m, entry)
-    products = Work(single=0.5 * count * float(m) ** 3 / COSTS.whitened_share)
-    solved = Work(double=m**3 / 6.0 / COSTS.factor_share)
+    # Features of as many sums as there are, their products and a factor of these; or the squares of
+    # all entries, and products and a factor of landmarks in float32.
+    made = whitened_work(count * m, m) + Work(
+        single=0.5 * count * float(m) ** 3 / COSTS.whitened_share,
+        double=m**3 / 6.0 / COSTS.factor_share,
+    )
+    if count == 0:
+        made = n * m * entry + Work(single=m**3 / 3.0 / COSTS.factor_share)
     # An entry in float32 takes half, and is computed for either product of a step.
     read = (1.0 + 2.0 * COSTS.measures + steps_of(count)) * entry
     passes = n * m * (read + Work(byte=COSTS.landmark_moved))
-    return sums + products + solved + passes
+    return landmark_choice_work(n, m, entry) + made + passes
 
 
 def chain_work(n: int, targets: int) -> Work:

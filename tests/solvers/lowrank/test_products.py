@@ -13,7 +13,7 @@ X = random.normal(size=(60, 3))
 V, U = random.normal(size=(12, 2)), random.normal(size=(60, 2))
 
 
-@pytest.mark.parametrize("scale", [1.5, 60.0])
+@pytest.mark.parametrize("scale", [1.5, 100.0])
 @pytest.mark.parametrize("held", [None, np.float32, np.float64])
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_they_are_those_of_the_features(scale, held, is_exact):

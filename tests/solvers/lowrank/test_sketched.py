@@ -7,7 +7,10 @@ from numpy.testing import assert_allclose
 from mercer.gram import landmark_gram
 from mercer.kernels import Gaussian
 from mercer.solvers import Run
+from mercer.solvers.lowrank import sketched
+from mercer.solvers.lowrank.counted import CountedInverse
 from mercer.solvers.lowrank.equations import LandmarkEquations
+from mercer.solvers.lowrank.normal import Inverse
 from mercer.solvers.lowrank.sketched import SINGLE, TINY, SketchedInverse, _least_ritz
 from ridges import problem_of
 
@@ -162,3 +165,34 @@ def test_the_least_of_several_targets_counts_each_as_far_as_it_went(rng):
     assert_allclose(_least_ritz(sizes[:, 1:], ratios[:, 1:]), alone)
     assert _least_ritz(np.zeros((2, 1)), np.zeros((2, 1))) == 1.0
     assert _least_ritz(np.array([[1e308], [1e308]]), np.array([[1.0], [0.0]])) >= TINY
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Let landmarks stand for the rows."""
+    monkeypatch.setattr(sketched, "ENTRY", 0.0)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_landmarks_in_the_place_of_rows_lead_to_the_same_solution(rng, counted, fit_intercept):
+    equations = equations_of(rng, fit_intercept, alpha=(0.1,))
+    inverse = SketchedInverse(equations, np.array([1e-9]), 200, Run())
+    assert isinstance(inverse._inverse, CountedInverse)
+    g = rng.normal(size=(M, 1))
+    exact = np.linalg.solve(normal_matrix(equations, 0.1), g)
+    assert_allclose(inverse(g), exact, atol=1e-4 * np.abs(exact).max())
+
+
+def test_sums_take_over_where_landmarks_take_many_steps(rng, counted, monkeypatch):
+    monkeypatch.setattr(sketched, "PATIENCE", 2)
+    equations = equations_of(rng, alpha=(0.1,))
+    inverse = SketchedInverse(equations, np.array([1e-9]), 200, Run())
+    g = rng.normal(size=(M, 1))
+    exact = np.linalg.solve(normal_matrix(equations, 0.1), g)
+    assert_allclose(inverse(g), exact, atol=1e-4 * np.abs(exact).max())
+    assert isinstance(inverse._inverse, Inverse)
+
+
+def test_several_ridges_are_left_to_sums(rng, counted):
+    several = SketchedInverse(equations_of(rng), np.full(2, 1e-9), 50, Run())
+    assert isinstance(several._inverse, Inverse)

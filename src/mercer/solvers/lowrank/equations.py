@@ -165,9 +165,14 @@ class LandmarkEquations:
 
     def _hidden(self, theta: Array, c: Array) -> Array:
         """Return what rounding may hide of F theta = K_nm c, as `product_rounding` counts it."""
-        roots = np.linalg.norm(self.gram.landmarks.factor, axis=1)
-        terms = LAMBDA * column_norms(roots[:, None] * c) * self._norm
+        terms = LAMBDA * column_norms(self._roots[:, None] * c) * self._norm
         return np.asarray(UNITS * EPS * (terms + np.sqrt(self.problem.alpha) * column_norms(theta)))
+
+    @cached_property
+    def _roots(self) -> Array:
+        """sqrt(k(z, z)) of the landmarks."""
+        factor = self.gram.landmarks.factor
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", factor, factor)))
 
     @property
     def _norm(self) -> float:

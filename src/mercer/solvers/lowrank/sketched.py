@@ -8,7 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal
+from scipy.linalg.blas import dger, sger
 
+from mercer.gram.represented import represented_rows
+from mercer.solvers.lowrank.counted import CountedInverse
 from mercer.solvers.lowrank.equations import LandmarkEquations
 from mercer.solvers.lowrank.normal import Inverse, block_sums
 from mercer.solvers.rounding import TINY
@@ -16,12 +19,17 @@ from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
 
-# How many sums there may be for every landmark. A step of conjugate gradients leaves the root of
-# its inverse, and so many powers of that are good enough. Their number is told by what takes less:
-# products of sums, or steps, in which an entry takes as much as so many multiplications.
+# How many sums there may be for every landmark, if there are any. A step of conjugate gradients
+# leaves the root of the inverse of this number, and so many powers of that are good enough. It is
+# told by what takes less: products of sums, or steps, in which an entry takes as much as so many
+# multiplications.
 SUMS = (2, 4, 8, 16)
 GOOD_ENOUGH = 14.0
 ENTRY = 60.0
+# Without sums landmarks stand for the rows: about the steps that this takes, those after which sums
+# take over, as landmarks that were given may be far from where the rows are, and multiplications
+# for every cubed landmark.
+COUNTED_STEPS, PATIENCE, COUNTED = 35, 60, 1 / 6
 # The share of the memory that more sums than the fewest may take.
 SHARE = 0.25
 SEED = 0
@@ -30,7 +38,7 @@ SINGLE = 1e-5
 
 
 def sums_of(n: int, m: int, memory: float = np.inf) -> int:
-    """Return how many sums there are for each of m landmarks on n rows.
+    """Return how many sums there are for each of m landmarks on n rows, or none.
 
     Parameters
     ----------
@@ -39,13 +47,13 @@ def sums_of(n: int, m: int, memory: float = np.inf) -> int:
     memory : float
         The limit in bytes.
     """
-    fitting = [s for s in SUMS if s == SUMS[0] or 8.0 * s * m**2 <= SHARE * memory]
-    return min(fitting, key=lambda s: s * float(m) ** 3 + steps_of(s) * ENTRY * n * float(m))
+    fitting = [s for s in (0, *SUMS) if s <= SUMS[0] or 8.0 * s * m**2 <= SHARE * memory]
+    return min(fitting, key=lambda s: (s or COUNTED) * m**3.0 + steps_of(s) * ENTRY * n * float(m))
 
 
 def steps_of(sums: int) -> float:
     """Return about how many steps of conjugate gradients so many sums for a landmark leave."""
-    return GOOD_ENOUGH / float(np.log(sums))
+    return GOOD_ENOUGH / float(np.log(sums)) if sums else COUNTED_STEPS
 
 
 @dataclass(eq=False)
@@ -54,7 +62,8 @@ class SketchedInverse:
 
     The preconditioner is the inverse of (S F)'(S F) + alpha I, where S adds up the weighted rows
     with random signs to a multiple of m sums. It is near to the matrix for any landmarks and any
-    ridge, so that the number of steps depends on neither.
+    ridge, so that the number of steps depends on neither. Of many landmarks these sums are dear,
+    and a preconditioner by the landmarks themselves, see `CountedInverse`, takes less in all.
 
     Parameters
     ----------
@@ -84,17 +93,37 @@ class SketchedInverse:
     is_regular: bool = True
 
     def __post_init__(self) -> None:
-        problem, phi = self.equations.problem, self.equations.gram.landmarks
-        gram, m = self.equations.gram, phi.n_features
+        gram = self.equations.gram
         self._dtype = np.float32 if self.equations.is_even_in_single else np.float64
-        size = m * sums_of(len(gram), m, gram.memory)
-        S, ones, total = gram.sketch(size, problem.weights, SEED, self._dtype)
+        count = sums_of(len(gram), gram.landmarks.n_features, gram.memory)
+        counted = self._by_landmarks() if count == 0 else None
+        self._inverse = counted or self._by_sums(max(count, SUMS[0]))
+
+    def _by_landmarks(self) -> CountedInverse | None:
+        """Return the preconditioner by landmarks in the place of rows, where float32 serves."""
+        problem, gram = self.equations.problem, self.equations.gram
+        if self._dtype == np.float64 or not (problem.alpha == problem.alpha[0]).all():
+            return None
+        total = gram.cross_transposed(problem.weights[:, None])
+        self._ones = gram.landmarks.whitened(np.ascontiguousarray(total.T))[0]
+        v = represented_rows(gram, problem.weights, self._dtype)
+        L, alpha = gram.landmarks.factor, float(problem.alpha[0])
+        return CountedInverse.of(L, v, alpha, problem.fit_intercept)
+
+    def _by_sums(self, count: int) -> Inverse:
+        """Return the preconditioner by so many sums of rows for every landmark."""
+        problem, phi = self.equations.problem, self.equations.gram.landmarks
+        size = count * phi.n_features
+        S, ones, total = self.equations.gram.sketch(size, problem.weights, SEED, self._dtype)
         self._ones = phi.whitened(total[None])[0]
         F = phi.whitened(S)
         if problem.fit_intercept:
-            F -= np.outer(ones, self.mean).astype(self._dtype)
+            # In place: BLAS counts along columns and finds the rows transposed.
+            ger = sger if self._dtype == np.float32 else dger
+            given = (self.mean.astype(self._dtype), ones.astype(self._dtype))
+            F = ger(-1.0, *given, a=F.T, overwrite_a=1).T
         G = block_sums(F, np.empty((len(F), 0)), np.ones(len(F)), None).G
-        self._inverse = Inverse(G, problem.alpha)
+        return Inverse(G, problem.alpha)
 
     @cached_property
     def mean(self) -> Array:
@@ -104,7 +133,7 @@ class SketchedInverse:
 
     def __call__(self, g: Array) -> Array:
         """Return N^-1 g for every target, or where that is as good as zero no less in g'N^-1 g."""
-        step = np.zeros_like(g)
+        found = np.zeros_like(g)
         r, z = g.copy(), self._inverse(g)
         rz = (r * z).sum(axis=0)
         begun = np.maximum(rz / self.least, 0.0)
@@ -112,12 +141,18 @@ class SketchedInverse:
             # It is not worth a step, and N^-1 is at most so much more than the preconditioner.
             return np.asarray(z / self.least)
         enough = np.maximum(0.1 * self.goal**2, SINGLE**2 * begun)
-        p, sizes, ratios = z, [], []
-        for _ in range(self.max_iter):
+        p = z
+        sizes: list[Array] = []
+        ratios: list[Array] = []
+        for step in range(self.max_iter):
+            if step == PATIENCE and isinstance(self._inverse, CountedInverse):
+                self._inverse, self.least = self._by_sums(SUMS[0]), 1.0
+                p = z = self._inverse(r)
+                rz, sizes, ratios = (r * z).sum(axis=0), [], []
             q = self._product(p)
             with np.errstate(divide="ignore", invalid="ignore"):
                 size = np.where(rz > 0.0, rz / (p * q).sum(axis=0), 0.0)
-            step += size * p
+            found += size * p
             r -= size * q
             z = self._inverse(r)
             last, rz = rz, np.maximum((r * z).sum(axis=0), 0.0)
@@ -132,7 +167,7 @@ class SketchedInverse:
             if (rz / self.least <= enough).all():
                 break
             p = z + ratio * p
-        return step
+        return found
 
     def _product(self, V: Array) -> Array:
         """Return (F'WF + alpha I) V for centred features."""
