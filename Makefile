@@ -65,7 +65,7 @@ lint: $(VENV)/.dev
 mutate: $(VENV)/.dev
 	$(VENV)/bin/python -m pip install -q setuptools wheel
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[mutate]"
-	$(ALONE) MPLBACKEND=agg $(VENV)/bin/python tests/mutate.py $(MUTATE_ARGS)
+	$(ALONE) MPLBACKEND=agg $(VENV)/bin/python tests/mutation/run.py $(MUTATE_ARGS)
 
 fuzz: $(VENV)/.dev
 	$(VENV)/bin/python tests/fuzz_expression.py $(FUZZ_ARGS)
