@@ -54,7 +54,6 @@ class Case:
     name: str
     model: Any
     read: Callable[[], tuple[Any, Any]]
-    settings: tuple[tuple[str, Any], ...] = ()
 
 
 def first(n: int, read: Callable[..., tuple[Any, ...]], *name: str) -> Callable[[], Any]:
@@ -146,14 +145,11 @@ def cases() -> Iterator[Case]:
     for C in (1.0, 100.0):
         for name, n in (("phoneme", 5404), ("spambase", 4601), ("letter", 8000), ("usps", 4000)):
             read = first(n, classification, name)
-            classes = {"letter": 26, "usps": 10}.get(name, 2)
-            model = KernelSVC("gaussian", C)
-            yield Case(f"svc, {name}-{n}, C={C:g}", model, read, (("n_classes", classes),))
+            yield Case(f"svc, {name}-{n}, C={C:g}", KernelSVC("gaussian", C), read)
         yield Case(
             f"svc, covtype-20000, C={C:g}",
             KernelSVC("gaussian", C),
             first(20_000, classification, "covtype_93k"),
-            (("n_classes", 7),),
         )
         yield Case(f"svr, kin8nm, C={C:g}", KernelSVR("gaussian", C), kin)
     yield Case("svc, a9a", KernelSVC("gaussian"), lambda: classification_task("a9a")[:2])
@@ -170,7 +166,6 @@ def cases() -> Iterator[Case]:
         "svc, splice, spectrum",
         KernelSVC(Spectrum(3)),
         lambda: (splice_junctions(), splice_classes()),
-        (("n_classes", 3),),
     )
     yield Case(
         "svc, tf_CTCF, subsequence",
@@ -178,13 +173,8 @@ def cases() -> Iterator[Case]:
         first(1000, fasta, "tf_CTCF.train"),
     )
     for name, n in (("phoneme", 5404), ("letter", 4000), ("covtype_93k", 8000)):
-        read, classes = first(n, classification, name), {"letter": 26, "covtype_93k": 7}
-        yield Case(
-            f"logistic, {name}-{n}",
-            KernelLogisticRegression("gaussian"),
-            read,
-            (("n_classes", classes.get(name, 2)),),
-        )
+        read = first(n, classification, name)
+        yield Case(f"logistic, {name}-{n}", KernelLogisticRegression("gaussian"), read)
     yield Case(
         "logistic, phoneme-5404, C=100",
         KernelLogisticRegression("gaussian", 100.0),
@@ -209,7 +199,7 @@ def figure(case: Case) -> Figure:
     """Return the promise over the truth."""
     X, y = case.read()
     start = perf_counter()
-    plan = case.model.plan(X, **dict(case.settings))
+    plan = case.model.plan(X, y)
     asked = perf_counter() - start
     best, is_alone = np.inf, thread_count() == 1
     clock = process_time if is_alone else perf_counter

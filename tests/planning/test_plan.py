@@ -1,5 +1,6 @@
 """The planner: what it takes for which kernel and memory, and what it says about it."""
 
+import inspect
 import sys
 import time
 
@@ -11,11 +12,17 @@ from mercer import (
     Exponential,
     Gaussian,
     KernelLogisticRegression,
+    KernelLogisticRegressionCV,
+    KernelPCA,
     KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeClassifierCV,
+    KernelRidgeCV,
     KernelSVC,
     KernelSVR,
     Laplacian,
     Linear,
+    MercerMap,
     Polynomial,
     Sobolev,
 )
@@ -159,10 +166,10 @@ def test_a_plan_of_a_solver_that_cannot_serve_says_so(rng):
 def test_logistic_regression_takes_what_its_plan_says(settings, rows, classes, solver, gram, rng):
     X = rng.normal(size=(rows, 3))
     model = KernelLogisticRegression(**({"kernel": Gaussian(1.0)} | settings))
-    plan = model.plan(X, classes)
+    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, classes) / classes))
+    plan = model.plan(X, y)
     assert (plan.solver, plan.gram) == (solver, gram)
     assert plan.seconds > 0.0
-    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, classes) / classes))
     assert model.fit(X, y).solver_.name == plan.solver
 
 
@@ -272,7 +279,7 @@ def test_more_classes_are_promised_more_time(multiclass, rng):
     model = KernelSVC(Gaussian(1.0), multiclass=multiclass)
     if multiclass == "ovr":
         model.decision_function_shape = "ovr"
-    seconds = [model.plan(X, n_classes).seconds for n_classes in (2, 5, 20)]
+    seconds = [model.plan(X, np.arange(3000) % classes).seconds for classes in (2, 5, 20)]
     assert seconds == sorted(seconds)
 
 
@@ -303,11 +310,97 @@ def test_a_search_leaves_twice_the_time_of_a_fit(fit, share, monkeypatch):
     assert share_of_search(Work(), 10.0) == pytest.approx(share)
 
 
-@pytest.mark.parametrize("count", [np.zeros(30), "two", 2.5, 0, -1, True])
-@pytest.mark.parametrize("kind", [KernelRidge, KernelSVC, KernelLogisticRegression])
-def test_what_is_no_number_of_targets_or_classes_is_refused(kind, count, rng):
-    with pytest.raises(ValueError, match=r"n_(targets|classes) must be a whole number of at least"):
-        kind(Gaussian(1.0)).plan(rng.normal(size=(30, 2)), count)
+ALL = [
+    KernelLogisticRegression(),
+    KernelLogisticRegressionCV(),
+    KernelPCA(),
+    KernelRidge(),
+    KernelRidgeCV(),
+    KernelRidgeClassifier(),
+    KernelRidgeClassifierCV(),
+    KernelSVC(),
+    KernelSVR(),
+    MercerMap(),
+]
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
+def test_every_estimator_plans_for_rows_and_for_rows_with_targets(model, rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    alone, known = model.plan(X), model.plan(X, y)
+    assert (alone.solver, alone.memory) == (known.solver, known.memory)
+    assert list(inspect.signature(type(model).plan).parameters) == ["self", "X", "y"]
+    # A plan is of the parameters, and leaves nothing behind.
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("model", [m for m in ALL if not isinstance(m, KernelPCA | MercerMap)])
+def test_a_plan_refuses_targets_that_a_fit_refuses(model, rng):
+    with pytest.raises(ValueError, match=r"30.*29|29.*30"):
+        model.plan(rng.normal(size=(30, 2)), np.arange(29) % 2)
+
+
+def test_as_many_targets_as_there_are_take_more_memory(rng):
+    X, y = rng.uniform(size=(300, 1)), rng.normal(size=(300, 20))
+    one, many = (KernelRidge(Exponential(0.5)).plan(X, given) for given in (y[:, 0], y))
+    assert one.solver == many.solver == "banded"
+    assert many.memory > 2 * one.memory
+
+
+def test_a_machine_plans_for_the_classes_as_large_as_they_are(rng):
+    X = rng.normal(size=(3000, 4))
+    even, uneven = np.arange(3000) % 3, np.minimum(np.arange(3000) // 2900, 2)
+    uneven[-1] = 2
+    seconds = [KernelSVC(Gaussian(1.0)).plan(X, y).seconds for y in (even, uneven)]
+    assert seconds[0] < seconds[1]
+
+
+@pytest.mark.parametrize("kind", [KernelRidgeCV, KernelRidgeClassifierCV])
+def test_the_plan_of_a_search_counts_its_candidates_and_their_rows(kind, rng):
+    X = rng.normal(size=(300, 3))
+    small = kind([Gaussian(1.0)], [1.0]).plan(X)
+    large = kind([Gaussian(s) for s in (0.5, 1.0, 2.0)], [0.1, 1.0]).plan(X)
+    assert small.reason.startswith("1 candidates are scored on 300 rows; then, ")
+    assert large.reason.startswith("6 candidates are scored on 300 rows; then, ")
+    assert large.seconds > small.seconds > KernelRidge(Gaussian(1.0)).plan(X).seconds
+    assert small.memory == large.memory == 16 * 300**2
+    assert not large.alternatives
+
+
+def test_the_plan_of_a_search_on_many_rows_names_its_sample(rng):
+    X = rng.normal(size=(5000, 3))
+    model = KernelRidgeCV([Gaussian(1.0), Gaussian(2.0)], [1.0])
+    said = "2 candidates are scored on 3000 rows, and those of the best kernel on all 5000; then, "
+    assert model.plan(X).reason.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("rows", "classes", "Cs", "said"),
+    [
+        (200, 2, 10, "80 candidates are scored on 200 rows; then, "),
+        (900, 2, 10, "80 candidates are scored on 250 rows, the best of them on 900 rows; then, "),
+        (900, 3, 10, "80 candidates are scored on 200 rows, the best of them on 800 rows, "),
+    ],
+)
+def test_the_plan_of_a_logistic_search_names_the_rows_of_its_rounds(rows, classes, Cs, said, rng):
+    X, y = rng.normal(size=(rows, 3)), np.arange(rows) % classes
+    model = KernelLogisticRegressionCV(Cs=np.geomspace(0.1, 10.0, Cs))
+    plan = model.plan(X, y)
+    assert plan.reason.startswith(said)
+    assert plan.seconds > KernelLogisticRegression().plan(X, y).seconds
+    assert not plan.is_in_time if plan.time_limit else plan.is_in_time
+
+
+def test_few_candidates_are_planned_on_all_rows_and_folds_count(rng):
+    X, y = rng.normal(size=(900, 3)), np.arange(900) % 2
+    plans = [KernelLogisticRegressionCV(Gaussian(1.0), 1.0, cv=cv).plan(X, y) for cv in (2, 5)]
+    assert all("1 candidates are scored on 900 rows; then, " in plan.reason for plan in plans)
+    assert plans[0].seconds < plans[1].seconds
+
+
+def test_a_search_that_does_not_fit_in_time_says_so(rng):
+    plan = KernelRidgeCV(time_limit=1e-6).plan(rng.normal(size=(200, 2)))
+    assert not plan.is_in_time
 
 
 @pytest.mark.parametrize("kind", [KernelRidge, KernelSVC, KernelSVR, KernelLogisticRegression])

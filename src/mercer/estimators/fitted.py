@@ -135,7 +135,11 @@ def carried(solution: Solution, repair: Repair) -> Solution:
 
 
 def certificate_of(
-    kernel: Kernel, solutions: Sequence[Solution], radius: float | Array, least: float = 0.0
+    kernel: Kernel,
+    solutions: Sequence[Solution],
+    radius: float | Array,
+    settings: Settings,
+    least: float = 0.0,
 ) -> Certificate:
     """Return the certificate of the worst solution, and warn if it is not satisfied, or of Ctrl-C.
 
@@ -147,6 +151,8 @@ def certificate_of(
         What solvers returned, in terms of the kernel.
     radius : float or array of shape (targets,)
         The bound on ||f - f*||, of all solutions or of every target.
+    settings : Settings
+        What the estimator was told.
     least : float
         What satisfies any tolerance.
     """
@@ -162,13 +168,15 @@ def certificate_of(
     )
     ended = next((s for s in solutions if s.is_interrupted), worst)
     if ended.is_interrupted or not certificate.satisfied:
-        way_out = ended.advice + _or_landmarks(kernel, worst)
+        way_out = ended.advice + _or_landmarks(kernel, worst, settings)
         advice = way_out if ended.advice else ILL_CONDITIONED
         warn_caller(f"{certificate}: {advice}", ConvergenceWarning)
     return certificate
 
 
-def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificate:
+def gap_certificate(
+    kernel: Kernel, solutions: Sequence[Solution], settings: Settings
+) -> Certificate:
     """Return the certificate of solutions that prove a gap, see `certificate_of`.
 
     A gap of a few units of rounding satisfies any tolerance: it is known no better.
@@ -176,12 +184,13 @@ def gap_certificate(kernel: Kernel, solutions: Sequence[Solution]) -> Certificat
     radius = max(float(s.radius.max()) for s in solutions)
     # The least relative gap that is told from zero, where what rounding may hide counts as well.
     rounding = 16.0 * float(np.finfo(np.float64).eps)
-    return certificate_of(kernel, solutions, radius, rounding)
+    return certificate_of(kernel, solutions, radius, settings, rounding)
 
 
-def _or_landmarks(kernel: Kernel, solution: Solution) -> str:
-    """Return the other way out of an unfinished fit to many rows, if there is one."""
+def _or_landmarks(kernel: Kernel, solution: Solution, settings: Settings) -> str:
+    """Return the other way out of an unfinished exact fit to many rows, if there is one."""
     # Rows from which on an unfinished fit is told of landmarks: of fewer they save little.
     many = 2000
-    is_exact = solution.solver != "nystrom" and len(solution.coefficients) > many
+    is_by_landmarks = settings.is_by_landmarks or solution.solver == "nystrom"
+    is_exact = not is_by_landmarks and len(solution.coefficients) > many
     return "; or use solver='nystrom'" if is_exact and not kernel.is_precomputed else ""

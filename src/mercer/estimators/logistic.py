@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.checks import checked_count, checked_positive
-from mercer.data.columns import n_rows, take_rows
+from mercer.data.checks import checked_positive
+from mercer.data.columns import take_rows
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import class_weighted, present_classes
@@ -25,11 +25,10 @@ from mercer.estimators.refusals import (
     REPAIR,
     with_points,
 )
-from mercer.estimators.training import Training
+from mercer.estimators.training import Training, checked_for_plan
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
-    checked_unlabelled,
     checked_weights,
     used_rows,
 )
@@ -203,7 +202,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         self._keep(training, solution)
         return self
 
-    def plan(self, X: Any, n_classes: int = 2) -> Plan:
+    def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
 
         Nothing of the size of the Gram matrix is allocated. Print it to read it.
@@ -212,14 +211,14 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         ----------
         X : rows
             The training rows.
-        n_classes : int
-            The number of classes that they will have.
+        y : array of shape (n,) or str, optional
+            Their labels; without them two classes.
         """
-        C, (X, _, _) = checked_positive("C", self.C), self._opened(X)
+        C = checked_positive("C", self.C)
+        X, y, _ = self._opened(X, y)
         kernel = self._kernel_for(X)
-        X = checked_unlabelled(clone(self), kernel, X)
-        codes = np.arange(n_rows(X)) % checked_count("n_classes", n_classes, 2)
-        problem = LogisticProblem(codes, n_classes, C, np.ones(len(codes)), self.fit_intercept)
+        X, codes, classes = checked_for_plan(clone(self), kernel, X, y)
+        problem = LogisticProblem(codes, classes, C, np.ones(len(codes)), self.fit_intercept)
         return logistic_plan(self._settings(), self._resolved(kernel, X), X, problem)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
@@ -334,7 +333,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         self._problem_, self._used_ = training.problem.at(self.C), used
         self._is_repaired_ = training.repair.is_changed
         self.approximation_ = self._approximation(gram, X, "cg")
-        self.certificate_ = gap_certificate(training.kernel, [expanded])
+        self.certificate_ = gap_certificate(training.kernel, [expanded], self._settings())
 
     @property
     def X_fit_(self) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
-from mercer.data.checks import checked_count
 from mercer.data.columns import n_rows
 from mercer.errors import ConditionalKernelWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
@@ -252,7 +251,7 @@ class KernelRidge(
         run.forget()
         return self
 
-    def plan(self, X: Any, n_targets: int | None = None) -> Plan:
+    def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
 
         Nothing of the size of the Gram matrix is allocated. Print it to read it.
@@ -261,15 +260,13 @@ class KernelRidge(
         ----------
         X : rows
             The training rows.
-        n_targets : int, optional
-            The number of targets they will have, by default as many as there are alphas.
+        y : array of shape (n,) or (n, targets), or str, optional
+            Their targets; without them as many as there are alphas.
         """
-        X, _, _ = self._opened(X)
+        X, y, _ = self._opened(X, y)
         kernel = self._kernel_for(X)
-        if n_targets is None:
-            n_targets = np.size(self.alpha)
-        y = np.zeros((n_rows(X), checked_count("n_targets", n_targets)))
-        X, y = checked_training(clone(self), kernel, X, y)
+        targets = np.zeros((n_rows(X), np.size(self.alpha))) if y is None else y
+        X, y = checked_training(clone(self), kernel, X, targets)
         problem = self._problem(y, np.ones(len(y)))
         return ridge_plan(self._settings(), self._resolved(kernel, X), X, problem)
 
@@ -343,7 +340,7 @@ class KernelRidge(
         for cache in (*CACHES, "_stream_"):
             self.__dict__.pop(cache, None)
         radius = solution.radius if self._target_shape_ else float(solution.radius[0])
-        self.certificate_ = certificate_of(self.kernel_, [solution], radius)
+        self.certificate_ = certificate_of(self.kernel_, [solution], radius, self._settings())
         is_free = not (self.fit_intercept or self._is_repaired_)
         if is_free and self.kernel_.is_conditional:
             warn_caller(

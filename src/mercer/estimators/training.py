@@ -1,4 +1,4 @@
-"""What a fit of a logistic regression works on."""
+"""What a fit of a logistic regression works on, and what the plan of classes is for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
+from mercer.data.columns import n_rows
+from mercer.estimators.validation import checked_classification, checked_unlabelled
 from mercer.gram import Repair
 from mercer.kernels import Kernel
 from mercer.solvers import LogisticProblem, LogisticSolver
@@ -45,3 +48,14 @@ class Training:
     problem: LogisticProblem
     solver: LogisticSolver
     repair: Repair
+
+
+def checked_for_plan(
+    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
+) -> tuple[Any, NDArray[np.intp], int]:
+    """Return training rows, a class for each and how many there are; two alike without labels."""
+    if y is None:
+        X = checked_unlabelled(estimator, kernel, X)
+        return X, np.arange(n_rows(X)) % 2, 2
+    X, codes, classes = checked_classification(estimator, kernel, X, y)
+    return X, codes, len(classes)

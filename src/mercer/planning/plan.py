@@ -57,6 +57,12 @@ class Settings:
         """Whether landmarks were asked for, by their number or themselves."""
         return self.n_landmarks is not None or not isinstance(self.landmarks, str)
 
+    @property
+    def is_by_landmarks(self) -> bool:
+        """Whether landmarks were asked for, by themselves or by their solver."""
+        named = self.solver if isinstance(self.solver, str) else getattr(self.solver, "name", "")
+        return self.has_landmarks or named == "nystrom"
+
     def names(self, kind: type[Any]) -> bool:
         """Whether the solver that was named is of a kind."""
         named = self.solver
@@ -115,6 +121,26 @@ class Plan:
         """Whether the predicted time is within the limit."""
         return self.time_limit is None or self.seconds <= self.time_limit
 
+    def after_search(self, candidates: int, scored: str, work: Work, needed: int) -> Plan:
+        """Return the plan of a search that ends with this fit.
+
+        Parameters
+        ----------
+        candidates : int
+            How many there are.
+        scored : str
+            On which rows.
+        work, needed
+            What that takes, and in how many bytes.
+        """
+        return replace(
+            self,
+            memory=max(self.memory, needed),
+            seconds=self.seconds + work.seconds,
+            reason=f"{candidates} candidates are scored on {scored}; then, {self.reason}",
+            alternatives=(),
+        )
+
     @property
     def error(self) -> str:
         """What is left out, in words."""
@@ -172,6 +198,15 @@ def check_room(name: str, needed: int, memory: int, instead: str) -> None:
         raise MemoryLimitError(
             f"solver {name!r} needs {gigabytes(needed)} but the limit is "
             f"{gigabytes(memory)}; raise memory= or use {fewer}{other}"
+        )
+
+
+def check_choice(rows: int, needed: int, memory: int, hint: str = "") -> None:
+    """Refuse a search that needs more bytes than the limit on so many rows."""
+    if needed > memory:
+        raise MemoryLimitError(
+            f"choosing on {rows} rows needs {gigabytes(needed)} but the limit is "
+            f"{gigabytes(memory)}; raise memory= or use fewer rows{hint}"
         )
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import is_matrix
-from mercer.estimators.estimator import Arguments
+from mercer.estimators.estimator import Arguments, beside
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.validation import checked_landmarks, checked_seed
 from mercer.kernels import Kernel
-from mercer.planning import Settings
-from mercer.selection.grid import tag_kernels
+from mercer.planning import Plan, Settings
+from mercer.selection.grid import candidates, tag_kernels
 from mercer.selection.results import Candidates
 
 
@@ -48,6 +50,25 @@ class Chosen(Arguments):
         if model is None or name.startswith("__") or name == "partial_fit":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(model, name)
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.
+
+        Nothing of the size of a Gram matrix is allocated. The time is that of the search and of
+        the fit of what it chooses. Print it to read it.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        y : array, optional
+            Their targets or labels; without them there is one target, or there are two classes.
+        """
+        return clone(self)._planned(candidates(self.kernels, X, beside(self)), X, y)
+
+    @abstractmethod
+    def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
+        """Return the plan of a search among kernels."""
 
     def _show_columns(self, model: Any) -> None:
         """Note on a model the columns that were seen in `fit`."""

@@ -171,6 +171,30 @@ class Schedule:
         )
         return few, more
 
+    def fits(
+        self, n: int, columns: int, classes: int, Cs: Sequence[Array], folds: int | None
+    ) -> list[tuple[int, int]]:
+        """Return about how many fits to how many rows every round has.
+
+        Parameters
+        ----------
+        n, columns, classes : int
+            All rows, and the columns of scores and the classes that they have.
+        Cs : sequence of arrays
+            Those of every kernel.
+        folds : int, optional
+            How many there are; None leaves out each row.
+        """
+        few, more = self.sizes(columns, classes)
+        count, each = sum(map(len, Cs)), max(map(len, Cs))
+        on_all = self.folds if folds is None else folds
+        if n <= few:
+            return [(n, count * (folds or 1))]
+        if count <= self.few_candidates:
+            return [(n, count * on_all)]
+        middle = [(more, self.kernels * each)] if n > more else []
+        return [(few, count), *middle, (n, on_all * min(each, self.tried_on_all))]
+
     def is_past(self, scores: Sequence[float]) -> bool:
         """Whether the scores of ascending Cs have passed their best.
 

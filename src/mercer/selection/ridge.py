@@ -10,26 +10,23 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
-from mercer.data.columns import is_matrix
+from mercer.data.columns import is_matrix, n_rows
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside
-from mercer.estimators.validation import (
-    checked_training,
-    checked_weights,
-    copies_of,
-)
+from mercer.estimators.validation import checked_training, checked_weights, copies_of
 from mercer.kernels import Kernel
-from mercer.planning import Settings
+from mercer.planning import Plan, Settings
 from mercer.planning.held_out import entries_held_out
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, reader_of, ridges
+from mercer.selection.plans import search_plan
 from mercer.selection.results import Round, sentence, table
 from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
-from mercer.selection.splits import Splits
+from mercer.selection.splits import Splits, splits_or_none
 from mercer.solvers import Run
 from mercer.tiles import Rows
 
@@ -254,14 +251,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             The rows with views of them that are worked out for the candidates.
         """
         scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
-        splits = self._splits(rows, targets, groups)
+        splits = splits_or_none(self.cv, self.scoring, rows, targets, groups)
         search = self._search(run, kernels, rows, targets, weights, scores, splits, copies, seen)
-        kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
-        if self.kernels is None:
-            kernels = default_grid(kernels, search.X)
-        alphas = [ridges(self.alphas, k, search.seen or search.X, search.weights) for k in kernels]
-        settings = self._settings(search.reader)
-        search = search.by_plan(settings, kernels, alphas).leaving_a_fit(kernels, alphas)
+        kernels, alphas, search = self._candidates(kernels, search)
+        search = search.leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
         self._keep(rounds)
         search.warn_of_unusable(sum(map(len, alphas)))
@@ -272,7 +265,29 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
                 "the best of those that were is fitted; raise time_limit, or give fewer kernels",
                 ConvergenceWarning,
             )
-        return search.by_landmarks or settings
+        return search.by_landmarks or self._settings(search.reader)
+
+    def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
+        y = np.zeros(n_rows(X)) if y is None else y
+        rows, targets = checked_training(self, reader_of(kernels), X, y)
+        scores = Scores.of(self.scoring, self.alpha_per_target, False, targets.ndim == 1)
+        splits = splits_or_none(self.cv, self.scoring, rows, targets, None)
+        weights = np.ones(len(targets))
+        search = self._search(Run(), kernels, rows, targets, weights, scores, splits, None, None)
+        kernels, alphas, search = self._candidates(kernels, search)
+        is_whole = self._is_whole(kernels, alphas, search)
+        sample = None if is_whole else self._sample(kernels, alphas, search, np.inf)
+        return search_plan(search, sample, self._settings(search.reader), kernels, alphas)
+
+    def _candidates(
+        self, kernels: list[Kernel], search: Search
+    ) -> tuple[list[Kernel], list[Array], Search]:
+        """Return kernels with numbers for parameters, their ridges, and the search by the plan."""
+        kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
+        if self.kernels is None:
+            kernels = default_grid(kernels, search.X)
+        alphas = [ridges(self.alphas, k, search.seen or search.X, search.weights) for k in kernels]
+        return kernels, alphas, search.by_plan(self._settings(search.reader), kernels, alphas)
 
     def predict(self, X: Any, **options: Any) -> Any:
         """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""
@@ -316,31 +331,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             )
         return search if len(used) == len(targets) else search.on(used)
 
-    def _splits(self, X: Any, y: Array, groups: Any) -> Splits | None:
-        if isinstance(self.cv, str):
-            if self.cv == "loo":
-                return Splits(len(y))
-            if self.cv != "gcv":
-                raise ValueError(
-                    f"cv must be 'loo', 'gcv', a number of folds, a splitter or a list of "
-                    f"(train, test), got {self.cv!r}"
-                )
-            if self.scoring is not None:
-                raise ValueError(
-                    "cv='gcv' predicts no held-out rows that scoring could judge; use cv='loo' or "
-                    "scoring=None"
-                )
-            return None
-        return Splits.of(self.cv, X, y, groups, len(y))
-
     def _rounds(self, kernels: list[Kernel], alphas: list[Array], search: Search) -> list[Round]:
         """Return what was tried: all on all rows, or kernels on a sample first."""
-        is_whole = len(search.y) <= self.rows_for_kernels or len(kernels) == 1
-        if not is_whole:
-            # What is tried on all rows takes no longer than the largest matrix that is.
-            work, _ = entries_held_out(self.rows_for_kernels, Splits(self.rows_for_kernels), 1)
-            is_whole = search.is_quick(kernels, alphas, work)
-        if is_whole and search.is_in_time(kernels, alphas):
+        if self._is_whole(kernels, alphas, search) and search.is_in_time(kernels, alphas):
             return [search.round_of(kernels, alphas)]
         # What ends on all rows is refused before the sample is tried.
         search.check_room(kernels, alphas)
@@ -360,6 +353,15 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         last = search.round_of(kernels, alphas)
         # Time may be up before anything is scored on all rows.
         return [first, last] if last.is_scored else [first]
+
+    def _is_whole(self, kernels: list[Kernel], alphas: list[Array], search: Search) -> bool:
+        """Whether all are tried on all rows, if there is time."""
+        few = self.rows_for_kernels
+        if len(search.y) <= few or len(kernels) == 1:
+            return True
+        # What is tried on all rows takes no longer than the largest matrix that is.
+        work, _ = entries_held_out(few, Splits(few), 1)
+        return search.is_quick(kernels, alphas, work)
 
     def _sample(
         self, kernels: list[Kernel], alphas: list[Array], search: Search, seconds: float

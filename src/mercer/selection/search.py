@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError
-from mercer.data.memory import gigabytes
-from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError, warn_caller
+from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
 from mercer.gram import shared_grams
@@ -24,6 +23,7 @@ from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
 from mercer.planning.landmarks import FEW, ByLandmarks, landmark_bytes, may_have_landmarks
+from mercer.planning.plan import check_choice
 from mercer.planning.rates import Work
 from mercer.selection.held_out import held_out_errors, held_out_losses
 from mercer.selection.results import Round
@@ -181,6 +181,10 @@ class Search:
 
     def expected(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> float:
         """Return the seconds that scoring takes by its counts and the rates of a processor."""
+        return self.work(kernels, alphas).expected
+
+    def work(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> Work:
+        """Return what scoring takes, counted."""
         whole = Work()
         for kernel, ridges in zip(kernels, alphas, strict=True):
             source = self._structured(kernel, ridges)
@@ -189,7 +193,7 @@ class Search:
                 continue
             steps = min(entries_held_out(len(self), self.splits, len(ridges)))
             whole += Work(double=steps) + 0.5 * len(self) ** 2 * entry_work(kernel, self.X)
-        return whole.expected
+        return whole
 
     def round_of(
         self, kernels: Sequence[Kernel], alphas: Sequence[Array], share: float = 1.0
@@ -333,26 +337,15 @@ class Search:
             "held out; raise the smallest of alphas"
         )
 
-    def check_room(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> None:
-        """Refuse kernels of which none has the memory that it takes on all rows."""
+    def bytes(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[int]:
+        """Return the memory that every kernel takes on all rows."""
         entries = entry_bytes(len(self), self.splits)
         structured = map(self._structured, kernels, alphas)
-        self._check(min(entries if source is None else source.bytes for source in structured))
+        return [entries if source is None else source.bytes for source in structured]
 
-    def _room(self, sources: Sequence[Source]) -> int:
-        """Return for how many kernels there is memory at the same time, at least one."""
-        needed = max(source.bytes for source in sources)
-        self._check(needed)
-        return self.memory // needed
-
-    def _check(self, needed: int) -> None:
-        """Refuse what takes more bytes than the limit."""
-        if needed > self.memory:
-            hint = "" if self.splits is None else ", or use cv='gcv', which needs half as much"
-            raise MemoryLimitError(
-                f"choosing on {len(self)} rows needs {gigabytes(needed)} but the limit is "
-                f"{gigabytes(self.memory)}; raise memory= or use fewer rows{hint}"
-            )
+    def check_room(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> None:
+        """Refuse kernels of which none has the memory that it takes on all rows."""
+        self._check(min(self.bytes(kernels, alphas)))
 
     def warn_of_unusable(self, candidates: int) -> None:
         """Name the candidates that cannot be fitted, or refuse to choose where none can."""
@@ -362,9 +355,19 @@ class Search:
         if len(self.unusable) == candidates:
             raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")
         more = len(self.unusable) - 1
-        others = f" and {more} more candidates" if more else ""
         warn_caller(
-            f"{kernel!r} with alpha = {alpha:g}{others} cannot be fitted, and the choice is among "
-            f"the others: {reason}",
+            f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} "
+            f"cannot be fitted, and the choice is among the others: {reason}",
             ConvergenceWarning,
         )
+
+    def _room(self, sources: Sequence[Source]) -> int:
+        """Return for how many kernels there is memory at the same time, at least one."""
+        needed = max(source.bytes for source in sources)
+        self._check(needed)
+        return self.memory // needed
+
+    def _check(self, needed: int) -> None:
+        """Refuse what takes more bytes than the limit."""
+        hint = "" if self.splits is None else ", or use cv='gcv', which needs half as much"
+        check_choice(len(self), needed, self.memory, hint)

@@ -116,3 +116,30 @@ class Splits:
 def _row_numbers(pair: Any, n: int) -> tuple[Rows, Rows]:
     train, test = (np.arange(n)[np.asarray(rows)] for rows in pair)
     return train, test
+
+
+def splits_or_none(cv: Any, scoring: Any, X: Any, y: Any, groups: Any) -> Splits | None:
+    """Return what a ridge is chosen by; None is generalised cross-validation.
+
+    Parameters
+    ----------
+    cv, scoring
+        As of `KernelRidgeCV`.
+    X, y, groups
+        Rows, their targets, and groups of rows for a splitter that keeps them together.
+    """
+    if not isinstance(cv, str):
+        return Splits.of(cv, X, y, groups, len(y))
+    if cv == "loo":
+        return Splits(len(y))
+    if cv != "gcv":
+        raise ValueError(
+            f"cv must be 'loo', 'gcv', a number of folds, a splitter or a list of (train, test), "
+            f"got {cv!r}"
+        )
+    if scoring is not None:
+        raise ValueError(
+            "cv='gcv' predicts no held-out rows that scoring could judge; use cv='loo' or "
+            "scoring=None"
+        )
+    return None

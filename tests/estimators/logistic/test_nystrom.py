@@ -110,7 +110,7 @@ def test_a_warm_start_takes_up_the_last_answer():
 
 
 def test_the_plan_names_the_landmarks():
-    plan = regression().plan(X, 3)
+    plan = regression().plan(X, Y)
     assert plan.solver == "nystrom"
     assert "40 landmarks" in plan.reason
 

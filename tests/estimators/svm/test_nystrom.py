@@ -6,7 +6,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer import Gaussian, KernelSVC, KernelSVR, Spectrum
+from mercer import (
+    Gaussian,
+    KernelLogisticRegression,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+    Spectrum,
+)
+from mercer.data.deadline import TimeIsUpError
 from mercer.errors import ConvergenceWarning, MemoryLimitError
 from mercer.functions import DualFunction
 
@@ -152,7 +160,7 @@ def test_a_stream_goes_on_from_the_landmarks():
 
 
 def test_the_plan_names_the_landmarks():
-    plan = svc().plan(X, 3)
+    plan = svc().plan(X, Y)
     assert plan.solver == "nystrom"
     assert "40 landmarks" in plan.reason
     assert plan.memory >= 4 * 150 * 40
@@ -169,11 +177,35 @@ def test_an_unfinished_exact_fit_to_many_rows_is_told_of_landmarks():
     assert "nystrom" not in str(said[0].message)
 
 
+@pytest.mark.parametrize(
+    ("model", "is_exact"),
+    [
+        (KernelSVC(solver="nystrom"), False),
+        (KernelLogisticRegression(n_landmarks=50, time_limit=1e-9), False),
+        (KernelRidge(landmarks=np.zeros((1, 3))), False),
+        (KernelSVC(), True),
+    ],
+    ids=str,
+)
+def test_a_fit_by_landmarks_that_time_ends_is_not_told_of_them(model, is_exact, monkeypatch):
+    def is_up(*given, **named):
+        raise TimeIsUpError
+
+    for home in ("ridge", "logistic", "svm.supports"):
+        name = f"planned_{'margin' if 'svm' in home else home}"
+        monkeypatch.setattr(f"mercer.estimators.{home}.{name}", is_up)
+    many = np.random.default_rng(0).normal(size=(2001, 3))
+    with pytest.warns(ConvergenceWarning, match="after") as said:
+        model.set_params(kernel=Gaussian(1.0)).fit(many, many[:, 0] > 0.0)
+    is_told = any("or use solver='nystrom'" in str(warning.message) for warning in said)
+    assert is_told is is_exact
+
+
 def test_a_time_limit_leaves_as_many_landmarks_as_it_allows():
-    assert svc(n_landmarks=None).plan(X, 3).reason.startswith("122 landmarks")
-    limited = svc(n_landmarks=None, time_limit=1e-9).plan(X, 3)
+    assert svc(n_landmarks=None).plan(X, Y).reason.startswith("122 landmarks")
+    limited = svc(n_landmarks=None, time_limit=1e-9).plan(X, Y)
     assert limited.reason.startswith("50 landmarks")
-    assert svc(time_limit=1e-9).plan(X, 3).reason.startswith("40 landmarks")
+    assert svc(time_limit=1e-9).plan(X, Y).reason.startswith("40 landmarks")
 
 
 def test_a_memory_for_no_landmark_is_refused_with_what_one_needs(rng):

@@ -9,8 +9,8 @@ from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, SVR
 
 from mercer.gram import PrecomputedGram, StreamedGram, gram_of
-from mercer.kernels import Gaussian
-from mercer.solvers import SMO, BlockAscent, MarginProblem
+from mercer.kernels import Gaussian, Linear
+from mercer.solvers import SMO, BlockAscent, MarginProblem, Run
 from mercer.solvers.margin import low_rank_start as seeding
 
 KERNEL = Gaussian(1.0)
@@ -223,3 +223,51 @@ def test_parts_of_a_gram_are_parts_of_the_matrix(X, rng, make):
     assert_allclose(gram.partial_product(None, some, v), K[:, some] @ v, atol=1e-12)
     assert gram.single().dtype == np.float32
     assert_allclose(gram.single().rows(index), K[index], atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(2.0)], ids=str)
+@pytest.mark.parametrize("size", [1e-3, 1e-6])
+def test_targets_that_are_small_beside_c_take_no_more_pairs_than_an_interior_point(
+    rng, kernel, size
+):
+    X = rng.normal(size=(200, 3))
+    y = size * (X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=200))
+    problem = MarginProblem.regression(y, np.ones(200), 0.1 * size, True)
+    found = SMO().solve(gram_of(kernel, X), problem)
+    assert found.residual[0] <= 1e-3
+    # A round of pairs, or a step of the interior point; pairs alone took hundreds and thousands.
+    assert found.iterations < 100
+
+
+def test_where_rounding_hides_the_gap_the_best_of_all_attempts_is_kept(rng):
+    X = rng.normal(size=(200, 3))
+    y = 1e-12 * (X @ [1.0, 2.0, 3.0])
+    problem = MarginProblem.regression(y, np.ones(200), 0.0, True)
+    gram = gram_of(Linear(), X)
+    found = SMO().solve(gram, problem)
+    assert found.residual[0] > 1e-3
+    assert "lost in rounding" in found.advice
+    values = gram.product(found.coefficients)[:, 0] + found.intercept
+    assert_allclose(values, y, atol=1e-3 * np.abs(y).max())
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 1000}, {"max_iter": 3}], ids=str)
+def test_limits_of_pairs_hold_before_an_interior_point_takes_over(rng, limit):
+    X = rng.normal(size=(200, 3))
+    y = 1e-3 * (X @ [1.0, 2.0, 3.0])
+    problem = MarginProblem.regression(y, np.ones(200), 0.0, True)
+    found = SMO(**limit).solve(gram_of(Linear(), X), problem)
+    assert found.residual[0] > 1e-3
+    assert "steps it is far from done" in found.advice or "max_iter (now 3)" in found.advice
+
+
+def test_steps_of_an_interior_point_that_takes_over_are_reported(rng):
+    X = rng.normal(size=(200, 3))
+    y = 1e-3 * (X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=200))
+    problem = MarginProblem.regression(y, np.ones(200), 1e-4, True)
+    seen = []
+    found = SMO().solve(
+        gram_of(Linear(), X), problem, Run(progress=lambda step, gap: seen.append((step, gap)))
+    )
+    assert [step for step, _ in seen] == sorted(step for step, _ in seen)
+    assert found.iterations == seen[-1][0]

@@ -205,9 +205,9 @@ def stages(X, problem, gaps, tol=1e-3):
     state = run_of(X, problem, tol)
     seen, values = [], Told([2.0 * gap for gap in gaps])
 
-    def improve(active, aim, floor, is_double):
-        assert values.is_exact is is_double
-        seen.append(("all" if active is None else "some", aim, floor, is_double))
+    def improve(active, aim):
+        assert values.is_exact is aim.is_double
+        seen.append(("all" if active is None else "some", aim.goal, aim.floor, aim.is_double))
 
     state.values, state._improve = values, improve
     state._seeded = lambda: np.arange(5)
@@ -254,7 +254,7 @@ def test_a_solve_of_all_rows_near_the_optimum_begins_with_a_newton_step(
 ):
     state = run_of(X, classification(signs))
     state._gap = gap
-    state._improve(active, 1e-2, 0.0, is_double)
+    state._improve(active, smo._Aim(1e-2, 0.0, is_double))
     assert recorded.calls[0]["is_eager"] is is_eager
 
 
@@ -316,7 +316,7 @@ def test_last_digits_are_taken_if_they_leave_no_larger_gap_and_looked_for_thrice
         state.values.replace(rough.copy(), K @ rough, True)
         point = None if found is None else (found.copy(), K @ found)
         monkeypatch.setattr(smo, "polished", lambda *given, point=point: point)
-        state._improve = lambda active, goal, *given, goals=goals: goals.append(goal)
+        state._improve = lambda active, aim, goals=goals: goals.append(aim.goal)
         state._polish(state.values.gap)
         assert_array_equal(state.values.a, exact if is_better else rough)
         # Where rounding alone is left over there is no more to be had.
@@ -330,8 +330,8 @@ def test_working_sets_that_do_not_find_the_last_digits_are_not_missed(
     state, goals = run_of(X, classification(signs)), []
     monkeypatch.setattr(smo, "polished", lambda *given: None)
 
-    def improve(active, goal, floor, is_double, most):
-        goals.append((goal, is_double, most))
+    def improve(active, aim):
+        goals.append((aim.goal, aim.is_double, aim.most))
         state.reason = reason
 
     state._improve, state.rounds = improve, 7

@@ -63,8 +63,7 @@ def _plan(model: Any, train: Job) -> dict[str, Any]:
             "gram": "features of landmarks",
             "because": f"{landmarks} stand for {len(train)} rows, which are read block by block",
         }
-    classes = getattr(model, "classes_", None)
-    plan = model.plan(train.X) if classes is None else model.plan(train.X, len(classes))
+    plan = model.plan(train.X, train.y)
     return {
         "solver": plan.solver,
         "gram": plan.gram,

@@ -12,14 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import carried, landmark_function
-from mercer.estimators.validation import checked_unlabelled, training_subset
+from mercer.estimators.validation import training_subset
 from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.functions.pairs import pairs_of
@@ -187,29 +185,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         dual = self.function_.dual
         return np.empty((0, 0)) if self.kernel_.is_precomputed else dual.rows
 
-    def plan(self, X: Any) -> Plan:
-        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
-
-        How long working sets take depends on the targets as well; the time is that of problems of
-        ordinary difficulty.
-
-        Parameters
-        ----------
-        X : rows
-            The training rows.
-        """
-        X, _, _ = self._opened(X)
-        return self._planned(X, [n_rows(X)])
-
     @abstractmethod
     def _checked_settings(self) -> Any:
         """Return C and what else of the objective is a number, or refuse it."""
 
-    def _planned(self, X: Any, problems: Sequence[int]) -> Plan:
-        """Return the plan for problems of so many rows each."""
-        self._checked_settings()
-        kernel = self._kernel_for(X)
-        X = checked_unlabelled(clone(self), kernel, X)
+    def _planned(self, kernel: Kernel, X: Any, problems: Sequence[int]) -> Plan:
+        """Return the plan for problems of so many checked rows each."""
         return margin_plan(self._settings(), self._resolved(kernel, X), X, problems)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 
-from mercer.data.checks import checked_count, checked_positive
+from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
 from mercer.estimators.classes import class_weighted, decided, present_classes
@@ -25,6 +25,7 @@ from mercer.estimators.svm.supports import (
     support_rows,
     warm_starts,
 )
+from mercer.estimators.training import checked_for_plan
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
@@ -230,10 +231,10 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             self._keep_supports(X, used, codes, gram, tasks, solutions)
         self._keep_start(C, tasks, used, solutions)
         self._keep_calibration(kernel, rows, codes, weights[used])
-        self.certificate_ = gap_certificate(kernel, solutions)
+        self.certificate_ = gap_certificate(kernel, solutions, self._settings())
         return self
 
-    def plan(self, X: Any, n_classes: int = 2) -> Plan:
+    def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
 
         How long working sets take depends on the labels as well; the time is that of problems of
@@ -243,16 +244,20 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         ----------
         X : rows
             The training rows.
-        n_classes : int
-            The number of classes that they will have, of about as many rows each.
+        y : array of shape (n,) or str, optional
+            Their labels; without them two classes.
         """
-        X, _, _ = self._opened(X)
-        n, n_classes = n_rows(X), checked_count("n_classes", n_classes, 2)
-        if n_classes == 2:
-            return self._planned(X, [n])
+        self._checked_settings()
+        X, y, _ = self._opened(X, y)
+        kernel = self._kernel_for(X)
+        X, codes, classes = checked_for_plan(clone(self), kernel, X, y)
+        n, counts = len(codes), np.bincount(codes)
+        if classes == 2:
+            return self._planned(kernel, X, [n])
         if self.multiclass == "ovr":
-            return self._planned(X, [n] * n_classes)
-        return self._planned(X, [2 * n // n_classes] * len(pairs_of(n_classes)))
+            return self._planned(kernel, X, [n] * classes)
+        pairs = [int(counts[i] + counts[j]) for i, j in pairs_of(classes)]
+        return self._planned(kernel, X, pairs)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.

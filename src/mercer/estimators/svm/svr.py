@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import column_or_1d
 
 from mercer.data.checks import checked_not_negative, checked_positive
+from mercer.data.columns import n_rows
 from mercer.estimators.fitted import gap_certificate
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import (
@@ -21,10 +22,12 @@ from mercer.estimators.svm.supports import (
 from mercer.estimators.validation import (
     checked_rows,
     checked_training,
+    checked_unlabelled,
     checked_weights,
     training_subset,
 )
 from mercer.functions import DualFunction
+from mercer.planning import Plan
 from mercer.solvers import MarginProblem, Run
 
 Array = NDArray[np.float64]
@@ -192,8 +195,30 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
             dual = DualFunction(kernel, rows, a[support], solution.intercept, columns)
             self.function_ = self._function(dual, gram, [solution])
         self._keep_start(C, tasks, used, [solution])
-        self.certificate_ = gap_certificate(kernel, [solution])
+        self.certificate_ = gap_certificate(kernel, [solution], self._settings())
         return self
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        How long working sets take depends on the targets as well; the time is that of problems of
+        ordinary difficulty.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        y : array of shape (n,) or str, optional
+            Their targets, which are checked and change nothing.
+        """
+        self._checked_settings()
+        X, y, _ = self._opened(X, y)
+        kernel, model = self._kernel_for(X), clone(self)
+        if y is None:
+            X = checked_unlabelled(model, kernel, X)
+        else:
+            X, _ = checked_training(model, kernel, X, y)
+        return self._planned(kernel, X, [n_rows(X)])
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.

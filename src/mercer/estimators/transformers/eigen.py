@@ -151,7 +151,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         self._keep(found, X, X if landmarks is None else landmarks.rows, run)
         return found
 
-    def plan(self, X: Any) -> Plan:
+    def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
 
         Nothing of the size of the Gram matrix is allocated. Print it to read it.
@@ -160,6 +160,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         ----------
         X : rows
             The training rows.
+        y : ignored
+            As in `fit`.
         """
         X = rows_in_memory(X, self.memory, type(self).__name__)
         kernel, model = self._kernel_for(X), clone(self)

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
+from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
@@ -22,7 +23,9 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.kernels import Kernel
+from mercer.planning import Plan
 from mercer.selection.classifiers.classes import ClassScores
+from mercer.selection.classifiers.logistic_plan import search_plan
 from mercer.selection.classifiers.logistic_search import LogisticSearch
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, penalties, reader_of
@@ -207,6 +210,13 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         self.classes_ = model.classes_
         return self
 
+    def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
+        classes = np.arange(n_rows(X)) % 2 if y is None else y
+        kernels, search = self._search(kernels, X, classes, None, None)
+        settings = self._settings(search.reader)
+        search = search.by_plan(settings, kernels)
+        return search_plan(search, settings, kernels, self._penalties(kernels, search))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`."""
         X = self._expected(X)
@@ -269,10 +279,12 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
             )
         return Splits(len(codes))
 
-    def _rounds(self, kernels: list[Kernel], search: LogisticSearch) -> list[Round]:
+    def _penalties(self, kernels: list[Kernel], search: LogisticSearch) -> list[Array]:
         weights = search.problem.weights
-        Cs = [penalties(self.Cs, k.diagonal(search.X), weights) for k in kernels]
-        rounds = search.rounds(kernels, Cs)
+        return [penalties(self.Cs, k.diagonal(search.X), weights) for k in kernels]
+
+    def _rounds(self, kernels: list[Kernel], search: LogisticSearch) -> list[Round]:
+        rounds = search.rounds(kernels, self._penalties(kernels, search))
         if any(r.is_cut for r in rounds):
             tried = sum(len(r) for r in rounds)
             warn_caller(

@@ -12,13 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, until
-from mercer.data.memory import gigabytes
-from mercer.errors import IndefiniteKernelError, MemoryLimitError
-from mercer.estimators.refusals import (
-    refuse_by_landmarks,
-    refuse_indefinite_kernel,
-    with_points,
-)
+from mercer.errors import IndefiniteKernelError
+from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import training_subset
 from mercer.gram import DenseGram, Gram, shared_grams
 from mercer.kernels import Kernel, recentred
@@ -27,6 +22,7 @@ from mercer.planning import Settings, logistic_work
 from mercer.planning.held_out import share_of_search
 from mercer.planning.landmarks import landmark_count
 from mercer.planning.logistic import logistic_landmarks, planned_logistic_search
+from mercer.planning.plan import check_choice
 from mercer.selection.classifiers.classes import ClassScores
 from mercer.selection.classifiers.logistic_folds import (
     fold_of,
@@ -376,18 +372,18 @@ class LogisticSearch:
                 raise KeyboardInterrupt
             yield problem.at(float(C)), solution
 
-    def _check_room(self) -> int:
-        """Return the bytes that one kernel takes, or refuse more than the limit."""
+    @property
+    def bytes(self) -> int:
+        """The bytes that one kernel takes."""
         if self.by_landmarks is not None:
             # They are counted where they are chosen.
             return 0
         m = self.problem.columns
         # The Gram matrix, and beside it what leaving out or a fold takes.
         arrays = 3 if m == 1 or self.splits.pairs is not None else 2 * m + 5
-        needed = 8 * arrays * len(self) ** 2
-        if needed > self.memory:
-            raise MemoryLimitError(
-                f"choosing on {len(self)} rows needs {gigabytes(needed)} but the limit is "
-                f"{gigabytes(self.memory)}; raise memory= or use fewer rows"
-            )
-        return needed
+        return 8 * arrays * len(self) ** 2
+
+    def _check_room(self) -> int:
+        """Return the bytes that one kernel takes, or refuse more than the limit."""
+        check_choice(len(self), self.bytes, self.memory)
+        return self.bytes

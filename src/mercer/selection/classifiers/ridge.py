@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelRidge
@@ -16,6 +16,7 @@ from mercer.estimators.estimator import KernelMachine, beside
 from mercer.estimators.validation import (
     checked_rows,
 )
+from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.calibration import Calibration
 from mercer.selection.classifiers.classes import Signs
@@ -161,7 +162,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         )
         return self
 
-    def plan(self, X: Any, n_classes: int = 2) -> Plan:
+    def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
 
         Nothing of the size of the Gram matrix is allocated. Print it to read it.
@@ -170,14 +171,18 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         ----------
         X : rows
             The training rows.
-        n_classes : int
-            The number of classes that they will have.
+        y : array of shape (n,), optional
+            Their labels; without them two classes.
         """
         self._refuse_several()
-        return self._regression(self._kernel_for(X)).plan(X, 1 if n_classes == 2 else n_classes)
+        kernel = self._kernel_for(X)
+        if y is None:
+            return self._regression(kernel).plan(X)
+        signs = Signs.of(clone(self), kernel, X, y, None)
+        return self._regression(kernel).plan(signs.rows, signs.targets)
 
-    def _regression(self, kernel: Any) -> KernelRidge:
-        """Return the regression on the targets, which is not fitted."""
+    def _regression(self, kernel: Kernel) -> KernelRidge:
+        """Return the regression on the signs of the classes."""
         return KernelRidge(
             kernel,
             self.alpha,
@@ -325,17 +330,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         run = Run(self.time_limit)
         kernels = candidates(self.kernels, X, beside(self))
         signs = Signs.of(self, reader_of(kernels), X, y, sample_weight)
-        choice = KernelRidgeCV(
-            self.kernels,
-            self.alphas,
-            fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            n_landmarks=self.n_landmarks,
-            landmarks=self.landmarks,
-            time_limit=self.time_limit,
-            memory=self.memory,
-            random_state=self.random_state,
-        )
+        choice = self._regressions()
         given = (kernels, signs.rows, signs.targets, signs.weights)
         how = choice.choose(run, *given, is_weighted=True, copies=signs.copies)
         model = KernelRidgeClassifier(
@@ -357,6 +352,29 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         for name in CHOSEN:
             setattr(self, name, getattr(choice, name))
         return self
+
+    def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
+        if y is None:
+            return self._regressions().plan(X)
+        signs = Signs.of(self, reader_of(kernels), X, y, None)
+        return self._regressions().plan(signs.rows, signs.targets)
+
+    def _regressions(self) -> KernelRidgeCV:
+        """Return the search among regressions on the signs of the classes."""
+        return KernelRidgeCV(
+            self.kernels,
+            self.alphas,
+            fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
+            time_limit=self.time_limit,
+            memory=self.memory,
+            random_state=self.random_state,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""

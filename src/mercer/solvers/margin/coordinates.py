@@ -109,7 +109,7 @@ class CoordinateDescent(MarginSolver):
             with run.guarded():
                 is_cut = self._descend(state, gram.memory)
         limit = f"max_iter was reached; raise max_iter (now {self.max_iter})"
-        advice = run.advice(f"{state.epoch} epochs", limit)
+        advice = run.advice(f"{state.epoch} epochs", limit if is_cut else LOST)
         if is_cut or run.ended_by or state.gap.relative <= self.tol:
             return state, "primal", advice
         if state.hidden_by_rounding(gram.diagonal()) > self.tol:

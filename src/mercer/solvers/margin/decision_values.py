@@ -86,6 +86,18 @@ class Values:
             self.f += product
         self.a[rows] += change
 
+    def doubtful(self, offset: float, near: float) -> Rows:
+        """Return the rows that may have to move, all but those that are clearly at a bound.
+
+        Of the rows that are where they should be, the share `near` next to a kink may still move.
+        """
+        up, down = self.problem.slopes(self.a, self.f + offset - self.problem.z)
+        worst = np.maximum(up, down)
+        clear = worst < 0.0
+        if clear.any():
+            clear &= worst < np.quantile(worst[clear], 1.0 - near)
+        return np.flatnonzero(~clear)
+
     def certified(self) -> Gap:
         """Return the largest gap there may be, with K in float64 at every row that could add to it.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 
 from mercer.data.blocks import PANEL, row_blocks
 from mercer.data.checks import Matrix
@@ -77,6 +77,19 @@ def interior_point(
                 break
             point = _after_a_step(factor, point)
     return best
+
+
+def pivoted_factor(K: Array) -> Array:
+    """Return F of as many columns as K has rank, F F' = K to rounding; K is overwritten.
+
+    References
+    ----------
+    N. Higham (1990), Analysis of the Cholesky decomposition of a semi-definite matrix.
+    """
+    L, pivots, rank, _ = dpstrf(K.T, lower=True, overwrite_a=True)
+    F = np.empty((len(K), rank))
+    F[pivots - 1] = np.tril(L)[:, :rank]
+    return F
 
 
 class _Point(NamedTuple):

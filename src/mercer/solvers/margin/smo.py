@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.active_set import NewtonStep
 from mercer.solvers.margin.decision_values import Values
+from mercer.solvers.margin.interior import interior_point, pivoted_factor
 from mercer.solvers.margin.low_rank_start import are_bounded, seed
 from mercer.solvers.margin.polish import polished
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
@@ -24,7 +24,6 @@ from mercer.solvers.run import Progress, Run
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
 
 # What to do where the tolerance is less than rounding hides.
 LOST = "the gap is lost in rounding; lower C, scale the columns or raise tol"
@@ -37,8 +36,9 @@ class SMO(MarginSolver):
     Rows of K are taken in float32 while the gradient is kept in float64; the gap is measured with
     K in float64, and what float32 leaves over is refined. Of many rows, those far from the kinks of
     the loss keep their coefficient at its bound while the others, the active set, are solved for
-    (shrinking); the gap is always that of all rows. Ctrl-C, the time limit and the steps allowed
-    end with what there is.
+    (shrinking); the gap is always that of all rows. Where pairs creep, as they do if C is large
+    beside the targets, and rows are few, an interior point takes over, unless `max_iter` is given.
+    Ctrl-C, the time limit and the steps allowed end with what there is.
 
     Parameters
     ----------
@@ -93,6 +93,12 @@ class SMO(MarginSolver):
     # Steps allowed, and for each row if that is more: three and ten times those of LIBSVM.
     least_steps: ClassVar[int] = 30_000_000
     steps_each: ClassVar[int] = 1000
+    # Rows up to which an interior point takes over, the steps before that, multiplications of a
+    # factor of K in the time of a step, and how many times as many steps follow where it fails.
+    interior_rows: ClassVar[int] = 2000
+    pause: ClassVar[int] = 200_000
+    multiplied: ClassVar[int] = 40
+    again: ClassVar[int] = 10
     # Rounds of screening and refinement, and how many of them may pass without much progress.
     stages: ClassVar[int] = 30
     patience: ClassVar[int] = 3
@@ -125,6 +131,15 @@ class SMO(MarginSolver):
         return LOST
 
 
+class _Aim(NamedTuple):
+    """The relative gap to reach, beside a floor, in which precision and by how many rounds."""
+
+    goal: float
+    floor: float
+    is_double: bool
+    most: int = 2**62
+
+
 @dataclass(eq=False)
 class _State:
     """One solve: the coefficients and their values, and what was spent on them."""
@@ -141,12 +156,18 @@ class _State:
     rounds: int = 0
     steps: int = 0
     reason: str = "converged"
+    _allowed: int = field(init=False)
+    _most: int = field(init=False)
 
     def __post_init__(self) -> None:
-        # Few rows are solved for in float64, of which entries are had as soon. What float32 does
-        # not hold is refused all the same, whatever the number of rows.
+        # Few rows are solved for in float64. What float32 does not hold is refused all the same.
         single = self.gram.single()
         self.values = Values(self.gram, self.gram if self._is_few else single, self.problem)
+        n, rules = len(self.problem.z), self.settings
+        self._most = rules.max_steps or max(rules.least_steps, rules.steps_each * n)
+        is_small = n <= rules.interior_rows and self.gram.has_room(24 * n * n)
+        pause = rules.pause if is_small and rules.max_iter is None else self._most
+        self._allowed = min(pause, self._most)
 
     @property
     def _is_few(self) -> bool:
@@ -175,7 +196,9 @@ class _State:
             aim = goal if active is None else max(goal, self.settings.first_gap)
         slow, is_double = 0, self._is_few
         for _ in range(self.settings.stages):
-            self._improve(active, aim, floor, is_double)
+            self._improve(active, _Aim(aim, floor, is_double))
+            if self.reason == "steps" and self._allowed < self._most:
+                self._take_over(_Aim(aim, floor, is_double))
             gap, is_certified = self._measured(active)
             if is_certified and (gap.relative <= tol or self._is_over()):
                 self._proved = gap
@@ -196,6 +219,32 @@ class _State:
             self._proved = gap = self.values.certified()
         if self._is_few and not self._is_over():
             self._polish(gap)
+
+    def _take_over(self, aim: _Aim) -> None:
+        """Go on by an interior point once pairs have taken as long as it would."""
+        K = self.gram.fresh()
+        F = pivoted_factor(K.copy())
+        worth = max(F.size * F.shape[1] // self.settings.multiplied, self.steps)
+        self._allowed = min(worth, self._most)
+        self._improve(None, aim)
+        if self.reason != "steps":
+            return
+
+        def watch(a: Array) -> bool:
+            self.rounds += 1
+            return self.run.report(self.rounds, self.problem.gap(a, K @ a).relative)
+
+        found = [interior_point(F, self.problem, aim.goal, watch), self.values.a]
+        # Many steps are rounded in the values that are kept along.
+        gaps = [self.problem.gap(a, K @ a) for a in found]
+        if min(gap.relative for gap in gaps) > self.settings.tol and not self.run.ended_by:
+            self._allowed = min(self.settings.again * worth, self._most)
+            self._improve(None, aim)
+            found.append(self.values.a)
+            gaps.append(self.problem.gap(found[-1], K @ found[-1]))
+        gap, a = min(zip(gaps, found, strict=True), key=lambda pair: pair[0].gap)
+        self.values.replace(a, K @ a, True)
+        self.reason = "converged" if gap.relative <= self.settings.tol else "rounding"
 
     def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
         """Return the gap, and whether it is that of float64.
@@ -223,7 +272,8 @@ class _State:
                 # More than rounding is left over where the free rows are others.
                 if gap.relative <= self.settings.rounding_gap:
                     return
-            self._improve(None, goal, 0.0, True, self.rounds + self.settings.fine_rounds)
+            rounds = self.rounds + self.settings.fine_rounds
+            self._improve(None, _Aim(goal, 0.0, True, rounds))
             gap = self.values.gap
             if self.reason != "converged":
                 # Which rows are free is not found out for little.
@@ -237,52 +287,35 @@ class _State:
         return self.settings.many_rows_in_tube if has_tube else self.settings.many_rows
 
     def _is_over(self) -> bool:
-        return self.reason in ("rounds", "steps") or bool(self.run.ended_by)
+        return self.reason in ("rounds", "steps", "rounding") or bool(self.run.ended_by)
 
-    def _improve(
-        self,
-        active: Rows | None,
-        goal: float,
-        floor: float,
-        is_double: bool,
-        most: int = 2**62,
-    ) -> None:
-        """Solve for the active rows with all others held fixed, in so many working sets at most."""
+    def _improve(self, active: Rows | None, aim: _Aim) -> None:
+        """Solve for the active rows with all others held fixed."""
         values, z, self._proved = self.values, self.problem.z, None
         if active is None:
             a, g = values.a.copy(), values.f - z
             with self.run.guarded():
-                self._minimise(None, self.problem, a, g, goal, floor, is_double, most)
-            values.replace(a, g + z, is_double)
+                self._minimise(None, self.problem, a, g, aim)
+            values.replace(a, g + z, aim.is_double)
             return
         a, g = values.a[active], (values.f - z)[active]
         with self.run.guarded():
-            self._minimise(active, self.problem.on(active), a, g, goal, floor, is_double, most)
+            self._minimise(active, self.problem.on(active), a, g, aim)
         values.add(active, a - values.a[active])
 
     def _minimise(
-        self,
-        active: Rows | None,
-        problem: MarginProblem,
-        a: Array,
-        g: Array,
-        goal: float,
-        floor: float,
-        is_double: bool,
-        most: int,
+        self, active: Rows | None, problem: MarginProblem, a: Array, g: Array, aim: _Aim
     ) -> None:
-        source = self.gram if is_double else self.values.single
+        source = self.gram if aim.is_double else self.values.single
         gram = source if active is None else source.part(active)
         n, itemsize = len(a), gram.dtype.itemsize
-        limit = min(most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
-        steps_of_rows = self.settings.steps_each * len(self.problem.z)
-        allowed = self.settings.max_steps or max(self.settings.least_steps, steps_of_rows)
+        limit = min(aim.most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
         effort = Effort(
-            goal,
-            floor,
+            aim.goal,
+            aim.floor,
             float(gram.diagonal().max()),
             limit - self.rounds,
-            allowed - self.steps,
+            self._allowed - self.steps,
             self.run.seconds_left,
             None if self.run.is_main else 1,
             self.run.is_main,
@@ -294,13 +327,12 @@ class _State:
         elif gram.held_bytes or (n < self.settings.whole_rows and gram.has_room(gram.dense_bytes)):
             K = gram.dense()
         else:
-            K = _rows_of(gram)
+            K = partial(_write_rows, gram)
         capacity = 0
         if index is not None or not isinstance(K, np.ndarray):
             # Rows that are asked for, or packed out of a larger matrix, are kept.
             capacity = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
-        usual = 256 if n <= self.settings.many_rows else 512
-        q = self.settings.working_set or (128 if index is not None else usual)
+        usual = 128 if index is not None else 256 if n <= self.settings.many_rows else 512
         step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
         )
@@ -314,9 +346,9 @@ class _State:
             self._report(),
             itemsize == 4,
             capacity,
-            q,
+            self.settings.working_set or usual,
             step,
-            active is None and not is_double and self._gap < self.settings.newton_gap,
+            active is None and not aim.is_double and self._gap < self.settings.newton_gap,
             index,
         )
         self.rounds += ending.rounds
@@ -334,9 +366,7 @@ class _State:
 
     def _report(self) -> Progress | None:
         before, progress = self.rounds, self.run.progress
-        if progress is None:
-            return None
-        return lambda rounds, gap: progress(before + rounds, gap)
+        return progress and (lambda rounds, gap: progress(before + rounds, gap))
 
     def _seeded(self) -> Rows | None:
         """Start from the solution for a low-rank copy of K; return the rows that are in doubt then.
@@ -345,9 +375,9 @@ class _State:
         """
         n = len(self.problem.z)
         with self.run.guarded(lambda: False):
-            if not are_bounded(self.values.single, self.problem, self.run):
-                return None
-            start = seed(self.gram, self.values.single, self.problem, self.run.is_over)
+            single, problem = self.values.single, self.problem
+            pays = are_bounded(single, problem, self.run)
+            start = seed(self.gram, single, problem, self.run.is_over) if pays else None
             if start is None:
                 return None
             self.values.start(start.a, start.doubtful)
@@ -361,22 +391,11 @@ class _State:
 
     def _doubtful(self, gap: Gap) -> Rows | None:
         """Return the rows that may have to move, or None for all: not those clearly at a bound."""
-        n = len(self.problem.z)
-        if n <= self._many:
+        if (n := len(self.problem.z)) <= self._many:
             return None
-        values = self.values
-        up, down = self.problem.slopes(values.a, values.f + gap.offset - self.problem.z)
-        worst = np.maximum(up, down)
-        clear = worst < 0.0
-        if clear.any():
-            # Of the rows that are where they should be, those next to a kink may still move.
-            clear &= worst < np.quantile(worst[clear], 1.0 - self.settings.near_share)
-        active = np.flatnonzero(~clear)
+        active = self.values.doubtful(gap.offset, self.settings.near_share)
         return active if len(active) < self.settings.most_active * n else None
 
 
-def _rows_of(gram: Gram) -> Callable[[NDArray[np.int64], NDArray[Any]], None]:
-    def write(index: NDArray[np.int64], out: NDArray[Any]) -> None:
-        out[:] = gram.rows(index)
-
-    return write
+def _write_rows(gram: Gram, index: NDArray[np.int64], out: NDArray[Any]) -> None:
+    out[:] = gram.rows(index)
