@@ -243,3 +243,36 @@ def test_the_best_offset_of_many_rows_takes_few_steps(monkeypatch):
     assert np.allclose(np.exp(b) / np.exp(b).sum(), counts / counts.sum(), rtol=0, atol=1e-12)
     # The sum of so many losses is not known well enough to compare the last steps by it.
     assert len(tried) < 20
+
+
+def test_the_loss_of_nearly_certain_rows_keeps_its_digits():
+    problem = LogisticProblem(np.array([0, 1]), 3, 1.0, np.array([1e3, 1e-4]), True)
+    F = np.array([[20.0, 0.0, -1.0], [20.0, 0.0, -1.0]])
+    others = np.log1p(np.exp(-20.0) + np.exp(-21.0))
+    expected = 1e3 * others + 1e-4 * (20.0 + others)
+    assert problem.loss(F) == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_curvature_of_nearly_certain_rows_keeps_its_digits():
+    problem = LogisticProblem(np.array([0, 1]), 3, 1.0, np.array([1e3, 1e3]), True)
+    F = np.array([[30.0, 0.0, -1.0], [31.0, 0.5, -1.0]])
+    P = probabilities(F)
+    H = problem.curvature(F).total()
+    others = P[:, 1] + P[:, 2]
+    assert H[0, 0] == pytest.approx(1e3 * float(P[:, 0] @ others), rel=1e-13)
+    assert_allclose(H.sum(axis=1), 0.0, atol=1e-15 * H[0, 0])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_best_offset_of_weights_of_all_sizes_takes_few_steps(classes, monkeypatch):
+    codes = np.arange(50) % classes
+    weights = np.where(codes == 0, 1e3, 1e-4)
+    problem = LogisticProblem(codes, classes, 0.01, weights, True)
+    looks, at = [], LogisticProblem._at
+    monkeypatch.setattr(
+        LogisticProblem, "_at", lambda self, G, b: looks.append(0) or at(self, G, b)
+    )
+    b = problem.best_offset(np.zeros((50, problem.columns)), np.zeros(problem.columns))
+    shares = np.bincount(codes, weights) / weights.sum()
+    assert_allclose(probabilities(b[None])[0], shares, rtol=1e-12)
+    assert len(looks) < 60

@@ -204,16 +204,26 @@ class LogisticProblem:
         if self.columns == 1:
             with np.errstate(over="ignore", divide="ignore"):
                 return np.asarray(gradient / H[0])
-        # A number added to all offsets changes nothing: the shortest of all solutions is taken,
-        # which sums to zero, and rounding must not see a curvature where there is none.
-        step = np.linalg.lstsq(H, gradient, rcond=len(H) * 1e-13)[0]
+        # A number added to all offsets changes nothing, so that the offset of one class stays.
+        others = np.delete(np.arange(len(H)), H.diagonal().argmax())
+        roots = np.sqrt(H.diagonal()[others])
+        roots[roots == 0.0] = 1.0
+        scaled = H[np.ix_(others, others)] / roots[:, None] / roots
+        step = np.zeros(len(H))
+        step[others] = np.linalg.lstsq(scaled, gradient[others] / roots, rcond=None)[0] / roots
         return np.asarray(step - step.mean())
 
     def _log_chances(self, F: Array) -> Array:
         """Return the logarithm of the probability of the own class of every row."""
         if self.columns == 1:
             return -np.logaddexp(0.0, -self._signs * F[:, 0])
-        return np.asarray(log_probabilities(F)[np.arange(len(F)), self.codes])
+        rows = np.arange(len(F))
+        # What the other classes add to 1 keeps its digits, however little it is.
+        others = F - F[rows, self.codes][:, None]
+        others[rows, self.codes] = -np.inf
+        most = np.maximum(others.max(axis=1), 0.0)
+        added = np.exp(others - most[:, None]).sum(axis=1)
+        return np.where(most > 0.0, -most - np.log(added + np.exp(-most)), -np.log1p(added))
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,9 +287,13 @@ class Root:
 
     def total(self) -> Array:
         """Return the sum of H over the rows, of shape (columns, columns)."""
-        squares = self.scale**2
+        if self.scale.shape[1] == 1:
+            return (self.scale**2).sum(axis=0)[None]
         crossed = self.scale * self.unit
-        return np.diag(squares.sum(axis=0)) - crossed.T @ crossed
+        H = crossed.T @ crossed
+        # Every row sums to zero: 1 - p is the sum of the others, of which rounding takes nothing.
+        np.fill_diagonal(H, 0.0)
+        return np.diag(H.sum(axis=1)) - H
 
 
 def probabilities(F: Array) -> Array:
