@@ -69,7 +69,7 @@ def measured(folder: Path, scope: list[str], workers: int, anew: bool) -> Cover:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(ROOT / PACKAGE, then, ignore=shutil.ignore_patterns("__pycache__"))
         settings = folder / "settings"
-        rooms = "\n    ".join(f"{PACKAGE}/{name}*" for name in scope)
+        rooms = "\n    ".join(str(file.relative_to(ROOT)) for file in files(scope))
         settings.write_text(f"[run]\nrelative_files = true\ninclude =\n    {rooms}\n")
         # An empty --cov leaves the choice of the files to the settings.
         covered = ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]

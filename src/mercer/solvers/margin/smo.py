@@ -125,9 +125,7 @@ class SMO(MarginSolver):
         if state.reason == "rounds":
             return f"max_iter was reached; raise max_iter (now {self.max_iter})"
         if state.reason == "steps":
-            return (
-                f"and {state.steps} steps it is far from done; lower C, or scale small targets up"
-            )
+            return f"and {state.steps} steps it is far from done; lower C or scale targets up"
         return LOST
 
 
