@@ -60,7 +60,21 @@ def test_the_models_of_these_tests_are_of_every_estimator():
 def test_what_a_landmark_model_leaves_behind_is_said(path):
     mercer.save(MODELS["ridge by landmarks"]()[0], path)
     with pytest.raises(ValueError, match="training rows are no part of a landmark model"):
-        mercer.load(path).predict_interval(X)
+        _ = mercer.load(path).leave_one_out_predictions_
+
+
+def test_a_landmark_model_that_was_saved_has_intervals_that_cover(path):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(900, 2))
+    y = np.sin(rows[:, 0]) + 0.3 * random.normal(size=900)
+    model = mercer.KernelRidge("gaussian", 0.1, solver="nystrom", n_landmarks=40)
+    mercer.save(model.fit(rows[:600], y[:600]), path)
+    loaded = mercer.load(path)
+    np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
+    lower, upper = loaded.predict_interval(rows[600:], 0.9)
+    assert 0.85 <= np.mean((lower <= y[600:]) & (y[600:] <= upper)) <= 0.95
+    kept = model.predict_interval(rows[600:], 0.9)
+    np.testing.assert_allclose(upper - lower, kept[1] - kept[0], rtol=0.15)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class RidgePosterior(KernelMachine):
     explicit features if there the fit was found, or along the chain of points on a line, which is
     not repeated for further calls and not part of a saved model. Of a landmark model they are those
     of its approximate kernel, but for the prior variance k(x, x), and need the training rows, which
-    are not part of a saved model either.
+    are not part of a saved model either; such a model keeps what it missed at some rows left out.
     """
 
     memory: Any
@@ -53,6 +53,7 @@ class RidgePosterior(KernelMachine):
     _is_repaired_: bool
     approximation_: Approximation | None
     _landmark_cache: LandmarkGram | None
+    _sampled_residuals_: Array | None
     _residual_cache: Array
     _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother | LandmarkSmoother]
 
@@ -82,7 +83,9 @@ class RidgePosterior(KernelMachine):
         """Return the lower and upper ends of jackknife+ prediction intervals at the rows `X`.
 
         They hold new targets with a probability of at least 2 coverage - 1 for any distribution
-        of exchangeable rows, and of about `coverage` in practice. No fit is repeated.
+        of exchangeable rows, and of about `coverage` in practice. No fit is repeated. A landmark
+        model that was saved has the jackknife intervals of some of its training rows, as wide at
+        every row of `X`.
 
         Parameters
         ----------
@@ -97,6 +100,12 @@ class RidgePosterior(KernelMachine):
         predicted = self.function_(X)
         lower, upper = np.empty_like(predicted), np.empty_like(predicted)
         self._whole_problem()
+        kept = getattr(self, "_sampled_residuals_", None)
+        if kept is not None and getattr(self, "_landmark_cache", None) is None:
+            for t, missed in enumerate(kept.T):
+                still = np.zeros((len(missed), len(predicted)))
+                lower[:, t], upper[:, t] = jackknife_plus(predicted[:, t], still, missed, coverage)
+            return self._shaped(lower), self._shaped(upper)
         residuals = self._loo_residuals()
         for smoother in self._smoothers():
             for rows, some in self._blocks(X):

@@ -26,6 +26,7 @@ from mercer.gram import LandmarkGram
 from mercer.kernels import Kernel
 from mercer.planning import Plan, planned_ridge, ridge_plan
 from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
+from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -246,6 +247,10 @@ class KernelRidge(
         self.approximation_ = self._approximation(gram, X, "cg")
         phi = gram.landmarks
         self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
+        self._sampled_residuals_ = None
+        if isinstance(gram, LandmarkGram) and solution.theta is not None:
+            given = (solution.theta, solution.intercept)
+            self._sampled_residuals_ = sampled_residuals(gram, problem, *given)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution)
         run.forget()

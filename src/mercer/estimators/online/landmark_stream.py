@@ -25,7 +25,15 @@ Array = NDArray[np.float64]
 # Landmarks of a stream, whose length is not known, unless a number is given.
 LANDMARKS = 1000
 # What is known of a fit to all rows at once, and not of a stream.
-OF_A_FIT = ("certificate_", "solution_", "solver_", "_problem_", "_used_", "_landmark_cache")
+OF_A_FIT = (
+    "certificate_",
+    "solution_",
+    "solver_",
+    "_problem_",
+    "_used_",
+    "_landmark_cache",
+    "_sampled_residuals_",
+)
 
 
 # See `LandmarkStream.learn`.
