@@ -36,6 +36,25 @@ def memory_limit(memory: Any = None) -> int:
     return int(float(memory))
 
 
+def steady_limit(memory: Any = None) -> int:
+    """Return the limit in bytes, or a share of all the memory there is, the same in every call.
+
+    What the order of sums or a choice of rows depends on is told by this one, as what is free
+    changes from call to call. It is no promise that so much is free.
+
+    Parameters
+    ----------
+    memory : int, str or None
+        The limit, as for `memory_limit`.
+    """
+    if memory is not None:
+        return memory_limit(memory)
+    # Half, since others are there as well.
+    share = 0.5
+    limit, whole = _cgroup_limit(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(share * (whole if limit is None else min(whole, limit)))
+
+
 def left_of(memory: Any) -> int | None:
     """Return what is left of a limit for a whole process beside what it holds now, in bytes.
 
@@ -84,11 +103,19 @@ def _meminfo() -> int:
 
 
 def _cgroup_headroom() -> int | None:
+    limit = _cgroup_limit()
     try:
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
-            limit = file.read().strip()
         with open("/sys/fs/cgroup/memory.current", encoding="ascii") as file:
             used = int(file.read())
     except (OSError, ValueError):
         return None
-    return None if limit == "max" else max(int(limit) - used, 0)
+    return None if limit is None else max(limit - used, 0)
+
+
+def _cgroup_limit() -> int | None:
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
+            limit = file.read().strip()
+    except OSError:
+        return None
+    return int(limit) if limit.isdigit() else None

@@ -61,7 +61,7 @@ class HeldLandmarkGram(LandmarkGram):
         F = np.empty((len(gram), gram.landmarks.n_features), dtype)
         for rows, block in LandmarkGram.feature_blocks(gram, computed):
             F[rows] = block
-        held = cls(gram.landmarks, gram.X, gram.memory, F, np.arange(len(gram)))
+        held = cls(gram.landmarks, gram.X, gram.asked, F, np.arange(len(gram)))
         held.index = gram.index
         return held
 
@@ -86,7 +86,7 @@ class HeldLandmarkGram(LandmarkGram):
     def held_blocks(
         self, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
-        entries = entries or block_entries(self.memory)
+        entries = entries or block_entries(self.steady_memory)
         for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
             some = self.where[rows]
             is_run = some[-1] - some[0] + 1 == len(some) and (np.diff(some) == 1).all()
@@ -95,7 +95,7 @@ class HeldLandmarkGram(LandmarkGram):
     def part(self, index: Index) -> HeldLandmarkGram:
         some = positions(index, len(self))
         rows = part_of(self.X, some)
-        return HeldLandmarkGram(self.landmarks, rows, self.memory, self.F, self.where[some])
+        return HeldLandmarkGram(self.landmarks, rows, self.asked, self.F, self.where[some])
 
 
 def fits_features(gram: LandmarkGram, dtype: Any) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import LARGE, MEMORY, PANEL, blocks_of
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
@@ -64,7 +64,7 @@ class LandmarkGram(Gram):
     ) -> None:
         self.landmarks = landmarks
         self.X, self.index = X, index
-        self.memory = memory_limit(memory)
+        self.asked, self.memory = memory, memory_limit(memory)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,13 +96,18 @@ class LandmarkGram(Gram):
 
     def part(self, index: Index) -> LandmarkGram:
         rows = part_of(self.X, positions(index, len(self)))
-        return LandmarkGram(self.landmarks, rows, self.memory)
+        return LandmarkGram(self.landmarks, rows, self.asked)
+
+    @property
+    def steady_memory(self) -> int:
+        """The limit that the sizes of blocks and sums go by, whatever is free."""
+        return steady_limit(self.asked)
 
     def cross_blocks(
         self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
         """Yield K_nm of some rows at a time from one on, with where they stand."""
-        entries = entries or block_entries(self.memory)
+        entries = entries or block_entries(self.steady_memory)
         phi = self.landmarks
         for rows, some in blocks_of(self.X, phi.n_features, entries, first):
             if dtype == np.float32 and self.is_single:
@@ -351,7 +356,7 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
         return gram
     fewer, taken = landmark_map(phi.kernel, take_rows(phi.rows, kept))
     assert gram.index is not None
-    return LandmarkGram(fewer, gram.X, gram.memory, gram.index[kept[taken]])
+    return LandmarkGram(fewer, gram.X, gram.asked, gram.index[kept[taken]])
 
 
 def checked_landmark_count(m: int | None, n: int) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dtrsm
 
 from mercer.data.columns import n_rows, take_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import steady_limit
 from mercer.data.stream import Stream
 from mercer.gram.gram import Gram
 from mercer.gram.streamed import StreamedGram
@@ -216,7 +216,7 @@ def chosen_rows(
     # The share of the memory that the rows take among which landmarks are looked for.
     pool_share = 1 / 4
     # Each row of the pool has a number for every pivot.
-    room = int(pool_share * memory_limit(memory) / (8 * min(m, MOST_PIVOTS)))
+    room = int(pool_share * steady_limit(memory) / (8 * min(m, MOST_PIVOTS)))
     size = min(n, max(POOL * m, LEAST_POOL), max(m, room))
     pool = np.sort(random.choice(n, size, replace=False))
     rows = X if len(pool) == n and not is_stream else take_rows(X, pool)

@@ -34,7 +34,7 @@ def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any) -> Array:
     W. Richardson (1972), Bayesian-based iterative method of image restoration.
     """
     wanted = _squares(gram, weights, dtype)
-    landmarks = LandmarkGram(gram.landmarks, gram.landmarks.rows, gram.memory)
+    landmarks = LandmarkGram(gram.landmarks, gram.landmarks.rows, gram.asked)
     v = np.ones(len(landmarks))
     for _ in range(UPDATES):
         v *= wanted / _squares(landmarks, v, dtype)

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from mercer import AdditiveChi2, FromFunction, Gaussian, KernelRidge, KernelRidgeCV, Spectrum
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
+from mercer.solvers import NystromRidge
 
 
 def wave(rng, n=60, targets=None):
@@ -181,3 +182,14 @@ def test_a_model_does_not_change_with_the_landmarks_that_were_given(rng):
     before = model.predict(X)
     given += 1.0
     assert np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("is_sketched", [False, True])
+def test_the_free_memory_changes_no_bit(is_sketched, rng, monkeypatch):
+    X, y = wave(rng, 20_000)
+    models = []
+    for free in (8e9, 6e7):
+        monkeypatch.setattr("mercer.data.memory.available_bytes", lambda free=free: int(free))
+        solver = NystromRidge(is_sketched=is_sketched)
+        models.append(KernelRidge(Gaussian(0.5), solver=solver, n_landmarks=60).fit(X, y))
+    assert_array_equal(*(model.predict(X[:100]) for model in models))

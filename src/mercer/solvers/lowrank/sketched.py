@@ -95,7 +95,7 @@ class SketchedInverse:
     def __post_init__(self) -> None:
         gram = self.equations.gram
         self._dtype = np.float32 if self.equations.is_even_in_single else np.float64
-        count = sums_of(len(gram), gram.landmarks.n_features, gram.memory)
+        count = sums_of(len(gram), gram.landmarks.n_features, gram.steady_memory)
         counted = self._by_landmarks() if count == 0 else None
         self._inverse = counted or self._by_sums(max(count, SUMS[0]))
 
