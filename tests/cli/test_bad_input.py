@@ -24,6 +24,9 @@ BAD = {
     "text in one cell": (rows(lambda i: "abc" if i == 20 else i / 2), "'y' has 'abc' in row 21"),
     "text after a gap": (rows(lambda i: {3: "", 9: "x"}.get(i, i / 2)), "'y' has 'x' in row 10"),
     "a long line": (rows(lambda i: "1,2" if i == 4 else i), "3 cells in line 6 and 2 in the first"),
+    "an infinite number": ("a,b,y\n" + "1,2,3\n2,inf,4\n" * 9, "'b' has inf in row 2"),
+    "an infinite target": (rows(lambda i: "-inf" if i == 7 else i / 2), "'y' has -inf in row 8"),
+    "an open quote": (rows(lambda i: '"x' if i == 4 else i), "has a quote in line 6 that is not"),
     "zero bytes": ("a\0,y\n1,2\n", "is no text"),
 }
 
@@ -46,6 +49,12 @@ def test_bytes_that_are_no_utf8_are_named_by_their_line(place, tmp_path):
     path.write_bytes(cell if place == "cell" else b"a,M\xfcnchen\n" + b"1,2.5\n" * 20)
     line = refused("fit", path, "--target", "y")
     assert f"not UTF-8: byte 0xfc in line {3 if place == 'cell' else 1}; convert it" in line
+
+
+def test_utf_16_is_called_by_its_name(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(rows(lambda i: i), encoding="utf-16")
+    assert "iconv -f utf-16 -t utf-8" in refused("fit", path, "--target", "y")
 
 
 def test_a_name_that_is_nearly_right_is_suggested(data):
@@ -140,11 +149,19 @@ def test_debug_shows_the_traceback(tmp_path):
         run("--debug", "fit", tmp_path / "none.csv", "--target", "y", catch_exceptions=False)
 
 
-def test_a_place_that_cannot_be_written_is_said(data, tmp_path):
+@pytest.mark.parametrize("option", ["-o", "--report"])
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(option, data, tmp_path):
     place = tmp_path / "no" / "m.mercer"
-    result = run("fit", data, *PRICE, "--alpha", "1", "-o", place)
+    result = run("fit", data, *PRICE, "--alpha", "1", option, place)
     assert result.exit_code == 1
-    assert "cannot be written" in result.stderr
+    assert "cannot be written: there is no folder" in result.stderr
+    assert "reading" not in result.stderr
+
+
+def test_rows_that_are_left_out_are_counted(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text(rows(lambda i: "" if i == 3 else i / 2))
+    assert "1 row without a target left out" in run("fit", path, "--target", "y").stderr
 
 
 def test_an_expression_that_is_wrong_is_said(data):

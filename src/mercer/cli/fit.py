@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -92,6 +93,8 @@ def fit(
     families of kernels and learns their scales.
     """
     _check_usage(options)
+    for path in (output, report):
+        _check_folder(path)
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
     from mercer.cli.fitting.result import result_of
     from mercer.cli.fitting.screen import shown
@@ -151,6 +154,13 @@ def _check_usage(options: dict[str, Any]) -> None:
         raise click.UsageError("--alpha is for regression and --C for classification; give one")
     if options["select"] is not None and (options["alpha"] or options["C"]) is not None:
         raise click.UsageError("--select chooses what --alpha or --C states; give one of them")
+
+
+def _check_folder(path: str | None) -> None:
+    """Refuse a file that has no place, before the time is spent that it takes to make it."""
+    folder = None if path is None else Path(path).resolve().parent
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {folder}; make it first")
 
 
 def _penalty(options: dict[str, Any], is_classes: bool) -> float | None:

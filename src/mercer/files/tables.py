@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -340,9 +341,10 @@ def decoded(path: str, line: bytes, number: int) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
+        is_utf16 = number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         raise DataFileError(
             f"{path} is not UTF-8: byte 0x{line[error.start]:02x} in line {number}; convert it, "
-            f"for instance by iconv -f latin1 -t utf-8 {path}"
+            f"for instance by iconv -f {'utf-16' if is_utf16 else 'latin1'} -t utf-8 {path}"
         ) from None
 
 
@@ -374,15 +376,22 @@ def _fields(line: str, separator: str) -> list[str]:
 
 
 def _check_lines(path: str) -> None:
-    """Refuse the first line of a file that is no UTF-8 or has more cells than the header."""
+    """Refuse the first line that is no UTF-8, has more cells than the header or an open quote."""
     separator, _ = _check_header(path, path, "\t" if format_of(path) == "tsv" else ",")
     with opened_bytes(path) as content:
         texts = (decoded(path, line, i) for i, line in enumerate(content, 1))
-        rows = csv.reader(texts, delimiter=separator)
-        width = len(next(rows, []))
-        for row in rows:
-            if len(row) > width:
-                raise DataFileError(
-                    f"{path} has {len(row)} cells in line {rows.line_num} and {width} in the first "
-                    "line; quote cells that hold the separator"
-                )
+        rows = csv.reader(texts, delimiter=separator, strict=True)
+        width, read = len(next(rows, [])), rows.line_num
+        try:
+            for row in rows:
+                read = rows.line_num
+                if len(row) > width:
+                    raise DataFileError(
+                        f"{path} has {len(row)} cells in line {read} and {width} in the first "
+                        "line; quote cells that hold the separator"
+                    )
+        except csv.Error as error:
+            raise DataFileError(
+                f"{path} has a quote in line {read + 1} that is not closed where its cell ends "
+                f"({error}); close it, or double it within a cell"
+            ) from None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.cli.fitting.known import Known
-from mercer.cli.fitting.target import is_known, task_of, values_of
+from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
 from mercer.data.memory import memory_limit
 from mercer.data.stream import Stream, part_of
 from mercer.errors import DataFileError
@@ -171,15 +171,16 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     whole = None if is_large else table.read()
     columns = table.columns(list(dict.fromkeys(aside))) if whole is None else whole
     series = columns.get_column(target)
+    check_finite(columns if whole is None else whole.select([*aside, *others]), path)
     kept, notes = is_known(series), list(table.remarks)
     if not kept.all():
-        notes.append(f"{int((~kept).sum())} rows without a target are left out")
+        notes.append(f"{counted(int((~kept).sum()))} without a target left out")
     if not kept.any():
         raise DataFileError(f"{path} has no row with a target {target!r}; fill that column")
     is_classes, sentence = _task(series, path, task, like)
     full = _rows_without_gaps(table, others, roles.missing)
     if full is not None:
-        notes.append(f"{int((kept & ~full).sum())} rows with missing cells are left out")
+        notes.append(f"{counted(int((kept & ~full).sum()))} with missing cells left out")
         kept = kept & full
     X = table.stream(others) if whole is None else whole.select(others)
     y = values_of(
@@ -208,10 +209,9 @@ def _checked(job: Job, like: Known | None) -> Job:
     if like is not None:
         return job
     if len(job) < LEAST_ROWS:
-        rows = "1 row" if len(job) == 1 else f"{len(job)} rows"
         raise DataFileError(
-            f"{job.path} has {rows} with a target {job.target!r}; at least {LEAST_ROWS} are needed "
-            "to fit and test a model"
+            f"{job.path} has {counted(len(job))} with a target {job.target!r}; at least "
+            f"{LEAST_ROWS} are needed to fit and test a model"
         )
     if (job.y == job.y[0]).all():
         raise DataFileError(

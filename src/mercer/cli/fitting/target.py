@@ -1,4 +1,4 @@
-"""What the column to predict holds: numbers or classes, and what is wrong with it."""
+"""What the column to predict holds: numbers or classes, and what is wrong with cells."""
 
 from __future__ import annotations
 
@@ -21,6 +21,30 @@ def is_known(series: Any) -> Array:
     if series.dtype.is_float():
         known = known & series.is_not_nan().fill_null(False)
     return np.asarray(known.to_numpy(), bool)
+
+
+def check_finite(table: Any, path: str) -> None:
+    """Refuse an infinite number of a table of polars, by its column and row.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        All rows, so that they are counted as in the file.
+    path : str
+        The file, for the error.
+    """
+    for series in table.get_columns():
+        if series.dtype.is_float() and series.is_infinite().any():
+            row = int(series.is_infinite().fill_null(False).arg_max() or 0)
+            raise DataFileError(
+                f"{path}: column {series.name!r} has {series[row]} in row {row + 1}, which is no "
+                "number to compute with; mend or empty that cell, or leave out the column by --drop"
+            )
+
+
+def counted(rows: int) -> str:
+    """Return a number of rows in words."""
+    return "1 row" if rows == 1 else f"{rows} rows"
 
 
 def task_of(series: Any, path: str, asked: str) -> tuple[bool, str]:
