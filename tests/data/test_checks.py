@@ -18,6 +18,7 @@ from mercer.data.checks import (
     check_finite,
     check_no_gaps,
     check_no_text,
+    check_no_text_in_rows,
     check_not_negative,
     check_targets,
     checked_count,
@@ -256,3 +257,15 @@ def test_an_array_that_is_not_aligned_to_its_numbers_is_copied():
     assert as_matrix(X, "X") is not X
     spaced = np.zeros(4, dtype=[("c", "i4"), ("x", "f8", 2)])["x"]
     assert as_matrix(spaced, "X") is not spaced
+
+
+@pytest.mark.parametrize(
+    ("rows", "place"),
+    [(["a"], "row 0"), ((1.0, "b"), "row 1"), ([[1.0, "c"]], "row 0, column 1")],
+    ids=str,
+)
+def test_text_among_rows_that_are_no_array_is_named_by_its_place(rows, place):
+    with pytest.raises(ValueError, match=place):
+        check_no_text_in_rows(rows, "X")
+    check_no_text_in_rows([[1.0, 2.0]], "X")
+    check_no_text_in_rows({"a": 1}, "X")

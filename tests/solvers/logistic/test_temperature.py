@@ -79,6 +79,13 @@ def test_rows_that_say_nothing_do_not_count(rng):
     assert temperature(np.zeros((4, 2)), np.full((4, 2), 0.5), np.ones(4)) == 1.0
 
 
+def test_a_row_without_weight_is_no_unit_of_the_scores():
+    scores, wrong = np.array([[4.0, -4.0], [-4.0, 4.0]]), np.eye(2)[::-1]
+    more = np.vstack([scores, 100.0 * scores[:1]]), np.vstack([wrong, wrong[:1]])
+    weights = np.array([1.0, 1.0, 0.0])
+    assert temperature(*more, weights) == temperature(scores, wrong, weights[:2])
+
+
 def test_scores_that_tell_the_opposite_are_worth_a_thousandth_and_certain_ones_a_million():
     scores = np.array([[4.0, -4.0], [-4.0, 4.0]])
     right, wrong = np.eye(2), np.eye(2)[::-1]

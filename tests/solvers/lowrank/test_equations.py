@@ -45,3 +45,12 @@ def test_what_rounding_hides_is_that_of_the_product_and_of_the_ridge(fit_interce
         size = np.sqrt(sum((factor[j] @ factor[j]) * c[j, t] ** 2 for j in range(len(c))))
         expected = LAMBDA * size * np.sqrt(trace) + np.sqrt(alpha) * np.linalg.norm(theta[:, t])
         assert_allclose(equations.at(theta).hidden[t], UNITS * EPS * expected)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_largest_eigenvalue_is_about_that_of_the_weighted_features(fit_intercept, rng):
+    equations = case(rng, fit_intercept)
+    F, w = equations.gram.features(), equations.problem.weights
+    Z = F - F.mean(axis=0) if fit_intercept else F
+    largest = np.linalg.eigvalsh(Z.T @ (w[:, None] * Z))[-1]
+    assert 0.5 * largest <= equations._largest() <= 1.1 * largest

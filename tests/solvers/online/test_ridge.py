@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import DenseGram
-from mercer.solvers import RidgeProblem
+from mercer.solvers import RidgeProblem, Run
 from mercer.solvers.online.batches import Batch, Iterate
 from mercer.solvers.online.ridge import StochasticRidge, _factored, _minimised, _residual, _steps
 
@@ -91,3 +91,23 @@ def test_a_batch_that_is_indefinite_is_refused_with_its_witness(rng):
 def test_without_a_number_of_epochs_there_are_sixty_four(K, rng):
     assert StochasticRidge()._epochs == StochasticRidge.epochs == 64
     assert StochasticRidge(max_iter=3)._epochs == 3
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_ctrl_c_ends_with_a_model_after_an_epoch_and_raises_before(K, rng, monkeypatch, epochs):
+    done, plain = [], Iterate.epoch
+
+    def epoch(state, run):
+        if len(done) == epochs:
+            raise KeyboardInterrupt
+        done.append(run)
+        return plain(state, run)
+
+    monkeypatch.setattr(Iterate, "epoch", epoch)
+    solver, run = StochasticRidge(1e-12, batch=5), Run()
+    if epochs == 0:
+        with pytest.raises(KeyboardInterrupt):
+            solver.solve(DenseGram(K, 1 << 30), problem_of(rng), run)
+    else:
+        found = solver.solve(DenseGram(K, 1 << 30), problem_of(rng), run)
+        assert (found.iterations, run.ended_by) == (1, "interrupt")
