@@ -26,6 +26,7 @@ ROOMS = (
     "recognition",
     "solubility",
     "geometry",
+    "gradients",
     "automatic",
     "plan",
     "ablation",

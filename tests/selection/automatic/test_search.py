@@ -10,8 +10,9 @@ from mercer import Gaussian, KernelRidge, Linear
 from mercer.kernels.tangents import rounded
 from mercer.selection.automatic import left_out, search
 from mercer.selection.automatic.board import Candidate, simplest_first
-from mercer.selection.automatic.kernels import Start
+from mercer.selection.automatic.kernels import Start, starts
 from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _widths
+from mercer.selection.automatic.sums import n_terms
 from mercer.solvers import Run
 
 
@@ -77,7 +78,13 @@ def played(monkeypatch, first, second, n=40, run=None):
         errors = np.full((4, 1), value(second[one.name]))
         return replace(one, errors=errors, rounds=2)
 
+    def mixed(self, candidates, limit):
+        refined.append("weighted")
+        error = value(second.get("weighted", ValueError("none")))
+        return replace(candidate("weighted", error, True), rounds=2)
+
     monkeypatch.setattr(Tournament, "_tried", tried)
+    monkeypatch.setattr(Tournament, "_mixed", mixed)
     monkeypatch.setattr(Tournament, "_refined", again)
     return [(c.name, c.rounds) for c in tournament(n, run=run).winners()], refined
 
@@ -85,6 +92,7 @@ def played(monkeypatch, first, second, n=40, run=None):
 def test_the_best_of_either_kind_and_a_sum_play_the_second_round_which_decides(monkeypatch):
     first = {"a": 5.0, "b, learned": 3.0, "c, learned": 4.0, "d": 6.0}
     second = {
+        "weighted": 9.5,
         "sum of b, c, learned": 9.0,
         "b, learned further": 7.5,
         "b, learned": 8.0,
@@ -207,3 +215,46 @@ def test_a_learned_kernel_stays_first_where_it_is_better_by_more_than_a_deviatio
     other = with_squares("other", [1.0, 1.0, 1.0, 1.0], True)
     assert simplest_first([learned, other])[0].name == "learned"
     assert simplest_first([]) == []
+
+
+def test_a_sum_of_functions_of_single_columns_is_found():
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, size=(150, 6))
+    y = np.sin(3.0 * X).sum(axis=1, keepdims=True)
+    one = Tournament(X, y, np.ones(150), 1.0, np.arange(150), 10**9, 0, Run())
+    additive = next(s for s in starts(X) if s.terms)
+    found = one._tried(additive, None, np.arange(150), Run())
+    isotropic = next(s for s in starts(X) if not s.is_learned)
+    assert found.error < 0.2 * one._tried(isotropic, None, np.arange(150), Run()).error
+
+
+def test_where_one_kernel_that_leads_finds_nothing_the_others_start_from_the_other(monkeypatch):
+    begun = {}
+
+    def tried(self, start, learned, sample, limit):
+        begun[start.name] = None if learned is None else learned.name
+        error = {"matern32, learned": 9.0, "laplacian, learned": 1.0}.get(start.name, 5.0)
+        return candidate(start.name, error, start.is_learned)
+
+    monkeypatch.setattr(Tournament, "_tried", tried)
+    tournament(40)._first_round()
+    assert begun["matern32, learned"] is None
+    assert begun["gaussian, learned"] == "laplacian, learned"
+    assert begun["gaussian"] is None
+
+
+def test_where_none_that_leads_finds_anything_the_others_start_from_the_beginning(monkeypatch):
+    begun = {}
+
+    def tried(self, start, learned, sample, limit):
+        begun[start.name] = learned
+        return candidate(start.name, 9.0 if start.is_learned else 5.0, start.is_learned)
+
+    monkeypatch.setattr(Tournament, "_tried", tried)
+    tournament(40)._first_round()
+    assert begun["gaussian of ranks, learned"] is None
+
+
+def test_kernels_of_many_terms_learn_their_weights_alone():
+    assert n_terms(Gaussian(1.0)) == 1
+    assert n_terms(2.0 * Gaussian(1.0) + 3.0 * (Linear() + Gaussian(2.0))) == 3
+    assert n_terms(Gaussian(1.0) * (Linear() + 1.0)) == 1

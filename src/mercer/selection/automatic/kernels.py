@@ -28,21 +28,24 @@ from mercer.kernels.kernel import Sum
 from mercer.kernels.maps import MEAN
 from mercer.kernels.tables.roles import Column, Role, columns_with_roles
 
-# What is best depends on the target, so that all are tried; the first, neither smooth nor rough, is
-# learned from where it starts, and the others from its scales.
-FIRST = Matern32
+# What is best depends on the target, so that all are tried. Two are learned from where they start,
+# of which one finds what the other takes for noise, smooth functions or steps in single columns;
+# the others start from the scales of the better.
 FAMILIES: dict[str, Any] = {
-    "matern32": FIRST,
+    "matern32": Matern32,
+    "laplacian": Laplacian,
     "gaussian": Gaussian,
     "exponential": Exponential,
-    "laplacian": Laplacian,
 }
+LEADERS = (Matern32, Laplacian)
 # Columns beyond which none has a scale of its own: these would be more than rows can tell.
 MOST_SCALES = 300
 # Categories of which each makes rows more alike by a factor of its own, where they agree; of more,
 # the share that agrees does, to the power of their number, as a product of equal factors would: it
 # costs a pass over all pairs of rows for every factor to learn.
 MOST_FACTORS, LARGEST_POWER = 3, 16
+# Columns up to which sums of one-column kernels are tried, and their length scales in deviations.
+MOST_TERMS, LENGTHS = 30, (0.7, 4.0)
 
 
 class Start(NamedTuple):
@@ -60,6 +63,8 @@ class Start(NamedTuple):
         The kernel of the numbers, where those of one start serve another.
     is_scored : bool
         Whether it sees normal scores.
+    terms : tuple of Kernel
+        The terms of a sum of which nothing but the weights are learned.
     """
 
     name: str
@@ -67,6 +72,13 @@ class Start(NamedTuple):
     is_learned: bool
     family: Any = None
     is_scored: bool = False
+    terms: tuple[Kernel, ...] = ()
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is learned from where it starts, for the others to start from."""
+        leads = self.family in LEADERS and not self.is_scored
+        return self.is_learned and not self.terms and (self.family is None or leads)
 
 
 def starts(X: Any, is_learned: bool = True) -> list[Start]:
@@ -118,23 +130,47 @@ def _of_numbers(
         for is_scored in (False, True):
             for name in FAMILIES:
                 yield start(name, is_scored, True)
+    if terms := tuple(_one_column_terms(columns, numbers)):
+        yield Start("additive, learned", Sum(terms), True, terms=terms)
     for is_scored in (False, True):
         for name in FAMILIES:
             yield start(name, is_scored, False)
 
 
+def _one_column_terms(columns: list[Column], numbers: list[Any]) -> Iterator[Kernel]:
+    """Yield kernels of one column each, of which a sum with weights is learned.
+
+    It is for functions that are sums of functions of single columns, of which every one is learned
+    from all rows. A number has a term for short and one for long waves, a category one. There are
+    none of one column, nor of so many that their matrices would take too long.
+
+    References
+    ----------
+    D. Duvenaud, H. Nickisch, C. E. Rasmussen (2011), Additive Gaussian processes.
+    """
+    if not 2 <= len(columns) <= MOST_TERMS:
+        return
+    for title in numbers:
+        for length in LENGTHS:
+            yield Matern32(length).after(Standardize(missing=MEAN)).on(title)
+    for column in columns:
+        if column.role is Role.CATEGORY:
+            yield Match(missing=OWN_CATEGORY).on(column.title)
+
+
 def in_family(learned: Kernel, start: Start) -> Kernel:
-    """Return a learned kernel of the first family with that of another start in its place.
+    """Return a learned kernel of a family that leads with that of another start in its place.
 
     Distances keep their size: of standardised columns |x - z| is 2 / sqrt(pi) on average and
     (x - z)^2 is 2, so that the sum of |x_k - z_k| / l_k is longer than the root of that of
     (x_k - z_k)^2 / l_k^2 by a known factor.
     """
-    if isinstance(learned, FIRST):
+    if isinstance(learned, LEADERS):
         scales = np.atleast_1d(np.array(learned.length_scale, np.float64))
-        if start.family is Laplacian:
+        if (start.family is Laplacian) != isinstance(learned, Laplacian):
             longer = np.sqrt(2.0 / np.pi) * (1.0 / scales).sum() / np.sqrt((1.0 / scales**2).sum())
-            scales = scales * max(longer, 1.0)
+            longer = max(longer, 1.0)
+            scales = scales * (longer if start.family is Laplacian else 1.0 / longer)
         k = start.family(tuple(scales.tolist()) if len(scales) > 1 else float(scales[0]))
         return k.after(NormalScores()) if start.is_scored else k
     changes: dict[str, Any] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -15,17 +16,22 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.distinct import row_numbers
 from mercer.data.memory import memory_limit
 from mercer.data.stream import Stream
+from mercer.errors import MemoryLimitError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
-from mercer.kernels import Kernel, Sum
+from mercer.kernels import Kernel
 from mercer.kernels.tangents import rounded
 from mercer.learning import learn
+from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool, one_blas_thread
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
 from mercer.selection.automatic.kernels import Start, in_family, starts
 from mercer.selection.automatic.left_out import group_numbers, without_groups, without_rows
+from mercer.selection.automatic.sums import n_terms, together, weighted_sum
+from mercer.selection.grid import reader_of
 from mercer.solvers import Run
+from mercer.solvers.ridge.bordered import RidgeProblem
 
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
@@ -39,6 +45,9 @@ FIRST_STEPS, WARM_STEPS, SECOND_STEPS = 20, 8, 12
 # How many of the first round are judged again, of learned ones and of others; how many of these
 # learn on in the second, and how many make a sum that does.
 FINALISTS, FURTHER, TERMS = 2, 1, 3
+# How many make a sum of which nothing but the weights are learned, and the terms of a kernel up to
+# which all of it learns on: every parameter takes a pass over all pairs of rows.
+MIXED, FEW_TERMS = 6, 4
 # Rows below which scales are not learned: there would be as many as rows.
 LEAST_ROWS = 30
 # The share of a time limit that the first round may take, and both.
@@ -149,28 +158,37 @@ class Tournament:
     def _first_round(self) -> list[Candidate]:
         """Return all candidates by their errors on a few rows, best first.
 
-        The first kernel is learned from where it starts, and the others from its scales.
+        Learned kernels start from the scales of one that leads, if that is better than all that
+        are not learned: where it took the targets for noise, the others would find nothing else.
         """
         sample, limit = self.sample(FIRST_ROWS), self.run.share(FIRST_SHARE)
-        first, *others = starts(self.X, is_learned=len(sample) >= LEAST_ROWS)
-        ahead = _or_refusal(lambda: self._tried(first, None, sample, limit))
-        learned = ahead if isinstance(ahead, Candidate) and ahead.is_learned else None
-        found = self._side_by_side(lambda s: self._tried(s, learned, sample, limit), others, limit)
-        found = [ahead, *found]
+        every = starts(self.X, is_learned=len(sample) >= LEAST_ROWS)
+        ahead = [start for start in every if start.leads or not start.is_learned]
+        found = [_or_refusal(lambda: self._tried(ahead[0], None, sample, limit))]
+        found += self._side_by_side(
+            lambda start: self._tried(start, None, sample, limit), ahead[1:], limit
+        )
+        best = min((c for c in found if isinstance(c, Candidate)), key=_error, default=None)
+        leader = best if best is not None and best.is_learned else None
+        rest = [start for start in every if start not in ahead]
+        found += self._side_by_side(
+            lambda start: self._tried(start, leader, sample, limit), rest, limit
+        )
         tried = [c for c in found if isinstance(c, Candidate)]
         if not tried:
             raise next(c for c in found if isinstance(c, ValueError))
-        return sorted(tried, key=lambda c: c.error)
+        return sorted(tried, key=_error)
 
     def _side_by_side(
         self, run: Callable[[Job], Candidate], jobs: Sequence[Job], limit: Run
-    ) -> list[Candidate | ValueError | None]:
-        """Return what was tried of each job while there was time, on all threads."""
-        return in_pool(
+    ) -> list[Candidate | ValueError]:
+        """Return what came of each job that there was time for, on all threads."""
+        found = in_pool(
             lambda job: None if limit.is_over() else _or_refusal(lambda: run(job)),
             jobs,
             thread_count(),
         )
+        return [c for c in found if c is not None]
 
     def _second_round(self, tried: list[Candidate]) -> list[Candidate]:
         """Return the best as they are, and learned on more rows alone and as a sum, best first.
@@ -179,15 +197,19 @@ class Tournament:
         """
         learned = [c for c in tried if c.is_learned]
         plain = [c for c in tried if not c.is_learned]
-        further = [replace(c, name=f"{c.name} further") for c in learned[:FURTHER]]
-        if len(learned) > 1:
-            further.insert(0, _together(learned[:TERMS]))
-        as_they_are = [*learned[:FINALISTS], *plain[:FINALISTS]]
-        entering = [(c, SECOND_STEPS) for c in further] + [(c, 0) for c in as_they_are]
+        slim = [c for c in learned if n_terms(c.kernel) <= FEW_TERMS]
+        further = [replace(c, name=f"{c.name} further") for c in slim[:FURTHER]]
+        if len(slim) > 1:
+            further.insert(0, together(slim[:TERMS], DIGITS))
         limit = self.run.share(BOTH_SHARES)
-        found = self._side_by_side(lambda job: self._refined(*job, limit), entering, limit)
+        entering = [(c, SECOND_STEPS) for c in further]
+        entering += [(c, 0) for c in (*learned[:FINALISTS], *plain[:FINALISTS])]
+        jobs = [partial(self._refined, c, steps, limit) for c, steps in entering]
+        if len(learned) > 1:
+            jobs.insert(0, partial(self._mixed, learned[:MIXED], limit))
+        found = self._side_by_side(lambda job: job(), jobs, limit)
         # Of those that were refused the candidates of the first round stay.
-        return sorted((c for c in found if isinstance(c, Candidate)), key=lambda c: c.error)
+        return sorted((c for c in found if isinstance(c, Candidate)), key=_error)
 
     @property
     def judged(self) -> Sample:
@@ -224,6 +246,9 @@ class Tournament:
                 (self._judged(k, PLAIN_RIDGES, _unit(k, rows), sample) for k in kernels),
                 key=lambda judged: float((judged[2] ** 2).sum()),
             )
+        elif start.terms:
+            kernel, alpha = self._weighted(start.terms, sample, limit)
+            found = self._judged(kernel, RIDGES, alpha, sample)
         elif learned is None or start.family is None:
             kernel, alpha = self._learned(start.kernel, None, sample, FIRST_STEPS, limit)
             found = self._judged(kernel, RIDGES, alpha, sample)
@@ -271,6 +296,30 @@ class Tournament:
         # course of the search tells nothing.
         return rounded(found.kernel, DIGITS), float(f"{found.alpha:.{DIGITS}g}")
 
+    def _weighted(
+        self, terms: Sequence[Kernel], sample: Sample, limit: Run
+    ) -> tuple[Kernel, float]:
+        """Return the sum of some kernels with learned weights, and the ridge."""
+        rows, weights = self._rows(reader_of(list(terms)), sample), self.weights[sample]
+        if 8 * len(terms) * len(sample) ** 2 > self.memory // 2:
+            raise MemoryLimitError(
+                f"{len(terms)} matrices of {len(sample)} rows need more than half of the limit"
+            )
+        terms = [term.resolved(rows, weights) for term in terms]
+        problem = RidgeProblem(self.y[sample], np.ones(1), weights, True)
+        c, alpha = learned_weights(terms, rows, problem, FIRST_STEPS, limit)
+        return weighted_sum(terms, c, DIGITS), float(f"{alpha:.{DIGITS}g}")
+
+    def _mixed(self, candidates: Sequence[Candidate], limit: Run) -> Candidate:
+        """Return the sum of kernels of which nothing but weights are learned on more rows."""
+        mean, began = together(candidates, DIGITS), perf_counter()
+        terms = [(1.0 / c.alpha) * c.kernel for c in candidates]
+        kernel, alpha = self._weighted(terms, self.sample(SECOND_ROWS), limit)
+        seconds = perf_counter() - began
+        name = mean.name.replace("sum of", "weighted sum of").removesuffix(", learned")
+        made = replace(mean, name=name, kernel=kernel, alpha=alpha, seconds=seconds)
+        return self._refined(made, 0, limit)
+
     def _judged(
         self, kernel: Kernel, factors: Sequence[float], alpha: float, sample: Sample
     ) -> tuple[Kernel, float, Array]:
@@ -298,22 +347,16 @@ def _pool(X: Any, memory: int, seed: int) -> Sample | None:
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
+def _error(candidate: Candidate) -> float:
+    return candidate.error
+
+
 def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:
     """Return a candidate, or why there is none: a system may be singular to working precision."""
     try:
         return run()
     except ValueError as error:
         return error
-
-
-def _together(candidates: Sequence[Candidate]) -> Candidate:
-    """Return the sum of learned kernels, each in units of its ridge, as a candidate to learn on."""
-    terms = [
-        float(f"{1.0 / (len(candidates) * c.alpha):.{DIGITS}g}") * c.kernel for c in candidates
-    ]
-    name = f"sum of {', '.join(c.name.removesuffix(', learned') for c in candidates)}, learned"
-    flat = [part for term in terms for part in (term.terms if isinstance(term, Sum) else (term,))]
-    return replace(candidates[0], name=name, kernel=Sum(tuple(flat)), alpha=1.0, seconds=0.0)
 
 
 def _unit(kernel: Kernel, rows: Any) -> float:
