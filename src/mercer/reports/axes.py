@@ -21,11 +21,16 @@ def axes_for(ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> Any:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def dress(ax: Any, title: str, x: str, y: str) -> None:
-    """Name the axes, and draw a grid behind what is on them."""
+def entitle(ax: Any, title: str, x: str = "", y: str = "") -> None:
+    """Name the axes."""
     ax.set_title(title, fontsize="medium")
     ax.set_xlabel(x)
     ax.set_ylabel(y)
+
+
+def dress(ax: Any, title: str, x: str, y: str) -> None:
+    """Name the axes, and draw a grid behind what is on them."""
+    entitle(ax, title, x, y)
     ax.grid(True, which="major", color="0.92", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

@@ -14,7 +14,7 @@ from mercer.data.checks import as_matrix
 from mercer.data.columns import column_names, is_table, like_rows, table_matrix
 from mercer.estimators import KernelSVC
 from mercer.kernels import Kernel
-from mercer.reports.axes import COLOURS
+from mercer.reports.axes import COLOURS, axes_for, entitle, legend_beside
 from mercer.reports.selection import shortened
 
 Array = NDArray[np.float64]
@@ -172,25 +172,19 @@ class DecisionDisplay:
         self, ax: Any = None, *, legend: bool = True, line_width: float = 1.4, **options: Any
     ) -> Self:
         """Draw it, on new axes or those given; the options go to ``Axes.scatter``."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.8, 4.8), layout="constrained")
+        ax = axes_for(ax, (6.8, 4.8))
         self.ax_, self.figure_ = ax, ax.figure
         self._draw_regions(ax, line_width)
         self._draw_points(ax, line_width, options)
         ax.set_xlim(self.surface.x[[0, -1]])
         ax.set_ylim(self.surface.z[[0, -1]])
-        ax.set_title(self.title, fontsize="medium")
-        ax.set_xlabel(self.names[0])
-        ax.set_ylabel(self.names[1])
+        entitle(ax, self.title, *self.names)
         if legend:
-            place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
             handles = self.handles()
             labels = [h.get_label() for h in handles]
             if self.support_ is not None:
                 labels[handles.index(self.support_)] += f" ({len(self.support)})"
-            ax.legend(handles, labels, fontsize="small", frameon=False, **place)
+            legend_beside(ax, handles=handles, labels=labels)
         return self
 
     def handles(self) -> list[Any]:

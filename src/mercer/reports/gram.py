@@ -13,7 +13,7 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.explanation.subject import chosen_model, evenly
 from mercer.gram import gram_of
 from mercer.kernels import Kernel, as_kernel
-from mercer.reports.axes import axes_for
+from mercer.reports.axes import axes_for, entitle
 
 Array = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class GramDisplay:
         style = {"cmap": "Blues", "interpolation": "nearest"} | options
         self.image_ = ax.imshow(self.matrix, **style)
         self.figure_.colorbar(self.image_, ax=ax, shrink=0.85)
-        ax.set_title(self.title, fontsize="medium")
+        entitle(ax, self.title)
         ax.set_xticks([])
         ax.set_yticks([])
         return self

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.kernels.tangents import real_parameters
 from mercer.learning import Learned
+from mercer.reports.axes import dress, legend_beside
 
 # Curves that are named: single numbers first, then the shortest of the length scales.
 NAMED = 8
@@ -67,7 +68,6 @@ class LearningDisplay:
         iterations = np.arange(len(history))
         values = [step.value for step in history]
         self.lines_ = axes[0].plot(iterations, values, **({"color": "#d1495b"} | options))
-        axes[0].set_ylabel(NAMES[self.learned.criterion])
         numbers = self._numbers()
         order = sorted(numbers, key=lambda name: (name.endswith("]"), numbers[name][-1]))
         shades = plt.get_cmap("viridis")(np.linspace(0.05, 0.92, min(len(order), NAMED)))
@@ -97,13 +97,7 @@ class LearningDisplay:
 
     def _dress(self, axes: Any) -> None:
         axes[1].set_yscale("log")
-        axes[1].set_xlabel("iteration")
-        axes[1].set_ylabel("parameter")
-        axes[0].set_title(f"learned from {self.learned.rows} rows", fontsize="medium")
-        for ax in axes:
-            ax.grid(True, which="major", color="0.92", linewidth=0.8)
-            ax.set_axisbelow(True)
-            ax.spines[["top", "right"]].set_visible(False)
-        axes[1].legend(
-            loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small", frameon=False
-        )
+        title = f"learned from {self.learned.rows} rows"
+        dress(axes[0], title, "", NAMES[self.learned.criterion])
+        dress(axes[1], "", "iteration", "parameter")
+        legend_beside(axes[1])

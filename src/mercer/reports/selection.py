@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Kernel
+from mercer.reports.axes import axes_for, dress, legend_beside
 
 Array = NDArray[np.float64]
 
@@ -108,8 +109,7 @@ class SelectionDisplay:
 
         names, title = _names([curve.kernel for curve in self.curves])
         is_new = ax is None
-        if is_new:
-            _, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+        ax = axes_for(ax, (7.2, 4.4))
         self.ax_, self.figure_ = ax, ax.figure
         shades = plt.get_cmap("viridis")(np.linspace(0.05, 0.92, len(self.curves)))
         self.lines_ = []
@@ -156,12 +156,7 @@ class SelectionDisplay:
             best, typical = np.nanmax(values), np.nanmedian(values)
             lowest = max(np.nanmin(values), best - 4.0 * (best - typical))
             ax.set_ylim(lowest - 0.05 * (best - lowest), best + 0.08 * (best - lowest) or None)
-        ax.set_xlabel("alpha")
-        ax.set_ylabel(self.criterion)
-        ax.set_title(f"chosen: {shortened(str(self.kernel))}", fontsize="medium")
-        ax.grid(True, which="major", color="0.92", linewidth=0.8)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
+        dress(ax, f"chosen: {shortened(str(self.kernel))}", "alpha", self.criterion)
         self._explain(ax, title)
 
     def _explain(self, ax: Any, title: str) -> None:
@@ -170,18 +165,9 @@ class SelectionDisplay:
             kept = zip(self.curves, self.lines_, strict=True)
             lines = [line for curve, line in kept if curve.kernel == self.kernel] + lines[-1:]
         is_long = max(len(line.get_label()) for line in lines) > LONG_NAME
-        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-        if is_long:
-            place = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.16)}
-        ax.legend(
-            handles=lines,
-            title=title,
-            fontsize="small",
-            title_fontsize="small",
-            frameon=False,
-            alignment="left",
-            **place,
-        )
+        below: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.16)}
+        style: dict[str, Any] = {"title_fontsize": "small", "alignment": "left"}
+        legend_beside(ax, handles=lines, title=title, **style, **(below if is_long else {}))
 
 
 def _criterion(estimator: Any) -> tuple[float, str]:
