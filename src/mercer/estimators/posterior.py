@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from mercer.gram import (
     LandmarkGram,
     unheld_gram_of,
 )
+from mercer.native.threads import one_blas_thread
 from mercer.solvers import Approximation, RidgeProblem
 from mercer.solvers.line.path import ChainSmoother
 from mercer.solvers.lowrank.path import LandmarkSmoother
@@ -106,13 +108,16 @@ class RidgePosterior(KernelMachine):
                 still = np.zeros((len(missed), len(predicted)))
                 lower[:, t], upper[:, t] = jackknife_plus(predicted[:, t], still, missed, coverage)
             return self._shaped(lower), self._shaped(upper)
-        residuals = self._loo_residuals()
-        for smoother in self._smoothers():
-            for rows, some in self._blocks(X):
-                h = smoother.weights(some)
-                for t in smoother.targets:
-                    ends = jackknife_plus(predicted[rows, t], h, residuals[:, t], coverage)
-                    lower[rows, t], upper[rows, t] = ends
+        # Few rows gain little by threads of the BLAS, and lose much where others want the cores.
+        few_rows = 4000
+        with one_blas_thread() if len(self._problem_.y) <= few_rows else nullcontext():
+            residuals = self._loo_residuals()
+            for smoother in self._smoothers():
+                for rows, some in self._blocks(X):
+                    h = smoother.weights(some)
+                    for t in smoother.targets:
+                        ends = jackknife_plus(predicted[rows, t], h, residuals[:, t], coverage)
+                        lower[rows, t], upper[rows, t] = ends
         return self._shaped(lower), self._shaped(upper)
 
     def _deviation(self, X: Any) -> Array:
