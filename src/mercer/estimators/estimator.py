@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
@@ -25,6 +24,7 @@ from mercer.estimators.validation import (
     checked_landmarks,
     checked_rows,
     checked_seed,
+    parameters_of,
 )
 from mercer.functions import Function, PrimalFunction
 from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
@@ -44,8 +44,8 @@ class Arguments(BaseEstimator):
 
     def __new__(cls, *args: Any, **settings: Any) -> Self:
         """Return a new estimator, if its constructor has all arguments that it is given."""
-        parameters = inspect.signature(cls.__init__).parameters
-        known, name = list(parameters)[1:], cls.__name__
+        parameters = parameters_of(cls.__init__)
+        known, name = list(parameters), cls.__name__
         # A subclass with **kwargs knows by itself what it is given.
         is_open = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         for given, value in zip(known, args, strict=False):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from numbers import Real
 from typing import Any
 
@@ -139,9 +139,16 @@ def checked_training(
 
 def check_flags(estimator: BaseEstimator) -> None:
     """Refuse what is neither True nor False where an estimator has one of them by default."""
-    for name, parameter in inspect.signature(type(estimator).__init__).parameters.items():
+    for name, parameter in parameters_of(type(estimator).__init__).items():
         if isinstance(parameter.default, bool) and not isinstance(getattr(estimator, name), bool):
             checked_flag(name, getattr(estimator, name))
+
+
+@cache
+def parameters_of(constructor: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
+    """Return what the constructor of an estimator takes by name, `self` not among it."""
+    parameters = inspect.signature(constructor).parameters
+    return dict(list(parameters.items())[1:])
 
 
 def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
