@@ -2,6 +2,8 @@
 
 ``python benchmarks/automatic.py --sets concrete german --splits 1 --peers FILE`` runs a part of it,
 with what the peers reached read from a file where it holds them, and added to it where it does not.
+``--kept FILE --minutes 10`` keeps what ours reached, too, and ends in time: call it again until it
+prints the tables.
 """
 
 from __future__ import annotations
@@ -182,21 +184,35 @@ def measured(fit: Contender, given: Split) -> Score:
 
 
 class Scores:
-    """What was reached, by contender, table and split; kept in a file if there is one."""
+    """What was reached, by contender, table and split; kept in a file if there is one.
 
-    def __init__(self, kept: Path | None) -> None:
+    Parameters
+    ----------
+    kept : Path, optional
+        The file.
+    keeps_ours : bool
+        Whether it holds what ours reached, too: of a run in pieces.
+    seconds : float
+        After so many nothing more is run.
+    """
+
+    def __init__(self, kept: Path | None, keeps_ours: bool, seconds: float) -> None:
         self.kept = kept
+        self.keeps_ours = keeps_ours
+        self.ends = perf_counter() + seconds
         self.known: dict[str, dict[str, Any]] = {}
         if kept is not None and kept.exists():
             self.known = json.loads(kept.read_text())
 
     def of(self, who: str, name: str, seed: int, run: Callable[[], Score]) -> Score:
-        """Return a score from the file, or by running; that of ours is never kept."""
-        key = f"{who} / {name} / {seed}"
-        if who != "mercer" and key in self.known:
+        """Return a score from the file, or by running while there is time."""
+        key, is_kept = f"{who} / {name} / {seed}", who != "mercer" or self.keeps_ours
+        if is_kept and key in self.known:
             return Score(**self.known[key])
+        if perf_counter() > self.ends:
+            sys.exit(f"the time is up before {key}; call it again for the rest")
         found = run()
-        if who != "mercer" and self.kept is not None:
+        if is_kept and self.kept is not None:
             self.known[key] = asdict(found)
             self.kept.write_text(json.dumps(self.known, indent=1))
         return found
@@ -312,11 +328,14 @@ def main(arguments: Sequence[str] = ()) -> None:
     every = (*NUMBERS, *CLASSES, SYNTHETIC)
     parser.add_argument("--sets", nargs="+", choices=every, default=every, metavar="SET")
     parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--peers", type=Path, help="a file for what the peers reached")
+    files = parser.add_mutually_exclusive_group()
+    files.add_argument("--peers", type=Path, help="a file for what the peers reached")
+    files.add_argument("--kept", type=Path, help="a file for what all reached, of a run in pieces")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="after which to end")
     chosen = parser.parse_args(arguments)
     show_machine()
     console = Console(width=WIDTH)
-    scores = Scores(chosen.peers)
+    scores = Scores(chosen.kept or chosen.peers, chosen.kept is not None, 60.0 * chosen.minutes)
     numbers = board([n for n in chosen.sets if n in NUMBERS], chosen.splits, scores)
     classes = board([n for n in chosen.sets if n in CLASSES], chosen.splits, scores)
     if numbers:
