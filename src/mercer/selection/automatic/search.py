@@ -247,7 +247,7 @@ class Tournament:
                 key=lambda judged: float((judged[2] ** 2).sum()),
             )
         elif start.terms:
-            kernel, alpha = self._weighted(start.terms, sample, limit)
+            kernel, alpha = self._weighted(start.terms, sample, FIRST_STEPS, limit)
             found = self._judged(kernel, RIDGES, alpha, sample)
         elif learned is None or start.family is None:
             kernel, alpha = self._learned(start.kernel, None, sample, FIRST_STEPS, limit)
@@ -267,6 +267,9 @@ class Tournament:
             sample = self.sample(SECOND_ROWS)
             kernel, alpha = self._learned(kernel, alpha, sample, steps, limit)
         judged = self.sample(JUDGED_ROWS)
+        if not steps and candidate.rows == len(judged):
+            # The first round had all these rows.
+            return replace(candidate, rounds=2)
         kernel, alpha, errors = self._judged(kernel, RIDGES, alpha, judged)
         seconds = candidate.seconds + perf_counter() - began
         return replace(
@@ -297,7 +300,7 @@ class Tournament:
         return rounded(found.kernel, DIGITS), float(f"{found.alpha:.{DIGITS}g}")
 
     def _weighted(
-        self, terms: Sequence[Kernel], sample: Sample, limit: Run
+        self, terms: Sequence[Kernel], sample: Sample, steps: int, limit: Run
     ) -> tuple[Kernel, float]:
         """Return the sum of some kernels with learned weights, and the ridge."""
         rows, weights = self._rows(reader_of(list(terms)), sample), self.weights[sample]
@@ -307,17 +310,17 @@ class Tournament:
             )
         terms = [term.resolved(rows, weights) for term in terms]
         problem = RidgeProblem(self.y[sample], np.ones(1), weights, True)
-        c, alpha = learned_weights(terms, rows, problem, FIRST_STEPS, limit)
+        c, alpha = learned_weights(terms, rows, problem, steps, limit)
         return weighted_sum(terms, c, DIGITS), float(f"{alpha:.{DIGITS}g}")
 
     def _mixed(self, candidates: Sequence[Candidate], limit: Run) -> Candidate:
         """Return the sum of kernels of which nothing but weights are learned on more rows."""
         mean, began = together(candidates, DIGITS), perf_counter()
         terms = [(1.0 / c.alpha) * c.kernel for c in candidates]
-        kernel, alpha = self._weighted(terms, self.sample(SECOND_ROWS), limit)
+        kernel, alpha = self._weighted(terms, self.sample(SECOND_ROWS), WARM_STEPS, limit)
         seconds = perf_counter() - began
         name = mean.name.replace("sum of", "weighted sum of").removesuffix(", learned")
-        made = replace(mean, name=name, kernel=kernel, alpha=alpha, seconds=seconds)
+        made = replace(mean, name=name, kernel=kernel, alpha=alpha, rows=0, seconds=seconds)
         return self._refined(made, 0, limit)
 
     def _judged(
