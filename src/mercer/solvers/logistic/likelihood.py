@@ -210,8 +210,10 @@ class LogisticProblem:
         roots[roots == 0.0] = 1.0
         scaled = H[np.ix_(others, others)] / roots[:, None] / roots
         step = np.zeros(len(H))
-        step[others] = np.linalg.lstsq(scaled, gradient[others] / roots, rcond=None)[0] / roots
-        return np.asarray(step - step.mean())
+        # What overflows is no step, which is found out after it.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            step[others] = np.linalg.lstsq(scaled, gradient[others] / roots, rcond=None)[0] / roots
+            return np.asarray(step - step.mean())
 
     def _log_chances(self, F: Array) -> Array:
         """Return the logarithm of the probability of the own class of every row."""
