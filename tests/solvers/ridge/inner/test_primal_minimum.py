@@ -13,6 +13,7 @@ from mercer.solvers.ridge.primal import (
     NormalEquations,
     SingularValues,
     Stacked,
+    _Factors,
     check_norms,
     hidden,
 )
@@ -208,3 +209,17 @@ def test_the_step_from_zero_is_the_solution_and_those_after_it_are_refinement(rn
     found = NormalEquations.factored(design, design.normal(), 0.3).fit(y)
     # One pass before every step, and one at the end.
     assert found.steps == len(passes) - 2 >= 0
+
+
+@pytest.mark.parametrize("room", [3 * 8 * 44 * 4, 3 * 8 * 44 * 4 - 1])
+def test_rows_and_ridge_are_stacked_within_a_third_of_the_memory(
+    design, targets, monkeypatch, room
+):
+    made, plain = [], Stacked.of
+    monkeypatch.setattr(NormalEquations, "factored", lambda *given: None)
+    monkeypatch.setattr(Stacked, "of", lambda *given: made.append(given) or plain(*given))
+    # No answer has a gap of zero, so that the next way is always tried.
+    factors = _Factors(design, room, 0.0)
+    factors.__dict__["singular"] = SingularValues.of(design, np.ones(4), 1 << 30)
+    factors.fit(0.5, targets)
+    assert len(made) == (room % 3 == 0)
