@@ -103,3 +103,11 @@ def test_least_squares_without_full_rank_is_refused(rng):
     path = LandmarkPath(landmark_gram(Gaussian(0.3), X, 5), np.ones(5), True)
     with pytest.raises(ValueError, match="5 landmarks have the numerical rank 4 on 5 rows"):
         path.at(X, np.array([0.0, 1.0]))
+
+
+def test_a_row_that_its_fit_follows_whatever_it_is_misses_infinitely_much(rng, monkeypatch):
+    X = rng.normal(size=(4, 2))
+    fits = LandmarkPath(landmark_gram(Gaussian(1.0), X, 2), np.ones(4), True).at(X[:, :1], [1.0])
+    r, free = np.array([[[-1.0], [0.0], [3.0], [2.0]]]), np.array([[0.0, 0.0, 0.0, 0.5]])
+    monkeypatch.setattr(type(fits), "_passed", lambda self: iter([(slice(0, 4), r, free)]))
+    assert fits.leave_one_out()[0, :, 0].tolist() == [-np.inf, 0.0, np.inf, 4.0]
