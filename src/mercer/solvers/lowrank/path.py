@@ -199,7 +199,8 @@ class LandmarkFits:
             is_free = free[:, :, None] > ROUNDING
             with np.errstate(divide="ignore", invalid="ignore"):
                 errors = r / free[:, :, None]
-            yield rows, np.where(is_free, errors, np.where(r == 0.0, 0.0, np.inf * np.sign(r)))
+                without = np.where(r == 0.0, 0.0, np.inf * np.sign(r))
+            yield rows, np.where(is_free, errors, without)
 
     def leave_one_out(self) -> Array:
         """Return what the fit without row i misses there, of shape (alphas, n, targets).
