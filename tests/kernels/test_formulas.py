@@ -45,6 +45,13 @@ def test_diagonal_is_the_formula_at_equal_rows(kernel, points):
     assert_allclose(kernel.diagonal(X), expected, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("kernel", [*SIMPLE, *ARD, *COMPOSITE], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_diagonal_has_the_precision_of_the_rows(kernel, points, dtype):
+    X = points(5, 3, needs_non_negative(kernel)).astype(dtype)
+    assert kernel.diagonal(X).dtype == kernel(X).dtype == dtype
+
+
 # Names for the same parameter
 
 
