@@ -7,6 +7,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
@@ -102,6 +103,7 @@ def fit(
     from mercer.cli.fitting.trained import Choice
     from mercer.cli.fitting.unseen import Unseen, categories_of
     from mercer.data.memory import left_of
+    from mercer.data.stream import Stream
     from mercer.files import save
     from mercer.files.form import keep_form
     from mercer.reports.held_out import inside
@@ -109,7 +111,8 @@ def fit(
     roles = Roles(
         target, options["weights"], options["groups"], options["drop"], options["missing"]
     )
-    memory, seed = options["memory"], options["seed"]
+    memory, seed, limit = options["memory"], options["seed"], options["time_limit"]
+    began = perf_counter()
     with phase(f"reading {data}"):
         job = job_of(data, roles, task, memory)
         if test_data is None:
@@ -121,9 +124,10 @@ def fit(
     for text in job.notes:
         note(text)
     penalty = _penalty(options, job.is_classes)
-    choice = Choice(
-        options["kernel"], penalty, options["select"], left_of(memory), options["time_limit"], seed
-    )
+    if limit is not None and isinstance(job.X, Stream):
+        # A large table takes long to be read, and the fit half of the time at least.
+        limit = max(limit - (perf_counter() - began), 0.5 * limit)
+    choice = Choice(options["kernel"], penalty, options["select"], left_of(memory), limit, seed)
     with phase(f"fitting to {len(train)} rows"):
         model, judge = choice.trained(train)
         levels = categories_of(train, inside(model).kernel_)

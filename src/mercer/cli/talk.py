@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -139,14 +140,35 @@ def phase(name: str) -> Iterator[None]:
             click.echo(f"{name} ... {ending}" if is_terminal else ending, err=True)
 
 
-def _spinner(name: str) -> Any:
+@contextmanager
+def _spinner(name: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    spinner = Progress(*columns, console=Console(stderr=True), transient=True)
-    spinner.add_task(name, total=None)
-    return spinner
+    with Progress(*columns, console=Console(stderr=True), transient=True) as spinner:
+        task = spinner.add_task(name, total=None)
+        with phases_told(lambda text: spinner.update(task, description=f"{name}: {text}")):
+            yield
+
+
+@contextmanager
+def phases_told(tell: Callable[[str], None]) -> Iterator[None]:
+    """Hand on what a fit says of its phases, see `mercer.solvers.Run.enter`."""
+
+    class Teller(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            tell(record.getMessage())
+
+    logger, teller = logging.getLogger("mercer"), Teller(logging.INFO)
+    before = logger.level
+    logger.addHandler(teller)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(teller)
+        logger.setLevel(before)
 
 
 def note(text: str) -> None:

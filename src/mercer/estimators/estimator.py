@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array
 
-from mercer.data.columns import is_table, take_rows
+from mercer.data.columns import is_table, n_rows, take_rows
 from mercer.data.deadline import TimeIsUpError
 from mercer.data.stream import Stream
 from mercer.estimators.arguments import twice_refusal, unknown_refusal
@@ -229,7 +229,10 @@ class KernelMachine(KernelEstimator):
         """
         try:
             with run.limited():
+                run.enter(f"{type(self).__name__}: planning a fit to {n_rows(rows)} rows")
                 solver, gram = planned(self._fit_settings(kernel), kernel, rows)
+                if gram.landmarks is not None:
+                    run.enter(f"{gram.landmarks.n_features} landmarks are chosen")
                 if self.repair is None and (gram.landmarks is not None or not gram.is_proved):
                     on_sum_zero = self.takes_conditional and kernel.is_conditional
                     refuse_unproved(kernel, rows, gram, on_sum_zero)
@@ -245,6 +248,7 @@ class KernelMachine(KernelEstimator):
         self, solve: Callable[[Run], Result], run: Run, X: Any, y: Any, iterates: bool = True
     ) -> Result:
         """Return ``solve(run)``, as a task where scikit-learn's callbacks watch."""
+        run.enter("solving")
         if getattr(self, "_skl_callbacks", None):
             return run_as_task(self, solve, run, X, y, iterates)
         return solve(run)

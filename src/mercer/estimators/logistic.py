@@ -87,6 +87,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
     time_limit : float, optional
         Seconds after which the best model so far is kept, with a warning. So does the first
         Ctrl-C.
+    checkpoint : str or Path, optional
+        A file that keeps the state of ``"nystrom"`` and ``"sgd"``, as that of `KernelRidge`
+        does; other solvers, for fewer rows, begin anew.
     random_state : int, RandomState or None
         Where the random pivots of ``"cg"`` and the orders of ``"sgd"`` come from; None is always
         the same seed.
@@ -152,6 +155,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         tol: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: Any = None,
         memory: Any = None,
         warm_start: bool = False,
@@ -170,6 +174,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.memory = memory
         self.warm_start = warm_start
@@ -194,12 +199,18 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         problem = training.problem
         if self.warm_start:
             problem = replace(problem, start=self._start(training))
-        solve = partial(training.solver.solve, training.repair.gram, problem)
+        solver, gram = training.solver, training.repair.gram
+        if self.checkpoint is not None:
+            numbers = (problem.codes, problem.C, problem.weights, problem.fit_intercept)
+            started = problem.start or ()
+            self._keep_states(run, solver, gram, training.kernel, training.rows, *numbers, *started)
+        solve = partial(solver.solve, gram, problem)
         try:
             solution = self._solved(solve, run, training.X, y)
         except IndefiniteKernelError as error:
             raise with_points(error, training.kernel, training.rows, REPAIR) from None
         self._keep(training, solution)
+        run.forget()
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:

@@ -158,6 +158,14 @@ class Descent:
         """The offset b + rho sum(a) of f(x) = w'phi(x) + offset that coefficients are moved by."""
         return float(self._kept[0])
 
+    def state(self) -> dict[str, Array]:
+        """Return what the next sweep begins from."""
+        return {"iterate": self.a, "sums": self._sums, "kept": self._kept}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self.a, self._sums, self._kept = state["iterate"], state["sums"], state["kept"]
+
     def update_multiplier(self) -> None:
         """Add rho sum(a) to the multiplier b."""
         self._kept[0] += self.rho * self.a.sum()

@@ -117,6 +117,16 @@ def _pieces(part: Any) -> list[bytes]:
     return _pieces(rows_state(part))
 
 
+def random_state(random: np.random.Generator) -> NDArray[np.uint8]:
+    """Return the state of random numbers as bytes."""
+    return np.frombuffer(json.dumps(random.bit_generator.state).encode(), np.uint8)
+
+
+def restore_random(random: np.random.Generator, state: NDArray[np.uint8]) -> None:
+    """Let random numbers go on from a state."""
+    random.bit_generator.state = json.loads(state.tobytes().decode())
+
+
 def _write(path: Path, key: str, states: dict[str, State]) -> None:
     """Replace the file by one with these states, or leave it as it is."""
     header = json.dumps({"format": "mercer checkpoint", "version": VERSION, "key": key})

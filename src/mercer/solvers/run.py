@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,9 @@ from mercer.solvers.checkpoint import Checkpoint, State
 Progress = Callable[[int, float], bool | None]
 
 Measured = TypeVar("Measured")
+
+# Who is told of every phase of a fit, in one line at the level INFO.
+LOGGER = logging.getLogger("mercer")
 
 # A fit ends within the limit, a tenth of it and a second. Half of what is beyond the limit is for
 # measuring the answer and the other half for keeping it.
@@ -131,6 +135,10 @@ class Run:
         if self.seconds_left < seconds:
             self.ended_by = self.ended_by or "time"
         return not self.ended_by
+
+    def enter(self, phase: str) -> None:
+        """Say which phase of the fit begins, in one line for whoever listens to the logger."""
+        LOGGER.info(phase)
 
     def report(self, iteration: int, value: float) -> bool:
         """Tell whoever watches about a step, and return whether to end."""

@@ -55,6 +55,12 @@ class Task:
     index: Rows
     problem: MarginProblem
 
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """What tells it from other tasks."""
+        p = self.problem
+        return (self.index, p.z, p.lower, p.upper, p.epsilon, p.fit_intercept, p.start)
+
 
 def class_tasks(
     problem: Callable[[Array, Array], MarginProblem], codes: Rows, costs: Array, multiclass: str
@@ -113,7 +119,7 @@ def solve_all(
     def solved(k: int) -> Solution:
         task = tasks[k]
         part = run.share(min(1.0, threads * sizes[k] / sizes[k:].sum()))
-        part.is_main = threads <= 1
+        part.is_main, part.problem = threads <= 1, str(k)
         with run.limited():
             whole = len(task.index) == len(gram)
             fixed = repaired(gram if whole else gram.part(task.index), part)
@@ -172,11 +178,15 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """
         planned = partial(planned_margin, problems=[len(task.index) for task in tasks])
         solver, repair = self._prepared(run, kernel, rows, planned, OffsetAlone(self.tol))
+        if self.checkpoint is not None:
+            numbers = [part for task in tasks for part in task.numbers]
+            self._keep_states(run, solver, repair.gram, kernel, rows, *numbers)
         solve = partial(solve_all, solver, repair.gram, self.repair, tasks)
         solutions = self._solved(solve, run, X, y)
         self.kernel_, self.solver_ = kernel, solver
         self.n_iter_ = max(1, *(s.iterations for s in solutions))
         self.approximation_ = self._approximation(repair.gram, X, "smo")
+        run.forget()
         return repair.gram, solutions
 
     @property

@@ -88,6 +88,9 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         Working sets allowed for every pair of classes; epochs for ``"primal"`` and ``"sgd"``.
     time_limit : float, optional
         Seconds after which what there is is kept, with a warning; also by the first Ctrl-C.
+    checkpoint : str or Path, optional
+        A file that keeps the state of ``"nystrom"`` and ``"primal"``, as that of `KernelRidge`
+        does; other solvers, for fewer rows, begin anew.
     random_state : int, RandomState or None
         Where the random orders of ``"primal"`` and ``"sgd"`` come from; None is always the same
         seed.
@@ -161,6 +164,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         memory: Any = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
         repair: str | None = None,
@@ -182,6 +186,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self.memory = memory
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.warm_start = warm_start
         self.repair = repair

@@ -72,6 +72,9 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
     time_limit : float, optional
         Seconds after which the solver returns what it has, with a warning. So does the first
         Ctrl-C.
+    checkpoint : str or Path, optional
+        A file that keeps the state of ``"nystrom"`` and ``"primal"``, as that of `KernelRidge`
+        does; other solvers, for fewer rows, begin anew.
     random_state : int, RandomState or None
         Where the random orders of ``"primal"`` and ``"sgd"`` come from; None is always the same
         seed.
@@ -130,6 +133,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         memory: Any = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
         repair: str | None = None,
@@ -148,6 +152,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.memory = memory
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.warm_start = warm_start
         self.repair = repair

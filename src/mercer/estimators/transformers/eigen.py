@@ -127,6 +127,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         looked_at = partial(self._looked_at, kernel, X, unheld, solver, settings)
         gram = first.attempt(looked_at, lambda: None)
         try:
+            run.enter(f"{type(self).__name__}: components of {n_rows(X)} rows")
             found = None if gram is None else solver.solve(gram, problem, first)
             if found is None or first.ended_by == "time":
                 gram, found = None, self._of_few_rows(unheld, problem, run)

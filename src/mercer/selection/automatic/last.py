@@ -46,6 +46,7 @@ def fitted_last(
     X, y, sample_weight
         As they were given to the machine, rows on a disk as a stream.
     """
+    run.enter(f"fitting the best kernel by {type(model).__name__}")
     if run.time_limit is None:
         model.fit(X, y, sample_weight)
         return model

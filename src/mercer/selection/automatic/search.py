@@ -163,6 +163,7 @@ class Tournament:
         """
         sample, limit = self.sample(FIRST_ROWS), self.run.share(FIRST_SHARE)
         every = starts(self.X, is_learned=len(sample) >= LEAST_ROWS)
+        self.run.enter(f"trying {len(every)} kernels on {len(sample)} rows")
         ahead = [start for start in every if start.leads or not start.is_learned]
         found = [_or_refusal(lambda: self._tried(ahead[0], None, sample, limit))]
         found += self._side_by_side(
@@ -207,6 +208,7 @@ class Tournament:
         jobs = [partial(self._refined, c, steps, limit) for c, steps in entering]
         if len(learned) > 1:
             jobs.insert(0, partial(self._mixed, learned[:MIXED], limit))
+        self.run.enter(f"learning the best on, on up to {SECOND_ROWS} rows")
         found = self._side_by_side(lambda job: job(), jobs, limit)
         # Of those that were refused the candidates of the first round stay.
         return sorted((c for c in found if isinstance(c, Candidate)), key=_error)

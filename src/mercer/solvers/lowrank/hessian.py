@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import LandmarkGram
+from mercer.solvers.checkpoint import State
 from mercer.solvers.logistic.likelihood import Root
 from mercer.solvers.lowrank.normal import Inverse, normal_sums
 from mercer.solvers.lowrank.products import FeatureProducts
@@ -137,14 +138,34 @@ class Preconditioner:
             mean = curvature.mean(axis=1, keepdims=True)
             self._sums = [self._sum(w) for w in (mean if is_shared else curvature).T]
         self._scales, self._C = np.full(columns, C), C
-        if not is_shared:
-            self._inverses = [Inverse(G.copy(), np.array([1.0 / C])) for G in self._sums]
+        if is_shared:
+            shares = curvature.sum(axis=0) / max(float(curvature.sum()) / columns, TINY)
+            self._scales *= ALIKE ** np.round(np.log(np.maximum(shares, EPS)) / np.log(ALIKE))
+        self._invert()
+
+    def _invert(self) -> None:
+        """Factor the sums, one for every column or one that all columns share."""
+        assert self._sums is not None
+        if len(self._sums) > 1 or len(self._scales) == 1:
+            pairs = zip(self._sums, self._scales, strict=True)
+            self._inverses = [Inverse(G.copy(), np.array([1.0 / s])) for G, s in pairs]
             return
-        shares = curvature.sum(axis=0) / max(float(curvature.sum()) / columns, TINY)
-        self._scales *= ALIKE ** np.round(np.log(np.maximum(shares, EPS)) / np.log(ALIKE))
         (G,) = self._sums
         made = {s: Inverse(G.copy(), np.array([1.0 / s])) for s in np.unique(self._scales)}
         self._inverses = [made[s] for s in self._scales]
+
+    def state(self) -> State:
+        """Return what it is made of."""
+        if self._sums is None:
+            return {"scales": self._scales, "sums": np.zeros(0)}
+        return {"scales": self._scales, "sums": np.stack(self._sums)}
+
+    def restore(self, state: State, C: float) -> None:
+        """Have it as it was for a C."""
+        self._scales, self._C = state["scales"], C
+        self._sums = list(state["sums"]) or None
+        if self._sums is not None:
+            self._invert()
 
     def improve(self, steps: int) -> None:
         """Have it made anew where it took many steps."""

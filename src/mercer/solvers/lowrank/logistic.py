@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram, LandmarkGram
+from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import Descent
@@ -118,7 +119,7 @@ class LandmarkDescent:
         shape = (gram.landmarks.n_features, problem.columns)
         self._theta, self._b = np.zeros(shape), np.zeros(problem.columns)
         self._S = np.zeros((len(gram), problem.columns))
-        self._C, self._steps = 0.0, 0
+        self._C, self._steps, self._stage = 0.0, 0, 0
         if problem.start is not None:
             A, self._b = problem.start
             self._theta = self._products.back(A)
@@ -129,11 +130,18 @@ class LandmarkDescent:
         """Return the solution for a C, on the way from the last one."""
         self._run, self._steps = run, 0
         problem = self._problem.at(C)
+        stages = [*self._on_the_way(C), problem]
+        kept = run.restored()
+        self._stage = 0 if kept is None else int(kept["course"][0])
         with run.guarded(lambda: bool(self._theta.any())):
-            for easier in self._on_the_way(C):
-                self._descend(easier, max(Descent.on_the_way, self._tol))
-            self._descend(problem, self._goal)
+            begun = None if kept is None else self._restored(kept, stages[self._stage])
+            for stage in range(self._stage, len(stages)):
+                self._stage, is_last = stage, stage == len(stages) - 1
+                tol = self._goal if is_last else max(Descent.on_the_way, self._tol)
+                self._descend(stages[stage], tol, begun)
+                begun = None
             self._C = C
+        run.enter(f"pass over {len(self._gram)} rows: certificate")
         measured = run.measured(lambda: self._measured(problem))
         if measured is not None and self._is_rounded(measured):
             # The rounding of float32 is all that is left over.
@@ -167,10 +175,25 @@ class LandmarkDescent:
             yield self._problem.at(last)
             last *= Descent.growth
 
-    def _descend(self, problem: LogisticProblem, tol: float) -> None:
+    def _restored(self, kept: State, problem: LogisticProblem) -> Point:
+        """Return the point that an earlier run has left, with all that a step begins from."""
+        _, self._steps, is_exact = kept["course"].tolist()
+        if is_exact:
+            self._products = FeatureProducts(self._gram, is_exact=True)
+        self._preconditioner.restore(kept, problem.C)
+        self._theta, self._S, self._b = kept["theta"], kept["S"], kept["b"]
+        return Point(self._theta, self._S, self._b, kept["g"], float(kept["primal"]))
+
+    def _leave(self, point: Point) -> None:
+        """Leave what the next step begins from."""
+        course = np.array([self._stage, self._steps, self._products.is_exact])
+        here = {name: np.asarray(part) for name, part in point._asdict().items()}
+        self._run.keep({"course": course, **here, **self._preconditioner.state()})
+
+    def _descend(self, problem: LogisticProblem, tol: float, begun: Point | None = None) -> None:
         """Go on to a tolerance, or as far as the limits allow."""
         run = self._run
-        point = self._at(problem, self._theta, self._S, self._b)
+        point = begun or self._at(problem, self._theta, self._S, self._b)
         while point.relative_gap > tol and not self._is_over():
             moved = self._moved(problem, point, tol)
             if moved is None:
@@ -178,7 +201,8 @@ class LandmarkDescent:
             self._steps += 1
             point = moved
             self._theta, self._S, self._b = point.theta, point.S, point.b
-            run.report(self._steps, point.relative_gap)
+            if not run.report(self._steps, point.relative_gap):
+                self._leave(point)
 
     def _is_over(self) -> bool:
         if self._steps == 0:

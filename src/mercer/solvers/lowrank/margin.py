@@ -65,6 +65,10 @@ class NystromDescent(CoordinateDescent):
         K must be known by landmarks.
         """
         known = known_by_landmarks(gram)
+        kept = run.restored()
+        if kept is not None and kept["course"][2] > np.dtype(self.dtype).itemsize:
+            # What float32 had to tell was known when the run was killed.
+            return self._by_features(HeldLandmarkGram.of(known, np.float64), problem, run)
         found = self._by_features(HeldLandmarkGram.of(known, self.dtype), problem, run)
         is_done = found.residual[0] <= self.tol or run.ended_by or self.dtype == np.float64
         if is_done or self.max_iter is not None or not fits_features(known, np.float64):

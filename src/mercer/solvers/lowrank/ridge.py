@@ -90,7 +90,9 @@ class NystromRidge(RidgeSolver):
 
     def _refined(self, equations: LandmarkEquations, dtype: Any, run: Run) -> _Refined:
         """Return the solution of the m x m system, refined by passes in float64."""
-        problem, sums = equations.problem, equations.sums(dtype, run)
+        problem = equations.problem
+        run.enter(f"pass over {len(problem.y)} rows: equations in {np.dtype(dtype).name}")
+        sums = equations.sums(dtype, run)
         inverse = Inverse(sums.G, problem.alpha)
         if not inverse.is_regular:
             raise ValueError(
@@ -101,6 +103,7 @@ class NystromRidge(RidgeSolver):
         # Where the equations are right to rounding so is the answer, for a pass more or two.
         enough = self.tol if dtype == np.float32 else 16 * EPS
         theta = inverse(sums.Fy)
+        run.enter(f"pass over {len(problem.y)} rows: certificate")
         first = run.measured(partial(equations.at, theta))
         if first is None:
             mean = sums.mean if equations.centre is None else equations.centre + sums.mean
@@ -122,6 +125,7 @@ class NystromRidge(RidgeSolver):
     def _iterated(self, equations: LandmarkEquations, run: Run) -> _Refined:
         """Return the solution by conjugate gradients, measured by passes in float64."""
         problem = equations.problem
+        run.enter(f"pass over {len(problem.y)} rows: sketch")
         inverse = SketchedInverse(equations, self.tol * problem.sizes, self.max_iter, run)
         theta = np.zeros((equations.gram.landmarks.n_features, problem.y.shape[1]))
         best = _Refined.of(equations.at(theta), inverse, problem, 0)

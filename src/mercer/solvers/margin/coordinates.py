@@ -14,6 +14,7 @@ from mercer.data.checks import Matrix
 from mercer.gram import Gram
 from mercer.native.coordinates import Descent, SharedRows
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.checkpoint import random_state, restore_random
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.interior import interior_point
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
@@ -175,7 +176,7 @@ class _State:
 
     def descend(self, goal: float, most: int) -> None:
         """Go on until the gap is small or there were so many epochs."""
-        look = 1
+        look = self._restored()
         while self.gap.relative > goal and self.epoch < most and not self.run.ended_by:
             self._sweep()
             if self.epoch < min(look, most) and not self.run.is_over():
@@ -183,6 +184,27 @@ class _State:
             look = ceil(CoordinateDescent.growth * self.epoch) + 1
             self._look()
             self.run.report(self.epoch, self.gap.relative)
+            self._leave(look)
+
+    def _leave(self, look: int) -> None:
+        """Leave what the next sweep begins from."""
+        gap = np.array([self.gap.offset, self.gap.gap, self.gap.primal])
+        best = {"a": self.a, "w": self.w, "gap": gap, "active": self.active}
+        course = np.array([self.epoch, look, _itemsize(self.F)])
+        state = {**best, "course": course, "random": random_state(self.rng)}
+        self.run.keep(state | self.descent.state())
+
+    def _restored(self) -> int:
+        """Go on from what an earlier run has left, and return the epoch of the next look."""
+        kept = self.run.restored()
+        if kept is None or kept["course"][2] != _itemsize(self.F):
+            return 1
+        self.a, self.w, self.gap = kept["a"], kept["w"], Gap(*kept["gap"].tolist())
+        self.active = kept["active"]
+        self.descent.restore(kept)
+        restore_random(self.rng, kept["random"])
+        self.epoch, look, _ = kept["course"].tolist()
+        return int(look)
 
     def jump(self, goal: float) -> None:
         """Go on by an interior point if the gap is not small; its steps count as epochs."""
@@ -235,6 +257,11 @@ class _State:
         # Those are left out that are further on the safe side than any row is on the wrong one.
         wrong = float(slopes.max())
         self.active = np.flatnonzero(slopes > -wrong if wrong > 0.0 else slopes > -np.inf)
+
+
+def _itemsize(F: Features) -> int:
+    """Return the bytes of a feature, which tell the passes of a problem apart."""
+    return int((F.F if isinstance(F, SharedRows) else F).dtype.itemsize)
 
 
 def _squares(F: Features) -> Array:

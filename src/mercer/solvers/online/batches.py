@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
+from mercer.solvers.checkpoint import State, random_state, restore_random
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -114,6 +115,19 @@ class Iterate:
         if not self.is_exact:
             self.F = np.asarray(self._gram @ self.A, np.float64)
             self.is_exact = True
+
+    def state(self) -> State:
+        """Return what the next epoch begins from."""
+        flags = np.array([self.is_exact, self._source is self._gram])
+        return {"A": self.A, "F": self.F, "flags": flags, "random": random_state(self._random)}
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self.A, self.F = state["A"], state["F"]
+        self.is_exact, is_sharp = (bool(flag) for flag in state["flags"])
+        if is_sharp:
+            self.sharpen()
+        restore_random(self._random, state["random"])
 
     def sharpen(self) -> None:
         """Take rows as precisely as can be from here on."""

@@ -78,6 +78,10 @@ class StochasticLogistic(LogisticSolver):
         b = np.zeros(problem.columns)
         point: Point | None = None
         ratio = 0.0
+        kept = run.restored()
+        if kept is not None:
+            epoch, ratio, b = int(kept["epoch"]), float(kept["ratio"]), kept["b"]
+            state.restore(kept)
         with run.guarded(lambda: epoch > 0):
             while epoch < self._epochs and not run.is_over():
                 for batch in state.epoch(run):
@@ -97,6 +101,8 @@ class StochasticLogistic(LogisticSolver):
                 is_met = state.is_exact and value <= self.margin * self.tol
                 if run.report(epoch, value) or is_met:
                     break
+                course = {"epoch": np.array(epoch), "ratio": np.array(ratio), "b": b}
+                run.keep(state.state() | course)
         return self._measured(gram, problem, state, b, epoch, run)
 
     @property

@@ -86,6 +86,10 @@ class StochasticRidge(RidgeSolver):
     def _iterated(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         state, epoch = self._begun(gram, problem), 0
         last = np.inf
+        kept = run.restored()
+        if kept is not None:
+            epoch, last = int(kept["epoch"]), float(kept["last"])
+            state.restore(kept)
         with run.guarded(lambda: epoch > 0):
             while epoch < self._epochs and not run.is_over():
                 for batch in state.epoch(run):
@@ -102,6 +106,7 @@ class StochasticRidge(RidgeSolver):
                 is_met = state.is_exact and value <= self.margin * self.tol
                 if run.report(epoch, value) or is_met:
                     break
+                run.keep(state.state() | {"epoch": np.array(epoch), "last": np.array(last)})
         return self._measured(gram, problem, state, epoch, run)
 
     @property
