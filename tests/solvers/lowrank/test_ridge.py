@@ -253,3 +253,14 @@ def test_without_time_to_measure_there_is_a_model_and_no_certificate(
     off = np.linalg.norm(found.theta - exact.theta)
     assert off <= 1e-4 * np.linalg.norm(exact.theta)
     assert_allclose(found.intercept, exact.intercept, rtol=1e-4)
+
+
+@pytest.mark.parametrize("tol", [1e-2, NystromRidge.coarse, 0.99 * NystromRidge.coarse, 1e-9])
+def test_a_coarse_tolerance_takes_smaller_pivots_for_even(tol, rng, monkeypatch):
+    gram, y = case(rng)
+    seen, plain = [], LandmarkEquations.of
+    monkeypatch.setattr(
+        LandmarkEquations, "of", lambda *given: seen.append(given[2:]) or plain(*given)
+    )
+    NystromRidge(tol=tol).solve(gram, problem_of(y, 0.1))
+    assert (seen[0] == (NystromRidge.coarse_pivot,)) is (tol >= NystromRidge.coarse)
