@@ -30,8 +30,6 @@ Answer = Callable[[Any], Array]
 
 # Points of a curve, categories of a column, and rows that each is averaged over.
 POINTS, LEVELS, ROWS = 32, 12, 200
-# Rows over which the change by a category is averaged.
-LEVEL_ROWS = 50
 # Quantiles of a column between which its curve is drawn, and of the rows that the band holds.
 ENDS, TAILS = (0.01, 0.99), (0.1, 0.9)
 
@@ -130,7 +128,9 @@ def level_effects(f: Answer, X: Any, columns: dict[int, str]) -> dict[int, list[
     found = {place: levels for place, levels in found.items() if len(levels.values) > 1}
     if not found:
         return {}
-    rows = take_rows(X, evenly(n_rows(X), LEVEL_ROWS))
+    # Rows over which the change by a category is averaged.
+    level_rows = 50
+    rows = take_rows(X, evenly(n_rows(X), level_rows))
     n = n_rows(rows)
     asked = [
         exchanged_column(

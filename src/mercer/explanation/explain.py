@@ -17,10 +17,6 @@ from mercer.explanation.table import Explanation, Row
 Array = NDArray[np.float64]
 
 NOTHING = float("nan")
-# Columns of a direction that are named, and the share of the largest below which none is.
-NAMED, LEAST = 5, 0.15
-# Columns whose categories are looked at, the most important first.
-WITH_CATEGORIES = 20
 
 
 def explain(model: Any, X: Any = None, *, target: int | None = None) -> Explanation:
@@ -74,8 +70,10 @@ def _column(importance: Importance, j: int, scale: float) -> Row:
 
 
 def _direction(subject: Subject, share: float, vector: Array) -> Row:
-    order = np.argsort(-np.abs(vector))[:NAMED]
-    kept = [j for j in order if abs(vector[j]) >= LEAST * abs(vector[order[0]])]
+    # Columns of a direction that are named, and the share of the largest below which none is.
+    named, least = 5, 0.15
+    order = np.argsort(-np.abs(vector))[:named]
+    kept = [j for j in order if abs(vector[j]) >= least * abs(vector[order[0]])]
     text = " ".join(
         f"{'+' if vector[j] >= 0.0 else '-'} {abs(vector[j]):.2f} {subject.columns[j]}"
         for j in kept
@@ -93,7 +91,9 @@ def _categories(
     if slopes is None:
         return ()
     without = [int(j) for j in order if importance.sizes[j] > 0.0 and not importance.is_slope(j)]
-    names = {j: str(subject.columns[j]) for j in without[:WITH_CATEGORIES]}
+    # Columns whose categories are looked at, the most important first.
+    with_categories = 20
+    names = {j: str(subject.columns[j]) for j in without[:with_categories]}
     return tuple(
         Row("category", subject.columns[j], level, abs(mean), mean, low, high, NOTHING, target)
         for j, each in level_effects(subject.values, subject.rows, names).items()

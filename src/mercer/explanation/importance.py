@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,21 +27,8 @@ from mercer.explanation.subject import Subject
 
 Array = NDArray[np.float64]
 
-# Rows at which the gradient is taken, and the entries of gradients that this may make: the mean
-# over so many rows is known to a few hundredths.
-GRADIENTS, ENTRIES = 500, 1 << 23
-# Rows whose cells are exchanged with those of others, at least and at most, and the multiplications
-# that this may take: about a second of one core.
-LEAST_EXCHANGED, MOST_EXCHANGED, WORK = 20, 500, 4e9
-# Cells of rows with an exchanged cell that are held at once.
-HELD = 1 << 23
-# Quantiles between which an effect is at most rows.
-TAILS = (0.1, 0.9)
 # Directions that are told, and the share of the squared gradient below which one is noise.
 DIRECTIONS, LEAST_SHARE = 3, 0.01
-# How much longer slopes may be than the changes of f with the spread of a column. Those of waves
-# are, and those of steps, or of ranks where many rows have nearly the same number, have no end.
-STEEPEST = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +57,22 @@ class Importance:
     P. Constantine, E. Dow and Q. Wang (2014), Active subspace methods in theory and practice.
     """
 
+    # Rows at which the gradient is taken, and the entries of gradients that this may make: the mean
+    # over so many rows is known to a few hundredths.
+    gradients: ClassVar[int] = 500
+    entries: ClassVar[int] = 1 << 23
+    # Rows whose cells are exchanged with those of others, at least and at most, and the
+    # multiplications that this may take: about a second of one core.
+    least_exchanged: ClassVar[int] = 20
+    most_exchanged: ClassVar[int] = 500
+    work: ClassVar[float] = 4e9
+    # Cells of rows with an exchanged cell that are held at once.
+    held: ClassVar[int] = 1 << 23
+    # How much longer slopes may be than the changes of f with the spread of a column. Those of
+    # waves are, and those of steps, or of ranks where many rows have nearly the same number, have
+    # no end.
+    steepest: ClassVar[float] = 3.0
+
     subject: Subject
 
     @cached_property
@@ -77,7 +80,7 @@ class Importance:
         """s_j df/dx_j, of shape (rows, columns, targets), or None where there is no derivative."""
         s = self.subject
         width = max(1, len(s.columns) * s.function.n_targets)
-        rows = s.sample(min(GRADIENTS, max(1, ENTRIES // width)))
+        rows = s.sample(min(self.gradients, max(1, self.entries // width)))
         try:
             gradient = s.gradient(rows)
         except MemoryLimitError:
@@ -118,7 +121,7 @@ class Importance:
             return np.empty(0), np.empty((len(self.subject.columns), 0))
         G = np.moveaxis(slopes, 1, 2).reshape(-1, slopes.shape[1])
         lengths = np.sqrt(np.mean(G**2, axis=0))
-        most = STEEPEST * self.sizes
+        most = self.steepest * self.sizes
         G = G * np.divide(most, lengths, out=np.ones_like(lengths), where=lengths > most)
         squares, V = np.linalg.eigh(G.T @ G)
         squares, V = np.maximum(squares[::-1], 0.0), V[:, ::-1]
@@ -136,7 +139,7 @@ class Importance:
         s = self.subject
         columns = len(s.columns)
         work = (columns + 1) * max(columns, 8) * n_rows(s.rows)
-        rows = s.sample(int(np.clip(WORK / work, LEAST_EXCHANGED, MOST_EXCHANGED)))
+        rows = s.sample(int(np.clip(self.work / work, self.least_exchanged, self.most_exchanged)))
         exchanged = np.random.default_rng(0).permutation(n_rows(rows))
         others, f = take_rows(rows, exchanged), s.values(rows)
         cells, units = _numbers(rows), deviations(s.rows)
@@ -144,7 +147,7 @@ class Importance:
             cells[:, j], units[j] = _scores(cells[:, j]), 1.0
         moves = cells[exchanged] - cells
         # Many at once, since to read the rows of a table may take longer than to compare them.
-        step = max(1, HELD // max(1, n_rows(rows) * columns))
+        step = max(1, self.held // max(1, n_rows(rows) * columns))
         found: list[Change] = []
         for first in range(0, columns, step):
             some = range(first, min(first + step, columns))
@@ -167,6 +170,9 @@ class Change:
     unit : float
         The deviation of what moves.
     """
+
+    # Quantiles between which an effect is at most rows.
+    tails: ClassVar[tuple[float, ...]] = (0.1, 0.9)
 
     values: Array
     moves: Array
@@ -192,7 +198,7 @@ class Change:
         if not is_moved.any():
             return 0.0, 0.0, 0.0
         values, moves = self.values[is_moved, 0], self.moves[is_moved]
-        low, high = np.quantile(self.unit * values / moves, TAILS)
+        low, high = np.quantile(self.unit * values / moves, self.tails)
         return self.unit * float(moves @ values / (moves @ moves)), float(low), float(high)
 
 

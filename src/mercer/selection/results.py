@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from mercer.kernels import Kernel
 from mercer.kernels.tangents import rounded
 
 Array = NDArray[np.float64]
-
-# Significant digits of kernels in a table for people.
-DIGITS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,6 +329,9 @@ class Candidates:
         What the penalty is called.
     """
 
+    # Significant digits of kernels in a table for people.
+    digits: ClassVar[int] = 3
+
     entries: tuple[Candidate, ...]
     parameter: str
 
@@ -372,4 +372,4 @@ class Candidates:
         return ("rank", "kernel", self.parameter, "score", "rows")
 
     def _rows(self) -> list[tuple[Any, ...]]:
-        return [(i + 1, str(rounded(c.kernel, DIGITS)), *c[1:]) for i, c in enumerate(self)]
+        return [(i + 1, str(rounded(c.kernel, self.digits)), *c[1:]) for i, c in enumerate(self)]

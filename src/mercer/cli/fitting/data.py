@@ -21,10 +21,6 @@ from mercer.files.tables import Table, text_columns
 
 Array = NDArray[Any]
 
-# Rows below which nothing is left to test on.
-LEAST_ROWS = 10
-# The share of the memory up to which a table is read at once.
-SHARE = 0.25
 # Rows that are held out at most of a table that is not in memory.
 MOST_TESTED = 100_000
 
@@ -167,7 +163,9 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     others = [name for name in table.names if name not in (*aside, *dropped)]
     if not others:
         raise DataFileError(f"{path} has no column beside the target to learn from; add some")
-    is_large = _bytes(table, others) > SHARE * memory_limit(memory)
+    # The share of the memory up to which a table is read at once.
+    share = 0.25
+    is_large = _bytes(table, others) > share * memory_limit(memory)
     whole = None if is_large else table.read()
     columns = table.columns(list(dict.fromkeys(aside))) if whole is None else whole
     series = columns.get_column(target)
@@ -208,10 +206,12 @@ def _checked(job: Job, like: Known | None) -> Job:
     """Return a job that can be learnt; one that tests another may have a single row."""
     if like is not None:
         return job
-    if len(job) < LEAST_ROWS:
+    # Rows below which nothing is left to test on.
+    least_rows = 10
+    if len(job) < least_rows:
         raise DataFileError(
             f"{job.path} has {counted(len(job))} with a target {job.target!r}; at least "
-            f"{LEAST_ROWS} are needed to fit and test a model"
+            f"{least_rows} are needed to fit and test a model"
         )
     if (job.y == job.y[0]).all():
         raise DataFileError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer.cli.fitting.data import Job
 from mercer.data.stream import Stream
@@ -19,10 +19,6 @@ from mercer.selection import (
 # Rows on which a kernel is chosen for a table that is not in memory, and the share of a time limit
 # that choosing may take.
 CHOSEN_ON, CHOOSING = 20_000, 0.5
-# Folds of groups where their number is not said.
-FOLDS = 5
-# Seconds that a fit is given at least.
-LEAST_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,9 @@ class Choice:
     seed : int
         Of samples.
     """
+
+    # Seconds that a fit is given at least.
+    least_seconds: ClassVar[float] = 0.001
 
     kernel: str | None = None
     penalty: float | None = None
@@ -73,7 +72,7 @@ class Choice:
         sample = job.in_memory(CHOSEN_ON, self.seed)
         judge = self._chosen(sample, None if limit is None else CHOOSING * limit)
         penalty = judge.C_ if job.is_classes else judge.alpha_
-        rest = None if limit is None else max(LEAST_SECONDS, limit - (perf_counter() - began))
+        rest = None if limit is None else max(self.least_seconds, limit - (perf_counter() - began))
         return self._fitted(job, judge.kernel_, float(penalty), rest), judge
 
     def _chosen(self, job: Job, limit: float | None) -> Any:
@@ -104,8 +103,10 @@ def held_out(select: str, is_grouped: bool) -> Any:
         raise ValueError(
             f"--select must be loo, gcv or a number of folds of at least 2, got {select!r}"
         )
+    # Folds of groups where their number is not said.
+    folds = 5
     if is_grouped:
         from sklearn.model_selection import GroupKFold
 
-        return GroupKFold(int(select) if select.isdecimal() else FOLDS)
+        return GroupKFold(int(select) if select.isdecimal() else folds)
     return int(select) if select.isdecimal() else select

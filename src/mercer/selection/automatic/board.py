@@ -14,9 +14,6 @@ from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
 
-# The share by which a mean squared error may be larger and still count as the same.
-NEARLY = 0.01
-
 HEADER = ("rank", "kernel", "round", "rows", "RMSE", "seconds")
 
 
@@ -118,11 +115,13 @@ def simplest_first(finalists: list[Candidate]) -> list[Candidate]:
     if not finalists or not finalists[0].is_learned:
         return finalists
     best = finalists[0]
+    # The share by which a mean squared error may be larger and still count as the same.
+    nearly = 0.01
     for other in finalists[1:]:
         if other.is_learned:
             continue
         lost = other.squares - best.squares
-        most = min(lost.std() / np.sqrt(len(lost)), NEARLY * best.squares.mean())
+        most = min(lost.std() / np.sqrt(len(lost)), nearly * best.squares.mean())
         if lost.mean() <= most:
             return [other, *(c for c in finalists if c is not other)]
     return finalists

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,6 @@ from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
 
 Array = NDArray[np.float64]
-
-# The share of a time limit that is for finding kernels, and of what is left then, for comparing
-# the two models with the best of them.
-SHARE_OF_KERNELS, SHARE_OF_COMPARISON = 0.6, 0.5
-# Rows on which logistic regression and calibrated least squares are compared, and the numbers in
-# all classes that logistic regression has there at most: it takes longer with every class.
-COMPARED_ROWS, COMPARED_NUMBERS = 1000, 3000
-# Cs that logistic regression tries, over the mean of k(x, x).
-CS = (0.3, 3.0, 30.0, 300.0)
 
 
 class KernelClassifier(ClassifierMixin, Arguments):
@@ -77,6 +68,17 @@ class KernelClassifier(ClassifierMixin, Arguments):
         The columns seen in `fit`.
     """
 
+    # The share of a time limit that is for finding kernels, and of what is left then, for comparing
+    # the two models with the best of them.
+    share_of_kernels: ClassVar[float] = 0.6
+    share_of_comparison: ClassVar[float] = 0.5
+    # Rows on which logistic regression and calibrated least squares are compared, and the numbers
+    # in all classes that logistic regression has there at most: it takes longer with every class.
+    compared_rows: ClassVar[int] = 1000
+    compared_numbers: ClassVar[int] = 3000
+    # Cs that logistic regression tries, over the mean of k(x, x).
+    cs: ClassVar[tuple[float, ...]] = (0.3, 3.0, 30.0, 300.0)
+
     def __init__(
         self,
         *,
@@ -108,13 +110,13 @@ class KernelClassifier(ClassifierMixin, Arguments):
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         reader = reader_of(some_rows(X))
-        limit = run.share(SHARE_OF_KERNELS)
+        limit = run.share(self.share_of_kernels)
         tournament = self._tournament(limit, reader, X, y, sample_weight, groups)
         self.candidates_: Leaderboard = tournament.winners()
         best = self.candidates_[0]
         self.kernel_ = best.kernel
         ridge = KernelRidgeClassifier(best.kernel, best.alpha * tournament.unit, memory=self.memory)
-        found = self._compared(tournament, reader, best, run.share(SHARE_OF_COMPARISON))
+        found = self._compared(tournament, reader, best, run.share(self.share_of_comparison))
         self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
         model: KernelRidgeClassifier | KernelLogisticRegression = ridge
         if min(found, key=lambda name: found[name][0]) == "logistic":
@@ -139,7 +141,9 @@ class KernelClassifier(ClassifierMixin, Arguments):
     ) -> dict[str, tuple[float, float]]:
         """Return the log loss on rows left out and the penalty of both models on some rows."""
         targets = tournament.y.shape[1]
-        sample = tournament.sample(min(COMPARED_ROWS, max(COMPARED_NUMBERS // targets, 250)))
+        sample = tournament.sample(
+            min(self.compared_rows, max(self.compared_numbers // targets, 250))
+        )
         codes = tournament.y[sample]
         labels = (codes[:, 0] > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
         rows = training_subset(reader, tournament.X, sample)
@@ -167,7 +171,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         unit = float(np.mean(best.kernel.diagonal(rows)))
         search = KernelLogisticRegressionCV(
             [best.kernel],
-            [c / unit for c in CS],
+            [c / unit for c in self.cs],
             cv="loo" if folds is None else folds,
             memory=self.memory,
             time_limit=run.rest,

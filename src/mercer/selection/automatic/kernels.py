@@ -38,12 +38,6 @@ FAMILIES: dict[str, Any] = {
     "exponential": Exponential,
 }
 LEADERS = (Matern32, Laplacian)
-# Columns beyond which none has a scale of its own: these would be more than rows can tell.
-MOST_SCALES = 300
-# Categories of which each makes rows more alike by a factor of its own, where they agree; of more,
-# the share that agrees does, to the power of their number, as a product of equal factors would: it
-# costs a pass over all pairs of rows for every factor to learn.
-MOST_FACTORS, LARGEST_POWER = 3, 16
 # Columns up to which sums of one-column kernels are tried, and their length scales in deviations.
 MOST_TERMS, LENGTHS = 30, (0.7, 4.0)
 
@@ -110,7 +104,11 @@ def _of_numbers(
 ) -> Iterator[Start]:
     others = [term for term in _terms(simple) if not _reads(term, numbers)]
     categories = [c.title for c in columns if c.role is Role.CATEGORY]
-    is_few = len(categories) <= MOST_FACTORS
+    # Categories of which each makes rows more alike by a factor of its own, where they agree; of
+    # more, the share that agrees does, to the power of their number, as a product of equal factors
+    # would: it costs a pass over all pairs of rows for every factor to learn.
+    most_factors, largest_power = 3, 16
+    is_few = len(categories) <= most_factors
     groups = [[c] for c in categories] if is_few else [categories]
     every = numbers if is_table(X) or categories or len(numbers) < len(columns) else []
 
@@ -120,13 +118,15 @@ def _of_numbers(
         k = _placed(k.after(Standardize(missing=MEAN)), every)
         for group in groups:
             alike = Match(missing=OWN_CATEGORY).on(*group) + 1.0
-            k = k * (alike if len(group) == 1 else alike ** min(len(group), LARGEST_POWER))
+            k = k * (alike if len(group) == 1 else alike ** min(len(group), largest_power))
         k = reduce(lambda total, term: total + term, others, k)
         title = f"{name} of ranks" if is_scored else name
         title = f"{title}, learned" if is_learned else title
         return Start(title, k, is_learned, FAMILIES[name], is_scored)
 
-    if len(numbers) <= MOST_SCALES:
+    # Columns beyond which none has a scale of its own: these would be more than rows can tell.
+    most_scales = 300
+    if len(numbers) <= most_scales:
         for is_scored in (False, True):
             for name in FAMILIES:
                 yield start(name, is_scored, True)

@@ -19,9 +19,6 @@ from mercer.selection.automatic.search import Tournament
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
 
-# The share of a time limit below which all rows are too many for what is left of it.
-ENOUGH = 0.1
-
 Machine = KernelRidge | KernelRidgeClassifier | KernelLogisticRegression
 Fitted = TypeVar("Fitted", bound=Machine)
 
@@ -51,7 +48,9 @@ def fitted_last(
         model.fit(X, y, sample_weight)
         return model
     n = n_rows(X)
-    if run.seconds_left >= ENOUGH * run.time_limit:
+    # The share of a time limit below which all rows are too many for what is left of it.
+    enough = 0.1
+    if run.seconds_left >= enough * run.time_limit:
         part = _affordable(model, run, tournament, n)
         model.time_limit = run.rest
         index = None

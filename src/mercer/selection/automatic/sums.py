@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from mercer.kernels import Kernel, Scaled, Sum
 from mercer.selection.automatic.board import Candidate
 
-# The weight beside the largest below which a term of a sum is left out.
-LEAST_WEIGHT = 1e-3
-
 
 def together(candidates: Sequence[Candidate], digits: int) -> Candidate:
     """Return the sum of learned kernels, each in units of its ridge, as a candidate to learn on."""
@@ -25,7 +22,9 @@ def together(candidates: Sequence[Candidate], digits: int) -> Candidate:
 
 def weighted_sum(terms: Sequence[Kernel], weights: NDArray[np.float64], digits: int) -> Kernel:
     """Return the sum of kernels with weights of so many digits, but for terms that add nothing."""
-    kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
+    # The weight beside the largest below which a term of a sum is left out.
+    least_weight = 1e-3
+    kept = np.flatnonzero(weights >= least_weight * weights.max())
     return _flat([float(f"{weights[t]:.{digits}g}") * terms[t] for t in kept.tolist()])
 
 
