@@ -9,6 +9,7 @@ import pytest
 
 import mercer
 from mercer.errors import ModelFileError
+from mercer.files import decoder
 from mercer.files.container import read, sealed, unsealed
 from mercer.files.encoder import Encoder
 from mercer.files.models import restored
@@ -108,6 +109,17 @@ def test_a_table_of_an_unknown_library_is_refused():
     state = spec["model"]["fitted"]["function_"]["fields"]["rows"]["rows"]["dict"]
     next(pair for pair in state if pair[0] == "library")[1] = "antigravity"
     refused(spec, arrays, "a table of the file is one of 'antigravity'")
+
+
+def test_a_table_that_cannot_be_made_is_refused_in_one_line(monkeypatch):
+    # Found by file 987058 of tests/fuzz_model_file.py: the text of narwhals has several lines.
+    def refuse(state):
+        raise ValueError("columns were not found: ['b']\n\nHint: did you mean 'a'?")
+
+    monkeypatch.setattr(decoder, "rows_from_state", refuse)
+    with pytest.raises(ModelFileError, match="not found: \\['b'\\] Hint: did you") as error:
+        restored(*spec_of("ridge of a table"))
+    assert "\n" not in str(error.value)
 
 
 def test_knots_that_do_not_ascend_are_refused():

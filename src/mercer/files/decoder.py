@@ -187,7 +187,9 @@ class Decoder:
         try:
             return rows_from_state(state)
         except (ValueError, TypeError, KeyError) as error:
-            raise ModelFileError(f"a table of the file cannot be made: {error}") from None
+            # What other libraries say may take several lines.
+            said = " ".join(str(error).split())
+            raise ModelFileError(f"a table of the file cannot be made: {said}") from None
         except ImportError:
             raise ModelFileError(
                 f"the model was fitted to a table of {library}; install it"
