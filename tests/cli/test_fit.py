@@ -136,6 +136,12 @@ def test_weights_groups_and_a_table_to_test_on(data, tmp_path):
     assert found["rows"] == {"train": 80, "test": 20}
 
 
+def test_one_column_may_be_both_the_weights_and_the_groups(data):
+    settings = ("--target", "price", "--drop", "sick,weight", "--alpha", "1")
+    found = fitted(data, *settings, "--weights", "home", "--groups", "home")
+    assert {c["column"] for c in found["columns"]} == {"age", "site"}
+
+
 def test_weights_count_in_the_fit_and_in_the_scores(tmp_path):
     path, rows = tmp_path / "w.csv", table()
     settings = ("--target", "price", "--kernel", "gaussian(5.0).on(age)", "--alpha", "1")

@@ -155,7 +155,8 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     if target is None:
         raise DataFileError(f"say which column of {path} to predict: --target COLUMN")
     dropped = tuple(name for names in roles.drop for name in _listed(names, table.names))
-    aside = [name for name in (target, roles.weights, roles.groups) if name]
+    # One column may be for several things.
+    aside = list(dict.fromkeys(n for n in (target, roles.weights, roles.groups) if n))
     for name in (*aside, *dropped):
         _check_column(table, name)
     if target in dropped:
@@ -167,7 +168,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     share = 0.25
     is_large = _bytes(table, others) > share * memory_limit(memory)
     whole = None if is_large else table.read()
-    columns = table.columns(list(dict.fromkeys(aside))) if whole is None else whole
+    columns = table.columns(aside) if whole is None else whole
     series = columns.get_column(target)
     check_finite(columns if whole is None else whole.select([*aside, *others]), path)
     kept, notes = is_known(series), list(table.remarks)
