@@ -8,10 +8,11 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR
 from mercer.errors import CheckpointError, CheckpointWarning
-from mercer.solvers import StochasticLogistic, StochasticRidge, checkpoint as module
+from mercer.solvers import Run, StochasticLogistic, StochasticRidge, checkpoint as module
 
 # So many columns make several blocks of few rows.
 N, D = 1600, 2048
@@ -170,6 +171,27 @@ def test_the_same_fit_goes_on_from_its_checkpoint(kept):
     expected = small().fit(*data_of_few())
     np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
     assert not kept.exists()
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_fit_whose_time_is_up_leaves_its_checkpoint(tmp_path, eager, monkeypatch, n_classes):
+    keep, path = Run.keep, tmp_path / "fit.npz"
+
+    def kept_as_the_limit_strikes(run, state):
+        keep(run, state)
+        run.ended_by = "time"
+
+    X, y = data_of_few()
+    labels = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    machine = KernelSVC(Gaussian(0.5), 1e3, solver="nystrom", n_landmarks=20, tol=1e-9)
+    machine.set_params(checkpoint=path, time_limit=1e6)
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "keep", kept_as_the_limit_strikes)
+        with pytest.warns(ConvergenceWarning, match="time limit"):
+            clone(machine).fit(X, labels)
+    assert path.exists()
+    machine.fit(X, labels)
+    assert not path.exists()
 
 
 def test_a_disk_that_is_full_costs_a_warning_and_not_the_fit(tmp_path, eager, monkeypatch):

@@ -123,7 +123,10 @@ def solve_all(
         with run.limited():
             whole = len(task.index) == len(gram)
             fixed = repaired(gram if whole else gram.part(task.index), part)
-            return carried(solver.solve(fixed.gram, task.problem, part), fixed)
+            solution = solver.solve(fixed.gram, task.problem, part)
+        # Where one of them ended early, so did the fit.
+        run.ended_by = run.ended_by or part.ended_by
+        return carried(solution, fixed)
 
     # Of several problems none may find more threads of the BLAS than when all run side by side:
     # its sums would have other last bits.
