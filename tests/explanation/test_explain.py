@@ -1,9 +1,12 @@
 """The columns, directions and categories that a model has learned, as one table."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.inspection import permutation_importance
 
@@ -19,7 +22,8 @@ from mercer import (
 )
 from mercer.errors import MemoryLimitError
 from mercer.explanation.effects import effect_of
-from mercer.explanation.importance import deviations
+from mercer.explanation.importance import Importance, deviations
+from mercer.explanation.subject import Subject
 
 COLUMNS = ["age", "site", "when", "gap", "flag", "text"]
 
@@ -94,6 +98,45 @@ def test_directions_are_the_eigenvectors_of_the_mean_outer_product_of_gradients(
     assert abs(explanation.vectors[:, 0] @ vectors[:, -1]) == pytest.approx(1.0)
     assert explanation.vectors[0, 0] > 0.0 > explanation.vectors[1, 0]
     assert top.part.startswith("- 0.8") and "1" in top.part
+
+
+def test_directions_of_many_columns_take_no_matrix_of_all_pairs_of_columns():
+    X = sp.random(30, 1500, density=0.02, format="csr", random_state=0)
+    y = np.random.default_rng(0).normal(size=30)
+    model = KernelRidge("polynomial(2)", 0.1).fit(X, y)
+    tracemalloc.start()
+    explanation = explain(model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 1500**2 / 2
+    G = model.gradient(X) * X.toarray().std(axis=0)
+    _, lengths, vectors = np.linalg.svd(G, full_matrices=False)
+    shares = lengths[:3] ** 2 / np.sum(lengths**2)
+    assert_allclose([row.importance for row in explanation.directions], shares)
+    assert_allclose(np.abs(np.sum(explanation.vectors.T * vectors[:3], axis=1)), 1.0)
+
+
+def test_where_columns_are_too_many_to_exchange_only_those_without_slopes_are(rng, monkeypatch):
+    asked = []
+    values = Subject.values
+
+    def counted(self, rows):
+        asked.append(len(rows))
+        return values(self, rows)
+
+    monkeypatch.setattr(Subject, "values", counted)
+    monkeypatch.setattr(Importance, "work", 1e5)
+    numbers = {f"x{j}": rng.normal(size=60) for j in range(9)}
+    table = pd.DataFrame({**numbers, "still": 1.0, "site": rng.choice(["a", "b"], 60)})
+    y = 2.0 * table.x3 - table.x7 + 3.0 * (table.site == "a")
+    kernel = mercer.Linear().on(*numbers, "still") + mercer.Match().on("site")
+    model = KernelRidge(kernel, 1e-3).fit(table, y)
+    subject = Subject.of(model)
+    sizes = Importance(subject).sizes
+    assert sum(asked) <= 2 * 60
+    monkeypatch.setattr(Importance, "work", 1e12)
+    assert_allclose(sizes, Importance(subject).sizes, atol=1e-3)
+    assert sizes[[3, 7, 10]].min() > 0.5
 
 
 def test_the_four_columns_of_32_that_matter_are_named_first(rng):

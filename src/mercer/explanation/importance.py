@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -42,8 +43,9 @@ class Importance:
     the deviation of the column, of its normal scores where the kernel reads it by its ranks.
 
     Slopes at single rows s_j df/dx_j would have it too, but are endless where f steps, or where a
-    column is seen by its ranks and many rows have nearly the same number. They tell directions. Of
-    sparse rows, which are not mapped so and have too many columns to exchange, they tell all.
+    column is seen by its ranks and many rows have nearly the same number. They tell directions.
+    Where there are too many columns to exchange all, as there are in sparse rows, they tell those
+    that have slopes and are not seen by their ranks.
 
     Parameters
     ----------
@@ -93,12 +95,13 @@ class Importance:
     @cached_property
     def changes(self) -> list[Change]:
         """The changes of f by every column."""
-        if not sp.issparse(self.subject.rows):
-            return self._exchanged()
-        count = len(self.subject.columns)
+        count, chosen = len(self.subject.columns), self._exchangeable()
         slopes = np.zeros((1, count, 1)) if self.slopes is None else self.slopes
         # As if every number had grown by one deviation.
-        return [Change(slopes[:, j], np.ones(len(slopes)), 1.0) for j in range(count)]
+        found = [Change(slopes[:, j], np.ones(len(slopes)), 1.0) for j in range(count)]
+        for j, change in zip(chosen, self._exchanged(chosen), strict=True):
+            found[j] = change
+        return found
 
     @cached_property
     def sizes(self) -> Array:
@@ -114,7 +117,7 @@ class Importance:
 
         These are the first eigenvalues and eigenvectors of the mean of g g', the average gradient
         outer product, for the gradients g in deviations of the columns. Slopes of steps, which are
-        longer than f moves, are shortened to no more than `STEEPEST` times that.
+        longer than f moves, are shortened to no more than `steepest` times that.
         """
         slopes = self.slopes
         if slopes is None or not slopes.any():
@@ -123,23 +126,41 @@ class Importance:
         lengths = np.sqrt(np.mean(G**2, axis=0))
         most = self.steepest * self.sizes
         G = G * np.divide(most, lengths, out=np.ones_like(lengths), where=lengths > most)
-        squares, V = np.linalg.eigh(G.T @ G)
-        squares, V = np.maximum(squares[::-1], 0.0), V[:, ::-1]
-        total = float(squares.sum())
+        squares, V = _strongest(G, DIRECTIONS)
+        total = float(np.sum(G**2))
         if not total > 0.0:
             return np.empty(0), np.empty((len(V), 0))
         shares = squares / total
-        kept = int(np.sum(shares[:DIRECTIONS] >= LEAST_SHARE))
+        kept = int(np.sum(shares >= LEAST_SHARE))
         # The sign of a direction is that in which f grows on average.
         grows = np.where(G.mean(axis=0) @ V[:, :kept] < 0.0, -1.0, 1.0)
         return shares[:kept], V[:, :kept] * grows
 
-    def _exchanged(self) -> list[Change]:
-        """Return the changes of f where columns have the cells of other rows."""
+    def _exchangeable(self) -> list[int]:
+        """Return the columns whose cells are exchanged: all, or those that slopes do not tell."""
         s = self.subject
-        columns = len(s.columns)
-        work = (columns + 1) * max(columns, 8) * n_rows(s.rows)
-        rows = s.sample(int(np.clip(self.work / work, self.least_exchanged, self.most_exchanged)))
+        if sp.issparse(s.rows):
+            return []
+        every = range(len(s.columns))
+        if self.slopes is None or self._rows_in_work(len(every)) >= self.least_exchanged:
+            return list(every)
+        # A column that is constant changes nothing, whatever reads it.
+        is_told = self.slopes.any(axis=(0, 2)) | (deviations(s.rows) == 0.0)
+        ranked = ranked_columns(s.kernel, s.rows)
+        return [j for j in every if j in ranked or not is_told[j]]
+
+    def _rows_in_work(self, columns: int) -> float:
+        """Return at how many rows so many columns are exchanged in the work allowed."""
+        s = self.subject
+        return self.work / ((columns + 1) * max(len(s.columns), 8) * n_rows(s.rows))
+
+    def _exchanged(self, chosen: Sequence[int]) -> list[Change]:
+        """Return the changes of f where each of some columns has the cells of other rows."""
+        if not chosen:
+            return []
+        s = self.subject
+        count = np.clip(self._rows_in_work(len(chosen)), self.least_exchanged, self.most_exchanged)
+        rows = s.sample(int(count))
         exchanged = np.random.default_rng(0).permutation(n_rows(rows))
         others, f = take_rows(rows, exchanged), s.values(rows)
         cells, units = _numbers(rows), deviations(s.rows)
@@ -147,10 +168,10 @@ class Importance:
             cells[:, j], units[j] = _scores(cells[:, j]), 1.0
         moves = cells[exchanged] - cells
         # Many at once, since to read the rows of a table may take longer than to compare them.
-        step = max(1, self.held // max(1, n_rows(rows) * columns))
+        step = max(1, self.held // max(1, n_rows(rows) * len(s.columns)))
         found: list[Change] = []
-        for first in range(0, columns, step):
-            some = range(first, min(first + step, columns))
+        for first in range(0, len(chosen), step):
+            some = chosen[first : first + step]
             asked = stack_rows(*(exchanged_column(rows, j, others) for j in some))
             for j, values in zip(some, np.split(s.values(asked), len(some)), strict=True):
                 found.append(Change(values - f, moves[:, j], float(units[j])))
@@ -200,6 +221,21 @@ class Change:
         values, moves = self.values[is_moved, 0], self.moves[is_moved]
         low, high = np.quantile(self.unit * values / moves, self.tails)
         return self.unit * float(moves @ values / (moves @ moves)), float(low), float(high)
+
+
+def _strongest(G: Array, count: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues of G'G, and the eigenvectors as columns.
+
+    They are those of G G' where G has fewer rows than columns: with G G'u = s u the vector G'u has
+    the length sqrt(s), and G'G (G'u) = s G'u.
+    """
+    if len(G) >= G.shape[1]:
+        squares, V = np.linalg.eigh(G.T @ G)
+        return np.maximum(squares[: -count - 1 : -1], 0.0), V[:, : -count - 1 : -1]
+    squares, U = np.linalg.eigh(G @ G.T)
+    squares, V = np.maximum(squares[: -count - 1 : -1], 0.0), G.T @ U[:, : -count - 1 : -1]
+    lengths = np.linalg.norm(V, axis=0)
+    return squares, V / np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _scores(values: Array) -> Array:
