@@ -58,7 +58,24 @@ def test_the_importance_of_a_linear_function_is_its_weight_times_the_deviation(r
     assert [row.column for row in explain(model)][:2] == [1, 0]
 
 
-def test_the_importance_is_how_far_f_moves_with_the_cell_of_another_row(rng):
+def test_importance_and_effect_are_how_f_moves_with_the_cell_of_another_row(rng):
+    X = rng.normal(size=(50, 4)) * [1.0, 2.0, 3.0, 4.0]
+    model = KernelRidge("gaussian(3.0)", 0.1).fit(X, np.sin(X[:, 0]) * X[:, 1])
+    drawn = np.random.default_rng(0).permutation(50)
+    for row in explain(model).columns:
+        j, other = row.column, X.copy()
+        other[:, j] = X[drawn, j]
+        change, move = model.predict(other) - model.predict(X), X[drawn, j] - X[:, j]
+        s = X[:, j].std()
+        size = s * np.sqrt(np.sum(change**2) / np.sum(move**2))
+        assert row.importance == pytest.approx(size, rel=1e-6)
+        assert row.effect == pytest.approx(s * (move @ change) / (move @ move), rel=1e-6)
+        is_moved = move != 0.0
+        ends = np.quantile(s * change[is_moved] / move[is_moved], [0.1, 0.9])
+        assert (row.low, row.high) == pytest.approx(tuple(ends), rel=1e-6)
+
+
+def test_the_drawn_cells_stand_for_those_of_all_other_rows(rng):
     X = rng.normal(size=(50, 4)) * [1.0, 2.0, 3.0, 4.0]
     model = KernelRidge("gaussian(3.0)", 0.1).fit(X, np.sin(X[:, 0]) * X[:, 1])
     for row in explain(model).columns:
