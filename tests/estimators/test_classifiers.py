@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from contract import expected_failures
 from mercer.estimators import KernelLogisticRegression, KernelPerceptron, KernelSVC
 from mercer.kernels import FromFunction, Gaussian, Linear
-from mercer.selection import KernelRidgeClassifier, KernelRidgeClassifierCV
+from mercer.selection import KernelClassifier, KernelRidgeClassifier, KernelRidgeClassifierCV
 from refusals import refuses
 
 # Every classifier with its defaults, and the settings in which the contract is checked besides.
@@ -189,3 +189,10 @@ def test_constructor_only_stores(kind):
     model = kind("no such kernel", memory="much")
     assert model.get_params()["kernel"] == "no such kernel"
     assert repr(kind()) == f"{kind.__name__}()"
+
+
+@pytest.mark.parametrize("Classifier", [*CLASSIFIERS, KernelRidgeClassifierCV, KernelClassifier])
+def test_labels_that_were_not_given_are_asked_for(Classifier):
+    asked = f"This {Classifier.__name__} estimator requires y to be passed"
+    with pytest.raises(ValueError, match=asked):
+        Classifier().fit(np.eye(3), None)

@@ -20,6 +20,10 @@ Labels = NDArray[Any]
 
 def labels_of(estimator: BaseEstimator, X: Any, y: Any) -> Labels:
     """Return the labels of checked rows as a vector."""
+    if y is None:
+        # The words of scikit-learn for a regression.
+        name = type(estimator).__name__
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
     refuse_masked(y, "y")
     is_vector = type(y) is np.ndarray and y.ndim == 1
     labels = y if is_vector else column_or_1d(y, warn=True)
