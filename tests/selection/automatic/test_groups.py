@@ -5,6 +5,7 @@ import pytest
 
 import mercer
 from mercer.selection.automatic.kernels import reader_of
+from mercer.selection.automatic.left_out import group_numbers
 from mercer.selection.automatic.search import Tournament
 from mercer.solvers import Run
 
@@ -77,3 +78,25 @@ def test_groups_of_another_length_or_a_single_one_are_refused():
         mercer.KernelRegressor().fit(X, y, groups=g[1:])
     with pytest.raises(ValueError, match="two groups of positive weight at least"):
         mercer.KernelRegressor().fit(X, y, groups=np.zeros(120))
+
+
+GAPS = {
+    "None": (None, "a"),
+    "nan beside texts": (np.nan, "a"),
+    "nan": (np.nan, 1.0),
+    "NaT": (np.datetime64("NaT"), np.datetime64("2020-01-01")),
+}
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_rows_without_a_group_are_refused_by_the_first_of_them(name):
+    gap, label = GAPS[name]
+    with pytest.raises(ValueError, match=rf"groups holds {gap} at row 2; name the group"):
+        group_numbers([label, label, gap, gap], 4)
+
+
+def test_labels_of_groups_that_cannot_be_put_in_order_are_refused():
+    with pytest.raises(ValueError, match="groups mixes labels of the types int, str; make all of"):
+        group_numbers(np.array(["a", 1], object), 2)
+    with pytest.raises(ValueError, match="groups is a masked array with 1 masked entries"):
+        group_numbers(np.ma.array([1, 2], mask=[True, False]), 2)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.categories import is_missing
+from mercer.data.checks import refuse_masked
 from mercer.gram import Gram
 from mercer.native import NotPositiveError
 from mercer.solvers.ridge.bordered import RidgeProblem
@@ -43,9 +45,30 @@ def without_groups(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample
 
 def group_numbers(groups: Any, n: int) -> Sample:
     """Return the groups of `n` rows by number, whatever they are called."""
+    refuse_masked(groups, "groups")
     labels = np.asarray(groups)
+    if labels.dtype.kind == "U" and not isinstance(groups, np.ndarray):
+        # NumPy makes text of all values beside one, also of a missing one.
+        labels = np.asarray(groups, object)
     if labels.shape != (n,):
         raise ValueError(
             f"groups must hold a label for each of the {n} rows, got shape {labels.shape}"
         )
-    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    # NaN and NaT differ from themselves.
+    is_gap = _gaps(labels) if labels.dtype == object else labels != labels
+    if is_gap.any():
+        row = int(is_gap.argmax())
+        raise ValueError(
+            f"groups holds {labels[row]} at row {row}; name the group of such rows, or drop them"
+        )
+    try:
+        return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise ValueError(
+            f"groups mixes labels of the types {kinds}; make all of them strings"
+        ) from None
+
+
+def _gaps(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.array([is_missing(label) for label in labels], bool)
