@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import mercer
 from catalogue import ARD, COMPOSITE, SIMPLE
 from mercer.errors import ModelFileError
 from mercer.files.registry import CLASSES, ESTIMATORS
+from mercer.solvers.ridge.held_out import jackknife_plus
 from saved import CSR, MODELS, TEXTS, THREE, X, Y, answers, made
 
 
@@ -75,6 +77,28 @@ def test_a_landmark_model_that_was_saved_has_intervals_that_cover(path):
     assert 0.85 <= np.mean((lower <= y[600:]) & (y[600:] <= upper)) <= 0.95
     kept = model.predict_interval(rows[600:], 0.9)
     np.testing.assert_allclose(upper - lower, kept[1] - kept[0], rtol=0.15)
+
+
+def test_intervals_of_a_saved_landmark_model_take_no_memory_for_every_row_left_out(path):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(20_000, 2))
+    y = np.sin(rows[:600]) + 0.3 * random.normal(size=(600, 2))
+    model = mercer.KernelRidge("gaussian", 0.1, solver="nystrom", n_landmarks=20)
+    mercer.save(model.fit(rows[:600], y), path)
+    loaded = mercer.load(path)
+    missed, predicted = loaded._sampled_residuals_, loaded.predict(rows)
+    tracemalloc.start()
+    try:
+        lower, upper = loaded.predict_interval(rows, 0.8)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A number for every new row and row left out.
+    assert peak < 0.5 * 8 * len(rows) * len(missed)
+    for t in range(2):
+        still = np.zeros((len(missed), 100))
+        ends = jackknife_plus(predicted[:100, t], still, missed[:, t], 0.8)
+        np.testing.assert_allclose((lower[:100, t], upper[:100, t]), ends, rtol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,10 @@ class RidgePosterior(KernelMachine):
         self._whole_problem()
         kept = getattr(self, "_sampled_residuals_", None)
         if kept is not None and getattr(self, "_landmark_cache", None) is None:
+            # No row moves f here, so that the ends lie as far from it everywhere as from zero.
             for t, missed in enumerate(kept.T):
-                still = np.zeros((len(missed), len(predicted)))
-                lower[:, t], upper[:, t] = jackknife_plus(predicted[:, t], still, missed, coverage)
+                ends = jackknife_plus(np.zeros(1), np.zeros((len(missed), 1)), missed, coverage)
+                lower[:, t], upper[:, t] = (predicted[:, t] + end for end in ends)
             return self._shaped(lower), self._shaped(upper)
         # Few rows gain little by threads of the BLAS, and lose much where others want the cores.
         few_rows = 4000
