@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
 from mercer.cli import predict as command
+from mercer.cli.fitting.unseen import Unseen
 from mercer.files.written import table_writer
 
 MERCER = [sys.executable, "-m", "mercer.cli"]
@@ -123,8 +125,20 @@ def test_unseen_categories_are_predicted_and_said(model, tmp_path, monkeypatch):
     assert len(result.stdout.splitlines()) == 81
     assert result.stderr == (
         f"{new}, column 'site': 53 rows have categories that no training row has, 'zzz', 'q', 'r' "
-        "and 1 more; predictions there rest on the other columns\n"
+        "and others in 1 of them; predictions there rest on the other columns\n"
     )
+
+
+def test_a_column_of_fresh_keys_takes_no_more_memory_with_more_rows():
+    unseen = Unseen((("key", ("a", "b")),))
+    sizes = []
+    for block in range(30):
+        unseen.see(pl.DataFrame({"key": [f"key {block} {i}" for i in range(1000)]}))
+        sizes.append(len(pickle.dumps(unseen)))
+    assert sizes[-1] <= sizes[1] + 10
+    (said,) = unseen.sentences
+    assert "30000 rows have categories" in said
+    assert "'key 0 0', 'key 0 1', 'key 0 10' and others in 29997 of them" in said
 
 
 def test_categories_that_were_seen_are_not_talked_about(data, model):

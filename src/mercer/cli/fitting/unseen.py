@@ -50,7 +50,9 @@ def _as_texts(series: Any) -> Any:
 
 @dataclass(eq=False)
 class Unseen:
-    """The unseen categories of rows that come in blocks.
+    """The unseen categories of rows that come in blocks: a few by name, and the rows of all.
+
+    It takes no more memory with more rows, even where every row has a category of its own.
 
     Parameters
     ----------
@@ -60,7 +62,8 @@ class Unseen:
 
     known: Levels
     _rows: dict[str, int] = field(default_factory=dict, init=False)
-    _values: dict[str, dict[str, None]] = field(default_factory=dict, init=False)
+    _named: dict[str, list[str]] = field(default_factory=dict, init=False)
+    _others: dict[str, int] = field(default_factory=dict, init=False)
 
     def see(self, X: Any) -> None:
         """Count the unseen categories of a table of polars."""
@@ -71,7 +74,11 @@ class Unseen:
             new = texts.filter(~texts.is_in(list(levels)))
             if len(new):
                 self._rows[name] = self._rows.get(name, 0) + len(new)
-                self._values.setdefault(name, {}).update(dict.fromkeys(new.unique().sort()))
+                named = self._named.setdefault(name, [])
+                others = new.filter(~new.is_in(named))
+                named.extend(others.unique().sort().head(NAMED - len(named)))
+                rows = int((~others.is_in(named)).sum())
+                self._others[name] = self._others.get(name, 0) + rows
 
     @property
     def sentences(self) -> list[str]:
@@ -79,9 +86,9 @@ class Unseen:
         return [self._sentence(name) for name in self._rows]
 
     def _sentence(self, name: str) -> str:
-        rows, values = self._rows[name], list(self._values[name])
-        said = ", ".join(map(repr, values[:NAMED]))
-        more = f" and {len(values) - NAMED} more" if len(values) > NAMED else ""
+        rows, others = self._rows[name], self._others[name]
+        said = ", ".join(map(repr, self._named[name]))
+        more = f" and others in {others} of them" if others else ""
         counted = "1 row has a category" if rows == 1 else f"{rows} rows have categories"
         return (
             f"column {name!r}: {counted} that no training row has, {said}{more}; predictions "
