@@ -41,7 +41,7 @@ class DenseGram(Gram):
         self.source = source
 
     @cached_property
-    def memory(self) -> int:
+    def _default_memory(self) -> int:
         return memory_limit(None) if self.source is None else self.source.memory
 
     @property

@@ -60,7 +60,7 @@ class FeatureGram(LowRankGram):
         self.feature_columns = used_columns(F) if phi.is_open(X) else None
         if self.feature_columns is not None:
             F = narrowed(F, self.feature_columns)
-        super().__init__(F, limit)
+        super().__init__(F, memory)
 
     def part(self, index: Index) -> FeatureGram:
         rows, part = positions(index, len(self)), copy(self)
@@ -75,7 +75,7 @@ class FeatureGram(LowRankGram):
 
     def entries(self) -> Gram:
         """Return the same matrix with entries that the kernel computes."""
-        return kept_gram_of(self.kernel, self.X, self.memory)
+        return kept_gram_of(self.kernel, self.X, self._given)
 
     def in_use(self) -> FeatureGram:
         """Return the same matrix by columns of sparse features that have an entry, if few do."""

@@ -44,6 +44,8 @@ class Gram(ABC):
     feature_columns: NDArray[np.int64] | None = None
     # The map whose features those of this matrix are, where it is known by landmarks.
     landmarks: LandmarkMap | None = None
+    # The limit in bytes, if one was given.
+    _given: int | None = None
 
     @property
     @abstractmethod
@@ -67,9 +69,18 @@ class Gram(ABC):
     def diagonal(self) -> Array:
         """Return k(x_i, x_i) for every row."""
 
-    @cached_property
+    @property
     def memory(self) -> int:
         """The limit in bytes for `dense` and what else is as large; a share of what is free."""
+        return self._default_memory if self._given is None else self._given
+
+    @memory.setter
+    def memory(self, limit: int) -> None:
+        self._given = limit
+
+    @cached_property
+    def _default_memory(self) -> int:
+        """The limit where none was given, the same whenever it is asked for."""
         return memory_limit(None)
 
     def has_room(self, needed: float) -> bool:
@@ -84,7 +95,7 @@ class Gram(ABC):
     @property
     def _is_told(self) -> bool:
         """Whether the limit was given."""
-        return "memory" in vars(self)
+        return self._given is not None
 
     def check_room(self, dtype: Any) -> None:
         """Refuse entries of this type if all of them are more than the limit."""

@@ -64,7 +64,9 @@ class LandmarkGram(Gram):
     ) -> None:
         self.landmarks = landmarks
         self.X, self.index = X, index
-        self.asked, self.memory = memory, memory_limit(memory)
+        self.asked = memory
+        if memory is not None:
+            self.memory = memory_limit(memory)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -23,7 +23,8 @@ class LowRankGram(Gram):
     """
 
     def __init__(self, F: Any, memory: Any = None) -> None:
-        self.memory = memory_limit(memory)
+        if memory is not None:
+            self.memory = memory_limit(memory)
         self.F = as_matrix(F, "F")
 
     @property

@@ -29,7 +29,7 @@ class PrecomputedGram(DenseGram):
     """
 
     def __init__(self, K: Any, memory: Any = None) -> None:
-        super().__init__(as_finished(K), memory_limit(memory))
+        super().__init__(as_finished(K), None if memory is None else memory_limit(memory))
 
     @property
     def entry_error(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ class PartOfGram(Gram):
         self.gram = gram
         self.index = index
 
-    @cached_property
-    def memory(self) -> int:
+    @property
+    def _default_memory(self) -> int:
         return self.gram.memory
 
     @property
@@ -105,8 +104,8 @@ class WrappedGram(Gram):
     def __init__(self, gram: Gram) -> None:
         self.gram = gram
 
-    @cached_property
-    def memory(self) -> int:
+    @property
+    def _default_memory(self) -> int:
         return self.gram.memory
 
     @property

@@ -136,7 +136,7 @@ class ChainGram(StreamedGram):
 
     def part(self, index: Index) -> ChainGram:
         X = self.taken(index)
-        return ChainGram(self.kernel, self.line, X, self.line.only_column(X), self.memory)
+        return ChainGram(self.kernel, self.line, X, self.line.only_column(X), self._given)
 
     # Products of rows in float32 would not go along the line.
     single = Gram.single
