@@ -6,12 +6,14 @@ import pickle
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 from mercer import KernelRidge
 from mercer.data.stream import text
 from mercer.data.stream.text import ParsedText, pieces_of
+from mercer.errors import DataFileError
 
 CELLS = st.sampled_from(
     ["", "1", "07", "-2", "1.5", "1e3", "word", "true", "NA", '"a, b"', '"c\nd"']
@@ -47,6 +49,67 @@ def test_pieces_end_with_lines_and_not_within_quotes(tmp_path):
     pieces = [piece.decode().removeprefix("a,b\n") for piece in pieces_of(path, 7)]
     assert "".join(pieces) == "".join(lines)
     assert all(piece.count('"') % 2 == 0 and piece.endswith("\n") for piece in pieces)
+
+
+def test_a_line_may_take_many_pieces(tmp_path):
+    path = tmp_path / "t.csv"
+    lines = ['1,"' + "one\n" * 20 + '"\n', '2,"a ""b""\n"\n', "3,four\n"]
+    path.write_text("a,b\n" + "".join(lines))
+    for size in range(1, 30):
+        pieces = [piece.decode().removeprefix("a,b\n") for piece in pieces_of(path, size)]
+        assert "".join(pieces) == "".join(lines)
+        assert all(piece.count('"') % 2 == 0 for piece in pieces)
+
+
+class Counted(bytearray):
+    """Bytes that count how many of them are searched."""
+
+    searched = 0
+
+    def count(self, what, start, end):
+        type(self).searched += end - start
+        return super().count(what, start, end)
+
+    def rfind(self, what, start, end=None):
+        end = len(self) if end is None else end
+        found = super().rfind(what, start, end)
+        type(self).searched += end - max(found, start)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("content", "whole"),
+    [
+        (b'a\n5" pipe\n' + b"x\n" * 1000, 2),
+        (b'a\n5" pipe\n' + b'"x"\n' * 1000, 2),
+        (b"x\n" * 1000, 2000),
+        (b'"x\n' * 999, 2 * 3 * 499),
+    ],
+)
+def test_the_end_of_whole_lines_is_found_in_one_pass(content, whole, monkeypatch):
+    monkeypatch.setattr(Counted, "searched", 0)
+    assert text._last_line_end(Counted(content), 0, False) == whole
+    assert Counted.searched <= 4 * len(content)
+
+
+@pytest.mark.parametrize(
+    ("longest", "said"), [(1 << 20, "within 1 MiB"), (1 << 26, "by the end of the file")]
+)
+def test_a_quote_that_is_not_closed_is_named_by_its_line(longest, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "LONGEST", longest)
+    path = tmp_path / "t.tsv"
+    rows = "".join(f"{i}\tx{i}\n" for i in range(120_000))
+    path.write_text(f'a\tb\n{rows}7\tpipe 5" wide\n{rows}')
+    with pytest.raises(DataFileError, match=f"quote in line 120002 that is not closed {said}"):
+        for _ in pieces_of(path, 1 << 16):
+            pass
+
+
+def test_a_quote_in_the_names_of_columns_that_is_not_closed_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,5" pipe\n' + "1,2\n" * 20_000)
+    with pytest.raises(DataFileError, match="quote in line 1 that is not closed where the names"):
+        next(pieces_of(path))
 
 
 def test_packed_text_is_unpacked(tmp_path):

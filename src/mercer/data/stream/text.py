@@ -11,11 +11,16 @@ from tempfile import mkdtemp
 from typing import Any, BinaryIO
 from weakref import finalize
 
+from mercer.errors import DataFileError
+
 # Bytes from which on a file of text is parsed once, and not by the lazy reader of polars, which
 # holds a multiple of what it reads ahead and parses all of it again in every pass.
 LARGE = 1 << 26
 # Bytes of a piece, of which a few copies are in memory at a time.
 PIECE = 1 << 23
+# Bytes that a row may take up to the end of its quotes: all that follows one that is never closed
+# would be taken into memory.
+LONGEST = 1 << 26
 
 # The kinds of the columns of a piece, by name; None where no cell of it says anything.
 Kinds = dict[str, Any]
@@ -39,14 +44,23 @@ def pieces_of(path: str | Path, size: int = PIECE) -> Iterator[bytes]:
         About how many bytes a piece has.
     """
     with _opened(path) as file:
-        header = _first_line(file)
-        rest = b""
+        header = _first_line(file, path)
+        line = 1 + header.count(b"\n")
+        # What follows the last piece, and how many bytes of it are known to hold no whole line.
+        rest, searched, is_quoted = bytearray(), 0, False
         while data := file.read(size):
             rest += data
-            end = _last_line_end(rest)
+            end = _last_line_end(rest, searched, is_quoted)
+            is_quoted ^= _is_odd(rest, searched, len(rest))
             if end:
                 yield header + rest[:end]
-                rest = rest[end:]
+                line += rest.count(b"\n", 0, end)
+                del rest[:end]
+            searched = len(rest)
+            if is_quoted and searched > LONGEST:
+                raise _unclosed(path, line, f"within {LONGEST >> 20} MiB")
+        if is_quoted:
+            raise _unclosed(path, line, "by the end of the file")
         if rest.strip():
             yield header + rest
 
@@ -57,21 +71,56 @@ def _opened(path: str | Path) -> BinaryIO:
     return open(path, "rb")
 
 
-def _first_line(file: BinaryIO) -> bytes:
-    header = b""
+def _first_line(file: BinaryIO, path: str | Path) -> bytes:
+    header, is_quoted = bytearray(), False
     for line in iter(file.readline, b""):
         header += line
-        if header.strip() and header.count(b'"') % 2 == 0:
-            return header if header.endswith(b"\n") else header + b"\n"
-    return header
+        is_quoted ^= _is_odd(line, 0, len(line))
+        if is_quoted and len(header) > LONGEST:
+            break
+        if not is_quoted and header.strip():
+            return bytes(header if header.endswith(b"\n") else header + b"\n")
+    if is_quoted:
+        raise _unclosed(path, 1, "where the names of the columns end")
+    return bytes(header)
 
 
-def _last_line_end(data: bytes) -> int:
-    """Return how many bytes whole lines take, 0 where the first has no end yet."""
-    end = data.rfind(b"\n") + 1
-    while end and data.count(b'"', 0, end) % 2:
-        end = data.rfind(b"\n", 0, end - 1) + 1
+def _is_odd(data: bytes | bytearray, start: int, end: int) -> bool:
+    """Whether a part of some bytes has an odd number of quotes."""
+    return data.count(b'"', start, end) % 2 == 1
+
+
+def _last_line_end(data: bytearray, start: int, is_quoted: bool) -> int:
+    """Return how many bytes whole lines take, 0 where the first has no end yet.
+
+    Every byte is looked at once, however many pieces a line takes and whatever its quotes.
+
+    Parameters
+    ----------
+    data : bytearray
+        The bytes from the beginning of a line on.
+    start : int
+        How many of them hold no whole line.
+    is_quoted : bool
+        Whether these have an odd number of quotes.
+    """
+    end = data.rfind(b"\n", start) + 1
+    is_inside = is_quoted ^ _is_odd(data, start, end)
+    while end and is_inside:
+        # Lines end outside of quotes before the last quote at the earliest.
+        quote = data.rfind(b'"', start, end)
+        if quote < 0:
+            return 0
+        end = data.rfind(b"\n", start, quote) + 1
+        is_inside = _is_odd(data, end, quote)
     return end
+
+
+def _unclosed(path: str | Path, line: int, where: str) -> DataFileError:
+    return DataFileError(
+        f"{path} has a quote in line {line} that is not closed {where}; close it, or double it "
+        "within a quoted cell"
+    )
 
 
 @dataclass(eq=False)
