@@ -179,7 +179,7 @@ def test_settings_of_the_solver_reach_it(data):
     repaired = KernelRidgeClassifier(Sigmoid(), alpha=0.1, repair="clip").fit(X, y)
     assert repaired.score(X, y) > 0.5
     small = KernelRidgeClassifier(Gaussian(1.0), solver="cholesky", memory=100)
-    refuses("needs 0.06 MB but the limit is", small.fit, X, y, error=MemoryLimitError)
+    refuses("needs 0.0648 MB but the limit is", small.fit, X, y, error=MemoryLimitError)
 
 
 def test_probabilities_beyond_the_memory_are_refused_with_the_way_out(data):

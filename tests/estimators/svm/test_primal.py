@@ -203,7 +203,7 @@ def test_an_unknown_repair_is_refused(texts):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "memory"), [("linear", "30KB"), ("polynomial(degree=2)", "60KB")]
+    ("kernel", "memory"), [("linear", "45KB"), ("polynomial(degree=2)", "60KB")]
 )
 def test_features_that_do_not_fit_are_left_to_the_dual(many, rng, kernel, memory):
     X = rng.normal(size=(500, 20))
