@@ -270,6 +270,18 @@ def test_a_table_larger_than_the_memory_is_learnt_by_landmarks(tmp_path, monkeyp
     assert mercer.load(model).predict(rows[:5]).shape == (5,)
 
 
+@pytest.mark.parametrize(("limit", "is_said"), [("150MB", True), ("500MB", True), ("700MB", False)])
+def test_a_limit_that_the_command_cannot_keep_is_said(limit, is_said, data, monkeypatch):
+    from mercer.data import memory
+
+    monkeypatch.setattr(memory, "resident_bytes", lambda: 310_000_000)
+    line = ("fit", data, *PRICE, "--kernel", "linear.on(age)", "--alpha", "1", "--memory", limit)
+    said = f"the command holds 0.31 GB by itself, so --memory {limit} limits the fit to"
+    result = run(*line)
+    assert result.exit_code == 0
+    assert (said in result.stderr and "from 0.7GB on" in result.stderr) == is_said
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_class_of_one_row_is_learnt_from(seed, tmp_path):
     path = tmp_path / "t.csv"

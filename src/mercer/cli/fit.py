@@ -127,7 +127,9 @@ def fit(
     if limit is not None and isinstance(job.X, Stream):
         # A large table takes long to be read, and the fit half of the time at least.
         limit = max(limit - (perf_counter() - began), 0.5 * limit)
-    choice = Choice(options["kernel"], penalty, options["select"], left_of(memory), limit, seed)
+    left = left_of(memory)
+    _tell_memory(memory, left)
+    choice = Choice(options["kernel"], penalty, options["select"], left, limit, seed)
     with phase(f"fitting to {len(train)} rows"):
         model, judge = choice.trained(train)
         levels = categories_of(train, inside(model).kernel_)
@@ -165,6 +167,19 @@ def _check_folder(path: str | None) -> None:
     folder = None if path is None else Path(path).resolve().parent
     if folder is not None and not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {folder}; make it first")
+
+
+def _tell_memory(memory: str | None, left: int | None) -> None:
+    """Say where the command takes more than the limit, since it holds much of it by itself."""
+    from mercer.data.memory import gigabytes, memory_limit, resident_bytes
+
+    held = resident_bytes()
+    if left is not None and held + left > memory_limit(memory):
+        tenths = -(-2 * held // 10**8)
+        note(
+            f"the command holds {gigabytes(held)} by itself, so --memory {memory} limits the fit "
+            f"to {gigabytes(left)} and not both together, as it does from {tenths / 10:g}GB on"
+        )
 
 
 def _penalty(options: dict[str, Any], is_classes: bool) -> float | None:
