@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -133,3 +134,21 @@ def test_a_limit_too_small_for_anything_is_refused_with_the_least_that_would_do(
 def test_the_automatic_machines_refuse_it_in_a_line(X, machine):
     with pytest.raises(MemoryLimitError, match=r"needs .* but the limit is 1\.00 KB"):
         machine(memory="1KB").fit(X, (X[:, 0] > 0).astype(int))
+
+
+def test_the_kernels_that_are_tried_side_by_side_stay_within_the_limit(X, monkeypatch):
+    monkeypatch.setattr("mercer.selection.automatic.search.thread_count", lambda: 8)
+    for steps in ("FIRST_STEPS", "WARM_STEPS", "SECOND_STEPS"):
+        # Every step takes the same memory.
+        monkeypatch.setattr(f"mercer.selection.automatic.search.{steps}", 1)
+    limit, X = 5_000_000, X[:200]
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+    # What is loaded once is no part of a fit.
+    KernelRegressor().fit(X[:20], y[:20])
+    tracemalloc.start()
+    model = KernelRegressor(memory=limit, random_state=0).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= limit
+    # A sum takes the matrices of all its terms: the limit leaves room for them.
+    assert any(c.name.startswith("additive") for c in model.candidates_)

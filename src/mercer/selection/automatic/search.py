@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.distinct import row_numbers
-from mercer.data.memory import memory_limit
+from mercer.data.memory import gigabytes, memory_limit
 from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError
 from mercer.estimators.validation import training_subset
@@ -35,7 +35,7 @@ from mercer.solvers.ridge.bordered import RidgeProblem
 
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
-Job = TypeVar("Job")
+Job = Callable[[], Candidate]
 
 # Rows of the first round, in which every kernel is tried; of the second, in which the best learn
 # on; and rows that are left out one by one to judge these.
@@ -64,8 +64,9 @@ WIDTHS = (0.5, 1.5)
 FOLDS = 5
 # Significant digits of what is learned.
 DIGITS = 4
-# Bytes for every pair of rows that are judged: K, and what is made of it.
-PAIR_BYTES = 40
+# Bytes for every pair of rows that are learned from or judged: K, and what is made of it; and for
+# the matrix of each term whose weight is learned.
+PAIR_BYTES, TERM_BYTES = 40, 8
 # Rows that samples are drawn from, at most, and the share of the memory that those of a stream take
 # at most: a hundred times as many as are judged are as good as all.
 POOL, POOL_SHARE = 100_000, 0.05
@@ -166,28 +167,34 @@ class Tournament:
         self.run.enter(f"trying {len(every)} kernels on {len(sample)} rows")
         ahead = [start for start in every if start.leads or not start.is_learned]
         found = [_or_refusal(lambda: self._tried(ahead[0], None, sample, limit))]
-        found += self._side_by_side(
-            lambda start: self._tried(start, None, sample, limit), ahead[1:], limit
-        )
+        found += self._tried_side_by_side(ahead[1:], None, sample, limit)
         best = min((c for c in found if isinstance(c, Candidate)), key=_error, default=None)
         leader = best if best is not None and best.is_learned else None
         rest = [start for start in every if start not in ahead]
-        found += self._side_by_side(
-            lambda start: self._tried(start, leader, sample, limit), rest, limit
-        )
+        found += self._tried_side_by_side(rest, leader, sample, limit)
         tried = [c for c in found if isinstance(c, Candidate)]
         if not tried:
             raise next(c for c in found if isinstance(c, ValueError))
         return sorted(tried, key=_error)
 
-    def _side_by_side(
-        self, run: Callable[[Job], Candidate], jobs: Sequence[Job], limit: Run
+    def _tried_side_by_side(
+        self, each: Sequence[Start], leader: Candidate | None, sample: Sample, limit: Run
     ) -> list[Candidate | ValueError]:
-        """Return what came of each job that there was time for, on all threads."""
+        jobs = [partial(self._tried, start, leader, sample, limit) for start in each]
+        return self._side_by_side(jobs, [_bytes(sample, len(s.terms)) for s in each], limit)
+
+    def _side_by_side(
+        self, jobs: Sequence[Job], needed: Sequence[int], limit: Run
+    ) -> list[Candidate | ValueError]:
+        """Return what came of each job that there was time for, on as many threads as fit.
+
+        Of the bytes that jobs need, those beyond the limit are of jobs that are refused.
+        """
+        largest = max((n for n in needed if n <= self.memory), default=self.memory)
         found = in_pool(
-            lambda job: None if limit.is_over() else _or_refusal(lambda: run(job)),
+            lambda job: None if limit.is_over() else _or_refusal(job),
             jobs,
-            thread_count(),
+            min(thread_count(), self.memory // largest),
         )
         return [c for c in found if c is not None]
 
@@ -205,11 +212,14 @@ class Tournament:
         limit = self.run.share(BOTH_SHARES)
         entering = [(c, SECOND_STEPS) for c in further]
         entering += [(c, 0) for c in (*learned[:FINALISTS], *plain[:FINALISTS])]
-        jobs = [partial(self._refined, c, steps, limit) for c, steps in entering]
+        jobs: list[Job] = [partial(self._refined, c, steps, limit) for c, steps in entering]
+        needed = [_bytes(self.sample(JUDGED_ROWS))] * len(jobs)
         if len(learned) > 1:
-            jobs.insert(0, partial(self._mixed, learned[:MIXED], limit))
+            mixed = learned[:MIXED]
+            jobs.insert(0, partial(self._mixed, mixed, limit))
+            needed.append(_bytes(self.sample(SECOND_ROWS), len(mixed)))
         self.run.enter(f"learning the best on, on up to {SECOND_ROWS} rows")
-        found = self._side_by_side(lambda job: job(), jobs, limit)
+        found = self._side_by_side(jobs, needed, limit)
         # Of those that were refused the candidates of the first round stay.
         return sorted((c for c in found if isinstance(c, Candidate)), key=_error)
 
@@ -306,9 +316,11 @@ class Tournament:
     ) -> tuple[Kernel, float]:
         """Return the sum of some kernels with learned weights, and the ridge."""
         rows, weights = self._rows(reader_of(list(terms)), sample), self.weights[sample]
-        if 8 * len(terms) * len(sample) ** 2 > self.memory // 2:
+        needed = _bytes(sample, len(terms))
+        if needed > self.memory:
             raise MemoryLimitError(
-                f"{len(terms)} matrices of {len(sample)} rows need more than half of the limit"
+                f"{len(terms)} matrices of {len(sample)} rows need {gigabytes(needed)}, "
+                f"but the limit is {gigabytes(self.memory)}"
             )
         terms = [term.resolved(rows, weights) for term in terms]
         problem = RidgeProblem(self.y[sample], np.ones(1), weights, True)
@@ -350,6 +362,11 @@ def _pool(X: Any, memory: int, seed: int) -> Sample | None:
     if n <= most:
         return np.arange(n) if isinstance(X, Stream) else None
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
+def _bytes(sample: Sample, terms: int = 0) -> int:
+    """Return what a kernel takes on some rows, with the matrices of terms beside its own."""
+    return (PAIR_BYTES + TERM_BYTES * terms) * len(sample) ** 2
 
 
 def _error(candidate: Candidate) -> float:
