@@ -43,7 +43,12 @@ def many(rng):
 
 @pytest.mark.parametrize(
     ("limit", "memory", "least", "most"),
-    [(2.0, 10**12, 900, 1000), (2.0, 10**8, 90, 100), (1e9, 10**12, 10_000, 10_000), (0, 9, 0, 0)],
+    [
+        (2.0, 10**12, 900, 1000),
+        (2.0, 10**8, 90, 100),
+        (1e9, 10**12, 10_000, 10_000),
+        (1e-9, 9, 0, 0),
+    ],
 )
 def test_landmarks_are_as_many_as_time_and_memory_allow(limit, memory, least, most, by_landmarks):
     assert least <= by_landmarks.most(Settings(time_limit=limit), memory) <= most

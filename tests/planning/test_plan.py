@@ -415,6 +415,15 @@ def test_a_plan_says_when_it_takes_longer_than_the_limit(kind, rng):
         kind(Gaussian(1.0), time_limit=-1.0).plan(X)
 
 
+@pytest.mark.parametrize("kind", [KernelRidge, KernelSVC, KernelSVR, KernelLogisticRegression])
+@pytest.mark.parametrize("limit", [-1.0, 0, np.inf, True, "1"])
+def test_a_plan_refuses_what_is_no_time(kind, limit, rng):
+    X = rng.normal(size=(300, 4))
+    for rows in (X, lambda: iter([X])):
+        with pytest.raises(ValueError, match=f"time_limit must be a positive number.*{limit!r}"):
+            kind(Gaussian(1.0), time_limit=limit).plan(rows)
+
+
 def test_a_plan_of_a_machine_without_a_positive_C_is_refused(rng):
     with pytest.raises(ValueError, match="C must be a positive finite number, got -1"):
         KernelSVC(Gaussian(1.0), C=-1.0).plan(rng.normal(size=(30, 2)))

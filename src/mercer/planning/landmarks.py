@@ -18,7 +18,6 @@ from mercer.kernels import Kernel
 from mercer.planning.forecast import SAMPLE, trace_at
 from mercer.planning.plan import Plan, Settings, check_room
 from mercer.planning.rates import Work
-from mercer.solvers import Run
 
 # Arrays of m x m numbers that are there at the same time: the factor of the landmarks, the sums of
 # all rows or a sketch, those of a block in either precision, a factor of them and what it is of.
@@ -134,7 +133,6 @@ def streamed_plan(by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel,
     X : Stream
         The rows.
     """
-    Run(settings.time_limit)
     check_landmarks(settings, kernel)
     memory, n = memory_limit(settings.memory), by_landmarks.rows
     m = landmark_count(by_landmarks.limited(settings, memory), n)

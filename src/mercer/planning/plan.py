@@ -12,7 +12,7 @@ from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError
 from mercer.kernels import Kernel
 from mercer.planning.rates import Work
-from mercer.solvers import Run
+from mercer.solvers import Run, check_time_limit
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class Settings:
     n_landmarks: int | None = None
     landmarks: Any = "rpcholesky"
     time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_time_limit(self.time_limit)
 
     @cached_property
     def is_open(self) -> bool:
@@ -174,7 +177,6 @@ def among(
     plans: Iterable[Plan], name: str, memory: int, kernel: Kernel, time_limit: float | None
 ) -> Plan:
     """Return the plan of a solver with the others that fit, or refuse one that does not."""
-    Run(time_limit)
     options = {plan.solver: plan for plan in plans}
     if name not in options:
         known = ", ".join(repr(other) for other in options)

@@ -33,7 +33,7 @@ from mercer.solvers.ridge.eigen import Eigen
 from mercer.solvers.ridge.feature_path import FeaturePath
 from mercer.solvers.ridge.path import Fits, RidgePath
 from mercer.solvers.ridge.primal import Primal
-from mercer.solvers.run import Run
+from mercer.solvers.run import Run, check_time_limit
 from mercer.solvers.spectral.components import ComponentProblem, Components, component_solver
 
 __all__ = [
@@ -82,6 +82,7 @@ __all__ = [
     "as_logistic_solver",
     "as_margin_solver",
     "as_solver",
+    "check_time_limit",
     "component_solver",
     "refuse_indefinite",
 ]

@@ -29,6 +29,13 @@ LOGGER = logging.getLogger("mercer")
 SHARE_TO_MEASURE, SECONDS_TO_MEASURE = 0.05, 0.5
 
 
+def check_time_limit(limit: Any) -> None:
+    """Refuse what is neither a positive finite number of seconds nor None."""
+    is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+    if limit is not None and not (is_number and 0.0 < limit < inf):
+        raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}")
+
+
 @dataclass(eq=False)
 class Run:
     """The deadline of a solve, Ctrl-C, progress and what to advise whoever ended it early.
@@ -72,12 +79,7 @@ class Run:
     ended_by: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        limit: Any = self.time_limit
-        is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-        if limit is not None and not (is_number and 0.0 < limit < inf):
-            raise ValueError(
-                f"time_limit must be a positive number of seconds or None, got {limit!r}"
-            )
+        check_time_limit(self.time_limit)
 
     @property
     def deadline(self) -> float:
