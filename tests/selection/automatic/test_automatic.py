@@ -27,6 +27,9 @@ def test_columns_that_matter_are_found_and_the_others_ignored():
     plain = mercer.KernelRidgeCV(mercer.Gaussian("median")).fit(X[:200], y[:200])
     assert model.score(X[200:], y[200:]) > 0.8
     assert model.score(X[200:], y[200:]) > plain.score(X[200:], y[200:]) + 0.3
+    # The default search has rougher kernels and more widths, but none by column.
+    default = mercer.KernelRidgeCV().fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > default.score(X[200:], y[200:]) + 0.05
     assert "learned" in model.candidates_[0].name
     assert {row.column for row in mercer.explain(model).columns[:2]} == {3, 7}
 
