@@ -202,6 +202,12 @@ OTHER = {
     "an archive": (b"PK\x03\x04" + bytes(100), "perhaps a pickle or an archive"),
     "a graph of ONNX": (b"\x08\x08\x12\x06mercer:\xa1\x02" + bytes(99), "no model file"),
     "text": (b"age,price\n1,2\n" * 20, "no model file"),
+    "a table whose first name begins like a pickle": (
+        "city,café\n1,2\n".encode() * 20,
+        "no model file but text, such as a table; give",
+    ),
+    "a pickle of text": (pickle.dumps([1, 2], 0), "perhaps a pickle"),
+    "a pickle of text that calls a function": (pickle.dumps(range, 0), "perhaps a pickle"),
     "other tensors": (safetensors.numpy.save({"a": np.ones(3)}), "though one of safetensors"),
     "half a file": (CONTENT[: len(CONTENT) // 2], "a part"),
     "a file without its last byte": (CONTENT[:-1], "a part is missing"),

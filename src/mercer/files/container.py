@@ -36,6 +36,10 @@ HASH = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 LARGEST_HEADER = 100_000_000
 # Pickles begin like this, and so do archives that may hold some. A length may, too, by chance.
 PICKLES = (b"\x80", b"(", b"}", b"]", b"c", b"PK\x03\x04", b"\x1f\x8b")
+# Those of protocol 0 are text: a function by module and name, or marks and values, each in a line.
+TEXT_PICKLE = re.compile(rb"c[\w.]+\n[\w.]+\n|\([^,;\t\n]*\n")
+# Bytes that text does not hold.
+CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 # Kinds of numbers by the names that safetensors has for them.
 KINDS = {"b1": "BOOL", "f2": "F16", "f4": "F32", "f8": "F64"}
@@ -185,6 +189,12 @@ def _header(content: bytes, size: int) -> tuple[dict[str, Any], int]:
             header = json.loads(content[8 : 8 + length])
     if isinstance(header, dict):
         return header, 8 + length
+    # Binary files show what they are in a few bytes.
+    is_text = CONTROL.search(content, 0, 64) is None
+    if is_text and TEXT_PICKLE.match(content) is None:
+        raise ModelFileError(
+            "this is no model file but text, such as a table; give one that mercer.save wrote"
+        )
     if content.startswith(PICKLES):
         raise ModelFileError(
             "this is no model file but perhaps a pickle or an archive, which may run code when it "
