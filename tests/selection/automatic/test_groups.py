@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.selection.automatic.kernels import reader_of
+from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.left_out import group_numbers
 from mercer.selection.automatic.search import Tournament
 from mercer.solvers import Run
@@ -21,7 +21,7 @@ def rows(groups=20, each=6):
 
 def tournament(X, y, groups, weights=None):
     w = np.ones(len(y)) if weights is None else weights
-    return Tournament.of(reader_of(X), X, y[:, None], w, None, 0, Run(None), groups)
+    return Tournament.of(reader_of_rows(X), X, y[:, None], w, None, 0, Run(None), groups)
 
 
 def test_errors_are_those_of_fits_without_the_group():

@@ -11,7 +11,7 @@ from mercer.kernels.tangents import rounded
 from mercer.selection.automatic import left_out, search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start, starts
-from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _widths
+from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _at_widths
 from mercer.selection.automatic.sums import n_terms
 from mercer.solvers import Run
 
@@ -194,9 +194,9 @@ def test_what_was_learned_is_kept_in_four_digits():
 
 
 def test_a_kernel_that_is_not_learned_is_tried_at_two_widths():
-    assert _widths(Gaussian(2.0)) == [Gaussian(1.0), Gaussian(3.0)]
-    assert _widths(Linear()) == [Linear()]
-    assert _widths(Gaussian((1.0, 2.0))) == [Gaussian((1.0, 2.0))]
+    assert _at_widths(Gaussian(2.0)) == [Gaussian(1.0), Gaussian(3.0)]
+    assert _at_widths(Linear()) == [Linear()]
+    assert _at_widths(Gaussian((1.0, 2.0))) == [Gaussian((1.0, 2.0))]
 
 
 def test_a_learned_kernel_stays_first_where_it_is_better_by_more_than_a_deviation_or_a_hundredth():

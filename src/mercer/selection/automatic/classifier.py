@@ -25,7 +25,7 @@ from mercer.estimators.validation import (
 )
 from mercer.kernels import Kernel
 from mercer.selection.automatic.board import Candidate, Leaderboard
-from mercer.selection.automatic.kernels import reader_of
+from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
 from mercer.selection.automatic.search import Tournament
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
@@ -109,7 +109,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         """
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
-        reader = reader_of(some_rows(X))
+        reader = reader_of_rows(some_rows(X))
         limit = run.share(self.share_of_kernels)
         tournament = self._tournament(limit, reader, X, y, sample_weight, groups)
         self.candidates_: Leaderboard = tournament.winners()

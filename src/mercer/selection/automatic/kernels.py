@@ -197,7 +197,7 @@ def _reads(term: Kernel, numbers: list[Any]) -> bool:
     return columns is None or set(columns) <= set(numbers) or isinstance(inner, Match)
 
 
-def reader_of(X: Any) -> Kernel:
+def reader_of_rows(X: Any) -> Kernel:
     """Return a kernel that reads all columns that say something, by which rows are checked."""
     try:
         return kernel_for("auto", X)

@@ -20,7 +20,7 @@ from mercer.estimators.validation import (
     checked_weights,
 )
 from mercer.selection.automatic.board import Leaderboard
-from mercer.selection.automatic.kernels import reader_of
+from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
 from mercer.selection.automatic.search import Tournament
 from mercer.solvers import Run
@@ -101,7 +101,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
 
     def _tournament(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> Tournament:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
-        reader = reader_of(some_rows(X))
+        reader = reader_of_rows(some_rows(X))
         rows, targets = checked_training(self, reader, X, y)
         weights = checked_weights(sample_weight, len(targets))
         columns = targets.reshape(len(targets), -1)

@@ -253,7 +253,7 @@ class Tournament:
         began = perf_counter()
         if not start.is_learned:
             rows = self._rows(start.kernel, sample)
-            kernels = _widths(start.kernel.resolved(rows, self.weights[sample]))
+            kernels = _at_widths(start.kernel.resolved(rows, self.weights[sample]))
             found = min(
                 (self._judged(k, PLAIN_RIDGES, _unit(k, rows), sample) for k in kernels),
                 key=lambda judged: float((judged[2] ** 2).sum()),
@@ -385,7 +385,7 @@ def _unit(kernel: Kernel, rows: Any) -> float:
     return float(np.mean(kernel.diagonal(rows)))
 
 
-def _widths(kernel: Kernel) -> list[Kernel]:
+def _at_widths(kernel: Kernel) -> list[Kernel]:
     """Return a kernel with its first length scale at several widths."""
     name = next((k for k in kernel.get_params() if k.endswith("length_scale")), None)
     scale = None if name is None else kernel.get_params()[name]

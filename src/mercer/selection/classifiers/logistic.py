@@ -25,7 +25,7 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.classes import ClassScores
-from mercer.selection.classifiers.logistic_plan import search_plan
+from mercer.selection.classifiers.logistic_plan import logistic_search_plan
 from mercer.selection.classifiers.logistic_search import LogisticSearch
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, penalties, reader_of
@@ -215,7 +215,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         kernels, search = self._search(kernels, X, classes, None, None)
         settings = self._settings(search.reader)
         search = search.by_plan(settings, kernels)
-        return search_plan(search, settings, kernels, self._penalties(kernels, search))
+        return logistic_search_plan(search, settings, kernels, self._penalties(kernels, search))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class at the rows `X`."""

@@ -15,7 +15,7 @@ from mercer.selection.classifiers.logistic_search import LogisticSearch
 Array = NDArray[np.float64]
 
 
-def search_plan(
+def logistic_search_plan(
     search: LogisticSearch, settings: Settings, kernels: Sequence[Kernel], Cs: Sequence[Array]
 ) -> Plan:
     """Return about the plan of a search, whose Cs may end early, and that of the fit after it.
