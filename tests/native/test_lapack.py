@@ -67,6 +67,17 @@ def test_eigenvalues_are_those_of_lapack(rng, monkeypatch, lower, most):
     assert_allclose(A @ V, V * s, atol=1e-12)
 
 
+@pytest.mark.parametrize("small", [1, 1000], ids=["by LAPACK", "by SciPy"])
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigenvalues_that_are_all_equal_are_found(lower, small, monkeypatch):
+    monkeypatch.setattr(lapack, "SMALL", small)
+    A = np.asfortranarray(3.0 * np.eye(40) - 3.0 / 40)
+    s, V = lapack.eigh(A.copy(order="F"), lower, most=2)
+    assert_allclose(s, 3.0)
+    assert_allclose(A @ V, 3.0 * V, atol=1e-14)
+    assert_allclose(V.T @ V, np.eye(2), atol=1e-14)
+
+
 def test_eigenvalues_and_singular_values_end_in_time(rng):
     A = positive(rng, 1200)
     for work in (lapack.eigh, lapack.svd):

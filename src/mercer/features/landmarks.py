@@ -60,6 +60,11 @@ class LandmarkMap(FeatureMap):
         """k(Z, Z) = L L'."""
         return np.asarray(self.factor @ self.factor.T)
 
+    @property
+    def diagonal(self) -> Array:
+        """k(z, z) at the landmarks."""
+        return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor))
+
     def entries(self, X: Any, dtype: Any = np.float64) -> Array:
         """Return k(X, Z), of shape (n, m), computed in float64."""
         return evaluate(self.kernel.program, X, self.rows).astype(dtype, copy=False)
@@ -86,6 +91,12 @@ class LandmarkMap(FeatureMap):
         """
         pivots = np.abs(self.factor.diagonal())
         return float(np.finfo(np.float32).eps * pivots.max() / pivots.min())
+
+    @property
+    def is_in_single(self) -> bool:
+        """Whether entries, and sums of some, are far from both ends of the numbers of float32."""
+        least, most = 1e-30, 1e30
+        return bool(least < self.diagonal.max() < most)
 
     @cached_property
     def _single(self) -> NDArray[np.float32]:
@@ -164,6 +175,8 @@ def pivoted_landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArra
 def _core(kernel: Kernel, rows: Any) -> Array:
     """Return k(Z, Z) to be overwritten, counted along columns, which it is symmetric for."""
     K = np.asarray(evaluate(kernel.program, rows), np.float64).T
+    if not np.isfinite(K.diagonal()).all():
+        raise ValueError(f"k(z, z) overflows at landmarks by {kernel!r:.100}; scale the columns")
     if not K.diagonal().any():
         raise ValueError(
             f"k(z, z) is zero at all landmarks by {kernel!r:.100}; choose others, or another kernel"

@@ -51,7 +51,10 @@ class HeldLandmarkGram(LandmarkGram):
         """Return a Gram matrix by landmarks with features in a precision.
 
         Those in float32 are computed in it where that loses little, else in float64 and rounded.
+        Where the numbers of float32 end too soon for them they are in float64.
         """
+        if not gram.landmarks.is_in_single:
+            dtype = np.float64
         if isinstance(gram, HeldLandmarkGram) and gram.F.dtype == dtype:
             return gram
         if not fits_features(gram, dtype):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import LARGE, MEMORY, PANEL, blocks_of
-from mercer.data.checks import Matrix
+from mercer.data.checks import Matrix, fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import part_of
@@ -112,7 +112,7 @@ class LandmarkGram(Gram):
         entries = entries or block_entries(self.steady_memory)
         phi = self.landmarks
         for rows, some in blocks_of(self.X, phi.n_features, entries, first):
-            if dtype == np.float32 and self.is_single:
+            if dtype == np.float32 and self._is_single_at(some):
                 yield rows, evaluate(phi.kernel.program, *self._rounded(some))
             else:
                 yield rows, phi.entries(some, dtype)
@@ -170,10 +170,16 @@ class LandmarkGram(Gram):
             getattr(rows, "dtype", None) == np.float64 for rows in (some, self.landmarks.rows)
         ):
             return False
+        if not (fits_single(some) and fits_single(self.landmarks.rows)):
+            return False
         K = self.landmarks.entries(some)
         with np.errstate(over="ignore", invalid="ignore"):
             off = np.abs(evaluate(self.landmarks.kernel.program, *self._rounded(some)) - K)
         return bool(off.max() <= self.taken_error * np.abs(K).max())
+
+    def _is_single_at(self, some: Any) -> bool:
+        """Whether entries of some rows may be computed from these in float32."""
+        return self.is_single and fits_single(some)
 
     def _rounded(self, some: Any) -> tuple[Any, Any]:
         """Return some rows and the landmarks in float32."""
@@ -193,11 +199,11 @@ class LandmarkGram(Gram):
         dtype : dtype
             The precision of entries, float32 where these are right in it.
         """
-        program, landmarks = self.landmarks.kernel.program, self.landmarks.rows
+        program = self.landmarks.kernel.program
         out, total = np.zeros_like(C), np.zeros(C.shape[1])
         for rows, X in blocks_of(self.X, 1, MEMORY):
-            some = X
-            if dtype == np.float32 and self.is_single:
+            some, landmarks = X, self.landmarks.rows
+            if dtype == np.float32 and self._is_single_at(X):
                 some, landmarks = self._rounded(X)
             weighted = weights[rows, None] * apply(program, some, landmarks, C)
             out += apply(program, landmarks, some, weighted)

@@ -54,7 +54,9 @@ class LowRankGram(Gram):
         return np.asarray(self.F @ (self.F.T @ V))
 
     def diagonal(self) -> Array:
-        return np.asarray((self.F * self.F).sum(axis=1))
+        # What overflows is infinite, which a solver refuses.
+        with np.errstate(over="ignore"):
+            return np.asarray((self.F * self.F).sum(axis=1))
 
     def rows(self, index: Index) -> Array:
         return _filled(self.F[positions(index, len(self))] @ self.F.T)

@@ -168,23 +168,46 @@ def eigh(A: Array, lower: bool = True, most: int | None = None) -> tuple[Array, 
     A : array of shape (n, n)
         Symmetric, counted along columns; overwritten.
     lower : bool
-        The triangle that is read.
+        The triangle that is read; the other one has to be there as well for `most`.
     most : int, optional
         How many eigenvalues; all by default.
     """
+    if most is None or most >= len(A):
+        return _all_eigen(A, lower)
+    diagonal = A.diagonal().copy()
+    s, V = _some_eigen(A, lower, most)
+    if len(s) == most:
+        return s, V
+    # Of eigenvalues that are all equal LAPACK finds none. The other triangle was left alone.
+    np.fill_diagonal(A, diagonal)
+    s, V = _all_eigen(A, not lower)
+    return s[-most:], V[:, -most:]
+
+
+def _all_eigen(A: Array, lower: bool) -> tuple[Array, Array]:
+    if _is_ours(A):
+        return left_behind(lambda: _evd(A, lower))
+    s, V = scipy.linalg.eigh(A, lower=lower, overwrite_a=True, check_finite=False, driver="evd")
+    return np.asarray(s), np.asarray(V)
+
+
+def _some_eigen(A: Array, lower: bool, most: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues and their vectors, or fewer, of one triangle of A."""
+    if _is_ours(A):
+        return left_behind(lambda: _evr(A, lower, most))
+    some = (len(A) - most, len(A) - 1)
+    s, V = scipy.linalg.eigh(
+        A, lower=lower, overwrite_a=True, check_finite=False, driver="evr", subset_by_index=some
+    )
+    return np.asarray(s), np.asarray(V)
+
+
+def _is_ours(A: Array) -> bool:
+    """Whether eigenvalues take long enough to be left behind, and LAPACK can be called for them."""
     n = len(A)
-    settings: dict[str, Any] = {"driver": "evd"}
-    if most is not None and most < n:
-        settings = {"driver": "evr", "subset_by_index": (n - most, n - 1)}
-    settings |= {"lower": lower, "overwrite_a": True, "check_finite": False}
     work = 2 * n * n + 6 * n + 1
     is_free = n >= SMALL and work < 2**31 and A.flags.f_contiguous
-    if not is_free or _routine("dsyevd", 11) is None:
-        s, V = scipy.linalg.eigh(A, **settings)
-        return np.asarray(s), np.asarray(V)
-    if most is not None and most < n:
-        return left_behind(lambda: _evr(A, lower, most))
-    return left_behind(lambda: _evd(A, lower))
+    return is_free and _routine("dsyevd", 11) is not None
 
 
 def _evd(A: Array, lower: bool) -> tuple[Array, Array]:
@@ -230,7 +253,7 @@ def _evr(A: Array, lower: bool, most: int) -> tuple[Array, Array]:
     )
     if info[0]:
         raise np.linalg.LinAlgError("the eigenvalues did not converge")
-    return s[:most], V
+    return s[: found[0]], V[:, : found[0]]
 
 
 def svd(A: Array) -> tuple[Array, Array, Array]:

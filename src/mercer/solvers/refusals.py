@@ -15,7 +15,7 @@ from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-# The largest C times weight.
+# The largest C times weight, and times k(x, x).
 LARGEST_COST = 1e100
 # Rows up to which the error of every entry is bounded by itself.
 FEW = 2048
@@ -96,6 +96,31 @@ def not_finite() -> ValueError:
         "the Gram matrix holds entries that are not finite; scale the columns, or choose a kernel "
         "that does not overflow on them"
     )
+
+
+def check_finite(diagonal: Array) -> None:
+    """Refuse a K that overflows, by its diagonal: no entry is larger than the largest there."""
+    if not np.isfinite(diagonal).all():
+        raise not_finite()
+
+
+def check_scores(diagonal: Array, largest: float) -> None:
+    """Refuse a K so large that the squares of scores overflow.
+
+    Parameters
+    ----------
+    diagonal : array
+        That of K, or of a part that stands for it.
+    largest : float
+        The largest C times weight, about the largest coefficient.
+    """
+    check_finite(diagonal)
+    entry = float(np.abs(diagonal).max(initial=0.0))
+    if entry > LARGEST_COST / max(largest, 1.0):
+        raise ValueError(
+            f"k(x, x) is up to {entry:.2g} on these rows, and the squares of scores overflow at "
+            f"C = {largest:g}; scale the columns"
+        )
 
 
 def check_costs(largest: float) -> None:

@@ -60,7 +60,12 @@ class LogisticProblem:
     start: tuple[Array, Array] | None = None
 
     def __post_init__(self) -> None:
-        check_costs(self.C * float(self.weights.max(initial=0.0)))
+        check_costs(self.largest)
+
+    @property
+    def largest(self) -> float:
+        """The largest C times weight."""
+        return self.C * float(self.weights.max(initial=0.0))
 
     def in_units(self) -> tuple[LogisticProblem, Array]:
         """Return the problem as it is: classes have no unit."""

@@ -19,6 +19,7 @@ from mercer.solvers.logistic.curvature import (
 )
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import Descent
+from mercer.solvers.refusals import check_scores
 from mercer.solvers.run import Run
 
 
@@ -128,6 +129,7 @@ class NewtonOnRows(Newton):
     """
 
     def _descent(self, gram: Gram, problem: LogisticProblem) -> Descent:
+        check_scores(gram.diagonal(), problem.largest)
         curvature = self._curvature(gram, problem)
         return Descent(self.tol, self._steps, self.name, gram, problem, curvature)
 

@@ -18,7 +18,7 @@ from mercer.solvers.logistic.newton import Descent
 from mercer.solvers.logistic.solver import Newton
 from mercer.solvers.lowrank.hessian import Hessian, Preconditioner
 from mercer.solvers.lowrank.products import FeatureProducts
-from mercer.solvers.refusals import known_by_landmarks, not_finite
+from mercer.solvers.refusals import check_scores, known_by_landmarks, not_finite
 from mercer.solvers.rounding import EPS, UNITS
 from mercer.solvers.run import Run
 
@@ -60,6 +60,7 @@ class NystromNewton(Newton):
 
     def _descent(self, gram: Gram, problem: LogisticProblem) -> LandmarkDescent:
         known = known_by_landmarks(gram)
+        check_scores(known.landmarks.diagonal, problem.largest)
         return LandmarkDescent(self.tol, self._steps, known, problem, self.random_state)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.gram import Gram
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
+from mercer.solvers.refusals import check_finite
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -59,6 +60,7 @@ class BlockAscent(MarginSolver):
 
     def _solved(self, gram: Gram, problem: MarginProblem, run: Run) -> Solution:
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
+        check_finite(gram.diagonal())
         epochs = self.epochs if self.max_iter is None else self.max_iter
         state = _State(gram, problem, self.batch, np.random.default_rng(self.random_state))
         best, answer, epoch = state.gap(state.a), state.a.copy(), 0

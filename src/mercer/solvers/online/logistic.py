@@ -19,7 +19,7 @@ from mercer.solvers.logistic.newton import Point
 from mercer.solvers.logistic.solver import LogisticSolver
 from mercer.solvers.online.batch_newton import newton_factors, stepped
 from mercer.solvers.online.batches import Iterate, batch_size, is_power_of_two
-from mercer.solvers.refusals import indefinite_along, not_finite
+from mercer.solvers.refusals import check_scores, indefinite_along, not_finite
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -110,6 +110,7 @@ class StochasticLogistic(LogisticSolver):
         return self.epochs if self.max_iter is None else self.max_iter
 
     def _begun(self, gram: Gram, problem: LogisticProblem) -> Iterate:
+        check_scores(gram.diagonal(), problem.largest)
         start = np.zeros((len(gram), problem.columns))
         if problem.start is not None:
             start = problem.start[0]

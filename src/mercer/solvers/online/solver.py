@@ -17,6 +17,7 @@ from mercer.solvers.online.perceptron import (
     Tally,
     perceptron,
 )
+from mercer.solvers.refusals import check_finite
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -108,6 +109,7 @@ class Perceptron(Limited[PerceptronProblem, Course]):
             )
 
     def _solved(self, gram: Gram, problem: PerceptronProblem, run: Run) -> Course:
+        check_finite(gram.diagonal())
         start, signs, known = problem.start, problem.signs, problem.known
         if isinstance(start, Basis):
             signs = np.vstack([np.zeros((known, signs.shape[1])), signs])

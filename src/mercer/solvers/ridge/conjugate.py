@@ -15,7 +15,7 @@ from mercer.gram import Gram, ScaledGram
 from mercer.gram.pivots import Pivots
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
-from mercer.solvers.refusals import indefinite_along, not_finite, overflow, singular
+from mercer.solvers.refusals import check_finite, indefinite_along, not_finite, overflow, singular
 from mercer.solvers.ridge.block_cg import CurvatureError
 from mercer.solvers.ridge.bordered import (
     Answer,
@@ -76,6 +76,7 @@ class ConjugateGradient(RidgeSolver):
 
     def _solved(self, gram: Gram, problem: RidgeProblem, run: Run) -> Solution:
         """Return the solution for every target; all weights must be positive."""
+        check_finite(gram.diagonal())
         roots = np.sqrt(problem.weights)
         scaled = gram if (roots == 1.0).all() else ScaledGram(gram, roots)
         A = IteratedFactor(scaled, Pivots(scaled, self.random_state), self.rank, self._steps, run)

@@ -18,7 +18,7 @@ from mercer.gram.gram import check_fits
 from mercer.gram.pivots import Pivots
 from mercer.native.lapack import eigh
 from mercer.solvers.contract import Limited, Outcome
-from mercer.solvers.refusals import indefinite_along, not_finite
+from mercer.solvers.refusals import check_finite, indefinite_along, not_finite
 from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
 from mercer.solvers.spectral.thin import thin_svd
@@ -192,10 +192,9 @@ class IterativeComponents(ComponentSolver):
                 f"solver='iterative' finds fewer components than there are rows ({n}), but {asked} "
                 "are asked for; give n_components or use solver='dense'"
             )
-        means = gram @ np.full(n, 1.0 / n) if centred else np.zeros(n)
         diagonal = gram.diagonal().astype(np.float64)
-        if not np.isfinite(diagonal).all():
-            raise not_finite()
+        check_finite(diagonal)
+        means = gram @ np.full(n, 1.0 / n) if centred else np.zeros(n)
         least = _least(gram)
         # No eigenvalue is larger than their sum. Of none but zeros every basis is one.
         if abs(diagonal.sum() - means.sum()) <= least:
