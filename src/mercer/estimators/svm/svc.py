@@ -14,7 +14,7 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
 from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
+from mercer.estimators.svm.one_vs_one import check_schemes, clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
 from mercer.estimators.svm.single_labels import settled_classes
@@ -311,18 +311,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         return np.asarray(self.classes_[codes])
 
     def _checked_settings(self) -> float:
-        if self.multiclass not in ("ovo", "ovr"):
-            raise ValueError(f"multiclass must be 'ovo' or 'ovr', got {self.multiclass!r}")
-        if self.decision_function_shape not in ("ovo", "ovr"):
-            raise ValueError(
-                "decision_function_shape must be 'ovo' or 'ovr', "
-                f"got {self.decision_function_shape!r}"
-            )
-        if self.multiclass == "ovr" and self.decision_function_shape == "ovo":
-            raise ValueError(
-                "decision_function_shape='ovo' needs pairs of classes, but multiclass is 'ovr'; "
-                "use multiclass='ovo'"
-            )
+        check_schemes(self.multiclass, self.decision_function_shape)
         return checked_positive("C", self.C)
 
     def _keep_supports(
