@@ -251,6 +251,28 @@ def test_where_rounding_hides_the_gap_the_best_of_all_attempts_is_kept(rng):
     assert_allclose(values, y, atol=1e-3 * np.abs(y).max())
 
 
+def test_where_an_interior_point_fails_pairs_go_on_in_float64(rng, monkeypatch):
+    X = rng.normal(size=(150, 2))
+    y = 1e-10 * (np.sin(3.0 * X[:, 0]) + 0.1 * rng.normal(size=150))
+    problem = MarginProblem.regression(y, np.ones(150), 1e-12, True)
+    gram = gram_of(Gaussian(0.3), X)
+    asked = []
+
+    def failed(F, problem, goal, watch):
+        asked.append(goal)
+        return np.zeros(len(F))
+
+    # It takes over after few steps, of which the engines count different numbers.
+    for name, value in (("pause", 1000), ("multiplied", 10**9), ("again", 10**4)):
+        monkeypatch.setattr(SMO, name, value)
+    monkeypatch.setattr("mercer.solvers.margin.smo.interior_point", failed)
+    found = SMO().solve(gram, problem)
+    monkeypatch.setattr(SMO, "interior_rows", 0)
+    alone = SMO().solve(gram, problem)
+    assert len(asked) == 1
+    assert found.residual[0] <= 1.1 * alone.residual[0] < 0.1
+
+
 @pytest.mark.parametrize("limit", [{"max_steps": 1000}, {"max_iter": 3}], ids=str)
 def test_limits_of_pairs_hold_before_an_interior_point_takes_over(rng, limit):
     X = rng.normal(size=(200, 3))

@@ -233,14 +233,15 @@ class _State:
             return self.run.report(self.rounds, self.problem.gap(a, K @ a).relative)
 
         found = [interior_point(F, self.problem, aim.goal, watch), self.values.a]
-        # Many steps are rounded in the values that are kept along.
-        gaps = [self.problem.gap(a, K @ a) for a in found]
-        if min(gap.relative for gap in gaps) > self.settings.tol and not self.run.ended_by:
+        best = min(self.problem.gap(a, K @ a).relative for a in found)
+        if best > self.settings.tol and not self.run.ended_by:
             self._allowed = min(self.settings.again * worth, self._most)
-            self._improve(None, aim)
+            # Float32 may be what kept pairs from getting on.
+            self.values.replace(found[-1], K @ found[-1], True)
+            self._improve(None, aim._replace(is_double=True))
             found.append(self.values.a)
-            gaps.append(self.problem.gap(found[-1], K @ found[-1]))
-        gap, a = min(zip(gaps, found, strict=True), key=lambda pair: pair[0].gap)
+        # Many steps are rounded in the values that are kept along.
+        gap, a = min(((self.problem.gap(a, K @ a), a) for a in found), key=lambda pair: pair[0].gap)
         self.values.replace(a, K @ a, True)
         self.reason = "converged" if gap.relative <= self.settings.tol else "rounding"
 
