@@ -23,7 +23,7 @@ from refusals import refuses
 CLASSIFIERS = [KernelLogisticRegression, KernelPerceptron, KernelRidgeClassifier, KernelSVC]
 OTHER_SETTINGS = [
     KernelPerceptron(budget=20, max_epochs=8),
-    KernelPerceptron(memory=100, shuffle=True, max_epochs=8, random_state=0),
+    KernelPerceptron(memory="40KB", shuffle=True, max_epochs=8, random_state=0),
     # An offset as large as the rows of the checks, whose weighted classes a line through the
     # origin cannot tell apart.
     KernelPerceptron(Linear(1000.0)),

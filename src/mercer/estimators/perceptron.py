@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows, stack_rows, take_rows
 from mercer.data.kept import owned
+from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import (
@@ -39,6 +40,7 @@ from mercer.gram import Gram, gram_of, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.entries import entry_work
+from mercer.planning.plan import check_room
 from mercer.planning.rates import Work
 from mercer.solvers import Certificate, Perceptron, PerceptronProblem, Run
 from mercer.solvers.online.budget import Basis
@@ -202,6 +204,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         rows = X if len(used) == len(codes) else training_subset(kernel, X, used)
         signs = one_against_rest(codes[used], len(classes)) * steps[used, None]
 
+        # Signs, counts, times and values at every row, the least that a pass needs.
+        check_room("perceptron", 4 * signs.nbytes, memory_limit(self.memory), "perceptron")
         kernel = kernel.resolved(rows, weights[used])
         gram = run.attempt(
             lambda: gram_of(kernel, rows, self.memory, self._share(kernel, rows)),

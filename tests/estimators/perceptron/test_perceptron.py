@@ -104,7 +104,7 @@ def test_a_shuffled_order_follows_its_seed(rings):
     assert not np.array_equal(coefficients(1), coefficients(2))
 
 
-@pytest.mark.parametrize("memory", [None, 1000])
+@pytest.mark.parametrize("memory", [None, 10_000])
 def test_threads_change_no_bit(three, monkeypatch, memory):
     monkeypatch.setattr(room.HeldPerceptron, "rows_for_threads", 1)
 
@@ -148,7 +148,7 @@ def test_a_class_without_weight_is_left_out(three):
 
 
 @pytest.mark.parametrize("kernel", [Precomputed(), 2.0 * Precomputed()], ids=str)
-@pytest.mark.parametrize("memory", [None, 1000])
+@pytest.mark.parametrize("memory", [None, 10_000])
 def test_a_finished_matrix_serves_as_the_kernel_does(three, kernel, memory):
     X, y = three
     K = Gaussian(1.0)(X) / (1.0 if isinstance(kernel, Precomputed) else 2.0)
@@ -167,7 +167,7 @@ def test_a_finished_matrix_may_be_in_single_precision_and_in_either_order(rng, o
 
 
 @pytest.mark.parametrize("budget", [None, 30])
-@pytest.mark.parametrize("memory", [None, 1000])
+@pytest.mark.parametrize("memory", [None, 10_000])
 def test_rows_on_a_line_need_no_kernel_of_their_own(rng, budget, memory):
     X = rng.normal(size=(90, 1))
     y = (np.sin(4.0 * X[:, 0]) > 0.0).astype(int)

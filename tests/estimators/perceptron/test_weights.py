@@ -43,7 +43,7 @@ def test_a_row_of_some_weight_takes_steps_of_that_size(rng):
 
 
 @pytest.mark.parametrize("settings", [{}, dict(averaged=False), dict(budget=8)], ids=str)
-@pytest.mark.parametrize("memory", [None, 100])
+@pytest.mark.parametrize("memory", [None, 10_000])
 def test_a_row_of_zero_weight_is_as_good_as_absent(three, rng, settings, memory):
     X, y = three
     weights = rng.integers(0, 3, size=90).astype(float)
