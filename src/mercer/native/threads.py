@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -22,21 +22,102 @@ Result = TypeVar("Result")
 LOOK = 0.05
 
 
-def workers(threads: int) -> ThreadPoolExecutor:
-    """Return threads that work side by side, each of which may start its share of all others."""
-    share = max(1, thread_count() // threads)
-    return ThreadPoolExecutor(threads, initializer=become_worker, initargs=(share,))
+class Crew(Generic[Job, Result]):
+    """Jobs in the hands of threads, which Ctrl-C cannot leave half begun or half awaited.
+
+    The pools of Python wait on conditions that are written in Python, and clean up in callbacks of
+    weak references: Ctrl-C within the first releases a lock twice, within the second it is lost.
+    Here all that waits or starts is one call to C.
+
+    The first error drops the jobs that have not begun.
+
+    Parameters
+    ----------
+    run : callable
+        What is made of every job, with the deadline of the thread that starts the crew.
+    jobs : sequence
+        The jobs.
+    threads : int
+        How many threads.
+    share : int, optional
+        The threads that the engine may start within each.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Job], Result],
+        jobs: Sequence[Job],
+        threads: int,
+        share: int | None = None,
+    ) -> None:
+        self._run, self._share, self._count = run, share, len(jobs)
+        # One call to C takes the next of them, so that no two threads take the same one.
+        self._left: Iterator[Any] = iter([(k, copy_context(), job) for k, job in enumerate(jobs)])
+        self._found: dict[int, Result] = {}
+        self._failures: dict[int, BaseException] = {}
+        self._is_done = [False] * threads
+        self._bells = [allocate_lock() for _ in range(threads)]
+        for bell in self._bells:
+            bell.acquire()
+
+    def start(self) -> None:
+        """Let the threads begin."""
+        try:
+            for k in range(len(self._bells)):
+                start_new_thread(self._work, (k,))
+        except BaseException:
+            self.drop()
+            raise
+
+    def drop(self) -> None:
+        """Let no further job begin."""
+        self._left = iter(())
+
+    def wait(self) -> None:
+        """Wait until no thread works."""
+        for k, bell in enumerate(self._bells):
+            while not self._is_done[k]:
+                bell.acquire(timeout=LOOK)
+
+    def results(self) -> list[Result]:
+        """Return the results in the order of the jobs, or raise the first error."""
+        for k in sorted(self._failures):
+            raise self._failures[k]
+        return [self._found[k] for k in range(self._count)]
+
+    def _work(self, thread: int) -> None:
+        try:
+            if self._share is not None:
+                become_worker(self._share)
+            while (taken := next(self._left, None)) is not None:
+                k, context, job = taken
+                try:
+                    self._found[k] = context.run(self._run, job)
+                except BaseException as error:
+                    self._failures[k] = error
+                    self.drop()
+        finally:
+            self._is_done[thread] = True
+            self._bells[thread].release()
 
 
 def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
-    """Return what `run` makes of every job, on all threads; it gains where it frees the GIL."""
+    """Return what `run` makes of every job, on all threads; it gains where it frees the GIL.
+
+    Ctrl-C is raised when the jobs that have begun are done.
+    """
     threads = min(thread_count(), len(jobs))
     if threads <= 1:
         return [run(job) for job in jobs]
-    with workers(threads) as pool:
-        # The deadline of this thread is that of its jobs.
-        futures = [pool.submit(copy_context().run, run, job) for job in jobs]
-        return [future.result() for future in futures]
+    crew = Crew(run, jobs, threads, thread_count() // threads)
+    crew.start()
+    try:
+        crew.wait()
+    except BaseException:
+        crew.drop()
+        crew.wait()
+        raise
+    return crew.results()
 
 
 def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> list[Result]:
@@ -46,22 +127,14 @@ def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> 
     Ctrl-C is answered at once: a job that runs then goes on unseen to its end, since nothing can
     stop it from outside.
     """
-    pool = ThreadPoolExecutor(threads)
+    crew = Crew(run, jobs, min(threads, len(jobs)))
+    crew.start()
     try:
-        # The deadline of this thread is that of its jobs.
-        futures = [pool.submit(copy_context().run, run, job) for job in jobs]
-        waiting, failure = set(futures), None
-        while waiting and failure is None:
-            # With a timeout, since a plain wait does not hear Ctrl-C on every system.
-            done, waiting = wait(waiting, LOOK, FIRST_EXCEPTION)
-            failure = next((f.exception() for f in futures if f in done and f.exception()), None)
+        crew.wait()
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
+        crew.drop()
         raise
-    pool.shutdown(cancel_futures=True)
-    if failure is not None:
-        raise failure
-    return [future.result() for future in futures]
+    return crew.results()
 
 
 def left_behind(call: Callable[[], Result]) -> Result:
@@ -70,19 +143,21 @@ def left_behind(call: Callable[[], Result]) -> Result:
     It runs on another thread. When the time is up or Ctrl-C is pressed it goes on there unseen to
     its end, and what it would have returned is dropped.
     """
-    done = threading.Event()
     found: list[Result] = []
     failures: list[BaseException] = []
+    bell = allocate_lock()
+    bell.acquire()
 
     def run() -> None:
         try:
             found.append(call())
         except BaseException as error:
             failures.append(error)
-        done.set()
+        bell.release()
 
-    threading.Thread(target=run, daemon=True).start()
-    while not done.wait(LOOK):
+    start_new_thread(run, ())
+    while not (found or failures):
+        bell.acquire(timeout=LOOK)
         check()
     if failures:
         raise failures[0]
@@ -125,5 +200,4 @@ def one_blas_thread() -> AbstractContextManager[None]:
 def _libraries() -> ThreadpoolController:
     # To find the libraries takes milliseconds, longer than what is to run on one thread. They are
     # found by a function that C calls, in which Ctrl-C would be lost; other threads hear none.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(ThreadpoolController).result()
+    return left_behind(ThreadpoolController)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -24,7 +23,7 @@ from mercer.functions.pairs import pairs_of
 from mercer.gram import Gram, Repair, dense_rows, repair_of, with_copy
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
-from mercer.native.threads import one_blas_thread, workers
+from mercer.native.threads import Crew, one_blas_thread
 from mercer.planning import Plan, margin_plan, planned_margin
 from mercer.solvers import (
     SMO,
@@ -133,25 +132,21 @@ def solve_all(
     with one_blas_thread():
         if threads <= 1:
             return [solved(k) for k in range(len(tasks))]
-        with workers(threads) as pool:
-            futures = [pool.submit(solved, k) for k in range(len(tasks))]
-            try:
-                _await(futures)
-            except KeyboardInterrupt:
-                run.interrupt()
-                _await(futures)
-                # All were done before they heard of it.
-                if not any(future.result().is_interrupted for future in futures):
-                    raise
-            return [future.result() for future in futures]
-
-
-def _await(futures: Sequence[Future[Solution]]) -> None:
-    # Seconds after which a waiting thread looks for Ctrl-C.
-    look = 0.1
-    # Another thread may take the signal, which this one then only sees when it wakes up.
-    while wait(futures, timeout=look).not_done:
-        pass
+        crew = Crew(solved, range(len(tasks)), threads, thread_count() // threads)
+        try:
+            crew.start()
+        except KeyboardInterrupt:
+            run.interrupt()
+            raise
+        try:
+            crew.wait()
+        except KeyboardInterrupt:
+            run.interrupt()
+            crew.wait()
+            # All were done before they heard of it.
+            if not any(solution.is_interrupted for solution in crew.results()):
+                raise
+        return crew.results()
 
 
 class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
