@@ -10,6 +10,7 @@ import scipy.linalg  # noqa: F401  # its BLAS is one of those that are limited
 from threadpoolctl import ThreadpoolController
 
 from mercer.kernels import FromFunction
+from mercer.native import threads
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool, in_threads, one_blas_thread
 from mercer.selection import KernelRidgeCV
@@ -20,11 +21,11 @@ def blas_threads():
     return [library["num_threads"] for library in libraries]
 
 
-@pytest.mark.parametrize(("threads", "share"), [(3, 1), (5, 1), (7, 2)])
-def test_threads_that_work_side_by_side_share_all_others(monkeypatch, threads, share):
-    monkeypatch.setenv("MERCER_THREADS", str(threads))
+@pytest.mark.parametrize(("count", "share"), [(3, 1), (5, 1), (7, 2)])
+def test_threads_that_work_side_by_side_share_all_others(monkeypatch, count, share):
+    monkeypatch.setenv("MERCER_THREADS", str(count))
     assert in_threads(lambda _: thread_count(), range(3)) == [share] * 3
-    assert thread_count() == threads
+    assert thread_count() == count
 
 
 def test_the_blas_has_one_thread_until_the_last_who_asked_is_done():
@@ -89,3 +90,34 @@ def test_ctrl_c_ends_a_search_while_kernels_are_evaluated(rng):
 def test_a_search_goes_on_after_one_was_interrupted(rng):
     X = rng.normal(size=(30, 2))
     assert np.isfinite(KernelRidgeCV().fit(X, X[:, 0]).best_score_)
+
+
+def test_ctrl_c_while_threads_start_is_raised_and_begins_no_further_job(monkeypatch):
+    begun = []
+
+    def interrupted(work, arguments):
+        work(*arguments) if not begun else None
+        raise KeyboardInterrupt
+
+    def run(job):
+        begun.append(job)
+        crew.drop()
+
+    crew = threads.Crew(run, range(100), 3)
+    monkeypatch.setattr(threads, "start_new_thread", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        crew.start()
+    assert begun == [0]
+
+
+def test_a_crew_can_be_awaited_again_after_ctrl_c():
+    is_open = threading.Event()
+    crew = threads.Crew(lambda job: is_open.wait(10.0) and job, range(3), 2)
+    crew.start()
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(KeyboardInterrupt):
+        crew.wait()
+    is_open.set()
+    crew.wait()
+    assert crew.results() == [0, 1, 2]
