@@ -166,6 +166,18 @@ def test_the_four_columns_of_32_that_matter_are_named_first(rng):
     assert set(sorted(scales, key=scales.get)[:4]) == {3, 11, 17, 29}
 
 
+def test_the_scale_of_a_column_is_not_that_of_its_indicator_of_missing_cells(rng):
+    X = rng.normal(size=(40, 2))
+    X[::5, 0] = np.nan
+    standard = mercer.Standardize((0.0, 0.0), (1.0, 1.0), missing="mean", indicators=(0,))
+    kernel = mercer.Gaussian((2.0, 3.0, 0.01)).after(standard)
+    model = mercer.KernelRidge(kernel).fit(X, rng.normal(size=40))
+    assert {row.column: row.length_scale for row in mercer.explain(model).columns} == {
+        0: 2.0,
+        1: 3.0,
+    }
+
+
 def test_learned_scales_are_in_deviations_of_the_columns(rng):
     X = rng.normal(size=(40, 3)) * [1.0, 10.0, 100.0]
     y = rng.normal(size=40)

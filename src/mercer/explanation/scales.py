@@ -58,7 +58,7 @@ def _ranked(kernel: Kernel, rows: Any, places: list[int]) -> Iterator[int]:
     elif isinstance(kernel, After):
         mapped = _behind(kernel.g, places)
         if isinstance(kernel.g, NormalScores):
-            yield from places
+            yield from (p for p in places if p >= 0)
         elif mapped is not None:
             yield from _ranked(kernel.kernel, kernel.inputs(rows), mapped)
     else:
@@ -71,7 +71,8 @@ def _scales(
 ) -> Iterator[tuple[int, float, bool]]:
     """Yield columns with their scales, and whether these are in deviations.
 
-    `places` says which column each number that the kernel reads comes from.
+    `places` says which column each number that the kernel reads comes from, -1 where it only tells
+    that a cell is missing.
     """
     if isinstance(kernel, Columns):
         chosen = [places[k] for k in column_places(rows, kernel.columns)]
@@ -84,17 +85,22 @@ def _scales(
             yield from _scales(kernel.kernel, kernel.inputs(rows), mapped, standard)
         return
     scale = getattr(kernel, "length_scale", None)
-    if scale is not None and len(set(places)) == 1:
-        yield places[0], float(np.min(scale)), is_standard
-    elif isinstance(scale, tuple) and len(scale) == len(places):
-        yield from ((p, float(v), is_standard) for p, v in zip(places, scale, strict=True))
+    own = {p for p in places if p >= 0}
+    if isinstance(scale, tuple) and len(scale) == len(places):
+        pairs = zip(places, scale, strict=True)
+        yield from ((p, float(v), is_standard) for p, v in pairs if p >= 0)
+    elif scale is not None and len(own) == 1:
+        yield own.pop(), float(np.min(scale)), is_standard
     for part in kernel.parts:
         yield from _scales(part, rows, places, is_standard)
 
 
 def _behind(g: Any, places: list[int]) -> list[int] | None:
-    """Return which column each number behind a map comes from, None if it mixes columns."""
+    """Return which column each number behind a map comes from, None if it mixes columns.
+
+    An indicator of missing cells comes from none: its scale is not that of the numbers.
+    """
     if isinstance(g, Standardize):
-        return places + [places[k] for k in g.indicators or ()]
+        return places + [-1 for _ in g.indicators or ()]
     # Of one column every number behind any map comes from it.
     return places if isinstance(g, NormalScores) or len(places) == 1 else None

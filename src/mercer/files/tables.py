@@ -140,7 +140,7 @@ def format_of(path: str) -> str:
     if ending not in ENDINGS:
         known = ", ".join(sorted(ENDINGS))
         raise DataFileError(
-            f"{path}: the ending {ending!r} is not known; rename it to one of {known}"
+            f"{path}: no table is read from a file of ending {ending!r}; write it as one of {known}"
         )
     return ENDINGS[ending]
 
