@@ -64,7 +64,9 @@ def test_a_name_that_is_nearly_right_is_suggested(data):
 def test_files_of_other_kinds_are_refused(data, tmp_path):
     odd = tmp_path / "t.xlsx"
     odd.write_bytes(b"PK")
-    assert "the ending '.xlsx' is not known" in refused("fit", odd, "--target", "y")
+    assert "from a file of ending '.xlsx'; write it as one of" in refused(
+        "fit", odd, "--target", "y"
+    )
     folder = tmp_path / "t.csv"
     folder.mkdir()
     assert "t.csv is a folder; give a file in it" in refused("fit", folder, "--target", "y")

@@ -61,7 +61,7 @@ def test_fasta_is_a_table_of_names_and_sequences(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("t.xyz", b"a\n1\n", r"ending '\.xyz' is not known"),
+        ("t.xyz", b"a\n1\n", r"of ending '\.xyz'; write it"),
         ("t.parquet", b"PAR1nonsense", "cannot be read"),
         ("t.arrow", b"nonsense", "cannot be read"),
         ("t.ndjson", b"{nonsense", "cannot be read"),
