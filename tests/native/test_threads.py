@@ -101,23 +101,23 @@ def test_ctrl_c_while_threads_start_is_raised_and_begins_no_further_job(monkeypa
 
     def run(job):
         begun.append(job)
-        crew.drop()
+        pool.drop()
 
-    crew = threads.Crew(run, range(100), 3)
+    pool = threads.ThreadPool(run, range(100), 3)
     monkeypatch.setattr(threads, "start_new_thread", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        crew.start()
+        pool.start()
     assert begun == [0]
 
 
-def test_a_crew_can_be_awaited_again_after_ctrl_c():
+def test_a_pool_can_be_awaited_again_after_ctrl_c():
     is_open = threading.Event()
-    crew = threads.Crew(lambda job: is_open.wait(10.0) and job, range(3), 2)
-    crew.start()
+    pool = threads.ThreadPool(lambda job: is_open.wait(10.0) and job, range(3), 2)
+    pool.start()
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     with pytest.raises(KeyboardInterrupt):
-        crew.wait()
+        pool.wait()
     is_open.set()
-    crew.wait()
-    assert crew.results() == [0, 1, 2]
+    pool.wait()
+    assert pool.results() == [0, 1, 2]

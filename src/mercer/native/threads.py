@@ -22,19 +22,19 @@ Result = TypeVar("Result")
 LOOK = 0.05
 
 
-class Crew(Generic[Job, Result]):
-    """Jobs in the hands of threads, which Ctrl-C cannot leave half begun or half awaited.
+class ThreadPool(Generic[Job, Result]):
+    """A pool of threads that Ctrl-C cannot leave half started or half awaited.
 
-    The pools of Python wait on conditions that are written in Python, and clean up in callbacks of
-    weak references: Ctrl-C within the first releases a lock twice, within the second it is lost.
-    Here all that waits or starts is one call to C.
+    `concurrent.futures` waits on conditions that are written in Python, and cleans up in callbacks
+    of weak references: KeyboardInterrupt within the first releases a lock twice, within the second
+    it is lost. Here starting a thread and waiting for it is one call to C.
 
     The first error drops the jobs that have not begun.
 
     Parameters
     ----------
     run : callable
-        What is made of every job, with the deadline of the thread that starts the crew.
+        What is made of every job, with the deadline of the thread that makes the pool.
     jobs : sequence
         The jobs.
     threads : int
@@ -56,14 +56,14 @@ class Crew(Generic[Job, Result]):
         self._found: dict[int, Result] = {}
         self._failures: dict[int, BaseException] = {}
         self._is_done = [False] * threads
-        self._bells = [allocate_lock() for _ in range(threads)]
-        for bell in self._bells:
-            bell.acquire()
+        self._running = [allocate_lock() for _ in range(threads)]
+        for lock in self._running:
+            lock.acquire()
 
     def start(self) -> None:
         """Let the threads begin."""
         try:
-            for k in range(len(self._bells)):
+            for k in range(len(self._running)):
                 start_new_thread(self._work, (k,))
         except BaseException:
             self.drop()
@@ -75,9 +75,9 @@ class Crew(Generic[Job, Result]):
 
     def wait(self) -> None:
         """Wait until no thread works."""
-        for k, bell in enumerate(self._bells):
+        for k, lock in enumerate(self._running):
             while not self._is_done[k]:
-                bell.acquire(timeout=LOOK)
+                lock.acquire(timeout=LOOK)
 
     def results(self) -> list[Result]:
         """Return the results in the order of the jobs, or raise the first error."""
@@ -98,7 +98,7 @@ class Crew(Generic[Job, Result]):
                     self.drop()
         finally:
             self._is_done[thread] = True
-            self._bells[thread].release()
+            self._running[thread].release()
 
 
 def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
@@ -109,15 +109,15 @@ def in_threads(run: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result
     threads = min(thread_count(), len(jobs))
     if threads <= 1:
         return [run(job) for job in jobs]
-    crew = Crew(run, jobs, threads, thread_count() // threads)
-    crew.start()
+    pool = ThreadPool(run, jobs, threads, thread_count() // threads)
+    pool.start()
     try:
-        crew.wait()
+        pool.wait()
     except BaseException:
-        crew.drop()
-        crew.wait()
+        pool.drop()
+        pool.wait()
         raise
-    return crew.results()
+    return pool.results()
 
 
 def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> list[Result]:
@@ -127,14 +127,14 @@ def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> 
     Ctrl-C is answered at once: a job that runs then goes on unseen to its end, since nothing can
     stop it from outside.
     """
-    crew = Crew(run, jobs, min(threads, len(jobs)))
-    crew.start()
+    pool = ThreadPool(run, jobs, min(threads, len(jobs)))
+    pool.start()
     try:
-        crew.wait()
+        pool.wait()
     except BaseException:
-        crew.drop()
+        pool.drop()
         raise
-    return crew.results()
+    return pool.results()
 
 
 def left_behind(call: Callable[[], Result]) -> Result:
@@ -145,19 +145,19 @@ def left_behind(call: Callable[[], Result]) -> Result:
     """
     found: list[Result] = []
     failures: list[BaseException] = []
-    bell = allocate_lock()
-    bell.acquire()
+    running = allocate_lock()
+    running.acquire()
 
     def run() -> None:
         try:
             found.append(call())
         except BaseException as error:
             failures.append(error)
-        bell.release()
+        running.release()
 
     start_new_thread(run, ())
     while not (found or failures):
-        bell.acquire(timeout=LOOK)
+        running.acquire(timeout=LOOK)
         check()
     if failures:
         raise failures[0]

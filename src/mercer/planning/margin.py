@@ -132,7 +132,7 @@ def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
     n, tol = n_rows(rows), settings.tol
     is_small = n <= FEW
     # The tolerance from which on fewer rows of so few features go by them too: K is singular then,
-    # and pairs of coefficients creep where an interior point takes the steps it always takes.
+    # and pairs of coefficients converge slowly, where an interior point takes its usual steps.
     tight = 1e-6
     if is_small and not (isinstance(tol, float) and tol <= tight):
         return False

@@ -17,8 +17,8 @@ from mercer.tiles.evaluate import engine
 
 KERNEL = Gaussian(1.0)
 
-creeps = pytest.mark.skipif(
-    engine() is loop_twin, reason="the NumPy engine takes Newton steps early, and does not creep"
+slow_pairs = pytest.mark.skipif(
+    engine() is loop_twin, reason="the NumPy engine takes Newton steps early, and needs few pairs"
 )
 
 
@@ -231,7 +231,7 @@ def test_parts_of_a_gram_are_parts_of_the_matrix(X, rng, make):
     assert_allclose(gram.single().rows(index), K[index], atol=1e-5)
 
 
-@creeps
+@slow_pairs
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(2.0)], ids=str)
 @pytest.mark.parametrize("size", [1e-3, 1e-6])
 def test_targets_that_are_small_beside_c_take_no_more_pairs_than_an_interior_point(
@@ -246,7 +246,7 @@ def test_targets_that_are_small_beside_c_take_no_more_pairs_than_an_interior_poi
     assert found.iterations < 100
 
 
-@creeps
+@slow_pairs
 def test_where_rounding_hides_the_gap_the_best_of_all_attempts_is_kept(rng):
     X = rng.normal(size=(200, 3))
     y = 1e-12 * (X @ [1.0, 2.0, 3.0])
@@ -291,7 +291,7 @@ def test_limits_of_pairs_hold_before_an_interior_point_takes_over(rng, limit):
     assert "steps it is far from done" in found.advice or "max_iter (now 3)" in found.advice
 
 
-@creeps
+@slow_pairs
 def test_steps_of_an_interior_point_that_takes_over_are_reported(rng):
     X = rng.normal(size=(200, 3))
     y = 1e-3 * (X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=200))

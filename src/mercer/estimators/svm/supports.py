@@ -23,7 +23,7 @@ from mercer.functions.pairs import pairs_of
 from mercer.gram import Gram, Repair, dense_rows, repair_of, with_copy
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
-from mercer.native.threads import Crew, one_blas_thread
+from mercer.native.threads import ThreadPool, one_blas_thread
 from mercer.planning import Plan, margin_plan, planned_margin
 from mercer.solvers import (
     SMO,
@@ -132,21 +132,21 @@ def solve_all(
     with one_blas_thread():
         if threads <= 1:
             return [solved(k) for k in range(len(tasks))]
-        crew = Crew(solved, range(len(tasks)), threads, thread_count() // threads)
+        pool = ThreadPool(solved, range(len(tasks)), threads, thread_count() // threads)
         try:
-            crew.start()
+            pool.start()
         except KeyboardInterrupt:
             run.interrupt()
             raise
         try:
-            crew.wait()
+            pool.wait()
         except KeyboardInterrupt:
             run.interrupt()
-            crew.wait()
+            pool.wait()
             # All were done before they heard of it.
-            if not any(solution.is_interrupted for solution in crew.results()):
+            if not any(solution.is_interrupted for solution in pool.results()):
                 raise
-        return crew.results()
+        return pool.results()
 
 
 class SupportVectorMachine(CallbackSupportMixin, KernelMachine):

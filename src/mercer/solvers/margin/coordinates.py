@@ -118,7 +118,7 @@ class CoordinateDescent(MarginSolver):
         return state, "smo", state.hand_over(SMO(self.tol), gram.entries())
 
     def _descend(self, state: _State, memory: int) -> bool:
-        """Descend, and where that creeps and features are few go on by an interior point.
+        """Descend, and where that is slow and features are few go on by an interior point.
 
         Whether `max_iter` ended it before is returned.
         """

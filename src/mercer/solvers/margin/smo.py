@@ -36,7 +36,7 @@ class SMO(MarginSolver):
     Rows of K are taken in float32 while the gradient is kept in float64; the gap is measured with
     K in float64, and what float32 leaves over is refined. Of many rows, those far from the kinks of
     the loss keep their coefficient at its bound while the others, the active set, are solved for
-    (shrinking); the gap is always that of all rows. Where pairs creep, as they do if C is large
+    (shrinking); the gap is always that of all rows. Where pairs converge slowly, as if C is large
     beside the targets, and rows are few, an interior point takes over, unless `max_iter` is given.
     Ctrl-C, the time limit and the steps allowed end with what there is.
 
