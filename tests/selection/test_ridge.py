@@ -27,7 +27,7 @@ from mercer.kernels import (
 )
 from mercer.planning.held_out import entries_held_out
 from mercer.selection import KernelRidgeCV
-from mercer.selection.grid import FAMILIES
+from mercer.selection.grid import SCALES_BY_FAMILY
 from mercer.selection.splits import Splits
 from refits import refitted
 
@@ -279,7 +279,7 @@ def test_by_default_four_families_around_the_median_and_thirty_ridges_are_tried(
     for family in (Gaussian, Matern32, Exponential, Laplacian):
         median = family("median").resolved(X).length_scale
         scales = [k.length_scale / median for k in tried if isinstance(k, family)]
-        assert_allclose(scales, FAMILIES[family])
+        assert_allclose(scales, SCALES_BY_FAMILY[family])
     assert_allclose(results["alpha"][:30], np.geomspace(1e-6, 1e2, 30))
 
 

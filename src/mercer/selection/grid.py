@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 # The default families from smooth to rough, each with length scales in units of the median
 # distance: the rougher a kernel is, the less its length scale does that the ridge does not.
-FAMILIES: dict[Any, tuple[float, ...]] = {
+SCALES_BY_FAMILY: dict[Any, tuple[float, ...]] = {
     Gaussian: (0.25, 0.6, 1.6, 4.0),
     Matern32: (0.6, 2.5),
     Exponential: (0.6, 2.5),
@@ -55,7 +55,7 @@ def _specified(kernels: Any, beside: PeerParameters = UNNAMED) -> list[Any]:
     if kernels is None:
         if beside.given:
             raise ValueError(f"{beside.given} belongs beside a name in kernels, such as 'rbf'")
-        return [family("median") for family in FAMILIES]
+        return [family("median") for family in SCALES_BY_FAMILY]
     if isinstance(kernels, Iterator):
         # A copy of the estimator, and another fit, would find it used up.
         raise ValueError(f"kernels must be a list, which can be read twice, got {kernels!r}")
@@ -86,7 +86,7 @@ def default_grid(medians: Sequence[Kernel], X: Any) -> list[Kernel]:
     X : rows
         What they read. Of one column the Laplacian kernel is the exponential one, and left out.
     """
-    families = list(zip(medians, FAMILIES.values(), strict=True))
+    families = list(zip(medians, SCALES_BY_FAMILY.values(), strict=True))
     if n_columns(medians[-1].inputs(X)) == 1:
         del families[-1]
     return [around for kernel, factors in families for around in _widths(kernel, factors)]

@@ -308,7 +308,7 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-class Candidate(NamedTuple):
+class ScoredKernel(NamedTuple):
     """A kernel with the best of its penalties, its score on rows left out, and how many rows."""
 
     kernel: Kernel
@@ -323,7 +323,7 @@ class Candidates:
 
     Parameters
     ----------
-    entries : tuple of Candidate
+    entries : tuple of ScoredKernel
         Every kernel once, as it came to the last round that it took part in.
     parameter : str
         What the penalty is called.
@@ -332,27 +332,27 @@ class Candidates:
     # Significant digits of kernels in a table for people.
     digits: ClassVar[int] = 3
 
-    entries: tuple[Candidate, ...]
+    entries: tuple[ScoredKernel, ...]
     parameter: str
 
     @classmethod
     def of(cls, results: Mapping[str, Any]) -> Self:
         """Return the kernels of a table of results, see `table`."""
         parameter = "C" if "C" in results else "alpha"
-        best: dict[Kernel, Candidate] = {}
+        best: dict[Kernel, ScoredKernel] = {}
         for i in np.argsort(results["rank_test_score"], kind="stable").tolist():
             kernel, score = results["kernel"][i], float(results["mean_test_score"][i])
             rows = int(results["n_resources"][i])
-            best.setdefault(kernel, Candidate(kernel, float(results[parameter][i]), score, rows))
+            best.setdefault(kernel, ScoredKernel(kernel, float(results[parameter][i]), score, rows))
         return cls(tuple(best.values()), parameter)
 
-    def __iter__(self) -> Iterator[Candidate]:
+    def __iter__(self) -> Iterator[ScoredKernel]:
         return iter(self.entries)
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __getitem__(self, place: int) -> Candidate:
+    def __getitem__(self, place: int) -> ScoredKernel:
         return self.entries[place]
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ import pytest
 import mercer
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.left_out import group_numbers
-from mercer.selection.automatic.search import Tournament
+from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
 
 
@@ -19,15 +19,15 @@ def rows(groups=20, each=6):
     return X, y, g
 
 
-def tournament(X, y, groups, weights=None):
+def search(X, y, groups, weights=None):
     w = np.ones(len(y)) if weights is None else weights
-    return Tournament.of(reader_of_rows(X), X, y[:, None], w, None, 0, Run(None), groups)
+    return KernelSearch.of(reader_of_rows(X), X, y[:, None], w, None, 0, Run(None), groups)
 
 
 def test_errors_are_those_of_fits_without_the_group():
     X, y, g = rows()
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
-    field = tournament(X, y, g, w)
+    field = search(X, y, g, w)
     k, alpha = mercer.Gaussian(1.0), 0.3
     _, found, errors = field._judged(k, (1.0,), alpha, np.arange(len(y)))
     assert found == alpha

@@ -11,7 +11,7 @@ from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelRidgeC
 from mercer.errors import ConvergenceWarning
 from mercer.planning import logistic_part, ridge_part
 from mercer.selection.automatic.last import fitted_last
-from mercer.selection.automatic.search import JUDGED_ROWS, Tournament
+from mercer.selection.automatic.search import JUDGED_ROWS, KernelSearch
 from mercer.solvers import Run
 
 X = np.linspace(-3.0, 3.0, 120)[:, None]
@@ -55,7 +55,7 @@ def test_a_class_beside_the_judged_rows_is_not_lost():
 def test_judged_rows_are_counted_in_the_rows_that_were_given():
     rows = np.repeat(X, 2, axis=0)
     y = np.repeat(Y, 2)[:, None]
-    found = Tournament.of(
+    found = KernelSearch.of(
         KernelRidge("gaussian")._kernel_for(rows), rows, y, np.ones(240), None, 0, Run()
     )
     np.testing.assert_array_equal(found.judged, np.arange(0, 240, 2))

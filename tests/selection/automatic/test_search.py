@@ -1,4 +1,4 @@
-"""The tournament of kernels: its rows, its rounds, and what is tried around what was learned."""
+"""The search for a kernel: its rows, its rounds, and what is tried around what was learned."""
 
 from dataclasses import replace
 
@@ -11,16 +11,16 @@ from mercer.kernels.tangents import rounded
 from mercer.selection.automatic import left_out, search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start, starts
-from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, Tournament, _at_widths
+from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, KernelSearch, _at_widths
 from mercer.selection.automatic.sums import n_terms
 from mercer.solvers import Run
 
 
-def tournament(n=40, rng=None, run=None):
+def kernel_search(n=40, rng=None, run=None):
     rng = np.random.default_rng(0) if rng is None else rng
     X = rng.normal(size=(n, 2))
     run = Run() if run is None else run
-    return Tournament(X, np.sin(X[:, :1]), np.ones(n), 1.0, np.arange(n), 10**9, 0, run)
+    return KernelSearch(X, np.sin(X[:, :1]), np.ones(n), 1.0, np.arange(n), 10**9, 0, run)
 
 
 def candidate(name, error, is_learned=False, seconds=0.0):
@@ -31,7 +31,7 @@ def test_equal_rows_with_equal_targets_are_one_row_of_the_weight_of_all():
     X = np.array([[5.0], [1.0], [5.0], [1.0], [3.0], [5.0]])
     y = np.array([[0.0], [1.0], [0.0], [2.0], [4.0], [0.0]])
     weights = np.array([1.0, 2.0, 3.0, 1.0, 0.0, 2.0])
-    found = Tournament.of(Gaussian(1.0), X, y, weights, None, 0, Run())
+    found = KernelSearch.of(Gaussian(1.0), X, y, weights, None, 0, Run())
     assert_array_equal(found.X, [[5.0], [1.0], [1.0]])
     assert_array_equal(found.y, [[0.0], [1.0], [2.0]])
     assert found.unit == 3.0
@@ -40,13 +40,13 @@ def test_equal_rows_with_equal_targets_are_one_row_of_the_weight_of_all():
 
 def test_rows_of_no_weight_do_not_stand_for_equal_ones_that_have_some():
     X, y = np.array([[1.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0]])
-    found = Tournament.of(Gaussian(1.0), X, y, np.array([0.0, 2.0, 4.0]), None, 0, Run())
+    found = KernelSearch.of(Gaussian(1.0), X, y, np.array([0.0, 2.0, 4.0]), None, 0, Run())
     assert_array_equal(found.X, [[1.0], [2.0]])
     assert_allclose(found.weights * found.unit, [2.0, 4.0])
 
 
 def test_a_sample_is_of_all_rows_or_of_some_in_their_order():
-    one = tournament(40)
+    one = kernel_search(40)
     assert_array_equal(one.sample(40), np.arange(40))
     some = one.sample(39)
     assert len(some) == 39
@@ -83,10 +83,10 @@ def played(monkeypatch, first, second, n=40, run=None):
         error = value(second.get("weighted", ValueError("none")))
         return replace(candidate("weighted", error, True), rounds=2)
 
-    monkeypatch.setattr(Tournament, "_tried", tried)
-    monkeypatch.setattr(Tournament, "_mixed", mixed)
-    monkeypatch.setattr(Tournament, "_refined", again)
-    return [(c.name, c.rounds) for c in tournament(n, run=run).winners()], refined
+    monkeypatch.setattr(KernelSearch, "_tried", tried)
+    monkeypatch.setattr(KernelSearch, "_mixed", mixed)
+    monkeypatch.setattr(KernelSearch, "_refined", again)
+    return [(c.name, c.rounds) for c in kernel_search(n, run=run).winners()], refined
 
 
 def test_the_best_of_either_kind_and_a_sum_play_the_second_round_which_decides(monkeypatch):
@@ -145,7 +145,7 @@ def test_the_error_is_the_root_of_the_mean_square_over_rows_and_targets():
 def test_the_time_of_both_rounds_adds_up(monkeypatch):
     times = iter([100.0, 107.0])
     monkeypatch.setattr(search, "perf_counter", lambda: next(times))
-    one = tournament(20)
+    one = kernel_search(20)
     found = one._refined(candidate("a", 1.0, seconds=3.0), 0, Run())
     assert found.seconds == 10.0
     assert (found.rounds, found.rows) == (2, 20)
@@ -160,7 +160,7 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
         return np.zeros_like(problem.y)
 
     monkeypatch.setattr(left_out, "leave_one_out", recorded)
-    one, kernel = tournament(20), 4.0 * Gaussian(1.0)
+    one, kernel = kernel_search(20), 4.0 * Gaussian(1.0)
     one._judged(kernel, RIDGES, alpha, np.arange(20))
     expected = sorted({max(alpha * r, 4.0 * LEAST_RIDGE) for r in RIDGES})
     assert_allclose(asked, [expected])
@@ -168,7 +168,7 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
 
 
 def test_errors_are_those_of_fits_without_each_row():
-    one = tournament(12)
+    one = kernel_search(12)
     kernel, alpha, errors = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
     assert (kernel, alpha) == (Gaussian(1.0), 0.1)
     for i in range(12):
@@ -179,9 +179,9 @@ def test_errors_are_those_of_fits_without_each_row():
 
 def test_some_rows_are_judged_with_their_own_targets_and_weights():
     weights = np.linspace(0.5, 1.5, 12)
-    one = replace(tournament(12), weights=weights)
+    one = replace(kernel_search(12), weights=weights)
     some = np.array([1, 3, 4, 7, 8, 10, 11])
-    alone = Tournament(one.X[some], one.y[some], weights[some], 1.0, some, 10**9, 0, Run())
+    alone = KernelSearch(one.X[some], one.y[some], weights[some], 1.0, some, 10**9, 0, Run())
     errors = one._judged(Gaussian(1.0), [1.0], 0.1, some)[2]
     assert_allclose(errors, alone._judged(Gaussian(1.0), [1.0], 0.1, np.arange(7))[2])
 
@@ -220,7 +220,7 @@ def test_a_learned_kernel_stays_first_where_it_is_better_by_more_than_a_deviatio
 def test_a_sum_of_functions_of_single_columns_is_found():
     X = np.random.default_rng(0).uniform(-2.0, 2.0, size=(150, 6))
     y = np.sin(3.0 * X).sum(axis=1, keepdims=True)
-    one = Tournament(X, y, np.ones(150), 1.0, np.arange(150), 10**9, 0, Run())
+    one = KernelSearch(X, y, np.ones(150), 1.0, np.arange(150), 10**9, 0, Run())
     additive = next(s for s in starts(X) if s.terms)
     found = one._tried(additive, None, np.arange(150), Run())
     isotropic = next(s for s in starts(X) if not s.is_learned)
@@ -235,8 +235,8 @@ def test_where_one_kernel_that_leads_finds_nothing_the_others_start_from_the_oth
         error = {"matern32, learned": 9.0, "laplacian, learned": 1.0}.get(start.name, 5.0)
         return candidate(start.name, error, start.is_learned)
 
-    monkeypatch.setattr(Tournament, "_tried", tried)
-    tournament(40)._first_round()
+    monkeypatch.setattr(KernelSearch, "_tried", tried)
+    kernel_search(40)._first_round()
     assert begun["matern32, learned"] is None
     assert begun["gaussian, learned"] == "laplacian, learned"
     assert begun["gaussian"] is None
@@ -249,8 +249,8 @@ def test_where_none_that_leads_finds_anything_the_others_start_from_the_beginnin
         begun[start.name] = learned
         return candidate(start.name, 9.0 if start.is_learned else 5.0, start.is_learned)
 
-    monkeypatch.setattr(Tournament, "_tried", tried)
-    tournament(40)._first_round()
+    monkeypatch.setattr(KernelSearch, "_tried", tried)
+    kernel_search(40)._first_round()
     assert begun["gaussian of ranks, learned"] is None
 
 

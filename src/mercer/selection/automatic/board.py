@@ -19,7 +19,7 @@ HEADER = ("rank", "kernel", "round", "rows", "RMSE", "seconds")
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A kernel of the tournament.
+    """A kernel of the search.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from mercer.kernels import Kernel
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
-from mercer.selection.automatic.search import Tournament
+from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
@@ -111,48 +111,46 @@ class KernelClassifier(ClassifierMixin, Arguments):
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         reader = reader_of_rows(some_rows(X))
         limit = run.share(self.share_of_kernels)
-        tournament = self._tournament(limit, reader, X, y, sample_weight, groups)
-        self.candidates_: Leaderboard = tournament.winners()
+        search = self._search(limit, reader, X, y, sample_weight, groups)
+        self.candidates_: Leaderboard = search.winners()
         best = self.candidates_[0]
         self.kernel_ = best.kernel
-        ridge = KernelRidgeClassifier(best.kernel, best.alpha * tournament.unit, memory=self.memory)
-        found = self._compared(tournament, reader, best, run.share(self.share_of_comparison))
+        ridge = KernelRidgeClassifier(best.kernel, best.alpha * search.unit, memory=self.memory)
+        found = self._compared(search, reader, best, run.share(self.share_of_comparison))
         self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
         model: KernelRidgeClassifier | KernelLogisticRegression = ridge
         if min(found, key=lambda name: found[name][0]) == "logistic":
-            C = found["logistic"][1] / tournament.unit
+            C = found["logistic"][1] / search.unit
             model = KernelLogisticRegression(best.kernel, C, memory=self.memory)
-        self.estimator_ = fitted_last(model, run, tournament, X, y, sample_weight)
+        self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         self.classes_ = self.estimator_.classes_
         return self
 
-    def _tournament(
+    def _search(
         self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> Tournament:
+    ) -> KernelSearch:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
         rows, codes, classes = checked_classification(self, reader, X, y)
         weights = checked_weights(sample_weight, len(codes))
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
-        return Tournament.of(reader, rows, targets, weights, self.memory, seed, run, groups)
+        return KernelSearch.of(reader, rows, targets, weights, self.memory, seed, run, groups)
 
     def _compared(
-        self, tournament: Tournament, reader: Kernel, best: Candidate, run: Run
+        self, search: KernelSearch, reader: Kernel, best: Candidate, run: Run
     ) -> dict[str, tuple[float, float]]:
         """Return the log loss on rows left out and the penalty of both models on some rows."""
-        targets = tournament.y.shape[1]
-        sample = tournament.sample(
-            min(self.compared_rows, max(self.compared_numbers // targets, 250))
-        )
-        codes = tournament.y[sample]
+        targets = search.y.shape[1]
+        sample = search.sample(min(self.compared_rows, max(self.compared_numbers // targets, 250)))
+        codes = search.y[sample]
         labels = (codes[:, 0] > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
-        rows = training_subset(reader, tournament.X, sample)
-        weights = tournament.weights[sample]
+        rows = training_subset(reader, search.X, sample)
+        weights = search.weights[sample]
         ridge = KernelRidgeClassifier(best.kernel, best.alpha, memory=self.memory)
         classes = np.unique(labels)
         if len(classes) < 2 or run.is_over():
             return {"ridge": (0.0, best.alpha)}
-        folds = tournament.folds(sample, labels)
+        folds = search.folds(sample, labels)
         if folds is None:
             P = ridge.fit(rows, labels, weights).leave_one_out_proba_
         elif any(len(np.unique(labels[train])) < len(classes) for train, _ in folds):
@@ -169,7 +167,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         if run.is_over():
             return found
         unit = float(np.mean(best.kernel.diagonal(rows)))
-        search = KernelLogisticRegressionCV(
+        logistic = KernelLogisticRegressionCV(
             [best.kernel],
             [c / unit for c in self.cs],
             cv="loo" if folds is None else folds,
@@ -180,8 +178,8 @@ class KernelClassifier(ClassifierMixin, Arguments):
         with warnings.catch_warnings():
             # What the comparison has no time for is no fault of the model that is fitted last.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            search.fit(rows, labels, weights)
-        return {**found, "logistic": (-float(search.best_score_), float(search.C_))}
+            logistic.fit(rows, labels, weights)
+        return {**found, "logistic": (-float(logistic.best_score_), float(logistic.C_))}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each of the rows `X`."""

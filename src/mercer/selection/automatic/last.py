@@ -15,7 +15,7 @@ from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge
 from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
-from mercer.selection.automatic.search import Tournament
+from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
 
@@ -24,7 +24,7 @@ Fitted = TypeVar("Fitted", bound=Machine)
 
 
 def fitted_last(
-    model: Fitted, run: Run, tournament: Tournament, X: Any, y: Any, sample_weight: Any
+    model: Fitted, run: Run, search: KernelSearch, X: Any, y: Any, sample_weight: Any
 ) -> Fitted:
     """Return a model fitted to all rows, or to as many as the time allows.
 
@@ -38,7 +38,7 @@ def fitted_last(
         The model to fit, its kernel with numbers for parameters.
     run : Run
         The run of the search and the last fit together.
-    tournament : Tournament
+    search : KernelSearch
         The search.
     X, y, sample_weight
         As they were given to the machine, rows on a disk as a stream.
@@ -51,11 +51,11 @@ def fitted_last(
     # The share of a time limit below which all rows are too many for what is left of it.
     enough = 0.1
     if run.seconds_left >= enough * run.time_limit:
-        part = _affordable(model, run, tournament, n)
+        part = _affordable(model, run, search, n)
         model.time_limit = run.rest
         index = None
         if part.rows < n:
-            index = np.sort(np.random.default_rng(tournament.seed).choice(n, part.rows, False))
+            index = np.sort(np.random.default_rng(search.seed).choice(n, part.rows, False))
         if part.rows < n or isinstance(X, Stream):
             model.n_landmarks = part.landmarks
         _fit_to(model, index, X, y, sample_weight)
@@ -63,14 +63,14 @@ def fitted_last(
             _tell(run, n, index, "as many as there is time for")
             return model
     model.time_limit, model.n_landmarks = max(run.seconds_left, 0.0) + run.grace, None
-    _fit_to(model, tournament.judged, X, y, sample_weight)
-    _tell(run, n, tournament.judged, "those that kernels were judged on")
+    _fit_to(model, search.judged, X, y, sample_weight)
+    _tell(run, n, search.judged, "those that kernels were judged on")
     return model
 
 
-def _affordable(model: Machine, run: Run, tournament: Tournament, n: int) -> Part:
+def _affordable(model: Machine, run: Run, search: KernelSearch, n: int) -> Part:
     """Return how many of n rows can be fitted to in the time that is left."""
-    columns = tournament.y.shape[1]
+    columns = search.y.shape[1]
     left = run.rest or np.inf
     counted: Callable[..., Part] = ridge_part
     if isinstance(model, KernelLogisticRegression):
@@ -78,7 +78,7 @@ def _affordable(model: Machine, run: Run, tournament: Tournament, n: int) -> Par
     elif isinstance(model, KernelRidgeClassifier):
         # Scores of rows left out, for probabilities, take about as long again.
         left /= 2.0
-    return counted(model.kernel, tournament.X, n, columns, model.memory, left)
+    return counted(model.kernel, search.X, n, columns, model.memory, left)
 
 
 def _fit_to(

@@ -22,7 +22,7 @@ from mercer.estimators.validation import (
 from mercer.selection.automatic.board import Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
-from mercer.selection.automatic.search import Tournament
+from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
 
 Array = NDArray[np.float64]
@@ -91,22 +91,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         """
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
-        tournament = self._tournament(run, X, y, sample_weight, groups)
-        self.candidates_: Leaderboard = tournament.winners()
+        search = self._search(run, X, y, sample_weight, groups)
+        self.candidates_: Leaderboard = search.winners()
         best = self.candidates_[0]
-        self.kernel_, self.alpha_ = best.kernel, best.alpha * tournament.unit
+        self.kernel_, self.alpha_ = best.kernel, best.alpha * search.unit
         model = KernelRidge(best.kernel, self.alpha_, memory=self.memory)
-        self.estimator_ = fitted_last(model, run, tournament, X, y, sample_weight)
+        self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         return self
 
-    def _tournament(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> Tournament:
+    def _search(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> KernelSearch:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
         reader = reader_of_rows(some_rows(X))
         rows, targets = checked_training(self, reader, X, y)
         weights = checked_weights(sample_weight, len(targets))
         columns = targets.reshape(len(targets), -1)
         seed = checked_seed(self.random_state) or 0
-        return Tournament.of(reader, rows, columns, weights, self.memory, seed, run, groups)
+        return KernelSearch.of(reader, rows, columns, weights, self.memory, seed, run, groups)
 
     def predict(self, X: Any) -> Array:
         """Return predictions at the rows `X`, of shape (n,) or (n, targets)."""

@@ -1,4 +1,4 @@
-"""The tournament of kernels: learned on some of the rows, judged on rows left out."""
+"""The search for a kernel: learned on some of the rows, judged on rows left out."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ POOL, POOL_SHARE = 100_000, 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Tournament:
+class KernelSearch:
     """Rows and targets, and how kernels are compared on them.
 
     Parameters
@@ -119,8 +119,8 @@ class Tournament:
         seed: int,
         run: Run,
         groups: Any = None,
-    ) -> Tournament:
-        """Return the tournament on the distinct ones of weighted rows.
+    ) -> KernelSearch:
+        """Return the search on the distinct ones of weighted rows.
 
         Equal rows with equal targets are one row of the weight of all: copies of a row would give
         it away when it is left out. Of very many rows some are drawn first, and those of a stream

@@ -1,4 +1,4 @@
-"""Sums of kernels of the tournament: of the best candidates, and of terms with learned weights."""
+"""Sums of kernels of the search: of the best candidates, and of terms with learned weights."""
 
 from __future__ import annotations
 
