@@ -188,6 +188,29 @@ void multiply(nb::list leaves, Code code, Constants constants, nb::list factors,
 }
 
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Write targets - K vectors, and add K' of these by the weights of the rows to `back`.
+void residuals(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
+               Rows vectors, Rows targets, Vector weights, Sums found, Sums back, bool single,
+               int threads, const std::string& cpu) {
+    const mercer::Level& level = mercer::level_named(cpu);
+    const auto rows = static_cast<Index>(targets.shape(0));
+    const auto columns = static_cast<Index>(vectors.shape(0));
+    const auto width = static_cast<Index>(vectors.shape(1));
+    require(mercer::has_shape(targets, rows, width) && mercer::has_shape(found, rows, width) &&
+                mercer::has_shape(back, columns, width) && mercer::have_size(rows, weights),
+            "targets, weights and results must be of agreeing shapes");
+    Request r = request_of(leaves, code, constants, factors, n_slots, {rows, columns, single}, false);
+    r.job.vectors = vectors.data();
+    r.job.products = found.data();
+    r.job.width = width;
+    r.job.targets = targets.data();
+    r.job.row_weights = weights.data();
+    mercer::without_gil([&] {
+        return mercer::residuals(level, r.job, back.data(), single, threads, mercer::signals());
+    });
+}
 
 // Add to `out` the derivatives of comparisons by the entries of the left rows, see `SlopeJob`.
 void slopes(int kind, Rows left, Rows right, Rows values, Vector weights,
@@ -247,6 +270,7 @@ Index gather_entries(Array A, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device:
 NB_MODULE(_native, m) {
     m.def("fill", &fill);
     m.def("multiply", &multiply);
+    m.def("residuals", &residuals);
     m.def("slopes", &slopes);
     m.def("gather_entries", &gather_entries);
     bind_chain(m);

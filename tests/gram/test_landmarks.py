@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, Spectrum
 from mercer.gram import landmark_gram
@@ -114,6 +115,18 @@ def test_entries_are_in_float32_where_rows_are_not_far_from_zero(offset):
     assert np.allclose(product, K.T @ (w[:, None] * (K @ C)), rtol=1e-5, atol=1e-4)
     assert np.allclose(total, w @ (K @ C), rtol=1e-5, atol=1e-4)
     assert np.allclose(np.vstack([B for _, B in gram.cross_blocks(np.float32)]), K, atol=1e-5)
+
+
+def test_landmarks_that_add_little_are_left_out_of_the_factor():
+    # Three rows next to others: pivots of 1e-6 where the rest leave more than a thousand times that.
+    rows = np.vstack([X, X[:3] + 1e-3])
+    gram = landmark_gram(Gaussian(0.7), rows, 60, "uniform", seed=1)
+    phi = gram.landmarks
+    assert phi.n_features < 60
+    assert_array_equal(phi.rows, rows[gram.index])
+    assert_array_equal(phi.factor, np.tril(phi.factor))
+    assert (phi.factor.diagonal() > 0.0).all()
+    assert_allclose(phi.factor @ phi.factor.T, Gaussian(0.7)(phi.rows), atol=1e-13)
 
 
 def test_a_sketch_keeps_the_length_of_what_is_weighted_on_average():

@@ -9,11 +9,12 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.kernels import Gaussian, Polynomial
 from mercer.native import core
-from mercer.tiles import Tile, apply, compile_expression, evaluate, loop_twin
+from mercer.tiles import Tile, apply, compile_expression, evaluate, loop_twin, residuals
 from mercer.tiles.operands import bind
 
 native = pytest.importorskip("mercer.tiles.loop", reason="the native core is not built here")
@@ -102,6 +103,41 @@ def test_product_without_the_matrix_equals_the_product_with_it(width, vectors, s
     assert (np.abs(out - K @ V) <= 1e-13 * (np.abs(K) @ np.abs(V))).all()
 
 
+@pytest.mark.parametrize("level", available_levels())
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_residuals_and_their_product_with_the_matrix_are_those_of_the_twin(
+    name, dtype, level, rng, monkeypatch
+):
+    monkeypatch.setenv("MERCER_CPU", level)
+    program = compile_expression(FORMULAS[name])
+    for width, rows, vectors in ((2, 1100, 1), (17, 70, 9), (40, 33, 2)):
+        X = rng.uniform(0.1, 1.0, (rows, width)).astype(dtype)
+        Z = rng.uniform(0.1, 1.0, (1301, width)).astype(dtype)
+        V, Y = rng.normal(size=(len(Z), vectors)), rng.normal(size=(rows, vectors))
+        w = rng.uniform(1.0, 2.0, rows)
+        R, back = np.empty_like(Y), np.zeros_like(V)
+        native.residuals(bind(program, X, Z), V, Y, w, R, back)
+        wide = bind(program, X.astype(float), Z.astype(float))
+        expected, products, K = np.empty_like(Y), np.zeros_like(V), by_twin(wide)
+        loop_twin.residuals(wide, V, Y, w, expected, products)
+        off = 1e-12 if dtype == np.float64 else 1e-4
+        scale = np.abs(Y) + np.abs(K) @ np.abs(V)
+        assert (np.abs(R - expected) <= off * scale).all()
+        most = np.abs(K).T @ (w[:, None] * scale)
+        assert (np.abs(back - products) <= off * most).all()
+
+
+def test_residuals_of_rows_that_no_tile_takes_are_those_of_the_formula(rng):
+    X, Z = sp.random(80, 3000, 0.01, random_state=0, format="csr"), np.eye(7, 3000)
+    program = compile_expression(FORMULAS["minimum"] + t.dot())
+    V, Y, w = rng.normal(size=(7, 2)), rng.normal(size=(80, 2)), rng.uniform(1.0, 2.0, 80)
+    R, back = residuals(program, X, Z, V, Y, w)
+    K = evaluate(program, X.toarray(), Z)
+    assert_allclose(R, Y - K @ V, atol=1e-12)
+    assert_allclose(back, K.T @ (w[:, None] * R), atol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("width", [3, 40])
 def test_results_have_the_same_bits_for_any_number_of_threads(width, dtype, rng, monkeypatch):
@@ -112,7 +148,8 @@ def test_results_have_the_same_bits_for_any_number_of_threads(width, dtype, rng,
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("MERCER_THREADS", threads)
         few = apply(program, X, X[:9], V[:9])
-        results.append((evaluate(program, X), apply(program, X, None, V), few))
+        left = residuals(program, X, X[:9], V[:9], V, V[:, 0] ** 2)
+        results.append((evaluate(program, X), apply(program, X, None, V), few, *left))
     for result in results[1:]:
         for first, other in zip(results[0], result, strict=True):
             assert_array_equal(first, other)

@@ -15,10 +15,11 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
+from mercer.features.landmarks import PIVOT
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.pivots import chosen_rows
 from mercer.kernels import Kernel
-from mercer.tiles import apply, evaluate
+from mercer.tiles import apply, evaluate, residuals
 
 # Rows that the trace residual and the size of the features are estimated from: their spread is a
 # few hundredths of it, and they take little beside all rows.
@@ -152,14 +153,21 @@ class LandmarkGram(Gram):
         weights : array of shape (n,)
             w.
         """
-        program, landmarks = self.landmarks.kernel.program, self.landmarks.rows
+        # No coefficients leave all of 1.
+        c, y = np.hstack([c, np.zeros((len(c), 1))]), np.hstack([y, np.ones((len(y), 1))])
+        r, adjoint = self._residuals(c, y, weights, np.float64)
+        return r[:, :-1], adjoint
+
+    def _residuals(self, c: Array, y: Array, weights: Array, dtype: Any) -> tuple[Array, Array]:
+        """Return r = y - K_nm c, and K_mn W r, from entries in this precision."""
+        program, adjoint = self.landmarks.kernel.program, np.zeros_like(c)
         r = np.empty((len(self), y.shape[1]))
-        adjoint = np.zeros((self.landmarks.n_features, y.shape[1] + 1))
-        for rows, some in blocks_of(self.X, 1, MEMORY):
-            fitted = apply(program, some, landmarks, c) if c.any() else 0.0
-            np.subtract(y[rows], fitted, out=r[rows])
-            w = weights[rows, None]
-            adjoint += apply(program, landmarks, some, np.hstack([w * r[rows], w]))
+        for rows, X in blocks_of(self.X, 1, MEMORY):
+            some, landmarks = X, self.landmarks.rows
+            if dtype == np.float32 and self._is_single_at(X):
+                some, landmarks = self._rounded(X)
+            r[rows], part = residuals(program, some, landmarks, c, y[rows], weights[rows])
+            adjoint += part
         return r, adjoint
 
     @cached_property
@@ -199,16 +207,8 @@ class LandmarkGram(Gram):
         dtype : dtype
             The precision of entries, float32 where these are right in it.
         """
-        program = self.landmarks.kernel.program
-        out, total = np.zeros_like(C), np.zeros(C.shape[1])
-        for rows, X in blocks_of(self.X, 1, MEMORY):
-            some, landmarks = X, self.landmarks.rows
-            if dtype == np.float32 and self._is_single_at(X):
-                some, landmarks = self._rounded(X)
-            weighted = weights[rows, None] * apply(program, some, landmarks, C)
-            out += apply(program, landmarks, some, weighted)
-            total += weighted.sum(axis=0)
-        return out, total
+        r, adjoint = self._residuals(C, np.zeros((len(self), C.shape[1])), weights, dtype)
+        return -adjoint, -(weights @ r)
 
     def sketch(
         self, size: int, weights: Array, seed: int, dtype: Any = np.float32
@@ -355,15 +355,21 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
     """Return the matrix without landmarks that add little to what others leave anyway."""
     phi, diagonal = gram.landmarks, gram.landmarks.kernel.diagonal(gram.landmarks.rows)
     # The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the
-    # others but small pivots, by which errors grow.
-    superfluous = 1e-3
-    least = superfluous * gram.trace_residual() * float(np.mean(diagonal, dtype=np.float64))
+    # others but small pivots, by which errors grow, and rows that tell what they leave.
+    superfluous, told = 1e-3, 100
+    some = gram.part(np.linspace(0, len(gram) - 1, min(len(gram), told)).astype(np.intp))
+    least = superfluous * some.trace_residual() * float(np.mean(diagonal, dtype=np.float64))
     # What a landmark adds to those before it.
-    kept = np.flatnonzero(phi.factor.diagonal() ** 2 > least)
-    if len(kept) in (0, phi.n_features):
+    adds = phi.factor.diagonal() ** 2
+    left_out, kept = np.flatnonzero(adds <= least), np.flatnonzero(adds > least)
+    if len(left_out) == 0 or len(kept) == 0:
         return gram
-    fewer, taken = landmark_map(phi.kernel, take_rows(phi.rows, kept))
     assert gram.index is not None
+    # Many take as long to leave out as the others do to begin with.
+    if len(left_out) <= len(kept) / 16 and adds[kept].min() > PIVOT * adds.max():
+        fewer = phi.without(left_out)
+        return LandmarkGram(fewer, gram.X, gram.asked, gram.index[kept])
+    fewer, taken = landmark_map(phi.kernel, take_rows(phi.rows, kept))
     return LandmarkGram(fewer, gram.X, gram.asked, gram.index[kept[taken]])
 
 

@@ -27,6 +27,21 @@ def multiply(
     threads: int,
     cpu: str,
 ) -> None: ...
+def residuals(
+    leaves: list[tuple[Any, ...]],
+    code: NDArray[Any],
+    constants: NDArray[Any],
+    factors: list[tuple[NDArray[Any], NDArray[Any]]],
+    n_slots: int,
+    vectors: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[Any],
+    found: NDArray[Any],
+    back: NDArray[Any],
+    single: bool,
+    threads: int,
+    cpu: str,
+) -> None: ...
 def gather_entries(
     A: NDArray[Any], values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any]
 ) -> int: ...

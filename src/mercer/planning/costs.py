@@ -34,6 +34,10 @@ class Costs:
     whitened_share: float = 0.6
     measured: float = 150.0
     measures: int = 2
+    # An entry that is computed once for two products, in float64 and in float32, beside one that is
+    # computed and stored.
+    fused: float = 1.3
+    fused_single: float = 0.65
     # Multiplications to choose a pivot for every row of the pool and every pivot before.
     pivoted: float = 1.5
     # Seconds on one thread that direct equations of landmarks may take more than such steps.
@@ -166,10 +170,11 @@ def sketched_work(n: int, m: int, entry: Work) -> Work:
     )
     if count == 0:
         made = n * m * entry + Work(single=m**3 / 3.0 / COSTS.factor_share)
-    # An entry in float32 takes half, and is computed for either product of a step.
-    read = (1.0 + 2.0 * COSTS.measures + steps_of(count)) * entry
-    passes = n * m * (read + Work(byte=COSTS.landmark_moved))
-    return landmark_choice_work(n, m, entry) + made + passes
+    # One pass makes the sketch, some measure, and a step takes one in float32.
+    passes = 1.0 + COSTS.fused * COSTS.measures + COSTS.fused_single * steps_of(count)
+    read = passes * entry
+    gone_over = n * m * (read + Work(byte=COSTS.landmark_moved))
+    return landmark_choice_work(n, m, entry) + made + gone_over
 
 
 def chain_work(n: int, targets: int) -> Work:

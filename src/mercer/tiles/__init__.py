@@ -1,6 +1,6 @@
 """Tiles: symbolic formulas, compiled to short programs, run natively or by the NumPy twin."""
 
-from mercer.tiles.evaluate import apply, diagonal, evaluate
+from mercer.tiles.evaluate import apply, diagonal, evaluate, residuals
 from mercer.tiles.program import Program, compile_expression
 from mercer.tiles.rows import Rows
 from mercer.tiles.tile import Expression, Tile
@@ -14,4 +14,5 @@ __all__ = [
     "compile_expression",
     "diagonal",
     "evaluate",
+    "residuals",
 ]

@@ -32,7 +32,7 @@ ASYMMETRY = 1e-8
 
 @cache
 def engine() -> ModuleType:
-    """Return the loop that runs the tiles, with ``takes``, ``fill``, ``multiply``, ``dense_share``.
+    """Return the loop that runs the tiles: fill, multiply, residuals, and which rows it takes.
 
     It is the native one, or its NumPy twin.
     """
@@ -111,6 +111,34 @@ def apply(
         _multiply(bound, columns, out)
     dtype = np.result_type(bound.dtype, vectors.dtype) if vectors.dtype.kind == "f" else bound.dtype
     return out.reshape(bound.shape[0], *vectors.shape[1:]).astype(dtype, copy=False)
+
+
+def residuals(
+    program: Program, X: Any, Z: Any, V: Array, targets: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Return R = targets - K(X, Z) V, and K(X, Z)' W R, every entry of K computed once.
+
+    Parameters
+    ----------
+    program : Program
+        k.
+    X, Z : rows
+        n rows and m others.
+    V : array of shape (m, p)
+        Coefficients of the others.
+    targets : array of shape (n, p)
+        What is to be had of them.
+    weights : array of shape (n,)
+        W, by its diagonal.
+    """
+    bound = bind(program, X, Z)
+    back = np.zeros((bound.shape[1], V.shape[1]))
+    out = np.empty((bound.shape[0], V.shape[1]))
+    if bound.is_ready or all(engine().takes(o) for o in bound.operands):
+        engine().residuals(bound, V, targets, weights, out, back)
+        return out, back
+    out[:] = targets - apply(program, X, Z, V)
+    return out, apply(program, Z, X, weights[:, None] * out)
 
 
 def diagonal(program: Program, X: Any) -> Array:

@@ -88,6 +88,37 @@ def multiply(bound: Bound, V: Array, out: Array) -> None:
             out[:, start : start + vectors_at_a_time] = products
 
 
+def residuals(
+    bound: Bound, V: Array, targets: Array, weights: Array, out: Array, back: Array
+) -> None:
+    """Write R = targets - K V into `out`, and add K' W R to `back`, every entry computed once."""
+    code, constants = _code(bound.program)
+    leaves = _leaves(bound)
+    # In groups, as every part of the rows has sums of its own.
+    vectors_at_a_time = 8
+    for start in range(0, V.shape[1], vectors_at_a_time):
+        group = slice(start, start + vectors_at_a_time)
+        some, wanted = (np.ascontiguousarray(A[:, group]) for A in (V, targets))
+        found, sums = np.empty_like(wanted), np.zeros_like(some)
+        _native.residuals(
+            leaves,
+            code,
+            constants,
+            _factors(bound),
+            bound.program.n_slots,
+            some,
+            wanted,
+            np.ascontiguousarray(weights, np.float64),
+            found,
+            sums,
+            bound.dtype == np.float32,
+            thread_count(),
+            cpu_level(),
+        )
+        out[:, group] = found
+        back[:, group] += sums
+
+
 @functools.lru_cache(maxsize=256)
 def _code(program: Program) -> tuple[Array, Array]:
     steps = program.instructions

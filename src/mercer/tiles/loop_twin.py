@@ -37,6 +37,16 @@ def multiply(bound: Bound, V: Array, out: Array) -> None:
         out[rows] = _block(bound, rows) @ V
 
 
+def residuals(
+    bound: Bound, V: Array, targets: Array, weights: Array, out: Array, back: Array
+) -> None:
+    """Write R = targets - K V into `out`, and add K' W R to `back`, every entry computed once."""
+    for rows in row_blocks(bound.shape):
+        K = _block(bound, rows)
+        out[rows] = targets[rows] - K @ V
+        back += K.T @ (weights[rows, None] * out[rows])
+
+
 def _block(bound: Bound, rows: slice) -> Array:
     # An overflow gives infinity, as in the native tiles, and is no reason for a warning.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -73,6 +73,11 @@ struct Job {
     const double* vectors;
     double* products;
     Index width;
+
+    // Residuals: products (rows, width) = targets - K @ vectors, and K' of these, each row by its
+    // weight.
+    const double* targets;      // (rows, width)
+    const double* row_weights;  // (rows,)
 };
 
 // One tile of a job.
@@ -103,6 +108,10 @@ struct Level {
     void (*fill)(const Job&, const Tile&, void* scratch, bool single);
     void (*multiply)(const Job&, const Tile&, void* scratch, bool single);
     void (*slopes)(const SlopeJob&, Index row_begin, Index row_end);
+    // The residuals of some rows, and what they add to `back` (columns, width).
+    Index (*residual_bytes)(const Job&, bool single);
+    void (*residuals)(const Job&, Index row_begin, Index row_end, double* back, void* scratch,
+                      bool single);
 };
 
 }  // namespace mercer

@@ -168,6 +168,24 @@ bool multiply(const Level& level, const Job& job, bool single, int threads, Inte
         });
 }
 
+bool residuals(const Level& level, const Job& job, double* back, bool single, int threads,
+               Interrupt interrupt) {
+    // The same parts for any number of threads, each with sums of its own.
+    constexpr Index most_parts = 32;
+    const Index height = tile_rows * blocks(blocks(job.rows, most_parts), tile_rows);
+    const Index parts = blocks(job.rows, height), size = job.columns * job.width;
+    std::vector<double> sums(static_cast<std::size_t>(parts * size));
+    const bool is_done = run_tasks(
+        parts, useful_threads(job, threads), level.residual_bytes(job, single), interrupt,
+        [&](Index i, void* memory, const GoOn&) {
+            level.residuals(job, i * height, std::min(job.rows, (i + 1) * height),
+                            sums.data() + i * size, memory, single);
+        });
+    for (Index i = 0; i < parts; ++i)
+        for (Index k = 0; k < size; ++k) back[k] += sums[static_cast<std::size_t>(i * size + k)];
+    return is_done;
+}
+
 bool slopes(const Level& level, const SlopeJob& job, int threads, Interrupt interrupt) {
     constexpr Index height = 16;
     if (job.rows * job.columns * job.width < 1'000'000) threads = 1;

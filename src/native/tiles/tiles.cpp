@@ -1,5 +1,7 @@
 // The tile loop, compiled once for each processor level: a strip of rows at a time, every
 // intermediate result in the first cache, nothing of the matrix stored unless it is asked for.
+#include <new>
+
 #include "tiles/job.hpp"
 #include "tiles/panels.hpp"
 #include "tiles/runner.hpp"
@@ -186,6 +188,93 @@ template <class T> Index bytes(const Job& job) {
            (job.n_panels * 5 + job.n_leaves * 2) * 64;
 }
 
+// Rows of all columns that are held between the two products, in the second cache.
+constexpr Index held_rows = 32;
+
+// Every entry is computed once: a few rows of K at a time are held, multiplied by the vectors, and
+// then turned, by what is left of the targets. The packed columns serve all rows.
+template <class T>
+void residual_rows(const Job& job, Index begin, Index end, double* back, void* memory) {
+    using V = typename Simd<T>::vector;
+    constexpr int lanes = Simd<T>::lanes;
+    Scratch<T> scratch{static_cast<char*>(memory)};
+    const Index step = panel_columns<T>(job), across = (job.columns + step - 1) / step;
+    const Index width = job.width;
+    Tile* tiles = scratch.template cut<Tile>(across);
+    Runner<T>* runs = scratch.template cut<Runner<T>>(across);
+    T** right = scratch.template cut<T*>(across);  // the vectors, by columns
+    T** held = scratch.template cut<T*>(across);   // [row * stride + column]
+    T* left = scratch.template cut<T>(held_rows * width);
+    for (Index j = 0; j < across; ++j) {
+        const Index last = (j + 1) * step;
+        tiles[j] = {begin, end, j * step, last < job.columns ? last : job.columns, false};
+        const Index stride = padded_columns<T>(tiles[j]);
+        new (runs + j) Runner<T>(job, tiles[j], stride, scratch);
+        held[j] = scratch.template cut<T>(held_rows * stride);
+        right[j] = scratch.template cut<T>(width * stride);
+        const Index n = tiles[j].column_end - tiles[j].column_begin;
+        for (Index c = 0; c < width; ++c)
+            for (Index k = 0; k < stride; ++k)
+                right[j][c * stride + k] =
+                    k < n ? static_cast<T>(job.vectors[(j * step + k) * width + c]) : T(0);
+    }
+    for (Index first = begin; first < end; first += held_rows) {
+        const Index rows = end - first < held_rows ? end - first : held_rows;
+        double* r = job.products + first * width;
+        for (Index k = 0; k < rows * width; ++k) r[k] = job.targets[first * width + k];
+        for (Index j = 0; j < across; ++j) {
+            const Index stride = runs[j].stride, n = tiles[j].column_end - tiles[j].column_begin;
+            for (Index i = 0; i < rows; i += strip_rows) {
+                const Index count = rows - i < strip_rows ? rows - i : strip_rows;
+                const T* found = runs[j].strip(first + i, count);
+                T* strip = held[j] + i * stride;
+                __builtin_memcpy(strip, found,
+                                 static_cast<std::size_t>(strip_rows * stride) * sizeof(T));
+                // Padding may hold anything, also NaN: make it harmless.
+                for (Index k = 0; k < strip_rows; ++k)
+                    for (Index l = k < count ? n : 0; l < stride; ++l) strip[k * stride + l] = T(0);
+                for (Index c = 0; c < width; ++c) {
+                    V sum[strip_rows];
+                    for (int k = 0; k < strip_rows; ++k) sum[k] = V{};
+                    for (Index l = 0; l < stride; l += lanes) {
+                        const V v = at(right[j] + c * stride + l);
+                        for (int k = 0; k < strip_rows; ++k)
+                            sum[k] += at(strip + k * stride + l) * v;
+                    }
+                    for (Index k = 0; k < count; ++k)
+                        r[(i + k) * width + c] -= lanes_sum<T>(sum[k]);
+                }
+            }
+        }
+        for (Index c = 0; c < width; ++c)
+            for (Index k = 0; k < rows; ++k)
+                left[c * held_rows + k] =
+                    static_cast<T>(job.row_weights[first + k] * r[k * width + c]);
+        for (Index j = 0; j < across; ++j) {
+            const Index stride = runs[j].stride, n = tiles[j].column_end - tiles[j].column_begin;
+            for (Index c = 0; c < width; ++c) {
+                double* sums = back + j * step * width + c;
+                for (Index l = 0; l < n; l += lanes) {
+                    V sum{};
+                    for (Index k = 0; k < rows; ++k)
+                        sum += at(held[j] + k * stride + l) * left[c * held_rows + k];
+                    const Index most = n - l < lanes ? n - l : lanes;
+                    for (Index k = 0; k < most; ++k)
+                        sums[(l + k) * width] += static_cast<double>(sum[static_cast<int>(k)]);
+                }
+            }
+        }
+    }
+}
+
+template <class T> Index bytes_of_rows(const Job& job) {
+    constexpr auto size = static_cast<Index>(sizeof(T));
+    const Index step = panel_columns<T>(job), across = (job.columns + step - 1) / step;
+    const Index each = bytes<T>(job) + (held_rows + job.width) * step * size + 4 * 64;
+    const Index lists = static_cast<Index>(sizeof(Tile) + sizeof(Runner<T>) + 2 * sizeof(T*));
+    return across * (each + lists) + held_rows * job.width * size + 8 * 64;
+}
+
 Index scratch_bytes(const Job& job, bool single) {
     return single ? bytes<float>(job) : bytes<double>(job);
 }
@@ -197,6 +286,13 @@ void fill(const Job& job, const Tile& tile, void* scratch, bool single) {
 }
 void multiply(const Job& job, const Tile& tile, void* scratch, bool single) {
     single ? multiply_tile<float>(job, tile, scratch) : multiply_tile<double>(job, tile, scratch);
+}
+Index residual_bytes(const Job& job, bool single) {
+    return single ? bytes_of_rows<float>(job) : bytes_of_rows<double>(job);
+}
+void residuals(const Job& job, Index begin, Index end, double* back, void* scratch, bool single) {
+    single ? residual_rows<float>(job, begin, end, back, scratch)
+           : residual_rows<double>(job, begin, end, back, scratch);
 }
 
 }  // namespace
@@ -210,5 +306,6 @@ void multiply(const Job& job, const Tile& tile, void* scratch, bool single) {
 namespace mercer {
 extern const Level MERCER_JOIN(level_, MERCER_LEVEL);
 const Level MERCER_JOIN(level_, MERCER_LEVEL) = {MERCER_TEXT(MERCER_LEVEL), scratch_bytes,
-                                                 columns_per_tile, fill, multiply, slopes};
+                                                 columns_per_tile, fill, multiply, slopes,
+                                                 residual_bytes, residuals};
 }  // namespace mercer

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 # multiplications.
 SUMS = (2, 4, 8, 16)
 GOOD_ENOUGH = 14.0
-ENTRY = 60.0
+ENTRY = 40.0
 # Without sums landmarks stand for the rows: about the steps that this takes, those after which sums
 # take over, as landmarks that were given may be far from where the rows are, and multiplications
 # for every cubed landmark.
