@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, Spectrum
+from mercer.features import landmark_map
 from mercer.gram import landmark_gram
 from mercer.gram.pivots import RULES, chosen_landmarks
 from mercer.testing import check_gram
@@ -118,7 +119,7 @@ def test_entries_are_in_float32_where_rows_are_not_far_from_zero(offset):
 
 
 def test_landmarks_that_add_little_are_left_out_of_the_factor():
-    # Three rows next to others: pivots of 1e-6 where the rest leave more than a thousand times that.
+    # Three rows next to others have pivots of 1e-6, where the rest leave a thousand times as much.
     rows = np.vstack([X, X[:3] + 1e-3])
     gram = landmark_gram(Gaussian(0.7), rows, 60, "uniform", seed=1)
     phi = gram.landmarks
@@ -127,6 +128,15 @@ def test_landmarks_that_add_little_are_left_out_of_the_factor():
     assert_array_equal(phi.factor, np.tril(phi.factor))
     assert (phi.factor.diagonal() > 0.0).all()
     assert_allclose(phi.factor @ phi.factor.T, Gaussian(0.7)(phi.rows), atol=1e-13)
+
+
+@pytest.mark.parametrize("index", [[0], [59], [3, 4, 5, 40], list(range(1, 60, 2))])
+def test_the_factor_without_some_landmarks_is_that_of_the_others(index):
+    phi, _ = landmark_map(Gaussian(0.7), X)
+    fewer = phi.without(np.array(index))
+    others, _ = landmark_map(Gaussian(0.7), np.delete(X, index, axis=0))
+    assert_array_equal(fewer.rows, others.rows)
+    assert_allclose(fewer.factor, others.factor, atol=1e-12)
 
 
 def test_a_sketch_keeps_the_length_of_what_is_weighted_on_average():

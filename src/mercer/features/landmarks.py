@@ -116,7 +116,6 @@ class LandmarkMap(FeatureMap):
         a = dtrsm(1.0, self.factor, columns, lower=1, trans_a=1, overwrite_b=1)
         return np.asarray(a.reshape(theta.shape))
 
-
     def without(self, index: NDArray[np.intp]) -> LandmarkMap:
         """Return the features of the landmarks but some, in far less time than from their rows.
 
