@@ -35,7 +35,7 @@ def test_the_screen_tells_everything_that_happened(data, tmp_path):
         "price, numbers from",
         "columns, 2 of 2 are used",
         "site    text           0         3  category",
-        "leaderboard, best first",
+        "leaderboard, chosen first",
         "--alpha",
         "plan\n  KernelRidge by cholesky",
         "95 % interval",
@@ -323,7 +323,7 @@ def test_classes_may_be_won_by_a_ridge(target, data, tmp_path, monkeypatch):
     assert "KernelRidgeClassifier by cholesky" in result.stdout
     # Of classes --kernel gives a logistic regression, to which the ridge means nothing.
     assert "to give back: --kernel\n" in result.stdout
-    assert "RMSE in units of the codes 1 and -1 of classes" in result.stdout
+    assert "the share of rows left out that are misclassified" in result.stdout
     assert page.exists()
 
 
@@ -336,4 +336,7 @@ def test_what_candidates_are_ranked_by_has_a_name(data):
     assert "by rows left out: GCV" in said[1]
     sick = run("fit", data, *SICK, "--kernel", "gaussian.on(age)", "--select", "3").stdout
     assert "by rows left out: log loss" in sick
-    assert "RMSE in units of price" in run("fit", data, *PRICE, "--time-limit", "1").stdout
+    assert (
+        "RMSE on rows left out, in units of price"
+        in run("fit", data, *PRICE, "--time-limit", "1").stdout
+    )

@@ -29,14 +29,14 @@ def test_errors_are_those_of_fits_without_the_group():
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     field = search(X, y, g, w)
     k, alpha = mercer.Gaussian(1.0), 0.3
-    _, found, errors = field._judged(k, (1.0,), alpha, np.arange(len(y)))
+    _, found, squares, _ = field._judged(k, (1.0,), alpha, np.arange(len(y)))
     assert found == alpha
     expected = np.empty(len(y))
     for group in np.unique(g):
         rest, own = g != group, g == group
         model = mercer.KernelRidge(k, alpha).fit(X[rest], y[rest], field.weights[rest])
         expected[own] = y[own] - model.predict(X[own])
-    assert np.allclose(errors[:, 0], np.sqrt(field.weights) * expected, atol=1e-8)
+    assert np.allclose(squares, field.weights * expected**2, atol=1e-8)
 
 
 def test_what_a_group_gives_away_wins_nothing():

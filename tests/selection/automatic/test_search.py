@@ -7,11 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelRidge, Linear
+from mercer.gram import gram_of
 from mercer.kernels.tangents import rounded
 from mercer.selection.automatic import left_out, search
 from mercer.selection.automatic.board import Candidate, simplest_first
-from mercer.selection.automatic.kernels import Start, starts
-from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, KernelSearch, _at_widths
+from mercer.selection.automatic.kernels import Start, at_widths, starts
+from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, KernelSearch
 from mercer.selection.automatic.sums import n_terms
 from mercer.solvers import Run
 
@@ -24,7 +25,8 @@ def kernel_search(n=40, rng=None, run=None):
 
 
 def candidate(name, error, is_learned=False, seconds=0.0):
-    return Candidate(name, Gaussian(1.0), 1.0, np.full((4, 1), error), 1, 4, is_learned, seconds)
+    squares = np.full(4, float(error) ** 2)
+    return Candidate(name, Gaussian(1.0), 1.0, squares, error, 1, 4, is_learned, seconds)
 
 
 def test_equal_rows_with_equal_targets_are_one_row_of_the_weight_of_all():
@@ -75,8 +77,8 @@ def played(monkeypatch, first, second, n=40, run=None):
 
     def again(self, one, steps, limit):
         refined.append(one.name)
-        errors = np.full((4, 1), value(second[one.name]))
-        return replace(one, errors=errors, rounds=2)
+        error = value(second[one.name])
+        return replace(one, squares=np.full(4, error**2), score=error, rounds=2)
 
     def mixed(self, candidates, limit):
         refined.append("weighted")
@@ -104,7 +106,8 @@ def test_the_best_of_either_kind_and_a_sum_play_the_second_round_which_decides(m
     board, refined = played(monkeypatch, first | {"e": 7.0}, second)
     assert sorted(refined) == sorted(name for name in second if name != "e")
     best = sorted((name for name in second if name != "e"), key=second.get)
-    assert board == [*((name, 2) for name in best), ("e", 1)]
+    # "e" was scored on the rows of the first round, and stands where its score puts it.
+    assert board == [(best[0], 2), ("e", 1), *((name, 2) for name in best[1:])]
 
 
 @pytest.mark.parametrize(("n", "is_there"), [(29, False), (30, True)])
@@ -136,10 +139,14 @@ def test_without_time_the_first_kernel_is_tried_all_the_same(monkeypatch):
 
 
 def test_the_error_is_the_root_of_the_mean_square_over_rows_and_targets():
-    errors = np.array([[1.0, 2.0], [3.0, 4.0], [0.0, 6.0]])
-    one = replace(candidate("a", 0.0), errors=errors)
-    assert_allclose(one.squares, [2.5, 12.5, 18.0])
-    assert_allclose(one.error, np.sqrt((1 + 4 + 9 + 16 + 36) / 6))
+    one = kernel_search(12)
+    one = replace(one, y=np.hstack([one.y, 2.0 * one.y]))
+    found = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
+    missed = left_out.without_rows(
+        gram_of(Gaussian(1.0), one.X, 10**9), one.y, np.array([0.1]), np.ones(12)
+    )[:, 0]
+    assert_allclose(found.squares, (missed**2).mean(axis=1))
+    assert_allclose(found.score, np.sqrt((missed**2).mean()))
 
 
 def test_the_time_of_both_rounds_adds_up(monkeypatch):
@@ -169,12 +176,21 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
 
 def test_errors_are_those_of_fits_without_each_row():
     one = kernel_search(12)
-    kernel, alpha, errors = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
+    kernel, alpha, squares, _ = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
     assert (kernel, alpha) == (Gaussian(1.0), 0.1)
     for i in range(12):
         rest = np.delete(np.arange(12), i)
         model = KernelRidge(Gaussian(1.0), 0.1).fit(one.X[rest], one.y[rest, 0])
-        assert_allclose(errors[i, 0], one.y[i, 0] - model.predict(one.X[[i]])[0], atol=1e-9)
+        missed = one.y[i, 0] - model.predict(one.X[[i]])[0]
+        assert_allclose(np.sqrt(squares[i]), abs(missed), atol=1e-9)
+
+
+def test_classes_are_scored_by_the_share_of_weight_in_a_wrong_class():
+    codes = np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+    scores = np.array([[0.1, 0.2, 0.0], [0.0, 0.2, 0.1], [0.3, 0.2, 0.1]])
+    assert left_out.wrong_share(codes, scores, np.array([1.0, 2.0, 5.0])) == 0.75
+    two = np.array([[1.0], [-1.0], [1.0]])
+    assert left_out.wrong_share(two, np.array([[0.1], [0.1], [3.0]]), np.ones(3)) == 1 / 3
 
 
 def test_some_rows_are_judged_with_their_own_targets_and_weights():
@@ -182,8 +198,8 @@ def test_some_rows_are_judged_with_their_own_targets_and_weights():
     one = replace(kernel_search(12), weights=weights)
     some = np.array([1, 3, 4, 7, 8, 10, 11])
     alone = KernelSearch(one.X[some], one.y[some], weights[some], 1.0, some, 10**9, 0, Run())
-    errors = one._judged(Gaussian(1.0), [1.0], 0.1, some)[2]
-    assert_allclose(errors, alone._judged(Gaussian(1.0), [1.0], 0.1, np.arange(7))[2])
+    squares = one._judged(Gaussian(1.0), [1.0], 0.1, some)[2]
+    assert_allclose(squares, alone._judged(Gaussian(1.0), [1.0], 0.1, np.arange(7))[2])
 
 
 def test_what_was_learned_is_kept_in_four_digits():
@@ -194,15 +210,14 @@ def test_what_was_learned_is_kept_in_four_digits():
 
 
 def test_a_kernel_that_is_not_learned_is_tried_at_two_widths():
-    assert _at_widths(Gaussian(2.0)) == [Gaussian(1.0), Gaussian(3.0)]
-    assert _at_widths(Linear()) == [Linear()]
-    assert _at_widths(Gaussian((1.0, 2.0))) == [Gaussian((1.0, 2.0))]
+    assert at_widths(Gaussian(2.0)) == [Gaussian(1.0), Gaussian(3.0)]
+    assert at_widths(Linear()) == [Linear()]
+    assert at_widths(Gaussian((1.0, 2.0))) == [Gaussian((1.0, 2.0))]
 
 
 def test_a_learned_kernel_stays_first_where_it_is_better_by_more_than_a_deviation_or_a_hundredth():
     def with_squares(name, squares, is_learned):
-        errors = np.sqrt(np.array(squares))[:, None]
-        return replace(candidate(name, 0.0, is_learned), errors=errors)
+        return replace(candidate(name, 0.0, is_learned), squares=np.array(squares))
 
     learned = with_squares("learned", [1.0, 1.0, 1.0, 1.0], True)
     near = with_squares("near", [1.5, 0.5, 1.53, 0.5], False)

@@ -14,6 +14,7 @@ from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
 from mercer.kernels.language.editable import editable
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
+from mercer.selection.automatic.board import Leaderboard
 
 
 def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> dict[str, Any]:
@@ -42,6 +43,7 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
         "rows": {"train": len(train), "test": len(test)},
         "columns": _columns(train, judge, is_given),
         "leaderboard": _leaderboard(judge),
+        "note": getattr(getattr(judge, "candidates_", None), "note", ""),
         "model": type(inner).__name__,
         "kernel": str(editable(inner.kernel_)),
         name: float(f"{getattr(inner, name):.4g}"),
@@ -97,17 +99,8 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
     """Return what was tried, best first."""
     tried = getattr(judge, "cv_results_", None)
     if tried is None:
-        return [
-            {
-                "rank": rank,
-                "kernel": candidate.name,
-                "round": candidate.rounds,
-                "rows": candidate.rows,
-                "RMSE": float(f"{candidate.error:.4g}"),
-                "seconds": round(float(candidate.seconds), 1),
-            }
-            for rank, candidate in enumerate(getattr(judge, "candidates_", ()), 1)
-        ]
+        board = getattr(judge, "candidates_", None)
+        return [] if board is None else _entries(board)
     order = np.argsort(tried["rank_test_score"], kind="stable")
     name, loss = ("alpha", "MSE") if "alpha" in tried else ("C", "log loss")
     loss = "GCV" if judge.cv == "gcv" else loss
@@ -119,6 +112,20 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
             loss: float(f"{-tried['mean_test_score'][i]:.4g}"),
         }
         for i in order
+    ]
+
+
+def _entries(board: Leaderboard) -> list[dict[str, Any]]:
+    return [
+        {
+            "rank": rank,
+            "kernel": candidate.name,
+            "round": candidate.rounds,
+            "rows": candidate.rows,
+            board.measure: float(f"{candidate.score:.4g}"),
+            "seconds": round(float(candidate.seconds), 1),
+        }
+        for rank, candidate in enumerate(board, 1)
     ]
 
 

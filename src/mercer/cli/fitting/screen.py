@@ -33,7 +33,7 @@ def shown(result: dict[str, Any]) -> str:
     parts = [
         pairs(top),
         _shown_columns(result["columns"]),
-        _shown_leaderboard(result["leaderboard"], is_classes, data["target"]),
+        _shown_leaderboard(result["leaderboard"], data["target"], result["note"]),
         f'{heading("kernel")}, to edit and to give back: {penalty}--kernel\n  "{result["kernel"]}"',
         f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
@@ -58,17 +58,23 @@ def _shown_columns(columns: list[dict[str, Any]]) -> str:
     return f"{title}\n{indented(as_text(header, cells))}"
 
 
-def _shown_leaderboard(board: list[dict[str, Any]], is_classes: bool, target: str) -> str:
+def _shown_leaderboard(board: list[dict[str, Any]], target: str, note: str) -> str:
     if not board:
         return ""
     header = list(board[0])
-    unit = "the codes 1 and -1 of classes" if is_classes else target
-    measured = f"RMSE in units of {unit}" if "RMSE" in header else header[-1]
+    said = {
+        "RMSE": f"chosen first, by RMSE on rows left out, in units of {target}",
+        "error": "chosen first, by the share of rows left out that are misclassified",
+    }
+    measure = next(
+        (said[name] for name in header if name in said),
+        f"best first, by rows left out: {header[-1]}",
+    )
     cells = [list(entry.values()) for entry in board[:MOST_CANDIDATES]]
     more = len(board) - MOST_CANDIDATES
-    title = f"{heading('leaderboard')}, best first, by rows left out: {measured}"
-    rest = f"\n  and {more} more" if more > 0 else ""
-    return f"{title}\n{indented(as_text(header, cells))}{rest}"
+    rest = [f"and {more} more"] if more > 0 else []
+    below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *([note] if note else [])])
+    return f"{heading('leaderboard')}, {measure}\n{indented(as_text(header, cells))}{below}"
 
 
 def _shown_scores(result: dict[str, Any]) -> str:

@@ -182,11 +182,11 @@ def selection(results: dict[str, Any]) -> Plot | None:
     return plot.points(x[[best]], y[[best]], "second")
 
 
-def leaderboard(errors: list[float]) -> Plot | None:
-    """Draw the errors of the candidates in their order."""
+def leaderboard(errors: list[float], measure: str) -> Plot | None:
+    """Draw the scores of the candidates, errors of some measure, in their order."""
     if len(errors) < 3:
         return None
     place = np.arange(1, len(errors) + 1)
     x, y = (0.5, len(errors) + 0.5), around(errors)
-    plot = Plot(x, y, "rank", "RMSE on rows left out", "errors of the candidates by rank")
+    plot = Plot(x, y, "rank", f"{measure} on rows left out", "errors of the candidates by rank")
     return plot.points(place, errors).points(place[:1], errors[:1], "second")

@@ -74,11 +74,13 @@ def selection(facts: Facts) -> str:
     results = getattr(facts.model, "cv_results_", None)
     candidates = getattr(facts.model, "candidates_", None)
     if results is None and candidates is not None:
-        unit = "the codes 1 and -1 of classes" if facts.is_classes else "the target"
-        text = f"The kernels that were tried, by rows left out: RMSE in units of {unit}."
-        plot = charts.leaderboard([float(entry.error) for entry in candidates])
+        by = "the root of their mean squared error on rows left out, in units of the target"
+        if facts.is_classes:
+            by = "the share of rows left out that they put into a wrong class"
+        text = f"The kernels that were tried, the chosen one first, the others by {by}."
+        plot = charts.leaderboard([float(entry.score) for entry in candidates], candidates.measure)
         board = f'<div class="scroll">{candidates._repr_html_()}</div>'
-        said = "RMSE on rows left out; the chosen one is marked"
+        said = f"{candidates.measure} on rows left out; the chosen one is marked"
         return section("Leaderboard", paragraph(text), board, figures((plot, said)))
     if results is None or "kernel" not in results:
         return ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,14 @@ from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
 
-HEADER = ("rank", "kernel", "round", "rows", "RMSE", "seconds")
+
+class Judged(NamedTuple):
+    """A kernel with the best of some ridges, judged on rows left out: see `Candidate`."""
+
+    kernel: Kernel
+    alpha: float
+    squares: Array
+    score: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +36,12 @@ class Candidate:
         With numbers for parameters.
     alpha : float
         The ridge.
-    errors : array of shape (n, targets)
-        What predictions of rows left out miss, times the roots of their weights.
+    squares : array of shape (n,)
+        The squared error of every row left out times its weight, the mean over all targets; of
+        classes the targets are the codes 1 and -1.
+    score : float
+        What the leaderboard shows: the root of the mean squared error on rows left out, in units
+        of the target, or the share of these rows that are put into another class than theirs.
     rounds, rows : int
         The round it came to, and the rows it was judged on there.
     is_learned : bool
@@ -42,40 +53,51 @@ class Candidate:
     name: str
     kernel: Kernel
     alpha: float
-    errors: Array
+    squares: Array
+    score: float
     rounds: int
     rows: int
     is_learned: bool
     seconds: float
 
     @property
-    def squares(self) -> Array:
-        """The squared error of every row, over all targets."""
-        return np.asarray((self.errors**2).mean(axis=1))
-
-    @property
     def error(self) -> float:
-        """The root of the mean squared error on rows left out.
-
-        It is in units of the target; of classes it is that of the codes 1 and -1.
-        """
+        """The root of the mean squared error on rows left out, by which kernels are chosen."""
         return float(np.sqrt(self.squares.mean()))
 
 
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
-    """The candidates, best first: prints as a table, and is iterated.
+    """The candidates, the chosen one first, then by score: prints as a table, and is iterated.
 
-    ``RMSE`` is the root of the mean squared error on rows left out, in units of the target; of
-    classes it is that of the codes 1 and -1.
+    The score is the root of the mean squared error on rows left out (``RMSE``), in units of the
+    target, or the share of them that are put into a wrong class (``error``). Candidates of the
+    second round are scored on other rows than those of the first.
 
     Parameters
     ----------
     entries : tuple of Candidate
         The candidates.
+    measure : str
+        What their scores are.
+    note : str
+        What else a reader should know of the choice.
     """
 
     entries: tuple[Candidate, ...]
+    measure: str = "RMSE"
+    note: str = ""
+
+    @classmethod
+    def of(cls, chosen: Candidate, others: Iterable[Candidate], is_classes: bool) -> Leaderboard:
+        """Return the leaderboard of a candidate that was chosen, and the others in any order."""
+        rest = sorted(others, key=lambda c: (c.score, c.error))
+        return cls((chosen, *rest), "error" if is_classes else "RMSE")
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The titles of the columns of the table."""
+        return ("rank", "kernel", "round", "rows", self.measure, "seconds")
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self.entries)
@@ -87,20 +109,22 @@ class Leaderboard:
         return self.entries[place]
 
     def __str__(self) -> str:
-        return as_text(HEADER, self._rows())
+        table = as_text(self.header, self._rows())
+        return f"{table}\n{self.note}" if self.note else table
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(f"{len(self)} candidates", HEADER, self._rows())
+        title = f"{len(self)} candidates; {self.note}" if self.note else f"{len(self)} candidates"
+        return as_html(title, self.header, self._rows())
 
     def to_pandas(self) -> Any:
         """Return the candidates as a data frame of pandas."""
-        return as_frame(HEADER, self._rows())
+        return as_frame(self.header, self._rows())
 
     def _rows(self) -> list[tuple[Any, ...]]:
         return [
-            (i + 1, c.name, c.rounds, c.rows, f"{c.error:.4g}", f"{c.seconds:.1f}")
+            (i + 1, c.name, c.rounds, c.rows, f"{c.score:.4g}", f"{c.seconds:.1f}")
             for i, c in enumerate(self)
         ]
 
@@ -109,7 +133,7 @@ def simplest_first(finalists: list[Candidate]) -> list[Candidate]:
     """Return finalists with one that is not learned first, if it is as good.
 
     It is if its mean squared error is larger by no more than one standard deviation of the mean
-    difference on the same rows, nor by more than `NEARLY`: where a few large errors make the
+    difference on the same rows, nor by more than one percent: where a few large errors make the
     deviation large, the mean is still what is to be expected.
     """
     if not finalists or not finalists[0].is_learned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -41,7 +42,8 @@ class KernelClassifier(ClassifierMixin, Arguments):
     Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1, with one likelihood
     for all. With the best of them, least squares with probabilities calibrated on rows left out
     and multinomial logistic regression are compared by the log loss of rows left out, and the
-    better one is fitted to all rows.
+    better one is fitted to all rows. Of more than 30 classes it is least squares, which takes
+    about as long for many as for one.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
     kernel_ : Kernel
         The winner, an expression that can be edited.
     losses_ : dict
-        The log loss on rows left out of ``"logistic"`` and ``"ridge"``.
+        The log loss on rows left out of ``"logistic"`` and ``"ridge"``, those that were tried.
     estimator_ : KernelRidgeClassifier or KernelLogisticRegression
         The model, fitted to all rows.
     classes_ : array
@@ -76,6 +78,9 @@ class KernelClassifier(ClassifierMixin, Arguments):
     # in all classes that logistic regression has there at most: it takes longer with every class.
     compared_rows: ClassVar[int] = 1000
     compared_numbers: ClassVar[int] = 3000
+    # Classes up to which logistic regression is tried at all: its offsets alone take the cube of
+    # their number in every Newton step.
+    most_classes: ClassVar[int] = 30
     # Cs that logistic regression tries, over the mean of k(x, x).
     cs: ClassVar[tuple[float, ...]] = (0.3, 3.0, 30.0, 300.0)
 
@@ -112,7 +117,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         reader = reader_of_rows(some_rows(X))
         limit = run.share(self.share_of_kernels)
         search = self._search(limit, reader, X, y, sample_weight, groups)
-        self.candidates_: Leaderboard = search.winners()
+        self.candidates_: Leaderboard = self._noted(search)
         best = self.candidates_[0]
         self.kernel_ = best.kernel
         ridge = KernelRidgeClassifier(best.kernel, best.alpha * search.unit, memory=self.memory)
@@ -134,14 +139,28 @@ class KernelClassifier(ClassifierMixin, Arguments):
         weights = checked_weights(sample_weight, len(codes))
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
-        return KernelSearch.of(reader, rows, targets, weights, self.memory, seed, run, groups)
+        return KernelSearch.of(reader, rows, targets, weights, self.memory, seed, run, groups, True)
+
+    def _noted(self, search: KernelSearch) -> Leaderboard:
+        """Return the candidates, with a note where classes are too many to compare models."""
+        board, classes = search.winners(), search.y.shape[1]
+        if classes <= self.most_classes:
+            return board
+        note = (
+            f"{classes} classes are fitted by least squares, one against the rest, with calibrated "
+            f"probabilities; logistic regression is tried for up to {self.most_classes}"
+        )
+        return replace(board, note=note)
 
     def _compared(
         self, search: KernelSearch, reader: Kernel, best: Candidate, run: Run
     ) -> dict[str, tuple[float, float]]:
         """Return the log loss on rows left out and the penalty of both models on some rows."""
-        targets = search.y.shape[1]
-        sample = search.sample(min(self.compared_rows, max(self.compared_numbers // targets, 250)))
+        targets, most = search.y.shape[1], self.compared_rows
+        has_logistic = targets <= self.most_classes
+        if has_logistic:
+            most = min(most, max(self.compared_numbers // targets, 250))
+        sample = search.sample(most)
         codes = search.y[sample]
         labels = (codes[:, 0] > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
         rows = training_subset(reader, search.X, sample)
@@ -164,7 +183,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         own = P[np.arange(len(P)), np.searchsorted(classes, labels)]
         loss = float(-np.average(np.log(np.maximum(own, 1e-15)), weights=weights))
         found = {"ridge": (loss, best.alpha)}
-        if run.is_over():
+        if run.is_over() or not has_logistic:
             return found
         unit = float(np.mean(best.kernel.diagonal(rows)))
         logistic = KernelLogisticRegressionCV(

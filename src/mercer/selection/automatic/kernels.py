@@ -182,6 +182,17 @@ def in_family(learned: Kernel, start: Start) -> Kernel:
     return learned.with_params(**changes) if changes else learned
 
 
+def at_widths(kernel: Kernel) -> list[Kernel]:
+    """Return a kernel with its first length scale at several widths."""
+    name = next((k for k in kernel.get_params() if k.endswith("length_scale")), None)
+    scale = None if name is None else kernel.get_params()[name]
+    if name is None or not isinstance(scale, float):
+        return [kernel]
+    # Units of the median distance.
+    widths = (0.5, 1.5)
+    return [kernel.with_params(**{name: factor * scale}) for factor in widths]
+
+
 def _placed(kernel: Kernel, columns: list[Any]) -> Kernel:
     return kernel.on(*columns) if columns else kernel
 

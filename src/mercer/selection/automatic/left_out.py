@@ -43,6 +43,23 @@ def without_groups(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample
     return missed
 
 
+def wrong_share(codes: Array, scores: Array, w: Array) -> float:
+    """Return the share of the weight of rows whose scores are of another class than their codes.
+
+    Parameters
+    ----------
+    codes, scores : arrays of shape (n, columns)
+        1 for the class of a row and -1 for the others, a column each; of two classes one column.
+    w : array of shape (n,)
+        The weights of the rows.
+    """
+    if codes.shape[1] == 1:
+        is_wrong = (scores[:, 0] > 0.0) != (codes[:, 0] > 0.0)
+    else:
+        is_wrong = scores.argmax(axis=1) != codes.argmax(axis=1)
+    return float(w @ is_wrong / w.sum())
+
+
 def group_numbers(groups: Any, n: int) -> Sample:
     """Return the groups of `n` rows by number, whatever they are called."""
     refuse_masked(groups, "groups")

@@ -25,9 +25,14 @@ from mercer.learning import learn
 from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool, one_blas_thread
-from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
-from mercer.selection.automatic.kernels import Start, in_family, starts
-from mercer.selection.automatic.left_out import group_numbers, without_groups, without_rows
+from mercer.selection.automatic.board import Candidate, Judged, Leaderboard, simplest_first
+from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts
+from mercer.selection.automatic.left_out import (
+    group_numbers,
+    without_groups,
+    without_rows,
+    wrong_share,
+)
 from mercer.selection.automatic.sums import n_terms, together, weighted_sum
 from mercer.selection.grid import reader_of
 from mercer.solvers import Run
@@ -58,8 +63,6 @@ RIDGES = (0.3, 1.0, 3.0)
 PLAIN_RIDGES = (1e-4, 1e-2, 0.3)
 # The least ridge beside the mean of k(x, x): with less, rounding is what is fitted.
 LEAST_RIDGE = 1e-7
-# Widths of a kernel that is not learned, in units of the median distance.
-WIDTHS = (0.5, 1.5)
 # Folds of whole groups on which models of classes are compared.
 FOLDS = 5
 # Significant digits of what is learned.
@@ -96,6 +99,8 @@ class KernelSearch:
         When to end.
     groups : array of shape (n,), optional
         The numbers of groups of rows, which are left out together.
+    is_classes : bool
+        Whether targets are those of classes: of two one column, of more a column each.
     """
 
     X: Any
@@ -107,6 +112,7 @@ class KernelSearch:
     seed: int
     run: Run
     groups: Sample | None = None
+    is_classes: bool = False
 
     @classmethod
     def of(
@@ -119,6 +125,7 @@ class KernelSearch:
         seed: int,
         run: Run,
         groups: Any = None,
+        is_classes: bool = False,
     ) -> KernelSearch:
         """Return the search on the distinct ones of weighted rows.
 
@@ -128,11 +135,14 @@ class KernelSearch:
         those of the class.
         """
         numbers = None if groups is None else group_numbers(groups, len(y))
-        pool = _pool(X, memory_limit(memory), seed)
+        limit = memory_limit(memory)
+        pool = _pool(X, limit, seed)
         if pool is not None:
             X, y, weights = take_rows(X, pool), y[pool], weights[pool]
             numbers = None if numbers is None else numbers[pool]
-        columns = [row_numbers(X), y, weights > 0.0, *([] if numbers is None else [numbers])]
+        # Of the codes of classes one column tells all.
+        told = y.argmax(axis=1) if is_classes and y.shape[1] > 1 else y
+        columns = [row_numbers(X), told, weights > 0.0, *([] if numbers is None else [numbers])]
         keys = np.column_stack(columns)
         _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         total = np.bincount(places.reshape(-1), weights)
@@ -145,16 +155,17 @@ class KernelSearch:
         numbers = None if numbers is None else numbers[index]
         if numbers is not None and len(np.unique(numbers)) < 2:
             raise ValueError("groups must hold two groups of positive weight at least, got one")
-        return cls(rows, y[index], w / unit, unit, given, memory_limit(memory), seed, run, numbers)
+        return cls(rows, y[index], w / unit, unit, given, limit, seed, run, numbers, is_classes)
 
     def winners(self) -> Leaderboard:
-        """Return all candidates, those of the last round first."""
+        """Return all candidates, the chosen one first."""
         with one_blas_thread():
             tried = self._first_round()
             finalists = self._second_round(tried)
         rest = [c for c in tried if c.name not in {f.name for f in finalists}]
         # Without the time for a second round, or where it cannot be fitted, the first decides.
-        return Leaderboard((*simplest_first(finalists), *rest))
+        chosen, *others = (*simplest_first(finalists), *rest)
+        return Leaderboard.of(chosen, others, self.is_classes)
 
     def _first_round(self) -> list[Candidate]:
         """Return all candidates by their errors on a few rows, best first.
@@ -253,10 +264,10 @@ class KernelSearch:
         began = perf_counter()
         if not start.is_learned:
             rows = self._rows(start.kernel, sample)
-            kernels = _at_widths(start.kernel.resolved(rows, self.weights[sample]))
+            kernels = at_widths(start.kernel.resolved(rows, self.weights[sample]))
             found = min(
                 (self._judged(k, PLAIN_RIDGES, _unit(k, rows), sample) for k in kernels),
-                key=lambda judged: float((judged[2] ** 2).sum()),
+                key=lambda judged: float(judged.squares.sum()),
             )
         elif start.terms:
             kernel, alpha = self._weighted(start.terms, sample, FIRST_STEPS, limit)
@@ -282,17 +293,9 @@ class KernelSearch:
         if not steps and candidate.rows == len(judged):
             # The first round had all these rows.
             return replace(candidate, rounds=2)
-        kernel, alpha, errors = self._judged(kernel, RIDGES, alpha, judged)
+        found = self._judged(kernel, RIDGES, alpha, judged)
         seconds = candidate.seconds + perf_counter() - began
-        return replace(
-            candidate,
-            kernel=kernel,
-            alpha=alpha,
-            errors=errors,
-            rounds=2,
-            rows=len(judged),
-            seconds=seconds,
-        )
+        return replace(candidate, **found._asdict(), rounds=2, rows=len(judged), seconds=seconds)
 
     def _learned(
         self, kernel: Kernel, alpha: float | None, sample: Sample, steps: int, limit: Run
@@ -339,7 +342,7 @@ class KernelSearch:
 
     def _judged(
         self, kernel: Kernel, factors: Sequence[float], alpha: float, sample: Sample
-    ) -> tuple[Kernel, float, Array]:
+    ) -> Judged:
         """Return a kernel with the best of some ridges, and its errors on rows left out."""
         rows, y, w = self._rows(kernel, sample), self.y[sample], self.weights[sample]
         least = LEAST_RIDGE * _unit(kernel, rows)
@@ -349,9 +352,13 @@ class KernelSearch:
             missed = without_rows(gram, y, alphas, w)
         else:
             missed = without_groups(gram, y, alphas, w, self.groups[sample])
-        errors = np.sqrt(w)[:, None, None] * missed
-        best = int(np.argmin((errors**2).sum(axis=(0, 2))))
-        return kernel, float(alphas[best]), errors[:, best]
+        squares = w[:, None] * (missed**2).mean(axis=2)
+        best = int(np.argmin(squares.sum(axis=0)))
+        if self.is_classes:
+            score = wrong_share(y, y - missed[:, best], w)
+        else:
+            score = float(np.sqrt(squares[:, best].mean()))
+        return Judged(kernel, float(alphas[best]), squares[:, best], score)
 
 
 def _pool(X: Any, memory: int, seed: int) -> Sample | None:
@@ -383,12 +390,3 @@ def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:
 
 def _unit(kernel: Kernel, rows: Any) -> float:
     return float(np.mean(kernel.diagonal(rows)))
-
-
-def _at_widths(kernel: Kernel) -> list[Kernel]:
-    """Return a kernel with its first length scale at several widths."""
-    name = next((k for k in kernel.get_params() if k.endswith("length_scale")), None)
-    scale = None if name is None else kernel.get_params()[name]
-    if name is None or not isinstance(scale, float):
-        return [kernel]
-    return [kernel.with_params(**{name: factor * scale}) for factor in WIDTHS]

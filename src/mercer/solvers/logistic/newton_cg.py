@@ -67,11 +67,11 @@ class ProjectedCG:
         self._ridge = ridge
         columns = V.shape[1] if with_offset else 0
         unit = np.eye(V.shape[1])
-        # Of shape (offsets, n, columns).
-        self._N = np.array([root.back(np.broadcast_to(unit[c], V.shape)) for c in range(columns)])
-        self._N = self._N.reshape(columns, *V.shape)
-        self._MN = np.array([curvature.solve(N) for N in self._N]).reshape(self._N.shape)
-        S = np.einsum("bij,cij->bc", self._N, self._MN)
+        each = [root.back(np.broadcast_to(unit[c], V.shape)) for c in range(columns)]
+        # Of shape (offsets, n columns): products with them are those of matrices.
+        self._N = np.array(each).reshape(columns, V.size)
+        self._MN = np.array([curvature.solve(N) for N in each]).reshape(columns, V.size)
+        S = self._N @ self._MN.T
         self._inverse = np.linalg.pinv((S + S.T) / 2.0, rcond=self.dependent, hermitian=True)
         self._R = self._reduced(root.back(V))
         self.U = np.zeros_like(V)
@@ -113,10 +113,10 @@ class ProjectedCG:
 
     def _preconditioned(self) -> Array:
         Z = self._curvature.solve(self._R)
-        multiple = self._inverse @ np.einsum("cij,ij->c", self._N, Z)
-        return np.asarray(Z - np.einsum("c,cij->ij", multiple, self._MN))
+        multiple = self._inverse @ (self._N @ Z.reshape(-1))
+        return np.asarray(Z - (multiple @ self._MN).reshape(Z.shape))
 
     def _reduced(self, R: Array) -> Array:
         """Return the residual after the best offset for it, which only adds multiples of N."""
-        multiple = self._inverse @ np.einsum("cij,ij->c", self._MN, R)
-        return np.asarray(R - np.einsum("c,cij->ij", multiple, self._N))
+        multiple = self._inverse @ (self._MN @ R.reshape(-1))
+        return np.asarray(R - (multiple @ self._N).reshape(R.shape))

@@ -53,9 +53,12 @@ def temperature(scores: Array, targets: Array, weights: Array) -> float:
     if size == 0.0:
         return 1.0
 
+    u = s / size
+    aimed = float(w @ np.einsum("ij,ij->i", t, u))
+
     def slope(exponent: float) -> float:
-        T = np.exp(exponent) / size
-        return float(w @ ((softmax(T * s, axis=1) - t) * (s / size)).sum(axis=1))
+        P = softmax(np.exp(exponent) * u, axis=1)
+        return float(w @ np.einsum("ij,ij->i", P, u)) - aimed
 
     # The least and most that the typical score may be worth, in units of the exponent.
     low, high = np.log((1e-3, 1e6))
