@@ -137,6 +137,45 @@ def test_where_time_is_short_candidates_are_scored_on_fewer_rows(data, monkeypat
     assert model.best_estimator_.function_.dual.rows.shape == (120, 2)
 
 
+@pytest.mark.parametrize(("share", "rounds"), [(0.4, {30, 120}), (0.6, {30})])
+def test_a_kernel_is_tried_on_all_rows_where_half_of_the_time_does(
+    data, monkeypatch, share, rounds
+):
+    def expected(search, kernels, alphas):
+        return share * len(kernels) * search.seconds
+
+    monkeypatch.setattr(room.KernelRidgeCV, "least_rows", 30)
+    monkeypatch.setattr(Search, "expected", expected)
+    model = KernelRidgeCV(KERNELS, ALPHAS, time_limit=60.0, random_state=0)
+    if 120 in rounds:
+        model.fit(*data)
+    else:
+        with pytest.warns(ConvergenceWarning, match="on more than 30 rows"):
+            model.fit(*data)
+    assert set(model.cv_results_["n_resources"]) == rounds
+
+
+@pytest.mark.parametrize(("enough", "rows"), [(40, 40), (30, 26), (5, 10)])
+def test_a_sample_has_a_third_of_its_rows_less_until_there_is_time_for_it(
+    data, monkeypatch, enough, rows
+):
+    monkeypatch.setattr(room.KernelRidgeCV, "least_rows", 10)
+    monkeypatch.setattr(Search, "expected", lambda s, *_: s.seconds * (len(s) / enough))
+    model = KernelRidgeCV(KERNELS, ALPHAS, time_limit=60.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=f"on more than {rows} rows"):
+        model.fit(*data)
+    assert set(model.cv_results_["n_resources"]) == {rows}
+
+
+def test_a_sample_of_fewer_rows_than_the_least_is_taken_as_it_is(data, monkeypatch):
+    monkeypatch.setattr(room.KernelRidgeCV, "least_rows", 500)
+    monkeypatch.setattr(Search, "expected", lambda s, *_: 1e3 * len(s))
+    model = KernelRidgeCV(KERNELS, ALPHAS, time_limit=60.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="on more than 60 rows"):
+        model.fit(*data)
+    assert set(model.cv_results_["n_resources"]) == {60}
+
+
 def test_without_time_for_any_score_the_choice_is_the_one_in_the_middle(data, monkeypatch):
     def scored(search, kernels, alphas):
         search.run.ended_by = "time"

@@ -146,6 +146,20 @@ def test_fewer_rows_than_features_count_across_their_range_too(rng, alpha):
     assert (gap <= least * 20.0 + 1e-13).all()
 
 
+@pytest.mark.parametrize("alpha", [1e-6, 0.7])
+@pytest.mark.parametrize("shape", [(5, 9), (9, 5)], ids=str)
+def test_where_the_gradient_is_zero_the_gap_is_what_rounding_hides(rng, shape, alpha):
+    design = Design(
+        rng.normal(size=shape) * rng.uniform(0.1, 3.0, shape[1]), np.ones(shape[0]), False
+    )
+    theta, r = rng.normal(size=(shape[1], 2)), rng.normal(size=(shape[0], 2))
+    N, _ = minimum(design.dense(), r, alpha)
+    found = SingularValues.of(design, np.ones(shape[1]), 1 << 30)
+    spread = np.sqrt((np.linalg.inv(N).diagonal() * design.sizes**2).sum())
+    expected = hidden_by_rounding(design, alpha, theta, spread, r)
+    assert_allclose(found._gap(alpha, theta, r, alpha * theta), expected, rtol=1e-6)
+
+
 def test_singular_values_that_rounding_explains_are_left_out(rng):
     F = rng.normal(size=(30, 3))
     twice = np.column_stack([F, F @ [1.0, 2.0, 3.0]])
