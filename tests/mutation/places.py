@@ -107,4 +107,4 @@ def _spans(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
 def _changed(before: list[str], after: list[str]) -> tuple[str, str]:
     changes = list(unified_diff(before, after, n=0, lineterm=""))[2:]
     old, new = (" ".join(d[1:].strip() for d in changes if d[0] == sign) for sign in "-+")
-    return old, new
+    return old.strip(), new.strip()

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.planning.held_out import chain_held_out, entries_held_out, features_held_out
+from mercer.planning.held_out import (
+    chain_held_out,
+    entries_held_out,
+    features_held_out,
+    share_of_search,
+)
+from mercer.planning.rates import Work
 from mercer.selection.splits import Splits
 
 N, P, ALPHAS = 30, 5, 7
@@ -54,3 +60,9 @@ def test_a_chain_takes_its_knots_for_every_target_and_ridge():
         assert_allclose(chain_held_out((N, 2), splits, ALPHAS), 3e6 + 2 * ALPHAS * 100.0 * N)
     each = 3e6 + 2 * ALPHAS * (500.0 * N + 3e5)
     assert_allclose(chain_held_out((N, 2), folds(12, 10, 8), ALPHAS), 3 * each)
+
+
+@pytest.mark.parametrize(("fit", "share"), [(0.0, 0.5), (3.0, 0.4), (100.0, 0.2)])
+def test_a_search_leaves_twice_the_time_of_a_fit(fit, share, monkeypatch):
+    monkeypatch.setattr(Work, "expected", fit)
+    assert share_of_search(Work(), 10.0) == pytest.approx(share)

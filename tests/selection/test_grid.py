@@ -28,6 +28,8 @@ def test_the_default_kernels_are_of_four_families_in_units_of_the_median_distanc
     assert {type(k) for k in kernels} == {Gaussian, Matern32, Exponential, Laplacian}
     assert [k.length_scale for k in kernels if isinstance(k, Gaussian)] == [0.5, 1.2, 3.2, 8.0]
     assert_allclose([k.length_scale for k in kernels if isinstance(k, Laplacian)], [1.8, 7.5])
+    for rough in (Matern32, Exponential):
+        assert [k.length_scale for k in kernels if isinstance(k, rough)] == [1.2, 5.0]
 
 
 def test_of_one_column_the_default_kernels_are_all_different():

@@ -157,3 +157,21 @@ def test_without_scores_the_first_is_taken_and_for_want_of_time_the_one_in_the_m
     found = Round(kernels, Cs, [np.full((3, 2, 1), np.nan)] * 3, 10, None, is_cut)
     assert found.best_kernel == best
     assert found.best.tolist() == [best, best]
+
+
+def test_the_fits_of_every_round_are_counted():
+    # 150 and 240 scores of three classes are 50 and 80 rows.
+    schedule = Schedule((150, 240), (60, 90))
+
+    def fits(n, folds, *counts):
+        return schedule.fits(n, 3, 3, [np.ones(count) for count in counts], folds)
+
+    assert fits(50, None, 3, 3, 3) == [(50, 9)]
+    assert fits(50, 4, 3, 3, 3) == [(50, 36)]
+    assert fits(80, None, 3, 3, 3) == [(50, 9), (80, 9)]
+    assert fits(81, None, 3, 3, 3) == [(50, 9), (80, 6), (81, 9)]
+    # Of the best kernel five are tried on all rows.
+    assert fits(200, 4, 8, 2) == [(50, 10), (80, 16), (200, 20)]
+    # Up to four candidates are tried on all rows at once.
+    assert fits(200, None, 4) == [(200, 12)]
+    assert fits(200, 2, 4) == [(200, 8)]

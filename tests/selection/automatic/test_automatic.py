@@ -9,7 +9,7 @@ from sklearn.datasets import make_friedman1
 import mercer
 from mercer import KernelClassifier, KernelRegressor
 from mercer.selection.automatic import search
-from mercer.selection.automatic.board import Candidate, simplest_first
+from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
 from mercer.selection.automatic.kernels import Start, in_family, starts
 
 random = np.random.default_rng(0)
@@ -74,6 +74,34 @@ def test_classes_have_probabilities_of_a_good_log_loss():
     P = model.predict_proba(X[160:])
     own = P[np.arange(80), np.searchsorted(model.classes_, labels[160:])]
     assert -np.log(own).mean() < 0.55
+
+
+@pytest.mark.parametrize("kind", [KernelRegressor, KernelClassifier])
+def test_function_and_certificate_are_those_of_the_model_that_was_fitted_last(kind):
+    X = random.normal(size=(40, 2))
+    model = kind().fit(X, np.sign(X[:, 0]))
+    assert model.function_ is model.estimator_.function_
+    assert model.certificate_ == model.estimator_.certificate_
+
+
+def test_the_time_of_a_classifier_is_for_kernels_for_a_comparison_and_for_the_last_fit(monkeypatch):
+    left = []
+
+    def winners(self):
+        left.append(self.run.seconds_left)
+        return Leaderboard(
+            [Candidate("a", mercer.Gaussian(1.0), 1.0, np.ones(4), 1.0, 1, 4, False, 0.0)]
+        )
+
+    def compared(self, found, reader, best, run):
+        left.append(run.seconds_left)
+        return {"ridge": (0.0, best.alpha)}
+
+    monkeypatch.setattr(search.KernelSearch, "winners", winners)
+    monkeypatch.setattr(KernelClassifier, "_compared", compared)
+    X = random.normal(size=(40, 2))
+    KernelClassifier(time_limit=1e6).fit(X, np.sign(X[:, 0]))
+    assert left == pytest.approx([0.6e6, 0.5e6], rel=1e-3)
 
 
 def test_the_leaderboard_is_read_by_people_and_ordered():

@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelRidge, Linear
+from mercer.data.stream import stream_of
+from mercer.errors import MemoryLimitError
 from mercer.gram import gram_of
 from mercer.kernels.tangents import rounded
 from mercer.selection.automatic import left_out, search
@@ -156,6 +158,51 @@ def test_the_time_of_both_rounds_adds_up(monkeypatch):
     found = one._refined(candidate("a", 1.0, seconds=3.0), 0, Run())
     assert found.seconds == 10.0
     assert (found.rounds, found.rows) == (2, 20)
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "is_judged"), [(20, 0, False), (20, 3, True), (19, 0, True), (19, 3, True)]
+)
+def test_who_had_all_rows_and_learns_no_further_is_not_judged_again(
+    monkeypatch, rows, steps, is_judged
+):
+    learned = []
+
+    def learn(self, kernel, alpha, sample, steps, limit):
+        learned.append(steps)
+        return Gaussian(2.0), 0.5
+
+    monkeypatch.setattr(KernelSearch, "_learned", learn)
+    before = replace(candidate("a", 9.0), rows=rows)
+    found = kernel_search(20)._refined(before, steps, Run())
+    assert learned == ([steps] if steps else [])
+    assert found.kernel == (Gaussian(2.0) if steps else Gaussian(1.0))
+    assert (found.score < 9.0) is is_judged
+    assert found.rounds == 2
+
+
+def test_matrices_of_all_terms_must_fit_into_the_memory():
+    one, terms = kernel_search(20), [Gaussian(1.0), Linear()]
+    needed = search._bytes(np.arange(20), 2)
+    assert needed > search._bytes(np.arange(20), 1) > search._bytes(np.arange(20))
+    replace(one, memory=needed)._weighted(terms, np.arange(20), 1, Run())
+    with pytest.raises(MemoryLimitError, match="2 matrices of 20 rows need"):
+        replace(one, memory=needed - 1)._weighted(terms, np.arange(20), 1, Run())
+
+
+@pytest.mark.parametrize(("memory", "rows"), [(0, 12), (16 * 8 * 5 * 20, 16), (10**9, 30)])
+def test_rows_of_a_stream_are_kept_in_a_twentieth_of_the_memory(monkeypatch, memory, rows):
+    monkeypatch.setattr(search, "POOL", 30)
+    monkeypatch.setattr(search, "JUDGED_ROWS", 6)
+    stream = stream_of(lambda: iter([np.zeros((25, 5)), np.zeros((25, 5))]))
+    pool = search._pool(stream, memory, 0)
+    assert len(pool) == len(np.unique(pool)) == rows
+    assert_array_equal(search._pool(stream.part(np.arange(10)), memory, 0), np.arange(10))
+
+
+def test_rows_in_memory_are_all_drawn_from_up_to_a_hundred_thousand():
+    assert search._pool(np.zeros((100_000, 1)), 0, 0) is None
+    assert len(search._pool(np.zeros((100_001, 1)), 0, 0)) == 100_000
 
 
 @pytest.mark.parametrize("alpha", [0.02, 1e-12])

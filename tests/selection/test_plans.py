@@ -11,14 +11,6 @@ from mercer import (
     KernelRidgeClassifierCV,
     KernelRidgeCV,
 )
-from mercer.planning.held_out import share_of_search
-from mercer.planning.rates import Work
-
-
-@pytest.mark.parametrize(("fit", "share"), [(0.0, 0.5), (3.0, 0.4), (100.0, 0.2)])
-def test_a_search_leaves_twice_the_time_of_a_fit(fit, share, monkeypatch):
-    monkeypatch.setattr(Work, "expected", fit)
-    assert share_of_search(Work(), 10.0) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("kind", [KernelRidgeCV, KernelRidgeClassifierCV])
@@ -67,3 +59,15 @@ def test_few_candidates_are_planned_on_all_rows_and_folds_count(rng):
 def test_a_search_that_does_not_fit_in_time_says_so(rng):
     plan = KernelRidgeCV(time_limit=1e-6).plan(rng.normal(size=(200, 2)))
     assert not plan.is_in_time
+
+
+@pytest.mark.parametrize("kind", [KernelRidgeCV, KernelRidgeClassifierCV])
+def test_a_plan_without_targets_is_that_of_one(kind, rng):
+    X = rng.normal(size=(60, 3))
+    assert kind(Gaussian(1.0)).plan(X) == kind(Gaussian(1.0)).plan(X, np.arange(60) % 2)
+
+
+def test_a_plan_without_labels_is_that_of_two_classes(rng):
+    X, model = rng.normal(size=(60, 3)), KernelLogisticRegressionCV(Gaussian(1.0))
+    assert model.plan(X) == model.plan(X, np.arange(60) % 2)
+    assert model.plan(X).seconds < model.plan(X, np.arange(60) % 3).seconds
