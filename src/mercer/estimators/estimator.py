@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array
 
-from mercer.data.columns import is_table, n_rows, take_rows
+from mercer.data.columns import is_table, take_rows
 from mercer.data.deadline import TimeIsUpError
 from mercer.data.stream import Stream
 from mercer.estimators.arguments import twice_refusal, unknown_refusal
@@ -34,6 +34,7 @@ from mercer.kernels.language.names import UNNAMED, is_auto
 from mercer.planning import Settings
 from mercer.solvers import Approximation, Run
 from mercer.solvers.checkpoint import Checkpoint, digest
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -210,8 +211,8 @@ class KernelMachine(KernelEstimator):
         self,
         run: Run,
         kernel: Kernel,
-        rows: Any,
-        planned: Callable[[Settings, Kernel, Any], tuple[Any, Gram]],
+        rows: Rows,
+        planned: Callable[[Settings, Kernel, Rows], tuple[Any, Gram]],
         at_rest: Any,
     ) -> tuple[Any, Repair]:
         """Return the solver, and the Gram matrix to solve with: a valid one, or its repair.
@@ -229,13 +230,13 @@ class KernelMachine(KernelEstimator):
         """
         try:
             with run.limited():
-                run.enter(f"{type(self).__name__}: planning a fit to {n_rows(rows)} rows")
+                run.enter(f"{type(self).__name__}: planning a fit to {rows.n} rows")
                 solver, gram = planned(self._fit_settings(kernel), kernel, rows)
                 if gram.landmarks is not None:
                     run.enter(f"{gram.landmarks.n_features} landmarks are chosen")
                 if self.repair is None and (gram.landmarks is not None or not gram.is_proved):
                     on_sum_zero = self.takes_conditional and kernel.is_conditional
-                    refuse_unproved(kernel, rows, gram, on_sum_zero)
+                    refuse_unproved(kernel, rows.X, gram, on_sum_zero)
                 return solver, self._repaired(gram)
         except TimeIsUpError:
             return at_rest, Repair(unheld_gram_of(kernel, rows, self.memory))
@@ -282,7 +283,7 @@ class KernelMachine(KernelEstimator):
         key = digest(*settings, take_rows(rows, index), landmarks, *given)
         run.checkpoint = Checkpoint(self.checkpoint, key)
 
-    def _resolved(self, kernel: Kernel, rows: Any, weights: Any = None) -> Kernel:
+    def _resolved(self, kernel: Kernel, rows: Rows, weights: Any = None) -> Kernel:
         """Return the kernel with numbers for parameters that is fitted to weighted rows.
 
         An offset keeps the sum of the coefficients at zero: a kernel that is valid on these alone
@@ -290,7 +291,7 @@ class KernelMachine(KernelEstimator):
         """
         kernel = kernel.resolved(rows, weights)
         is_free = self.fit_intercept and self.repair is None
-        return recentred(kernel, rows) if is_free and kernel.is_conditional else kernel
+        return recentred(kernel, rows.X) if is_free and kernel.is_conditional else kernel
 
     def gradient(self, X: Any) -> Array:
         """Return the gradient of f by its input at the rows `X`, see `Function.gradient`.

@@ -39,6 +39,7 @@ from mercer.planning import Plan, logistic_plan, planned_logistic
 from mercer.solvers import LogisticProblem, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -230,7 +231,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         kernel = self._kernel_for(X)
         X, codes, classes = checked_for_plan(clone(self), kernel, X, y)
         problem = LogisticProblem(codes, classes, C, np.ones(len(codes)), self.fit_intercept)
-        return logistic_plan(self._settings(), self._resolved(kernel, X), X, problem)
+        return logistic_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problem)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.
@@ -315,11 +316,12 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         weights = class_weighted(copies, self.class_weight, codes, classes)
         used, numbers, classes = present_classes(self, weights, codes, classes)
         rows = used_rows(kernel, X, used)
-        kernel = self._resolved(kernel, rows, copies[used])
+        seen = Rows.checked(rows)
+        kernel = self._resolved(kernel, seen, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
         planned = partial(planned_logistic, problem=problem)
         at_rest = as_logistic_solver("cg", self.tol)
-        solver, repair = self._prepared(run, kernel, rows, planned, at_rest)
+        solver, repair = self._prepared(run, kernel, seen, planned, at_rest)
         return Training(X, used, classes, kernel, rows, problem, solver, repair)
 
     def _start(self, training: Training) -> tuple[Array, Array] | None:

@@ -227,9 +227,10 @@ class KernelRidge(
             rows, problem = used_rows(kernel, X, used), problem.on(np.flatnonzero(used))
             seen = None
 
-        kernel = self._resolved(kernel, rows, problem.weights)
-        planned = partial(planned_ridge, problem=problem, seen=seen)
-        solver, repair = self._prepared(run, kernel, rows, planned, self._at_rest())
+        seen = Rows.checked(rows) if seen is None else seen
+        kernel = self._resolved(kernel, seen, problem.weights)
+        planned = partial(planned_ridge, problem=problem)
+        solver, repair = self._prepared(run, kernel, seen, planned, self._at_rest())
         gram = repair.gram
         if self.checkpoint is not None:
             numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
@@ -273,7 +274,7 @@ class KernelRidge(
         targets = np.zeros((n_rows(X), np.size(self.alpha))) if y is None else y
         X, y = checked_training(clone(self), kernel, X, targets)
         problem = self._problem(y, np.ones(len(y)))
-        return ridge_plan(self._settings(), self._resolved(kernel, X), X, problem)
+        return ridge_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problem)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).

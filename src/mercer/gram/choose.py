@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
@@ -28,7 +27,7 @@ def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram
     kernel : Kernel, str or callable
         k; ``"median"`` is resolved on `X`. With `Precomputed` the rows are those of a finished
         Gram matrix.
-    X : rows
+    X : rows or Rows
         An array, CSR matrix or table.
     memory : int or str, optional
         The limit, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free memory by default.
@@ -44,7 +43,7 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     """Return the Gram matrix without holding it, for a solver that overwrites its own copy.
 
     It is a chain where the kernel makes one of the rows, which the banded solver asks for. The
-    first parameters are those of `gram_of`; `X` may be `Rows` that other kernels read as well.
+    first parameters are those of `gram_of`.
     """
     k = kernel if isinstance(kernel, Kernel) else as_kernel(kernel)
     seen, X = (X, X.X) if isinstance(X, Rows) else (X, X)
@@ -64,12 +63,13 @@ def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
     Entries that take long, and those of few rows, are held where they fit, others not. Sparse rows
     are dense where these are compared faster.
     """
-    if sp.issparse(X) and not kernel.is_precomputed:
-        X = dense_rows(X, memory_limit(memory))
+    seen = Rows.of(X)
+    if sp.issparse(seen.X) and not kernel.is_precomputed:
+        seen = Rows.of(dense_rows(seen.X, memory_limit(memory)))
     # Rows whose entries are computed at once: to ask for some of them takes longer.
     few = 256
-    is_held = n_rows(X) <= few or not kernel.is_quick
-    return (gram_of if is_held else unheld_gram_of)(kernel, X, memory)
+    is_held = seen.n <= few or not kernel.is_quick
+    return (gram_of if is_held else unheld_gram_of)(kernel, seen, memory)
 
 
 def dense_rows(X: Any, memory: int) -> Any:

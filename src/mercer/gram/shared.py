@@ -32,7 +32,7 @@ def shared_grams(kernels: Sequence[Kernel], X: Any, memory: int, spare: int) -> 
     spare : int
         Bytes that shared comparisons may take; what does not fit is not shared.
     """
-    seen = X if isinstance(X, Rows) else Rows(X, "X")
+    seen = Rows.of(X)
     known: dict[Input, Array] = {}
     entry_bytes = 8
     room = spare // (entry_bytes * max(seen.n, 1) ** 2)

@@ -50,10 +50,10 @@ class StreamedGram(Gram):
         known: Mapping[Input, Array] | None = None,
     ) -> None:
         # The rows behind the kernel's views, which a product need not work out again.
-        self.seen = X if isinstance(X, Rows) else Rows(X, "X")
+        self.seen = Rows.of(X)
         if memory is not None:
             self.memory = memory_limit(memory)
-        self.kernel = kernel.resolved(self.seen.X)
+        self.kernel = kernel.resolved(self.seen)
         self.seen.check_together(self.kernel.program)
         self.X = self.seen.X
         self.known = known or {}

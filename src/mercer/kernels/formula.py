@@ -183,7 +183,7 @@ class Formula(Parametric, ABC):
 
         Parameters
         ----------
-        X : rows
+        X : rows or Rows
             Where the numbers come from.
         weights : array of shape (n,), optional
             The weights of the rows; a whole weight counts as that many equal rows.
@@ -196,7 +196,9 @@ class Formula(Parametric, ABC):
         }
         seen = X
         if self.parts:
-            seen = X.mapped(self.inputs) if isinstance(X, Stream) else self.inputs(X)
+            rows = X.X if isinstance(X, Rows) else X
+            inner = rows.mapped(self.inputs) if isinstance(rows, Stream) else self.inputs(rows)
+            seen = X if inner is rows else inner
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Formula):

@@ -28,7 +28,8 @@ def resolve(
     ``"variance"`` is 1 / (number of columns times the variance of all entries), its "scale", in
     which a whole weight counts as that many equal rows.
     """
-    matrix = X.mapped(as_matrix) if isinstance(X, Stream) else as_matrix(X)
+    rows = Rows.of(X)
+    matrix = rows.X.mapped(as_matrix) if isinstance(rows.X, Stream) else rows.matrix(())
     if rule == "median":
         return median_distance(matrix, metric)
     size = float(matrix.shape[1])

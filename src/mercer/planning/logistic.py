@@ -52,6 +52,7 @@ from mercer.solvers import (
 from mercer.solvers.logistic.curvature import LowRankCurvature
 from mercer.solvers.online.batch_newton import newton_factors
 from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
+from mercer.tiles import Rows
 
 
 def planned_logistic(
@@ -61,14 +62,16 @@ def planned_logistic(
 
     The parameters are those of `planned_ridge`.
     """
+    seen = Rows.of(rows)
+    rows = seen.X
     settings = _decided(settings, kernel, rows, problem)
     if settings.names(NystromNewton):
-        limit, n = memory_limit(settings.memory), n_rows(rows)
+        limit, n = memory_limit(settings.memory), seen.n
         # Features that do not fit are computed again in every pass.
         needed = landmark_bytes(n, landmark_count(settings, n), 0, limit)
         check_room("nystrom", needed, limit, "nystrom")
         return _solver(settings, None, problem), logistic_landmarks(settings, kernel, rows)
-    gram = unheld_gram_of(kernel, rows, settings.memory)
+    gram = unheld_gram_of(kernel, seen, settings.memory)
     solver = _solver(settings, gram, problem)
     if isinstance(solver, StochasticLogistic):
         needed = ENTRY_BYTES * len(gram) * (solver.batch or _batch(gram, problem))

@@ -37,6 +37,7 @@ from mercer.planning.landmarks import (
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import SMO, CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
+from mercer.tiles import Rows
 
 # How many steps a margin problem takes depends on its targets more than on its sizes, so that what
 # is sooner solved in features is told by sizes at which it was, whatever the targets: rows beyond
@@ -58,15 +59,19 @@ def planned_margin(
     `problems` says how many rows each of them has, by default one all; the other parameters are
     those of `planned_ridge`.
     """
-    settings = _decided(settings, kernel, rows, problems or [n_rows(rows)])
-    solver, limit = _solver(settings, kernel, rows), memory_limit(settings.memory)
+    seen = Rows.of(rows)
+    rows = seen.X
+    settings = _decided(settings, kernel, rows, problems or [seen.n])
+    solver = _solver(settings, kernel, rows)
     if isinstance(solver, NystromDescent):
         return solver, HeldLandmarkGram.of(planned_landmarks(settings, kernel, rows), solver.dtype)
     if not isinstance(solver, CoordinateDescent):
-        needed = 8 * n_rows(rows) * VECTORS.get(solver.name, 1)
-        check_room(solver.name, needed, limit, solver.name)
         # Entries that take long are held.
-        return solver, kept_gram_of(kernel, rows, settings.memory)
+        gram = kept_gram_of(kernel, seen, settings.memory)
+        needed = 8 * seen.n * VECTORS.get(solver.name, 1)
+        if not gram.has_room(needed):
+            check_room(solver.name, needed, gram.memory, solver.name)
+        return solver, gram
     features = features_of(kernel, rows, settings.memory)
     if features is None:
         raise ValueError(

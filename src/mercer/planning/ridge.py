@@ -62,7 +62,6 @@ def planned_ridge(
     kernel: Kernel,
     rows: Any,
     problem: RidgeProblem,
-    seen: Rows | None = None,
 ) -> tuple[RidgeSolver, Gram]:
     """Return the solver that was named or is the cheapest, and the Gram matrix in its form.
 
@@ -74,16 +73,15 @@ def planned_ridge(
         What the estimator was told.
     kernel : Kernel
         k, with numbers for parameters.
-    rows : rows
-        The training rows.
+    rows : rows or Rows
+        The training rows, with the views that a search has had of them.
     problem : RidgeProblem
         Targets, ridges and weights.
-    seen : Rows, optional
-        The rows with the views that a search has had of them.
     """
-    settings = settings.for_rows(rows)
+    seen = Rows.of(rows)
+    rows, settings = seen.X, settings.for_rows(seen.X)
     if not settings.names(NystromRidge) or isinstance(rows, Stream):
-        gram = unheld_gram_of(kernel, rows if seen is None else seen, settings.memory)
+        gram = unheld_gram_of(kernel, seen, settings.memory)
         costs = _RidgeCosts(kernel, rows, gram, problem)
         settings = costs.decided(settings)
     if settings.names(NystromRidge):

@@ -193,7 +193,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         rows, targets = checked_training(self, reader_of(kernels), X, y)
         weights = checked_weights(sample_weight, len(targets))
         is_weighted = sample_weight is not None
-        seen = Rows(rows, "X")
+        seen = Rows.checked(rows)
         how = self.choose(run, kernels, rows, targets, weights, is_weighted, groups, seen=seen)
         model = KernelRidge(
             self.kernel_,

@@ -143,7 +143,7 @@ def residuals(
 
 def diagonal(program: Program, X: Any) -> Array:
     """Return k(x_i, x_i) for every row, in the precision of `evaluate`, without a matrix."""
-    rows = X if isinstance(X, Rows) else Rows(X, "X")
+    rows = Rows.of(X)
     values = rows.diagonal(program)
     if not _may_be_single(rows.X) or any(_is_compared(source) for source in program.inputs):
         return values

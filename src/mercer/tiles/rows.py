@@ -87,6 +87,21 @@ class Rows:
 
     diagonal_block: ClassVar[int] = 32
 
+    @classmethod
+    def of(cls, X: Any) -> Rows:
+        """Return rows that other kernels may have seen before, or new ones that errors call X."""
+        return X if isinstance(X, Rows) else cls(X, "X")
+
+    @classmethod
+    def checked(cls, X: Any) -> Rows:
+        """Return rows that an estimator has checked: an array of numbers is not checked again.
+
+        An array with missing cells passes the check of a kernel that fills them in, which then
+        reads its own views alone.
+        """
+        is_matrix = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.aligned
+        return cls(X, "X", X if is_matrix and X.ndim == 2 else None)
+
     def __init__(self, X: Any, name: str, matrix: Matrix | None = None) -> None:
         self.X = X
         self.name = name

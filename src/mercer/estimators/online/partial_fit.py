@@ -27,6 +27,7 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.planning.landmarks import check_landmarks
 from mercer.solvers import LogisticProblem, LogisticStream, RidgeStream
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -210,7 +211,7 @@ def _stream_of(
     stream: LandmarkStream | None = getattr(estimator, "_stream_", None)
     is_fitted = hasattr(estimator, "function_")
     if not is_fitted:
-        kernel = estimator._resolved(kernel, block.rows, block.weights)
+        kernel = estimator._resolved(kernel, Rows.checked(block.rows), block.weights)
     check_landmarks(estimator._settings(), kernel)
     refuse_by_landmarks(kernel, block.rows, estimator.memory)
     if stream is None:

@@ -31,6 +31,7 @@ from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import MarginProblem
 from mercer.solvers.margin.block_ascent import moved
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -51,7 +52,7 @@ def learn_classes(
     weights = checked_weights(sample_weight, len(codes))
     before = 0.0 if is_first else estimator._totals_
     costs = C * class_weighted(weights, estimator.class_weight, codes, named, before)
-    kernel = estimator._resolved(kernel, X) if is_first else kernel
+    kernel = estimator._resolved(kernel, Rows.checked(X)) if is_first else kernel
     if estimator.repair is None:
         refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
@@ -72,7 +73,7 @@ def learn_targets(
     X = checked_unlabelled(estimator, kernel, X) if is_first else owned(checked_rows(estimator, X))
     y = column_or_1d(checked_targets(estimator, X, y), warn=True)
     costs = C * checked_weights(sample_weight, len(y))
-    kernel = estimator._resolved(kernel, X) if is_first else kernel
+    kernel = estimator._resolved(kernel, Rows.checked(X)) if is_first else kernel
     if estimator.repair is None:
         refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:

@@ -34,9 +34,10 @@ from mercer.solvers import (
     Run,
     Solution,
 )
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Task:
         The problem.
     """
 
-    index: Rows
+    index: Positions
     problem: MarginProblem
 
     @property
@@ -62,7 +63,10 @@ class Task:
 
 
 def class_tasks(
-    problem: Callable[[Array, Array], MarginProblem], codes: Rows, costs: Array, multiclass: str
+    problem: Callable[[Array, Array], MarginProblem],
+    codes: Positions,
+    costs: Array,
+    multiclass: str,
 ) -> list[Task]:
     """Return the problems with two classes: signs are +1 for the second of only two.
 
@@ -78,7 +82,7 @@ def class_tasks(
         Whether more than two classes meet two at a time, or each meets all others.
     """
 
-    def task(index: Rows, positive: int) -> Task:
+    def task(index: Positions, positive: int) -> Task:
         signs = np.where(codes[index] == positive, 1.0, -1.0)
         return Task(index, problem(signs, costs[index]))
 
@@ -158,7 +162,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     tol: float
     warm_start: bool
     kernel_: Kernel
-    support_: Rows
+    support_: Positions
     n_support_: NDArray[np.int32]
     approximation_: Approximation | None
     _is_interrupted_: bool
@@ -168,7 +172,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         return Repair(gram)
 
     def _solutions(
-        self, run: Run, kernel: Kernel, rows: Any, tasks: Sequence[Task], X: Any, y: Any
+        self, run: Run, kernel: Kernel, rows: Rows, tasks: Sequence[Task], X: Any, y: Any
     ) -> tuple[Gram, list[Solution]]:
         """Return the Gram matrix that was solved with, and the solution of every task.
 
@@ -178,7 +182,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         solver, repair = self._prepared(run, kernel, rows, planned, OffsetAlone(self.tol))
         if self.checkpoint is not None:
             numbers = [part for task in tasks for part in task.numbers]
-            self._keep_states(run, solver, repair.gram, kernel, rows, *numbers)
+            self._keep_states(run, solver, repair.gram, kernel, rows.X, *numbers)
         solve = partial(solve_all, solver, repair.gram, self.repair, tasks)
         solutions = self._solved(solve, run, X, y)
         self.kernel_, self.solver_ = kernel, solver
@@ -199,7 +203,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
 
     def _planned(self, kernel: Kernel, X: Any, problems: Sequence[int]) -> Plan:
         """Return the plan for problems of so many checked rows each."""
-        return margin_plan(self._settings(), self._resolved(kernel, X), X, problems)
+        return margin_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problems)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
         """Return f + b by the weights of features that solvers found, or that pay."""
@@ -220,8 +224,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self,
         gram: Gram,
         landmarks: LandmarkMap,
-        used: Rows,
-        codes: Rows,
+        used: Positions,
+        codes: Positions,
         solutions: Sequence[Solution],
     ) -> None:
         """Store the function as a sum over landmarks, which are its support vectors.
@@ -234,7 +238,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self.function_ = landmark_function(self.kernel_, landmarks, solutions)
 
     def _keep_start(
-        self, C: float, tasks: Sequence[Task], used: Rows, solutions: Sequence[Solution]
+        self, C: float, tasks: Sequence[Task], used: Positions, solutions: Sequence[Solution]
     ) -> None:
         """Store whether Ctrl-C ended the fit, and what the next one starts from, if from any."""
         self._is_interrupted_ = any(s.is_interrupted for s in solutions)
@@ -243,7 +247,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             self._last_ = (C, [(used[t.index], s.coefficients[:, 0]) for t, s in pairs])
 
 
-def support_rows(kernel: Kernel, X: Any, index: Rows) -> tuple[Any, Rows | None]:
+def support_rows(kernel: Kernel, X: Any, index: Positions) -> tuple[Any, Positions | None]:
     """Return the rows and the columns of a `DualFunction` of some training rows.
 
     Sparse rows become dense where these are compared faster.
@@ -255,7 +259,10 @@ def support_rows(kernel: Kernel, X: Any, index: Rows) -> tuple[Any, Rows | None]
 
 
 def warm_starts(
-    tasks: list[Task], used: Rows, last: tuple[float, list[tuple[Rows, Array]]] | None, C: float
+    tasks: list[Task],
+    used: Positions,
+    last: tuple[float, list[tuple[Positions, Array]]] | None,
+    C: float,
 ) -> list[Task]:
     """Return the tasks with coefficients of the last fit, scaled by the change of C.
 

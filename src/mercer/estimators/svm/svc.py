@@ -37,6 +37,7 @@ from mercer.functions.pairs import by_other_class, pairs_of
 from mercer.gram import Gram
 from mercer.planning import Plan
 from mercer.solvers import MarginProblem, Run, Solution
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -220,7 +221,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             order = np.argsort(codes, kind="stable")
             used, codes = used[order], codes[order]
         is_all = np.array_equal(used, np.arange(len(weights)))
-        rows = X if is_all else training_subset(kernel, X, used)
+        rows = Rows.checked(X if is_all else training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, copies[used])
         problem = partial(MarginProblem.classification, fit_intercept=self.fit_intercept)
         tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
@@ -235,7 +236,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         else:
             self._keep_supports(X, used, codes, gram, tasks, solutions)
         self._keep_start(C, tasks, used, solutions)
-        self._keep_calibration(kernel, rows, codes, weights[used])
+        self._keep_calibration(kernel, rows.X, codes, weights[used])
         self.certificate_ = gap_certificate(kernel, solutions, self._settings())
         return self
 

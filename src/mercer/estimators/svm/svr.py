@@ -29,6 +29,7 @@ from mercer.estimators.validation import (
 from mercer.functions import DualFunction
 from mercer.planning import Plan
 from mercer.solvers import MarginProblem, Run
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -180,7 +181,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         y = column_or_1d(y, warn=True)
         weights = checked_weights(sample_weight, len(y))
         used = np.flatnonzero(weights)
-        rows = X if len(used) == len(y) else training_subset(kernel, X, used)
+        rows = Rows.checked(X if len(used) == len(y) else training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, weights[used])
         problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
         tasks = [Task(np.arange(len(used)), problem)]
@@ -196,8 +197,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
             a = solution.coefficients
             support = np.flatnonzero(a[:, 0])
             self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
-            rows, columns = support_rows(kernel, X, self.support_)
-            dual = DualFunction(kernel, rows, a[support], solution.intercept, columns)
+            vectors, columns = support_rows(kernel, X, self.support_)
+            dual = DualFunction(kernel, vectors, a[support], solution.intercept, columns)
             self.function_ = self._function(dual, gram, [solution])
         self._keep_start(C, tasks, used, [solution])
         self.certificate_ = gap_certificate(kernel, [solution], self._settings())

@@ -41,7 +41,7 @@ class Contraction:
     """
 
     def __init__(self, X: Any, G: Any, known: Mapping[Input, Array] | None = None) -> None:
-        self.rows = X if isinstance(X, Rows) else Rows(X, "X")
+        self.rows = Rows.of(X)
         self.known = dict(known or {})
         self.G = np.asarray(G, np.float64)
         n = self.rows.n
