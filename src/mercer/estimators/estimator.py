@@ -194,9 +194,8 @@ class KernelMachine(KernelEstimator):
         given = (self.solver, self.tol, self.max_iter, seed, self.memory, self.repair)
         return Settings(*given, self.n_landmarks, self.landmarks, self.time_limit)
 
-    def _fit_settings(self, kernel: Kernel) -> Settings:
-        """Return the same, with landmarks that are given as rows checked like training rows."""
-        settings = self._settings()
+    def _fit_settings(self, kernel: Kernel, settings: Settings) -> Settings:
+        """Return settings with landmarks that are given as rows checked like training rows."""
         if isinstance(self.landmarks, str):
             return settings
         return replace(settings, landmarks=checked_landmarks(self, kernel, self.landmarks))
@@ -210,6 +209,7 @@ class KernelMachine(KernelEstimator):
     def _prepared(
         self,
         run: Run,
+        settings: Settings,
         kernel: Kernel,
         rows: Rows,
         planned: Callable[[Settings, Kernel, Rows], tuple[Any, Gram]],
@@ -221,6 +221,8 @@ class KernelMachine(KernelEstimator):
         ----------
         run : Run
             The time that there is.
+        settings : Settings
+            What the estimator was told.
         kernel, rows
             k, with numbers for parameters, and the rows to solve for.
         planned : callable
@@ -231,7 +233,7 @@ class KernelMachine(KernelEstimator):
         try:
             with run.limited():
                 run.enter(f"{type(self).__name__}: planning a fit to {rows.n} rows")
-                solver, gram = planned(self._fit_settings(kernel), kernel, rows)
+                solver, gram = planned(self._fit_settings(kernel, settings), kernel, rows)
                 if gram.landmarks is not None:
                     run.enter(f"{gram.landmarks.n_features} landmarks are chosen")
                 if self.repair is None and (gram.landmarks is not None or not gram.is_proved):
@@ -254,14 +256,16 @@ class KernelMachine(KernelEstimator):
             return run_as_task(self, solve, run, X, y, iterates)
         return solve(run)
 
-    def _approximation(self, gram: Gram, rows: Any, exact: str) -> Approximation | None:
+    def _approximation(
+        self, settings: Settings, gram: Gram, rows: Any, exact: str
+    ) -> Approximation | None:
         """Return what landmarks leave of the kernel, or None where the matrix is that of it.
 
         `exact` is the name of a solver without landmarks.
         """
         if gram.landmarks is None:
             return None
-        return approximation_of(gram, gram.landmarks, self._settings().for_rows(rows), exact)
+        return approximation_of(gram, gram.landmarks, settings.for_rows(rows), exact)
 
     def _keep_states(
         self, run: Run, solver: Any, gram: Gram, kernel: Kernel, rows: Any, *given: Any

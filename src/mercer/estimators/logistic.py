@@ -321,8 +321,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
         planned = partial(planned_logistic, problem=problem)
         at_rest = as_logistic_solver("cg", self.tol)
-        solver, repair = self._prepared(run, kernel, seen, planned, at_rest)
-        return Training(X, used, classes, kernel, rows, problem, solver, repair)
+        settings = self._settings()
+        solver, repair = self._prepared(run, settings, kernel, seen, planned, at_rest)
+        return Training(X, used, classes, kernel, settings, rows, problem, solver, repair)
 
     def _start(self, training: Training) -> tuple[Array, Array] | None:
         """Return the last coefficients and offsets if they can be started from."""
@@ -345,8 +346,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_, self._used_ = training.problem.at(self.C), used
         self._is_repaired_ = training.repair.is_changed
-        self.approximation_ = self._approximation(gram, X, "cg")
-        self.certificate_ = gap_certificate(training.kernel, [expanded], self._settings())
+        self.approximation_ = self._approximation(training.settings, gram, X, "cg")
+        self.certificate_ = gap_certificate(training.kernel, [expanded], training.settings)
 
     @property
     def X_fit_(self) -> Any:

@@ -24,7 +24,7 @@ from mercer.estimators.validation import (
 )
 from mercer.gram import LandmarkGram
 from mercer.kernels import Kernel
-from mercer.planning import Plan, planned_ridge, ridge_plan
+from mercer.planning import Plan, Settings, planned_ridge, ridge_plan
 from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
 from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.tiles import Rows
@@ -220,7 +220,7 @@ class KernelRidge(
         seen : Rows, optional
             The rows with the views that a search has had of them.
         """
-        problem = self._problem(y, weights)
+        settings, problem = self._settings(), self._problem(y, weights)
         used = problem.used
         rows = X
         if not used.all():
@@ -230,7 +230,7 @@ class KernelRidge(
         seen = Rows.checked(rows) if seen is None else seen
         kernel = self._resolved(kernel, seen, problem.weights)
         planned = partial(planned_ridge, problem=problem)
-        solver, repair = self._prepared(run, kernel, seen, planned, self._at_rest())
+        solver, repair = self._prepared(run, settings, kernel, seen, planned, self._at_rest())
         gram = repair.gram
         if self.checkpoint is not None:
             numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
@@ -245,7 +245,7 @@ class KernelRidge(
         self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
         self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
-        self.approximation_ = self._approximation(gram, X, "cg")
+        self.approximation_ = self._approximation(settings, gram, X, "cg")
         phi = gram.landmarks
         self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
         self._sampled_residuals_ = None
@@ -253,7 +253,7 @@ class KernelRidge(
             given = (solution.theta, solution.intercept)
             self._sampled_residuals_ = sampled_residuals(gram, problem, *given)
         self.n_iter_ = max(solution.iterations, 1)
-        self._keep(solution)
+        self._keep(solution, settings)
         run.forget()
         return self
 
@@ -341,12 +341,12 @@ class KernelRidge(
     def _alphas(self, targets: int) -> Array:
         return checked_alpha(self.alpha, targets)
 
-    def _keep(self, solution: Solution) -> None:
+    def _keep(self, solution: Solution, settings: Settings) -> None:
         """Store the certificate, forget what was worked out for the last fit, and warn."""
         for cache in (*CACHES, "_stream_"):
             self.__dict__.pop(cache, None)
         radius = solution.radius if self._target_shape_ else float(solution.radius[0])
-        self.certificate_ = certificate_of(self.kernel_, [solution], radius, self._settings())
+        self.certificate_ = certificate_of(self.kernel_, [solution], radius, settings)
         is_free = not (self.fit_intercept or self._is_repaired_)
         if is_free and self.kernel_.is_conditional:
             warn_caller(

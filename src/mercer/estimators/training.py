@@ -13,6 +13,7 @@ from mercer.data.columns import n_rows
 from mercer.estimators.validation import checked_classification, checked_unlabelled
 from mercer.gram import Repair
 from mercer.kernels import Kernel
+from mercer.planning import Settings
 from mercer.solvers import LogisticProblem, LogisticSolver
 
 
@@ -30,6 +31,8 @@ class Training:
         The classes that these have.
     kernel : Kernel
         k with numbers for parameters.
+    settings : Settings
+        What the estimator was told.
     rows : rows
         The rows that are used.
     problem : LogisticProblem
@@ -44,6 +47,7 @@ class Training:
     used: NDArray[np.bool_]
     classes: NDArray[Any]
     kernel: Kernel
+    settings: Settings
     rows: Any
     problem: LogisticProblem
     solver: LogisticSolver

@@ -19,7 +19,7 @@ from mercer.kernels.maps import InputMap, Received
 from mercer.kernels.operators import NoDifferences, is_number, may_answer, refuse
 from mercer.kernels.validity.proof import Proof, Validity
 from mercer.kernels.validity.search import check_validity
-from mercer.tiles import Expression, Tile
+from mercer.tiles import Expression, Rows, Tile
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ class After(Kernel):
 
     def resolved(self, X: Any, weights: NDArray[Any] | None = None) -> Self:
         if isinstance(self.g, InputMap) and not self.g.is_resolved:
-            return replace(self, g=self.g.resolved(X, weights)).resolved(X, weights)
+            return replace(self, g=self.g.resolved(Rows.of(X).X, weights)).resolved(X, weights)
         return super().resolved(X, weights)
 
     def suspects(self) -> list[dict[str | int, float]]:

@@ -1,6 +1,7 @@
 """The exact solver: accuracy, memory and refusals."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import LowRankGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, Sigmoid
-from mercer.solvers import Cholesky, as_solver
+from mercer.solvers import Cholesky, RidgeProblem, as_solver
 from mercer.solvers.ridge.cholesky import is_large
 from ridges import EPS, SHAPES, lapack_ratio, problem_of, rows_and_targets
 
@@ -176,12 +177,20 @@ def test_a_residual_is_large_beyond_rounding_or_the_tolerance(share, tol, is_abo
     a, y = np.array([[3.0], [4.0]]), np.array([[0.0], [2.0]])
     explained = 2 * np.finfo(float).eps * (7.0 * 5.0 + 2.0)
     r = np.array([[0.0], [share * explained]])
-    N = np.empty((2, 0))
-    assert is_large(r, a, y, N, 7.0, tol) is is_above
-    assert not is_large(np.zeros((2, 1)), a, y, N, 7.0, tol)
+    one = RidgeProblem(y, np.ones(1), np.ones(2), fit_intercept=False)
+    assert is_large(one, r, a, 7.0, tol) is is_above
+    assert not is_large(one, np.zeros((2, 1)), a, 7.0, tol)
     # One target that is above is enough.
-    both = np.hstack([np.zeros((2, 1)), r])
-    assert is_large(both, np.hstack([a, a]), np.hstack([y, y]), N, 7.0, tol) is is_above
+    both, two = np.hstack([np.zeros((2, 1)), r]), replace(one, y=np.hstack([y, y]))
+    assert is_large(two, both, np.hstack([a, a]), 7.0, tol) is is_above
+
+
+def test_a_row_of_tiny_weight_makes_no_residual_large():
+    a, y, r = np.array([[1.0], [1.0]]), np.array([[1.0], [-1.0]]), np.array([[0.0], [1e-3]])
+    for weight, is_above in ((1.0, True), (1e-12, False)):
+        one = RidgeProblem(y, np.ones(1), np.array([1.0, weight]), fit_intercept=False)
+        # Rounding of a matrix of this size explains the residual in either case.
+        assert is_large(one, r, a, 1e16, 1e-6) is is_above
 
 
 @pytest.mark.parametrize("row", [0, 2])

@@ -212,11 +212,12 @@ def _stream_of(
     is_fitted = hasattr(estimator, "function_")
     if not is_fitted:
         kernel = estimator._resolved(kernel, Rows.checked(block.rows), block.weights)
-    check_landmarks(estimator._settings(), kernel)
+    settings = estimator._settings()
+    check_landmarks(settings, kernel)
     refuse_by_landmarks(kernel, block.rows, estimator.memory)
     if stream is None:
         earlier = _trained(estimator) if is_fitted else None
-        stream = LandmarkStream.begun(kernel, estimator._fit_settings(kernel), columns)
+        stream = LandmarkStream.begun(kernel, estimator._fit_settings(kernel, settings), columns)
         if earlier is not None:
             stream.learn(earlier, after)
         estimator._stream_ = stream

@@ -24,7 +24,7 @@ from mercer.gram import Gram, Repair, dense_rows, repair_of, with_copy
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
 from mercer.native.threads import ThreadPool, one_blas_thread
-from mercer.planning import Plan, margin_plan, planned_margin
+from mercer.planning import Plan, Settings, margin_plan, planned_margin
 from mercer.solvers import (
     SMO,
     Approximation,
@@ -172,14 +172,21 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         return Repair(gram)
 
     def _solutions(
-        self, run: Run, kernel: Kernel, rows: Rows, tasks: Sequence[Task], X: Any, y: Any
+        self,
+        run: Run,
+        settings: Settings,
+        kernel: Kernel,
+        rows: Rows,
+        tasks: Sequence[Task],
+        X: Any,
+        y: Any,
     ) -> tuple[Gram, list[Solution]]:
         """Return the Gram matrix that was solved with, and the solution of every task.
 
         What ran is kept, and `X` and `y` are for callbacks.
         """
         planned = partial(planned_margin, problems=[len(task.index) for task in tasks])
-        solver, repair = self._prepared(run, kernel, rows, planned, OffsetAlone(self.tol))
+        solver, repair = self._prepared(run, settings, kernel, rows, planned, OffsetAlone(self.tol))
         if self.checkpoint is not None:
             numbers = [part for task in tasks for part in task.numbers]
             self._keep_states(run, solver, repair.gram, kernel, rows.X, *numbers)
@@ -187,7 +194,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         solutions = self._solved(solve, run, X, y)
         self.kernel_, self.solver_ = kernel, solver
         self.n_iter_ = max(1, *(s.iterations for s in solutions))
-        self.approximation_ = self._approximation(repair.gram, X, "smo")
+        self.approximation_ = self._approximation(settings, repair.gram, X, "smo")
         run.forget()
         return repair.gram, solutions
 

@@ -207,7 +207,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
-        run = Run(self.time_limit)
+        run, settings = Run(self.time_limit), self._settings()
         C = self._checked_settings()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
@@ -227,7 +227,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
-        gram, solutions = self._solutions(run, kernel, rows, tasks, X, y)
+        gram, solutions = self._solutions(run, settings, kernel, rows, tasks, X, y)
 
         self.classes_, self._seen_ = classes, len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
@@ -237,7 +237,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             self._keep_supports(X, used, codes, gram, tasks, solutions)
         self._keep_start(C, tasks, used, solutions)
         self._keep_calibration(kernel, rows.X, codes, weights[used])
-        self.certificate_ = gap_certificate(kernel, solutions, self._settings())
+        self.certificate_ = gap_certificate(kernel, solutions, settings)
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:

@@ -173,7 +173,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
-        run = Run(self.time_limit)
+        run, settings = Run(self.time_limit), self._settings()
         C, epsilon = self._checked_settings()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
@@ -187,7 +187,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         tasks = [Task(np.arange(len(used)), problem)]
         if self.warm_start:
             tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
-        gram, (solution,) = self._solutions(run, kernel, rows, tasks, X, y)
+        gram, (solution,) = self._solutions(run, settings, kernel, rows, tasks, X, y)
 
         self._seen_ = len(y)
         if gram.landmarks is not None:
@@ -201,7 +201,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
             dual = DualFunction(kernel, vectors, a[support], solution.intercept, columns)
             self.function_ = self._function(dual, gram, [solution])
         self._keep_start(C, tasks, used, [solution])
-        self.certificate_ = gap_certificate(kernel, [solution], self._settings())
+        self.certificate_ = gap_certificate(kernel, [solution], settings)
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:

@@ -26,7 +26,7 @@ from mercer.solvers.ridge.bordered import (
     RidgeProblem,
     RidgeSolver,
     measured,
-    relative_norm,
+    relative,
 )
 from mercer.solvers.ridge.single import SingleFactor
 from mercer.solvers.ridge.triangles import TwoTriangles
@@ -101,15 +101,15 @@ class Cholesky(RidgeSolver):
         steps = 0
         for alpha, targets in problem.by_alpha():
             factored(matrix, alpha, problem.weights)
-            system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
+            part, K = problem.of_targets(targets), matrix.gram_product
+            system = Bordered.solve(matrix, part.unpenalised, part.y)
             size = (matrix.diagonal + matrix.shift).max()
             residual = system.residual()
-            if is_large(residual, system.a, system.y, system.N, size, self.tol):
+            if is_large(part, residual, system.a, size, self.tol):
                 system = system.refined()
                 residual = system.residual()
                 steps += 1
             _check_finite(system.a, matrix, alpha)
-            part, K = problem.of_targets(targets), matrix.gram_product
             solution = (system.a, system.b.sum(axis=0), roots * residual)
             found = Measured.of(part, solution, matrix.diagonal, K, self.tol)
             if not (found.residual <= self.tol).all():
@@ -123,16 +123,17 @@ class Cholesky(RidgeSolver):
         return answer.solution(self.tol, steps, matrix.name)
 
 
-def is_large(r: Array, a: Array, y: Array, N: Array, size: Array | float, tol: float) -> bool:
+def is_large(problem: RidgeProblem, r: Array, a: Array, size: Array | float, tol: float) -> bool:
     """Whether a residual y - A a - N b is above the tolerance, or above what rounding explains.
 
     `size` is the largest entry on the diagonal of A, for all targets or each. It is a lower bound
     on ||A||, so that this errs towards a step of refinement more.
     """
-    rounding = len(r) * EPS * (size * column_norms(a) + column_norms(y))
-    is_rounding = column_norms(r) <= rounding
-    is_within = relative_norm(r, y, N) <= tol
-    return not (is_rounding & is_within).all()
+    rounding = len(r) * EPS * (size * column_norms(a) + column_norms(problem.y))
+    if not (column_norms(r) <= rounding).all():
+        return True
+    weighted = column_norms(np.sqrt(problem.weights)[:, None] * r)
+    return not (relative(weighted, problem.sizes) <= tol).all()
 
 
 def factored(matrix: TwoTriangles, alpha: float, weights: Array) -> None:

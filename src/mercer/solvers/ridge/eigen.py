@@ -58,7 +58,7 @@ class Eigen(RidgeSolver):
         b, r = with_best_offset(problem, a, gram @ a)
         size = np.max(diagonal, initial=0.0) + alpha / weights.min()
         steps = 0
-        if is_large(r, a, y, problem.unpenalised, size, self.tol):
+        if is_large(problem, r, a, size, self.tol):
             a = a + spectrum.solve(alpha, r)
             b, r = with_best_offset(problem, a, gram @ a)
             steps = 1
