@@ -11,7 +11,6 @@ DEPRECATED = "about an argument that scikit-learn deprecates and we do not have"
 ZEROS = "asks for remove_zero_eig: n_components=None leaves zeros out, and a number is kept to"
 WORDS = "refused here too, in other words"
 ACCEPTED = "refused there and accepted here"
-INFINITE = "an infinite C is refused: a large one has the same answer, and a gap that can be proved"
 ALWAYS = "predict_proba is always there"
 TIES = "asks for a tie that offsets of LIBSVM make; ours, which are not unique there either, do not"
 WHOLE = "its function is only right for all training rows at once; ours are the support vectors"
@@ -48,7 +47,6 @@ NOT_APPLICABLE = {
         "test_hasattr_predict_proba": ALWAYS,
         "test_svc_ovr_tie_breaking*": TIES,
         "test_custom_kernel_not_array_input[[]SVC[]]": WHOLE,
-        "test_svm_with_infinite_C*": INFINITE,
         "test_probability_raises_futurewarning*": DEPRECATED,
         "test_svc_nusvc_probA_probB_deprecated*": DEPRECATED,
     },

@@ -288,7 +288,7 @@ def test_a_clone_is_equal_and_a_pickle_predicts_alike(X, three):
     ("settings", "message"),
     [
         ({"C": 0.0}, r"C must be a positive finite number, got 0\.0"),
-        ({"C": np.inf}, "C must be a positive finite number, got inf"),
+        ({"C": -np.inf}, "C must be a positive finite number, got -inf"),
         ({"C": 1e200}, r"C times the largest weight is 1e\+200, whose squares overflow"),
         ({"multiclass": "all"}, "multiclass must be 'ovo' or 'ovr', got 'all'"),
         ({"decision_function_shape": "x"}, "decision_function_shape must be 'ovo' or 'ovr'"),

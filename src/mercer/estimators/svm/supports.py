@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,8 @@ from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
+# A price, and for every problem the rows given to `fit` and their coefficients.
+Start: TypeAlias = tuple[float, list[tuple[Positions, Array]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +252,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """Store whether Ctrl-C ended the fit, and what the next one starts from, if from any."""
         self._is_interrupted_ = any(s.is_interrupted for s in solutions)
         if self.warm_start:
-            pairs = zip(tasks, solutions, strict=True)
-            self._last_ = (C, [(used[t.index], s.coefficients[:, 0]) for t, s in pairs])
+            self._last_ = start_of(C, tasks, used, solutions)
 
 
 def support_rows(kernel: Kernel, X: Any, index: Positions) -> tuple[Any, Positions | None]:
@@ -265,12 +266,15 @@ def support_rows(kernel: Kernel, X: Any, index: Positions) -> tuple[Any, Positio
     return dense_rows(rows, memory_limit()) if sp.issparse(rows) else rows, None
 
 
-def warm_starts(
-    tasks: list[Task],
-    used: Positions,
-    last: tuple[float, list[tuple[Positions, Array]]] | None,
-    C: float,
-) -> list[Task]:
+def start_of(
+    C: float, tasks: Sequence[Task], used: Positions, solutions: Sequence[Solution]
+) -> Start:
+    """Return the solutions of a price as a start of others."""
+    pairs = zip(tasks, solutions, strict=True)
+    return C, [(used[task.index], found.coefficients[:, 0]) for task, found in pairs]
+
+
+def warm_starts(tasks: list[Task], used: Positions, last: Start | None, C: float) -> list[Task]:
     """Return the tasks with coefficients of the last fit, scaled by the change of C.
 
     Parameters
@@ -279,8 +283,8 @@ def warm_starts(
         The problems.
     used : array of shape (m,)
         Which of the rows given to `fit` the problems count.
-    last : tuple, optional
-        C of the last fit, and for every problem the rows given and their coefficients.
+    last : Start, optional
+        That of the last fit.
     C : float
         The price.
     """

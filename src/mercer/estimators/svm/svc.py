@@ -14,11 +14,13 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
 from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.fitted import gap_certificate
+from mercer.estimators.svm.hard_margin import Priced, hard_margin, mean_diagonal
 from mercer.estimators.svm.one_vs_one import check_schemes, clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
 from mercer.estimators.svm.single_labels import settled_classes
 from mercer.estimators.svm.supports import (
+    Start,
     SupportVectorMachine,
     Task,
     class_tasks,
@@ -55,7 +57,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     C : float
-        The price of the loss, positive.
+        The price of the loss, positive; infinity is the hard margin, where classes must separate.
     class_weight : None, dict or "balanced"
         Factors of the weights by class.
     fit_intercept : bool
@@ -207,8 +209,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
-        run, settings = Run(self.time_limit), self._settings()
-        C = self._checked_settings()
+        run, settings, C = Run(self.time_limit), self._settings(), self._checked_settings()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
@@ -224,10 +225,17 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         rows = Rows.checked(X if is_all else training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, copies[used])
         problem = partial(MarginProblem.classification, fit_intercept=self.fit_intercept)
-        tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
-        if self.warm_start:
-            tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
-        gram, solutions = self._solutions(run, settings, kernel, rows, tasks, X, y)
+
+        def solved(C: float, start: Start | None) -> Priced:
+            tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
+            tasks = warm_starts(tasks, used, start, C)
+            return Priced(C, tasks, *self._solutions(run, settings, kernel, rows, tasks, X, y))
+
+        if np.inf != C:
+            found = solved(C, getattr(self, "_last_", None) if self.warm_start else None)
+        else:
+            found = hard_margin(solved, used, mean_diagonal(kernel, rows), run)
+        C, tasks, gram, solutions = found
 
         self.classes_, self._seen_ = classes, len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
@@ -258,10 +266,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         kernel = self._kernel_for(X)
         X, codes, classes = checked_for_plan(clone(self), kernel, X, y)
         n, counts = len(codes), np.bincount(codes)
-        if classes == 2:
-            return self._planned(kernel, X, [n])
-        if self.multiclass == "ovr":
-            return self._planned(kernel, X, [n] * classes)
+        if classes == 2 or self.multiclass == "ovr":
+            return self._planned(kernel, X, [n] * (classes if classes > 2 else 1))
         pairs = [int(counts[i] + counts[j]) for i, j in pairs_of(classes)]
         return self._planned(kernel, X, pairs)
 
@@ -281,8 +287,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         sample_weight : float or array of shape (n,), optional
             w.
         """
-        C = self._checked_settings()
-        learn_classes(self, C, X, y, classes, sample_weight)
+        self._checked_settings()
+        learn_classes(self, checked_positive("C", self.C), X, y, classes, sample_weight)
         self._cross_fits_ = None
         return self
 
@@ -313,7 +319,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
 
     def _checked_settings(self) -> float:
         check_schemes(self.multiclass, self.decision_function_shape)
-        return checked_positive("C", self.C)
+        is_hard = isinstance(self.C, float) and np.inf == self.C
+        return np.inf if is_hard else checked_positive("C", self.C)
 
     def _keep_supports(
         self,

@@ -12,8 +12,10 @@ from sklearn.utils import column_or_1d
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.data.columns import n_rows
 from mercer.estimators.fitted import gap_certificate
+from mercer.estimators.svm.hard_margin import Priced, checked_price, hard_margin, mean_diagonal
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import (
+    Start,
     SupportVectorMachine,
     Task,
     support_rows,
@@ -47,7 +49,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     C : float
-        The price of the loss, positive.
+        The price of the loss, positive; infinity allows none, and all rows must be in the tube.
     epsilon : float
         Half the width of the tube, at least zero.
     fit_intercept : bool
@@ -183,11 +185,19 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         used = np.flatnonzero(weights)
         rows = Rows.checked(X if len(used) == len(y) else training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, weights[used])
-        problem = MarginProblem.regression(y[used], C * weights[used], epsilon, self.fit_intercept)
-        tasks = [Task(np.arange(len(used)), problem)]
-        if self.warm_start:
-            tasks = warm_starts(tasks, used, getattr(self, "_last_", None), C)
-        gram, (solution,) = self._solutions(run, settings, kernel, rows, tasks, X, y)
+
+        def solved(C: float, start: Start | None) -> Priced:
+            costs = C * weights[used]
+            problem = MarginProblem.regression(y[used], costs, epsilon, self.fit_intercept)
+            tasks = warm_starts([Task(np.arange(len(used)), problem)], used, start, C)
+            return Priced(C, tasks, *self._solutions(run, settings, kernel, rows, tasks, X, y))
+
+        if np.inf != C:
+            found = solved(C, getattr(self, "_last_", None) if self.warm_start else None)
+        else:
+            size = float(np.ptp(y[used])) or 1.0
+            found = hard_margin(solved, used, mean_diagonal(kernel, rows) / size, run)
+        C, tasks, gram, (solution,) = found
 
         self._seen_ = len(y)
         if gram.landmarks is not None:
@@ -240,7 +250,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         sample_weight : float or array of shape (n,), optional
             w.
         """
-        learn_targets(self, *self._checked_settings(), X, y, sample_weight)
+        C, epsilon = checked_positive("C", self.C), self._checked_settings()[1]
+        learn_targets(self, C, epsilon, X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -249,4 +260,4 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         return self.function_(X)[:, 0]
 
     def _checked_settings(self) -> tuple[float, float]:
-        return checked_positive("C", self.C), checked_not_negative("epsilon", self.epsilon)
+        return checked_price(self.C), checked_not_negative("epsilon", self.epsilon)
