@@ -16,6 +16,7 @@ from mercer.gram import Gram, Repair
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.solvers import ILL_CONDITIONED, Approximation, Certificate, ChainSolution, Solution
+from mercer.solvers.contract import FEW_ROWS
 
 Array = NDArray[np.float64]
 
@@ -191,6 +192,7 @@ def _or_landmarks(kernel: Kernel, solution: Solution, settings: Settings) -> str
     """Return the other way out of an unfinished exact fit to many rows, if there is one."""
     # Rows from which on an unfinished fit is told of landmarks: of fewer they save little.
     many = 2000
-    is_by_landmarks = settings.is_by_landmarks or solution.solver == "nystrom"
+    names = ("nystrom",) if solution.theta is None else ("nystrom", FEW_ROWS)
+    is_by_landmarks = settings.is_by_landmarks or solution.solver in names
     is_exact = not is_by_landmarks and len(solution.coefficients) > many
     return "; or use solver='nystrom'" if is_exact and not kernel.is_precomputed else ""

@@ -25,7 +25,8 @@ from mercer.estimators.validation import (
 from mercer.gram import LandmarkGram
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings, planned_ridge, ridge_plan
-from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
+from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution, solved
+from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.tiles import Rows
 
@@ -236,7 +237,7 @@ class KernelRidge(
             numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
             self._keep_states(run, solver, gram, kernel, rows, *numbers)
         try:
-            solve = partial(solver.solve, gram, problem)
+            solve = partial(solved, solver, gram, problem)
             solution = carried(self._solved(solve, run, X, y, solver.iterates), repair)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows, REPAIR) from None
@@ -249,7 +250,8 @@ class KernelRidge(
         phi = gram.landmarks
         self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
         self._sampled_residuals_ = None
-        if isinstance(gram, LandmarkGram) and solution.theta is not None:
+        is_of_all = solution.solver != FEW_ROWS
+        if isinstance(gram, LandmarkGram) and solution.theta is not None and is_of_all:
             given = (solution.theta, solution.intercept)
             self._sampled_residuals_ = sampled_residuals(gram, problem, *given)
         self.n_iter_ = max(solution.iterations, 1)

@@ -19,6 +19,9 @@ ILL_CONDITIONED = (
     "the system is too ill-conditioned for float64; raise alpha, or raise tol if that is enough"
 )
 
+# What solved it where the time was up before a solver had an answer.
+OFFSET_ALONE, FEW_ROWS = "offset alone", "few rows"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome:
@@ -200,6 +203,13 @@ class Problem(Resting, Protocol):
 
         Units are powers of two, which change no digit, and one wherever that serves.
         """
+
+    def on(self, rows: NDArray[np.intp]) -> Self:
+        """Return the problem of some of the rows."""
+
+    @property
+    def groups(self) -> NDArray[Any]:
+        """Which rows belong together, so that a sample has some of each."""
 
 
 Asked = TypeVar("Asked", bound=Resting)

@@ -24,7 +24,7 @@ from mercer import (
 from mercer.errors import ConvergenceWarning
 from mercer.kernels import FromFunction, Gaussian
 from mercer.native import lapack
-from mercer.solvers import run as runs
+from mercer.solvers import few_rows, run as runs
 
 LIMIT = 0.2
 ENTRY = 5e-6
@@ -108,7 +108,21 @@ def test_a_fit_ends_in_time_with_a_model_and_says_so(model, rows):
         assert not model.certificate_.satisfied
 
 
-def test_the_model_of_no_time_at_all_is_the_mean(rows):
+def test_the_model_of_no_time_at_all_is_that_of_a_few_rows(rows, monkeypatch):
+    monkeypatch.setattr(runs, "SECONDS_TO_MEASURE", 0.5)
+    monkeypatch.setattr(few_rows, "FEW", few_rows.FEWER)
+    X, y = rows
+    model = KernelRidge(SLOW, time_limit=LIMIT)
+    with pytest.warns(ConvergenceWarning, match="the model is that of 100 of 1000 rows alone"):
+        model.fit(X, y)
+    assert np.count_nonzero(model.dual_coef_) == 100
+    assert model.certificate_.value == np.inf
+    assert model.score(X, y) > 0.3
+
+
+def test_the_model_of_no_time_for_that_either_is_the_mean(rows, monkeypatch):
+    monkeypatch.setattr(few_rows, "FEW", 1000)
+    monkeypatch.setattr(few_rows, "FEWER", 1000)
     X, y = rows
     model = KernelRidge(SLOW, time_limit=LIMIT)
     fitted(model, X, y)

@@ -75,14 +75,18 @@ def test_rows_are_left_out_where_there_is_no_time_for_all(monkeypatch):
 class CutOff(KernelRidge):
     """A ridge regression that has no time for more than 100 rows."""
 
+    method = "offset alone"
+
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y, sample_weight)
         if len(y) > 100:
-            self.certificate_ = replace(self.certificate_, method="offset alone")
+            self.certificate_ = replace(self.certificate_, method=self.method)
         return self
 
 
-def test_a_fit_that_came_to_nothing_is_made_again_on_the_judged_rows():
+@pytest.mark.parametrize("method", ["offset alone", "few rows"])
+def test_a_fit_that_came_to_nothing_is_made_again_on_the_judged_rows(method, monkeypatch):
+    monkeypatch.setattr(CutOff, "method", method)
     with pytest.warns(ConvergenceWarning, match="fitted to 40 of them, those"):
         model = fitted_last(CutOff(Gaussian(0.5), 0.1), Run(60.0), SEARCH, X, Y, None)
     assert len(model.X_fit_) == 40

@@ -33,6 +33,7 @@ from mercer.solvers import (
     OffsetAlone,
     Run,
     Solution,
+    solved,
 )
 from mercer.tiles import Rows
 
@@ -114,21 +115,21 @@ def solve_all(
     if len(tasks) == 1:
         # It is that of all rows.
         fixed = repaired(gram, run)
-        return [carried(solver.solve(fixed.gram, tasks[0].problem, run), fixed)]
+        return [carried(solved(solver, fixed.gram, tasks[0].problem, run), fixed)]
     if repair is None and isinstance(solver, SMO):
         given = gram
         gram = run.attempt(lambda: with_copy(given), lambda: given)
     threads = 1 if run.progress is not None else min(thread_count(), len(tasks))
     sizes = np.array([len(task.index) for task in tasks], np.float64) ** 2
 
-    def solved(k: int) -> Solution:
+    def solved_task(k: int) -> Solution:
         task = tasks[k]
         part = run.share(min(1.0, threads * sizes[k] / sizes[k:].sum()))
         part.is_main, part.problem = threads <= 1, str(k)
         with run.limited():
             whole = len(task.index) == len(gram)
             fixed = repaired(gram if whole else gram.part(task.index), part)
-            solution = solver.solve(fixed.gram, task.problem, part)
+        solution = solved(solver, fixed.gram, task.problem, part)
         # Where one of them ended early, so did the fit.
         run.ended_by = run.ended_by or part.ended_by
         return carried(solution, fixed)
@@ -137,8 +138,8 @@ def solve_all(
     # its sums would have other last bits.
     with one_blas_thread():
         if threads <= 1:
-            return [solved(k) for k in range(len(tasks))]
-        pool = ThreadPool(solved, range(len(tasks)), threads, thread_count() // threads)
+            return [solved_task(k) for k in range(len(tasks))]
+        pool = ThreadPool(solved_task, range(len(tasks)), threads, thread_count() // threads)
         try:
             pool.start()
         except KeyboardInterrupt:

@@ -18,6 +18,7 @@ from mercer.planning.parts import Part
 from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
+from mercer.solvers.contract import FEW_ROWS, OFFSET_ALONE
 
 Machine = KernelRidge | KernelRidgeClassifier | KernelLogisticRegression
 Fitted = TypeVar("Fitted", bound=Machine)
@@ -59,7 +60,7 @@ def fitted_last(
         if part.rows < n or isinstance(X, Stream):
             model.n_landmarks = part.landmarks
         _fit_to(model, index, X, y, sample_weight)
-        if model.certificate_.method != "offset alone":
+        if model.certificate_.method not in (OFFSET_ALONE, FEW_ROWS):
             _tell(run, n, index, "as many as there is time for")
             return model
     model.time_limit, model.n_landmarks = max(run.seconds_left, 0.0) + run.grace, None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlog1py
 
 from mercer.data.deadline import check
-from mercer.solvers.contract import Solution
+from mercer.solvers.contract import OFFSET_ALONE, Solution
 from mercer.solvers.refusals import check_costs
 from mercer.solvers.rounding import EPS, TINY
 
@@ -78,7 +78,7 @@ class LogisticProblem:
         unit = np.ones(self.columns)
         radius = np.sqrt(2.0 * self.loss(A + b)) * unit
         measure = "relative duality gap"
-        return Solution(A, b, unit, radius, tol, "offset alone", measure=measure)
+        return Solution(A, b, unit, radius, tol, OFFSET_ALONE, measure=measure)
 
     @property
     def columns(self) -> int:
@@ -92,6 +92,11 @@ class LogisticProblem:
     def on(self, rows: Codes) -> LogisticProblem:
         """Return the problem of some of the rows, which starts from nothing."""
         return replace(self, codes=self.codes[rows], weights=self.weights[rows], start=None)
+
+    @property
+    def groups(self) -> Codes:
+        """Which rows belong together: those of a class."""
+        return self.codes
 
     @cached_property
     def _signs(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.native.smo import Box
-from mercer.solvers.contract import Solution, Solver
+from mercer.solvers.contract import OFFSET_ALONE, Solution, Solver
 from mercer.solvers.refusals import LARGEST_COST, check_costs
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
 
@@ -230,6 +230,11 @@ class MarginProblem:
         """Return what every row adds to the gap: at least zero, so that nothing cancels."""
         return np.asarray(a * r + self.epsilon * np.abs(a) + loss)
 
+    @property
+    def groups(self) -> NDArray[np.bool_]:
+        """Which rows belong together: those of coefficients with one sign."""
+        return self.upper > 0.0
+
     def in_units(self) -> tuple[MarginProblem, Array]:
         """Return the problem in a unit in which squares are numbers, and the unit, of shape (1,).
 
@@ -255,7 +260,7 @@ class MarginProblem:
     def at_rest(self, tol: float) -> Solution:
         """Return a = 0 and the best offset, whose duality gap takes no entry of K."""
         a = np.zeros(len(self.z))
-        return self.solution(a, self.gap(a, a), tol, 0, "offset alone", "")
+        return self.solution(a, self.gap(a, a), tol, 0, OFFSET_ALONE, "")
 
     def solution(
         self, a: Array, gap: Gap, tol: float, iterations: int, solver: str, advice: str

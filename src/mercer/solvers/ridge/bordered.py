@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import CACHE, row_blocks
-from mercer.solvers.contract import Solution, Solver
+from mercer.solvers.contract import OFFSET_ALONE, Solution, Solver
 from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_unit
 
 Array = NDArray[np.float64]
@@ -53,6 +53,11 @@ class RidgeProblem:
         """Return the problem of some of the rows."""
         return replace(self, y=self.y[rows], weights=self.weights[rows])
 
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Which rows belong together: all of them."""
+        return np.zeros(len(self.y), np.intp)
+
     def of_targets(self, targets: NDArray[np.intp]) -> RidgeProblem:
         """Return the problem of some of the targets."""
         return replace(self, y=self.y[:, targets], alpha=self.alpha[targets])
@@ -69,7 +74,7 @@ class RidgeProblem:
         b, r = with_best_offset(self, a, a)
         weighted = np.sqrt(self.weights)[:, None] * r
         residual, radius = measured(self, a, weighted, np.zeros(len(a)))
-        return Solution(a, b, residual, radius, tol, "offset alone")
+        return Solution(a, b, residual, radius, tol, OFFSET_ALONE)
 
     @property
     def unpenalised(self) -> Array:

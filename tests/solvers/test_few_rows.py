@@ -1,0 +1,142 @@
+"""The answer of a few rows, which stands in for one that there was no time for."""
+
+from time import perf_counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR
+from mercer.data.deadline import TimeIsUpError, until
+from mercer.errors import ConvergenceWarning
+from mercer.estimators.estimator import KernelMachine
+from mercer.gram import landmark_gram, unheld_gram_of
+from mercer.solvers import (
+    Cholesky,
+    LogisticProblem,
+    MarginProblem,
+    OffsetAlone,
+    RidgeProblem,
+    Run,
+    solved,
+)
+from mercer.solvers.few_rows import FEW, FEWER, some_rows
+from mercer.solvers.logistic.solver import NewtonOnRows
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-2.0, 2.0, (1500, 2))
+f = np.sin(2.0 * X[:, 0]) + X[:, 1]
+CLASSES = np.digitize(f, [-1.0, 0.0, 1.0])
+ONES = np.ones(len(X))
+KERNEL = Gaussian(0.8)
+GRAM = unheld_gram_of(KERNEL, X)
+
+RIDGE = RidgeProblem(np.column_stack([f, -f]), np.full(2, 0.1), ONES, True)
+PROBLEMS = {
+    "ridge": RIDGE,
+    "logistic": LogisticProblem(CLASSES, 4, 10.0, ONES, True),
+    "classes": MarginProblem.classification(np.sign(f), 10.0 * ONES, True),
+    "tube": MarginProblem.regression(f, 10.0 * ONES, 0.1, True),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_without_time_for_an_answer_it_is_that_of_some_rows_of_which_nothing_is_proved(name):
+    problem, run = PROBLEMS[name], Run(60.0)
+    found = solved(OffsetAlone(1e-4), GRAM, problem, run)
+    index = some_rows(problem.groups)
+    other = np.delete(np.arange(len(X)), index)
+    assert len(index) == FEW
+    assert found.coefficients[index].any(axis=0).all()
+    assert not found.coefficients[other].any()
+    assert np.isinf(found.residual).all()
+    assert np.isinf(found.radius).all()
+    assert found.solver == "few rows"
+    assert found.advice == (
+        "the model is that of 500 of 1500 rows alone, as the time limit of 60 s was up; "
+        "raise time_limit"
+    )
+
+
+def test_it_is_the_exact_answer_of_these_rows():
+    found, index = solved(OffsetAlone(1e-4), GRAM, RIDGE, Run(60.0)), some_rows(RIDGE.groups)
+    exact = Cholesky().solve(GRAM.part(index), RIDGE.on(index))
+    assert_array_equal(found.coefficients[index], exact.coefficients)
+    assert_array_equal(found.intercept, exact.intercept)
+
+
+def test_by_landmarks_its_function_is_in_their_features():
+    gram = landmark_gram(KERNEL, X, 60)
+    found = solved(OffsetAlone(1e-4), gram, RIDGE, Run(60.0))
+    F = gram.landmarks(X)
+    assert_allclose(F @ found.theta, F @ (F.T @ found.coefficients), atol=1e-9)
+    missed = F @ found.theta + found.intercept - RIDGE.y
+    assert missed.var() < 0.01 * RIDGE.y.var()
+
+
+def test_every_class_has_a_row_in_the_sample_that_is_the_same_in_every_call():
+    codes = np.zeros(10_000, np.intp)
+    codes[[17, 4711]] = 1, 2
+    index = some_rows(codes)
+    assert set(codes[index]) == {0, 1, 2}
+    assert len(index) == FEW
+    assert_array_equal(index, some_rows(codes))
+
+
+def test_on_a_machine_that_is_late_it_is_the_answer_of_fewer_rows():
+    run = Run(1.0, began=perf_counter() - 100.0)
+    found = solved(OffsetAlone(1e-4), GRAM, RIDGE, run)
+    assert np.count_nonzero(found.coefficients.any(axis=1)) == FEWER
+
+
+def test_a_deadline_of_whoever_calls_leaves_the_offset_alone():
+    run = Run(1.0, began=perf_counter() - 100.0)
+    with until(perf_counter() - 1.0):
+        found = solved(OffsetAlone(1e-4), GRAM, RIDGE, run)
+    assert found.solver == "offset alone"
+    assert not found.coefficients.any()
+
+
+def test_an_answer_in_time_is_left_alone():
+    run = Run(60.0)
+    found = solved(Cholesky(), GRAM, RIDGE, run)
+    assert_array_equal(found.coefficients, Cholesky().solve(GRAM, RIDGE).coefficients)
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "least"),
+    [
+        (KernelRidge(KERNEL, 0.1), f, 0.99),
+        (KernelSVR(KERNEL, 10.0), f, 0.97),
+        (KernelSVC(KERNEL, 10.0), f > 0.0, 0.95),
+        (KernelSVC(KERNEL, 10.0), CLASSES, 0.9),
+    ],
+)
+def test_a_model_without_time_for_a_plan_predicts_by_some_rows_and_says_so(
+    model, target, least, monkeypatch
+):
+    def out_of_time(*_):
+        raise TimeIsUpError
+
+    monkeypatch.setattr(KernelMachine, "_fit_settings", out_of_time)
+    with pytest.warns(ConvergenceWarning, match="rows alone, as the time limit of 60 s was up"):
+        model.set_params(time_limit=60.0).fit(X, target)
+    assert model.score(X, target) > least
+    assert model.certificate_.method == "few rows"
+    assert not model.certificate_.satisfied
+    assert np.isinf(model.certificate_.bound(X[:3])).all()
+
+
+def test_logistic_regression_without_time_for_a_step_predicts_by_some_rows(monkeypatch):
+    usual = NewtonOnRows._descent
+
+    def descent(solver, gram, problem):
+        if len(gram) > FEW:
+            raise TimeIsUpError
+        return usual(solver, gram, problem)
+
+    monkeypatch.setattr(NewtonOnRows, "_descent", descent)
+    model = KernelLogisticRegression(KERNEL, 10.0, time_limit=60.0)
+    with pytest.warns(ConvergenceWarning, match="that of 500 of 1500 rows alone"):
+        model.fit(X, CLASSES)
+    assert model.score(X, CLASSES) > 0.9
