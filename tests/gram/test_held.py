@@ -49,3 +49,10 @@ def test_features_that_do_not_fit_are_refused_with_the_landmarks_that_would():
     assert not fits_features(small, np.float32)
     with pytest.raises(MemoryLimitError, match="use n_landmarks=11"):
         HeldLandmarkGram.of(small, np.float32)
+
+
+def test_features_in_float64_have_to_fit_beside_those_in_float32():
+    both = 12 * 60 * 10
+    for memory, fits in ((both, True), (both - 1, False)):
+        held = HeldLandmarkGram.of(landmark_gram(Gaussian(1.5), X, 10, memory=memory), np.float32)
+        assert fits_features(held, np.float64) == fits

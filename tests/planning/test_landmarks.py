@@ -7,7 +7,9 @@ from sklearn.base import is_classifier
 from mercer import (
     Gaussian,
     KernelLogisticRegression,
+    KernelPCA,
     KernelRidge,
+    KernelRidgeClassifier,
     KernelSVC,
     KernelSVR,
     Linear,
@@ -51,12 +53,28 @@ def many(rng):
     ],
 )
 def test_landmarks_are_as_many_as_time_and_memory_allow(limit, memory, least, most, by_landmarks):
-    assert least <= by_landmarks.most(Settings(time_limit=limit), memory) <= most
+    assert least <= by_landmarks.most(Settings(time_limit=limit, memory=memory)) <= most
 
 
-def test_a_little_more_memory_changes_nothing(by_landmarks):
-    counts = {by_landmarks.most(Settings(), 10**9 - i * 10**6) for i in range(5)}
-    assert len(counts) == 1
+def test_what_is_free_does_not_change_how_many_landmarks_there_are(many, monkeypatch):
+    found = set()
+    for free in (10**10, 3 * 10**8):
+        monkeypatch.setattr("mercer.data.memory.available_bytes", lambda free=free: free)
+        monkeypatch.setattr("mercer.planning.landmarks.EXACT", 1e-9)
+        monkeypatch.setattr("mercer.planning.landmarks.APPROXIMATE", 0.05)
+        for model in (KernelRidge(), KernelSVR(), KernelPCA()):
+            plan = model.plan(*many[: 1 + (not isinstance(model, KernelPCA))])
+            assert plan.solver == "nystrom"
+            found.add((type(model), plan.reason))
+    assert len(found) == 3
+
+
+def test_a_plan_says_that_the_memory_of_the_machine_limits_it(by_landmarks, many, monkeypatch):
+    gram = unheld_gram_of(Gaussian(1.0), many[0])
+    monkeypatch.setattr("mercer.planning.landmarks.steady_limit", lambda *_: 10**8)
+    assert "half of the memory of the machine" in by_landmarks.plan(Settings(), gram).reason
+    by_time = by_landmarks.plan(Settings(time_limit=0.15), gram)
+    assert "half of the memory" not in by_time.reason
 
 
 @pytest.mark.parametrize(
@@ -65,24 +83,24 @@ def test_a_little_more_memory_changes_nothing(by_landmarks):
 )
 def test_exact_is_left_where_it_takes_longer_than_allowed(limit, seconds, solver, by_landmarks):
     settings = Settings(time_limit=limit)
-    found = by_landmarks.chosen(settings, Gaussian(1.0), seconds * SECOND, 10**12)
+    found = by_landmarks.chosen(settings, Gaussian(1.0), seconds * SECOND)
     assert found.solver == solver
 
 
 def test_landmarks_that_are_given_are_taken_however_quick_exact_is(by_landmarks):
     for given in (Settings(n_landmarks=7), Settings(landmarks=np.ones((3, 2)))):
-        assert by_landmarks.chosen(given, Gaussian(1.0), Work(), 10**12).solver == "nystrom"
+        assert by_landmarks.chosen(given, Gaussian(1.0), Work()).solver == "nystrom"
 
 
 def test_where_landmarks_are_too_few_to_help_the_fit_stays_exact(by_landmarks):
     slow = Settings(time_limit=0.08)
-    assert by_landmarks.chosen(slow, Gaussian(1.0), SECOND, 10**12) == slow
+    assert by_landmarks.chosen(slow, Gaussian(1.0), SECOND) == slow
 
 
 @pytest.mark.parametrize("settings", [Settings(repair="clip"), Settings(solver="auto")])
 def test_a_repair_and_a_finished_matrix_stay_exact(settings, by_landmarks):
     kernel = Sigmoid() if settings.repair else Gaussian(1.0)
-    taken = by_landmarks.chosen(settings, kernel, 1e6 * SECOND, 10**12)
+    taken = by_landmarks.chosen(settings, kernel, 1e6 * SECOND)
     assert (taken.solver == "auto") == (settings.repair is not None)
 
 
@@ -105,6 +123,7 @@ def no_time(monkeypatch):
     ("model", "exact"),
     [
         (KernelRidge(), "cg"),
+        (KernelRidgeClassifier(), "cg"),
         (KernelLogisticRegression(C=100.0), "cg"),
         (KernelSVC(), "smo"),
         (KernelSVR(epsilon=0.2), "smo"),
@@ -193,3 +212,15 @@ def test_a_named_solver_gets_the_form_that_takes_less_and_an_object_keeps_its_ow
     assert model.fit(X, X[:, 0]).solver_.is_sketched
     model.set_params(solver=NystromRidge())
     assert not model.fit(X, X[:, 0]).solver_.is_sketched
+
+
+@pytest.mark.parametrize(("tol", "itemsize"), [(1e-3, 4), (1e-5, 8)])
+def test_features_in_float64_are_counted_where_the_tolerance_asks_for_them(tol, itemsize, many):
+    X, y = many
+    plan, more = (
+        KernelSVR(solver="nystrom", n_landmarks=m, tol=tol, memory="1GB").plan(X, y).memory
+        for m in (200, 300)
+    )
+    squares = 8 * landmarks.SQUARES * (300**2 - 200**2)
+    blocks = 8 * landmarks.BLOCKS * 100 * len(X)
+    assert more - plan == itemsize * 100 * len(X) + squares + blocks

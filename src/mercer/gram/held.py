@@ -102,8 +102,9 @@ class HeldLandmarkGram(LandmarkGram):
 
 
 def fits_features(gram: LandmarkGram, dtype: Any) -> bool:
-    """Whether the features of all rows fit into the memory."""
-    return len(gram) * gram.landmarks.n_features * np.dtype(dtype).itemsize <= gram.memory
+    """Whether the features of all rows fit into the memory, beside those that are there."""
+    needed = len(gram) * gram.landmarks.n_features * np.dtype(dtype).itemsize
+    return needed + gram.held_bytes <= gram.memory
 
 
 def _too_large(gram: LandmarkGram, dtype: Any) -> MemoryLimitError:

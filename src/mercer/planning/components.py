@@ -49,7 +49,7 @@ def planned_components(
         return settings
     entry = entry_work(kernel, rows)
     exact = _products(gram, entry) if wants_products(len(gram), most) else _dense(gram, entry)
-    return _by_landmarks(gram, entry).chosen(settings, kernel, exact, gram.memory)
+    return _by_landmarks(gram, entry).chosen(settings, kernel, exact)
 
 
 def components_plan(
@@ -76,7 +76,7 @@ def _plans(settings: Settings, kernel: Kernel, rows: Any, gram: Gram) -> Iterato
     work = _products(gram, entry)
     yield Plan("iterative", "a held or streamed matrix", 8 * n * PRODUCTS, work.seconds, reason)
     by_landmarks = _by_landmarks(gram, entry)
-    m = settings.n_landmarks or by_landmarks.most(settings, gram.memory)
+    m = settings.n_landmarks or by_landmarks.most(settings)
     is_named = settings.solver == "nystrom"
     if is_named:
         m = min(m, landmark_count(settings, n))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import Gram, LandmarkGram, landmark_gram, unheld_gram_of
 from mercer.gram.landmarks import block_entries
@@ -53,9 +53,13 @@ class ByLandmarks:
     work: Callable[[int], Work]
     bytes: Callable[[int], int]
 
-    def most(self, settings: Settings, memory: int) -> int:
-        """Return how many landmarks time and memory allow, at most n; zero if none."""
-        limit = settings.time_limit
+    def most(self, settings: Settings) -> int:
+        """Return how many landmarks time and memory allow, at most n; zero if none.
+
+        The memory is the limit that was given, or a share of all that the machine has: what is
+        free changes from call to call, and the number of landmarks must not.
+        """
+        limit, memory = settings.time_limit, steady_limit(settings.memory)
         seconds = APPROXIMATE if limit is None else self.counted * limit
         most = 0
         for m in _steps(self.rows):
@@ -64,7 +68,7 @@ class ByLandmarks:
             most = m
         return most
 
-    def chosen(self, settings: Settings, kernel: Kernel, exact: Work, memory: int) -> Settings:
+    def chosen(self, settings: Settings, kernel: Kernel, exact: Work) -> Settings:
         """Return the settings of a fit by landmarks where the exact one takes too long.
 
         They are taken as well where they are given. A fit that is neither to be had in time stays
@@ -78,8 +82,6 @@ class ByLandmarks:
             k.
         exact : Work
             What the exact fit takes.
-        memory : int
-            The limit in bytes.
         """
         if settings.has_landmarks:
             return replace(settings, solver="nystrom")
@@ -89,12 +91,12 @@ class ByLandmarks:
         allowed = EXACT if limit is None else self.counted * limit
         if self.rows <= FEW or exact.cost <= allowed:
             return settings
-        m = self.most(settings, memory)
+        m = self.most(settings)
         if m < LEAST:
             return settings
         return replace(settings, solver="nystrom", n_landmarks=m)
 
-    def limited(self, settings: Settings, memory: int) -> Settings:
+    def limited(self, settings: Settings) -> Settings:
         """Return the settings with as many landmarks as are due and as time and memory allow.
 
         This is for a solver of landmarks that was named without their number, or that is the only
@@ -103,18 +105,20 @@ class ByLandmarks:
         if settings.n_landmarks is not None or not isinstance(settings.landmarks, str):
             return settings
         m = landmark_count(settings, self.rows)
-        if settings.time_limit is not None or self.bytes(m) > memory:
-            m = min(m, max(self.most(settings, memory), min(LEAST, self.rows)))
+        if settings.time_limit is not None or self.bytes(m) > steady_limit(settings.memory):
+            m = min(m, max(self.most(settings), min(LEAST, self.rows)))
         return replace(settings, n_landmarks=m)
 
     def plan(self, settings: Settings, gram: Gram) -> Plan | None:
         """Return what landmarks take, or None where all rows would be some."""
-        m = self.most(settings, gram.memory)
+        m = self.most(settings)
         if settings.has_landmarks or settings.solver == "nystrom":
             m = landmark_count(settings, self.rows)
         elif m == self.rows or m < LEAST:
             return None
         reason = f"{m} landmarks stand for {self.rows} rows, in time linear in these"
+        if settings.memory is None and self.bytes(m + m // 8) > steady_limit():
+            reason += ", as many as fit into half of the memory of the machine, free or not"
         taken = ("nystrom", "features of landmarks", self.bytes(m), self.work(m).seconds, reason)
         return Plan(*taken, residual=expected_residual(gram, m))
 
@@ -135,7 +139,7 @@ def streamed_plan(by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel,
     """
     check_landmarks(settings, kernel)
     memory, n = memory_limit(settings.memory), by_landmarks.rows
-    m = landmark_count(by_landmarks.limited(settings, memory), n)
+    m = landmark_count(by_landmarks.limited(settings), n)
     needed = by_landmarks.bytes(m)
     check_room("nystrom", needed, memory, "nystrom")
     reason = f"{m} landmarks stand for {n} rows, which are read block by block"
@@ -159,8 +163,7 @@ def expected_residual(gram: Gram, m: int) -> float:
 
 def _steps(n: int) -> list[int]:
     """Return numbers of landmarks to choose from, up to n in even ratios."""
-    # Steps of the number of landmarks between two powers of two, so that it does not follow every
-    # change of the memory that is free.
+    # Steps of the number of landmarks between two powers of two: more would tell nothing apart.
     steps = 8
     count = int(steps * np.log2(n)) + 1
     return sorted({*np.round(2.0 ** (np.arange(count) / steps)).astype(int).tolist(), n})
@@ -223,10 +226,13 @@ def landmark_bytes(n: int, m: int, targets: int, memory: int) -> int:
     return 8 * (SQUARES * m**2 + BLOCKS * block + 4 * n * targets)
 
 
-def landmark_feature_bytes(n: int, m: int, memory: int) -> int:
-    """Return the memory of stored features in float32, the factor of landmarks, and a block."""
+def landmark_feature_bytes(n: int, m: int, memory: int, itemsize: int = 4) -> int:
+    """Return the memory of stored features of so many bytes, the factor of landmarks, and a block.
+
+    Features are in float32, unless a tolerance is so small that only float64 tells it.
+    """
     block = min(block_entries(memory), n * m)
-    return 4 * n * m + 8 * (SQUARES * m**2 + BLOCKS * block)
+    return itemsize * n * m + 8 * (SQUARES * m**2 + BLOCKS * block)
 
 
 def stream_bytes(m: int, columns: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import (
     FeatureGram,
@@ -90,7 +90,7 @@ def planned_logistic(
 def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Plan:
     """Return what `planned_logistic` would return, in words, with the others that fit."""
     if isinstance(rows, Stream):
-        by_landmarks = _by_landmarks(kernel, rows, problem, memory_limit(settings.memory))
+        by_landmarks = _by_landmarks(kernel, rows, problem, settings)
         return streamed_plan(by_landmarks, settings, kernel, rows)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     settings = _decided(settings, kernel, rows, problem)
@@ -102,7 +102,7 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
         Plan("cg", form, needed, work.seconds, reason),
     ]
     if may_have_landmarks(settings, kernel):
-        taken = _by_landmarks(kernel, rows, problem, gram.memory).plan(settings, gram)
+        taken = _by_landmarks(kernel, rows, problem, settings).plan(settings, gram)
         plans += [] if taken is None else [taken]
     name = _solver(settings, gram, problem).name
     return among(plans, name, gram.memory, kernel, settings.time_limit)
@@ -131,7 +131,7 @@ def planned_logistic_search(
     if not settings.is_open:
         return settings
     limit, n = memory_limit(settings.memory), n_rows(rows)
-    by_landmarks = _by_landmarks(kernel, rows, problem, limit)
+    by_landmarks = _by_landmarks(kernel, rows, problem, settings)
     work = by_landmarks.work
     several = replace(by_landmarks, work=lambda m: float(fits) * work(m))
     # Bytes for every entry of the matrix that a search holds: itself, and the parts of a fold.
@@ -139,25 +139,25 @@ def planned_logistic_search(
     # Folds are parts of the whole matrix.
     has_room = searched_bytes * n**2 <= limit
     exact = logistic_work(kernel, rows, problem, limit) if has_room else Work(double=np.inf)
-    return several.chosen(settings, kernel, float(fits) * exact, limit)
+    return several.chosen(settings, kernel, float(fits) * exact)
 
 
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
     settings = settings.for_rows(rows)
     if settings.names(NystromNewton):
-        limit = memory_limit(settings.memory)
-        return _by_landmarks(kernel, rows, problem, limit).limited(settings, limit)
+        return _by_landmarks(kernel, rows, problem, settings).limited(settings)
     if not settings.is_open or n_rows(rows) <= FEW:
         return settings
-    limit = memory_limit(settings.memory)
-    exact = logistic_work(kernel, rows, problem, limit)
-    return _by_landmarks(kernel, rows, problem, limit).chosen(settings, kernel, exact, limit)
+    exact = logistic_work(kernel, rows, problem, memory_limit(settings.memory))
+    return _by_landmarks(kernel, rows, problem, settings).chosen(settings, kernel, exact)
 
 
-def _by_landmarks(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: int) -> ByLandmarks:
+def _by_landmarks(
+    kernel: Kernel, rows: Any, problem: LogisticProblem, settings: Settings
+) -> ByLandmarks:
     """Return what landmarks take."""
-    n, entry = n_rows(rows), entry_work(kernel, rows)
+    n, entry, memory = n_rows(rows), entry_work(kernel, rows), steady_limit(settings.memory)
     work = partial(landmark_newton_work, n, columns=problem.columns, entry=entry)
     return ByLandmarks(n, work, partial(landmark_feature_bytes, n, memory=memory))
 

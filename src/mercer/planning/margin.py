@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import (
     Gram,
@@ -88,14 +90,14 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     """
     limit = memory_limit(settings.memory)
     if isinstance(rows, Stream):
-        by_landmarks = _by_landmarks(kernel, rows, problems, limit)
+        by_landmarks = _by_landmarks(kernel, rows, problems, settings)
         return streamed_plan(by_landmarks, settings, kernel, rows)
     settings = _decided(settings, kernel, rows, problems)
     name = _solver(settings, kernel, rows).name
     plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]
     if may_have_landmarks(settings, kernel):
         gram = unheld_gram_of(kernel, rows, limit)
-        plans.append(_by_landmarks(kernel, rows, problems, limit).plan(settings, gram))
+        plans.append(_by_landmarks(kernel, rows, problems, settings).plan(settings, gram))
     kept = (plan for plan in plans if plan is not None)
     return among(kept, name, limit, kernel, settings.time_limit)
 
@@ -106,21 +108,26 @@ def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[i
     by_name = settings.names(NystromDescent)
     if not by_name and (not settings.is_open or n_rows(rows) <= EXACT_ROWS):
         return settings
-    limit = memory_limit(settings.memory)
+    by_landmarks = _by_landmarks(kernel, rows, problems, settings)
     if by_name:
-        return _by_landmarks(kernel, rows, problems, limit).limited(settings, limit)
+        return by_landmarks.limited(settings)
     exact = working_set_work(n_rows(rows), problems, entry_work(kernel, rows))
     if _wants_features(settings, kernel, rows):
         # Few or sparse features are read as soon as those of landmarks.
         exact = Work()
-    return _by_landmarks(kernel, rows, problems, limit).chosen(settings, kernel, exact, limit)
+    return by_landmarks.chosen(settings, kernel, exact)
 
 
-def _by_landmarks(kernel: Kernel, rows: Any, problems: Sequence[int], memory: int) -> ByLandmarks:
+def _by_landmarks(
+    kernel: Kernel, rows: Any, problems: Sequence[int], settings: Settings
+) -> ByLandmarks:
     """Return what landmarks take."""
     n, entry = n_rows(rows), entry_work(kernel, rows)
     work = partial(landmark_coordinate_work, n, problems=problems, entry=entry)
-    return ByLandmarks(n, work, partial(landmark_feature_bytes, n, memory=memory))
+    descent = NystromDescent().configured(settings.tol, None, None)
+    memory, itemsize = steady_limit(settings.memory), np.dtype(descent.dtype).itemsize
+    needed = partial(landmark_feature_bytes, n, memory=memory, itemsize=itemsize)
+    return ByLandmarks(n, work, needed)
 
 
 def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from mercer.data.memory import memory_limit
+from mercer.data.memory import steady_limit
 from mercer.kernels import Kernel
 from mercer.planning.costs import landmark_newton_work, landmark_work
 from mercer.planning.entries import entry_work
@@ -49,7 +49,7 @@ def ridge_part(
     time_limit : float
         Seconds.
     """
-    limit = memory_limit(memory)
+    limit = steady_limit(memory)
     work = partial(landmark_work, entry=entry_work(kernel, some))
     needed = partial(landmark_bytes, targets=targets, memory=limit)
     return _within(n, work, needed, limit, time_limit)
@@ -62,7 +62,7 @@ def logistic_part(
 
     The parameters are those of `ridge_part`, with columns of scores for targets.
     """
-    limit = memory_limit(memory)
+    limit = steady_limit(memory)
     work = partial(landmark_newton_work, columns=columns, entry=entry_work(kernel, some))
     needed = partial(landmark_feature_bytes, memory=limit)
     return _within(n, work, needed, limit, time_limit)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.data.memory import memory_limit
+from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import Gram, features_of, gram_of, open_features_of, sparse_entries, unheld_gram_of
 from mercer.kernels import Kernel
@@ -114,7 +114,7 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     """
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
     if isinstance(rows, Stream):
-        return streamed_plan(costs.by_landmarks, settings, kernel, rows)
+        return streamed_plan(costs.by_landmarks(settings), settings, kernel, rows)
     settings = costs.decided(settings.for_rows(rows))
     name = costs.solver(settings).name
     return among(costs.plans(settings), name, costs.gram.memory, kernel, settings.time_limit)
@@ -128,7 +128,7 @@ def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Setti
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
     settings, n = costs.decided(settings.for_rows(rows)), len(problem.y)
     if settings.names(NystromRidge):
-        return costs.by_landmarks.work(landmark_count(settings, n))
+        return costs.by_landmarks(settings).work(landmark_count(settings, n))
     if costs.few_features is not None:
         return costs.work("primal")
     return costs.work("cholesky" if costs.gram.chain() is None else "banded")
@@ -191,22 +191,19 @@ class _RidgeCosts:
     def decided(self, settings: Settings) -> Settings:
         """Return the settings, with landmarks where the plan may choose them and exact is slow."""
         if settings.names(NystromRidge) and isinstance(self.rows, Stream):
-            return self.by_landmarks.limited(settings, self.gram.memory)
+            return self.by_landmarks(settings).limited(settings)
         # Without a ridge the equations of landmarks may be singular where those of K are not.
         is_exact = len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
         if is_exact or not settings.is_open:
             return settings
         exact = self.work(self.choice(settings).name)
-        return self.by_landmarks.chosen(settings, self.kernel, exact, self.gram.memory)
+        return self.by_landmarks(settings).chosen(settings, self.kernel, exact)
 
-    @property
-    def by_landmarks(self) -> ByLandmarks:
-        """What landmarks take."""
+    def by_landmarks(self, settings: Settings) -> ByLandmarks:
+        """Return what landmarks take."""
         n, targets = self.problem.y.shape
-        work = partial(landmark_work, n, entry=self.entry)
-        return ByLandmarks(
-            n, work, partial(landmark_bytes, n, targets=targets, memory=self.gram.memory)
-        )
+        work, memory = partial(landmark_work, n, entry=self.entry), steady_limit(settings.memory)
+        return ByLandmarks(n, work, partial(landmark_bytes, n, targets=targets, memory=memory))
 
     def work(self, name: str) -> Work:
         """Return the work of an exact solver by name."""
@@ -375,7 +372,7 @@ class _RidgeCosts:
         if self.needs_factor(settings):
             return
         if may_have_landmarks(settings, self.kernel):
-            by_landmarks = self.by_landmarks.plan(settings, gram)
+            by_landmarks = self.by_landmarks(settings).plan(settings, gram)
             if by_landmarks is not None:
                 yield by_landmarks
         work, reason = batch_work(n, self.entry, self.batch), SMALL_BATCHES

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError
+from mercer.data.memory import steady_limit
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
@@ -137,12 +138,13 @@ class Search:
         if is_asked and all(may_have_landmarks(settings, kernel) for kernel in kernels):
             (n, targets), count = self.y.shape, max(map(len, alphas))
             exact = max(map(self._exact_work, kernels, alphas), key=lambda work: work.cost)
+            memory = steady_limit(settings.memory)
             landmarks = ByLandmarks(
                 n,
                 lambda m: Work(double=landmarks_held_out((n, m), self.splits, count)),
-                lambda m: landmark_bytes(n, m, count * targets, self.memory),
+                lambda m: landmark_bytes(n, m, count * targets, memory),
             )
-            settings = landmarks.chosen(settings, kernels[0], exact, self.memory)
+            settings = landmarks.chosen(settings, kernels[0], exact)
         return replace(self, by_landmarks=settings if settings.names(NystromRidge) else None)
 
     def _exact_work(self, kernel: Kernel, alphas: Array) -> Work:

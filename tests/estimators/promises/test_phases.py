@@ -13,6 +13,8 @@ from mercer import (
     KernelRidge,
     KernelSVC,
     KernelSVR,
+    Nystroem,
+    RandomFourier,
 )
 
 X = np.random.default_rng(0).normal(size=(80, 2))
@@ -53,6 +55,18 @@ def test_landmarks_and_every_pass_over_the_rows_are_phases(caplog):
 def test_components_and_a_perceptron_have_phases(caplog):
     assert phases(KernelPCA(), caplog, None) == ["KernelPCA: components of 80 rows"]
     assert "solving" in phases(KernelPerceptron(), caplog, X[:, 0] > 0.0)
+
+
+def test_features_have_phases(caplog):
+    assert phases(Nystroem("gaussian", 10), caplog, None) == [
+        "Nystroem: choosing landmarks among 80 rows",
+        "factor of 10 landmarks",
+        "what 10 landmarks leave of the kernel",
+    ]
+    caplog.clear()
+    assert phases(RandomFourier("gaussian", 10), caplog, None) == [
+        "RandomFourier: drawing frequencies of 10 features"
+    ]
 
 
 def test_the_automatic_machine_tells_its_rounds_and_the_last_fit(caplog):

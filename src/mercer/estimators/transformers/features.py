@@ -21,7 +21,7 @@ from mercer.gram import LandmarkGram, unheld_gram_of
 from mercer.gram.gram import check_fits
 from mercer.gram.landmarks import SAMPLE
 from mercer.gram.pivots import chosen_landmarks
-from mercer.solvers import Approximation
+from mercer.solvers import Approximation, Run
 
 Array = NDArray[Any]
 
@@ -148,9 +148,13 @@ class Nystroem(MappedFeatures):
         # No products with the Gram matrix of all rows, which is not read either.
         some = some_rows(X)
         refuse_indefinite_kernel(self.kernel_, some, unheld_gram_of(self.kernel_, some), products=0)
+        run = Run()
+        run.enter(f"Nystroem: choosing landmarks among {n_rows(X)} rows")
         rows = self._chosen(X)
+        run.enter(f"factor of {n_rows(rows)} landmarks")
         check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self.memory))
         self.map_, _ = landmark_map(self.kernel_, rows)
+        run.enter(f"what {self.map_.n_features} landmarks leave of the kernel")
         left = LandmarkGram(self.map_, X, self.memory).trace_residual()
         self.approximation_ = Approximation(left, self.map_.n_features, min(n_rows(X), SAMPLE))
         return self
@@ -257,6 +261,7 @@ class RandomFourier(MappedFeatures):
         X = checked_unlabelled(self, kernel, X)
         self.kernel_ = kernel.resolved(X)
         seed, count = checked_seed(self.random_state) or 0, _whole(self.n_components)
+        Run().enter(f"RandomFourier: drawing frequencies of {count} features")
         check_fits((count, self.n_features_in_), np.float64, memory_limit(self.memory))
         self.map_ = fourier_map(self.kernel_, some_rows(X), count, seed)
         return self
