@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.data.blocks import row_blocks
-from mercer.data.memory import memory_limit
 from mercer.gram.gram import Array, Gram, Index, positions
 from mercer.gram.wrapped import PartOfGram, WrappedGram
 
@@ -38,15 +36,7 @@ class DenseGram(Gram):
         self._matrix.flags.writeable = False
         if memory is not None:
             self.memory = memory
-        self.source = source
-
-    @cached_property
-    def _default_memory(self) -> int:
-        return memory_limit(None) if self.source is None else self.source.memory
-
-    @property
-    def _is_told(self) -> bool:
-        return super()._is_told or (self.source is not None and self.source._is_told)
+        self.source = self._limited_like = source
 
     @property
     def shape(self) -> tuple[int, int]:

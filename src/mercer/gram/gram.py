@@ -44,8 +44,9 @@ class Gram(ABC):
     feature_columns: NDArray[np.int64] | None = None
     # The map whose features those of this matrix are, where it is known by landmarks.
     landmarks: LandmarkMap | None = None
-    # The limit in bytes, if one was given.
+    # The limit in bytes, if one was given, and a Gram matrix whose limit holds here else.
     _given: int | None = None
+    _limited_like: Gram | None = None
 
     @property
     @abstractmethod
@@ -72,7 +73,9 @@ class Gram(ABC):
     @property
     def memory(self) -> int:
         """The limit in bytes for `dense` and what else is as large; a share of what is free."""
-        return self._default_memory if self._given is None else self._given
+        if self._given is not None:
+            return self._given
+        return self._default_memory if self._limited_like is None else self._limited_like.memory
 
     @memory.setter
     def memory(self, limit: int) -> None:
@@ -95,7 +98,8 @@ class Gram(ABC):
     @property
     def _is_told(self) -> bool:
         """Whether the limit was given."""
-        return self._given is not None
+        other = self._limited_like
+        return self._given is not None or (other is not None and other._is_told)
 
     def check_room(self, dtype: Any) -> None:
         """Refuse entries of this type if all of them are more than the limit."""

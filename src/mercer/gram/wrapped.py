@@ -21,16 +21,8 @@ class PartOfGram(Gram):
     """
 
     def __init__(self, gram: Gram, index: Array) -> None:
-        self.gram = gram
+        self.gram = self._limited_like = gram
         self.index = index
-
-    @property
-    def _default_memory(self) -> int:
-        return self.gram.memory
-
-    @property
-    def _is_told(self) -> bool:
-        return super()._is_told or self.gram._is_told
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,15 +94,7 @@ class WrappedGram(Gram):
     """
 
     def __init__(self, gram: Gram) -> None:
-        self.gram = gram
-
-    @property
-    def _default_memory(self) -> int:
-        return self.gram.memory
-
-    @property
-    def _is_told(self) -> bool:
-        return super()._is_told or self.gram._is_told
+        self.gram = self._limited_like = gram
 
     @property
     def shape(self) -> tuple[int, int]:

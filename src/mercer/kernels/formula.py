@@ -196,7 +196,7 @@ class Formula(Parametric, ABC):
         }
         seen = X
         if self.parts:
-            rows = Rows.of(X).X
+            rows = X.X if isinstance(X, Rows) else X
             inner = rows.mapped(self.inputs) if isinstance(rows, Stream) else self.inputs(rows)
             seen = X if inner is rows else inner
         for f in fields(self):

@@ -336,7 +336,8 @@ class After(Kernel):
 
     def resolved(self, X: Any, weights: NDArray[Any] | None = None) -> Self:
         if isinstance(self.g, InputMap) and not self.g.is_resolved:
-            return replace(self, g=self.g.resolved(Rows.of(X).X, weights)).resolved(X, weights)
+            rows = X.X if isinstance(X, Rows) else X
+            return replace(self, g=self.g.resolved(rows, weights)).resolved(X, weights)
         return super().resolved(X, weights)
 
     def suspects(self) -> list[dict[str | int, float]]:

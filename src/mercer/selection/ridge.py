@@ -283,10 +283,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self, kernels: list[Kernel], search: Search
     ) -> tuple[list[Kernel], list[Array], Search]:
         """Return kernels with numbers for parameters, their ridges, and the search by the plan."""
-        kernels = [kernel.resolved(search.X, search.weights) for kernel in kernels]
+        seen = search.seen or search.X
+        kernels = [kernel.resolved(seen, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, search.X)
-        alphas = [ridges(self.alphas, k, search.seen or search.X, search.weights) for k in kernels]
+        alphas = [ridges(self.alphas, k, seen, search.weights) for k in kernels]
         return kernels, alphas, search.by_plan(self._settings(search.reader), kernels, alphas)
 
     def predict(self, X: Any, **options: Any) -> Any:

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.gram import LowRankGram
 from mercer.solvers import SMO, MarginProblem
 from mercer.solvers.margin import interior
+from mercer.solvers.margin.active_set import polished
 from mercer.solvers.margin.interior import (
     _after_a_step,
     _Factor,
@@ -16,7 +17,6 @@ from mercer.solvers.margin.interior import (
     _Step,
     interior_point,
 )
-from mercer.solvers.margin.polish import polished
 
 
 def never(a):

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import PrecomputedGram
 from mercer.solvers import SMO, MarginProblem
-from mercer.solvers.margin import polish as module
-from mercer.solvers.margin.polish import polished
+from mercer.solvers.margin.active_set import polished
 from mercer.solvers.rounding import EPS
 
 M = 30
@@ -53,10 +52,8 @@ def test_without_a_free_row_or_with_too_many_there_is_nothing_to_polish(rng, K, 
     assert polished(gram, problem, np.zeros(M)) is None
     a = SMO(1e-9).solve(gram, problem).coefficients[:, 0]
     count = int(problem.free(a).sum())
-    monkeypatch.setattr(module, "MOST", count)
-    assert polished(gram, problem, a) is not None
-    monkeypatch.setattr(module, "MOST", count - 1)
-    assert polished(gram, problem, a) is None
+    assert polished(gram, problem, a, count) is not None
+    assert polished(gram, problem, a, count - 1) is None
 
 
 def test_one_free_row_is_enough():

@@ -17,7 +17,7 @@ from mercer.data.checks import Matrix
 from mercer.data.deadline import check
 from mercer.gram import Gram, LowRankGram
 from mercer.native.threads import in_threads
-from mercer.solvers.margin.polish import polished
+from mercer.solvers.margin.active_set import polished
 from mercer.solvers.margin.problem import MarginProblem
 
 Array = NDArray[np.float64]

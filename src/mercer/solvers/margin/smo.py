@@ -14,11 +14,10 @@ from mercer.gram import Gram
 from mercer.native.smo import Effort, minimise
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import Solution
-from mercer.solvers.margin.active_set import NewtonStep
+from mercer.solvers.margin.active_set import NewtonStep, polished
 from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.interior import interior_point, pivoted_factor
 from mercer.solvers.margin.low_rank_start import are_bounded, seed
-from mercer.solvers.margin.polish import polished
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.run import Progress, Run
 
