@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.native.core import SMALLEST, empty
+from mercer.native.core import empty
 from mercer.tiles import loop_twin
 from mercer.tiles.evaluate import engine
 
@@ -16,7 +16,8 @@ native_only = pytest.mark.skipif(
     engine() is loop_twin or not sys.platform.startswith("linux"),
     reason="the NumPy engine keeps no memory, and only Linux tells how much is mapped",
 )
-SHAPE = (SMALLEST // 8 // 1000 + 1, 1000)
+# A little more than 8 MB.
+SHAPE = ((1 << 20) // 1000 + 1, 1000)
 
 MAPPED = """
 import numpy as np

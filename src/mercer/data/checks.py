@@ -18,10 +18,8 @@ from mercer.data.layout import as_csr, check_entries, plain
 # A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
 Matrix: TypeAlias = Any
 
-# Python objects of a column that are looked at, since their dtype says nothing, and characters of
-# a text that a message shows.
+# Python objects of a column that are looked at, since their dtype says nothing.
 LOOKED_AT = 1000
-MOST_SHOWN = 30
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
@@ -264,9 +262,10 @@ def _refuse_text(value: Any, name: str, place: Sequence[int]) -> None:
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, most: int = 30) -> str:
+    """Return what a message shows of a value: of text at most so many characters."""
     if isinstance(value, str | bytes):
-        return f"{value[:MOST_SHOWN]!r}{' ...' if len(value) > MOST_SHOWN else ''}"
+        return f"{value[:most]!r}{' ...' if len(value) > most else ''}"
     return f"a {type(value).__name__}"
 
 

@@ -28,9 +28,6 @@ from mercer.explanation.subject import Subject
 
 Array = NDArray[np.float64]
 
-# Directions that are told, and the share of the squared gradient below which one is noise.
-DIRECTIONS, LEAST_SHARE = 3, 0.01
-
 
 @dataclass(frozen=True, eq=False)
 class Importance:
@@ -63,6 +60,9 @@ class Importance:
     # over so many rows is known to a few hundredths.
     gradients: ClassVar[int] = 500
     entries: ClassVar[int] = 1 << 23
+    # Directions that are told, and the share of the squared gradient below which one is noise.
+    most_directions: ClassVar[int] = 3
+    least_share: ClassVar[float] = 0.01
     # Rows whose cells are exchanged with those of others, at least and at most, and the
     # multiplications that this may take: about a second of one core.
     least_exchanged: ClassVar[int] = 20
@@ -126,12 +126,12 @@ class Importance:
         lengths = np.sqrt(np.mean(G**2, axis=0))
         most = self.steepest * self.sizes
         G = G * np.divide(most, lengths, out=np.ones_like(lengths), where=lengths > most)
-        squares, V = _strongest(G, DIRECTIONS)
+        squares, V = _strongest(G, self.most_directions)
         total = float(np.sum(G**2))
         if not total > 0.0:
             return np.empty(0), np.empty((len(V), 0))
         shares = squares / total
-        kept = int(np.sum(shares >= LEAST_SHARE))
+        kept = int(np.sum(shares >= self.least_share))
         # The sign of a direction is that in which f grows on average.
         grows = np.where(G.mean(axis=0) @ V[:, :kept] < 0.0, -1.0, 1.0)
         return shares[:kept], V[:, :kept] * grows

@@ -30,8 +30,6 @@ Array = NDArray[np.float64]
 Place = tuple[str | int, ...]
 Texts = Spectrum | GappedKmer | Mismatch | Words
 
-# Columns that are named of a term that is left out.
-MOST_NAMED = 10
 AT_THE_MEAN = "k-grams: in products the other factors are at their mean over the rows of the model"
 
 
@@ -259,13 +257,16 @@ def _overlap(first: set[Any], second: set[Any]) -> bool:
     return bool(first & second) or (whole and bool(first) and bool(second))
 
 
-def _named(kernel: Kernel) -> str:
-    """Return a kernel as it prints in short, and the columns that it reads if that counts them."""
+def _named(kernel: Kernel, most: int = 10) -> str:
+    """Return a kernel as it prints in short, and the columns that it reads if that counts them.
+
+    At most so many columns are named.
+    """
     text, columns = repr(kernel), sorted(map(str, _columns_read(kernel) - {None}))
     if all(column in text for column in columns):
         return text
-    more = ", ..." if len(columns) > MOST_NAMED else ""
-    return f"{text} of {', '.join(columns[:MOST_NAMED])}{more}"
+    more = ", ..." if len(columns) > most else ""
+    return f"{text} of {', '.join(columns[:most])}{more}"
 
 
 def _columns_read(kernel: Kernel) -> set[Any]:

@@ -9,11 +9,8 @@ import numpy as np
 from mercer.gram.gram import Array
 from mercer.gram.landmarks import LandmarkGram
 
-# Updates of the numbers: the first few do most.
-UPDATES = 5
 
-
-def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any) -> Array:
+def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any, updates: int = 5) -> Array:
     """Return v of shape (m,) with sum_l v_l k(z_j, z_l)^2 about sum_i w_i k(z_j, x_i)^2 for all j.
 
     These are the diagonals of K_mm V K_mm and of K_mn W K_nm: landmarks in the place of rows, each
@@ -28,6 +25,8 @@ def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any) -> Array:
         w.
     dtype : dtype
         The precision of entries.
+    updates : int
+        Updates of the numbers: the first few do most.
 
     References
     ----------
@@ -36,7 +35,7 @@ def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any) -> Array:
     wanted = _squares(gram, weights, dtype)
     landmarks = LandmarkGram(gram.landmarks, gram.landmarks.rows, gram.asked)
     v = np.ones(len(landmarks))
-    for _ in range(UPDATES):
+    for _ in range(updates):
         v *= wanted / _squares(landmarks, v, dtype)
     return v
 

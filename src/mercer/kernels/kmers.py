@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from sys import maxunicode
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,8 @@ from mercer.tiles.tile import Transform
 
 Array = NDArray[Any]
 
-# Characters that stand for a gap, by preference, and the first of those thereafter.
+# Characters that stand for a gap, by preference.
 GAPS = "._*?"
-MORE_GAPS = 0x2500
 
 
 def gram_weights(
@@ -167,6 +166,9 @@ class _Windows(Sequence[Any]):
 class _Speller:
     """The k-grams of some rows as text or tuples, given where they stand."""
 
+    # The first of the characters that stand for a gap where the preferred ones occur: a line.
+    more_gaps: ClassVar[int] = 0x2500
+
     def __init__(self, grams: Grams, rows: Any) -> None:
         self.S: Sequences = grams.compared(rows)
         self.width = grams.width
@@ -206,5 +208,5 @@ class _Speller:
         if not self.are_texts:
             return ... if any(token is None for row in self.rows for token in row) else None
         used = set(np.unique(self.S.symbols).tolist())
-        candidates = chain(map(ord, GAPS), range(MORE_GAPS, maxunicode))
+        candidates = chain(map(ord, GAPS), range(self.more_gaps, maxunicode))
         return chr(next(c for c in candidates if c not in used))

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from mercer.errors import EngineWarning
 
-# Results of fewer bytes come from the caches of the allocator anyway.
-SMALLEST = 1 << 23
-
 
 @functools.cache
 def core() -> ModuleType | None:
@@ -89,11 +86,14 @@ def become_worker(share: int) -> None:
     _HERE.share = share
 
 
-def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return an array of any content, large ones in memory that earlier results have left."""
+def empty(shape: tuple[int, ...], dtype: Any, smallest: int = 1 << 23) -> NDArray[Any]:
+    """Return an array of any content, large ones in memory that earlier results have left.
+
+    Those of fewer bytes than the `smallest` of these come from the caches of the allocator anyway.
+    """
     dtype = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    native = None if size < SMALLEST else core()
+    native = None if size < smallest else core()
     memory = None if native is None else native.reserved(size)
     return np.empty(shape, dtype) if memory is None else memory.view(dtype).reshape(shape)
 

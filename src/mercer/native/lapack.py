@@ -15,10 +15,6 @@ from mercer.native.threads import left_behind
 
 Array = NDArray[np.float64]
 
-# Columns that are factored before all others are told, as many as keep products at full speed.
-PANEL = 512
-# Multiplications of a product between two looks at the clock: about a tenth of a second.
-WORK = 4e9
 # The order below which eigenvalues take a moment; factors do up to twice as large a one.
 SMALL = 1000
 
@@ -63,7 +59,7 @@ def _passed(argument: Any) -> Any:
     return ctypes.c_int(argument)
 
 
-def cholesky(A: NDArray[Any], lower: bool) -> int:
+def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) -> int:
     """Put the Cholesky factor of A into its lower or upper triangle, panel by panel.
 
     Return 0, or the order of the first leading minor that is not positive. The other triangle is
@@ -75,6 +71,11 @@ def cholesky(A: NDArray[Any], lower: bool) -> int:
         Symmetric, counted along columns, in float64 or float32.
     lower : bool
         Which triangle.
+    panel : int
+        Columns that are factored before all others are told, as many as keep products at full
+        speed.
+    work : float
+        Multiplications of a product between two looks at the clock: about a tenth of a second.
 
     References
     ----------
@@ -98,9 +99,9 @@ def cholesky(A: NDArray[Any], lower: bool) -> int:
         """Return the block of a panel, column j in the lower triangle or row j in the upper."""
         return at(i, j) if lower else at(j, i)
 
-    for j in range(0, n, PANEL):
+    for j in range(0, n, panel):
         check()
-        width, below = min(PANEL, n - j), j + min(PANEL, n - j)
+        width, below = min(panel, n - j), j + min(panel, n - j)
         _call(prefix + "potrf", uplo, width, at(j, j), n, info)
         if info[0]:
             return j + int(info[0])
@@ -111,15 +112,15 @@ def cholesky(A: NDArray[Any], lower: bool) -> int:
         solved = (at(j, j), n, beside(below, j), n)
         _call(prefix + "trsm", side, uplo, "T", "N", *shape, one, *solved)
         # What is left of A, some columns of the lower triangle or rows of the upper at a time.
-        step = int(np.clip(WORK / (left * width), PANEL, left))
+        step = int(np.clip(work / (left * width), panel, left))
         for i in range(below, n, step):
             check()
             some, rest = min(step, n - i), n - i - min(step, n - i)
-            panel = (beside(i, j), n)
-            _call(prefix + "syrk", uplo, trans, some, width, minus, *panel, one, at(i, i), n)
+            here = (beside(i, j), n)
+            _call(prefix + "syrk", uplo, trans, some, width, minus, *here, one, at(i, i), n)
             if rest:
                 other = (beside(i + some, j), n)
-                sides = (other, panel) if lower else (panel, other)
+                sides = (other, here) if lower else (here, other)
                 size = (rest, some) if lower else (some, rest)
                 turned = "T" if lower else "N"
                 _call(

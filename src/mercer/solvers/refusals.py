@@ -17,8 +17,6 @@ Array = NDArray[np.float64]
 
 # The largest C times weight, and times k(x, x).
 LARGEST_COST = 1e100
-# Rows up to which the error of every entry is bounded by itself.
-FEW = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +57,14 @@ def _refusal(c: Array, value: float, bound: float) -> IndefiniteKernelError | No
     )
 
 
-def indefinite_along(gram: Gram, c: Array) -> IndefiniteKernelError | None:
-    """Return the refusal of K if c'Kc, computed from its entries, is negative beyond rounding."""
+def indefinite_along(gram: Gram, c: Array, few: int = 2048) -> IndefiniteKernelError | None:
+    """Return the refusal of K if c'Kc, computed from its entries, is negative beyond rounding.
+
+    Up to `few` rows the error of every entry is bounded by itself.
+    """
     c = c / np.linalg.norm(c)
     used = np.flatnonzero(c)
-    if len(used) <= FEW:
+    if len(used) <= few:
         K, some = gram.between(used, used).astype(np.float64, copy=False), c[used]
         return _refusal(c, float(some @ K @ some), form_error(K, gram.errors(used), some))
     value = magnitude = 0.0

@@ -20,8 +20,6 @@ Array = NDArray[np.float64]
 
 # Rounding allowed in a certificate beside what is measured here.
 ROUNDING = 1e-9
-# The unit in which targets are counted once more: a power of two, beyond which squares overflow.
-UNIT = 2.0**600
 
 
 def check_solver(solver: Solver[Any], gram: Gram, problem: Any) -> None:
@@ -280,8 +278,10 @@ def check_stops(case: Case) -> None:
 def check_units(case: Case) -> None:
     """Check that targets in another unit have the same answer in that unit."""
     p = case.problem
+    # A power of two, beyond which squares overflow.
+    unit = 2.0**600
     if isinstance(p, RidgeProblem):
-        other: Any = replace(p, y=p.y * UNIT)
+        other: Any = replace(p, y=p.y * unit)
     elif isinstance(p, MarginProblem):
         # The bounds are what limits the unit.
         unit = 2.0**100
@@ -290,7 +290,6 @@ def check_units(case: Case) -> None:
         )
     else:
         return
-    unit = UNIT if isinstance(p, RidgeProblem) else unit
     first, second = case.solved(), case.solver.solve(case.gram, other)
     size = np.abs(first.coefficients).max()
     off = np.abs(second.coefficients / unit - first.coefficients).max()

@@ -15,9 +15,7 @@ Array = NDArray[Any]
 # Columns up to which a few rows, all entries written out, still fit in the second cache, so that
 # the tiles take sparse rows.
 TILED_COLUMNS = 2048
-# Dense rows of counts pay from this share of entries on, a larger one where the tiles take sparse
-# rows, and up to so many bytes.
-DENSITY, TILED_DENSITY = 1 / 64, 1 / 8
+# Dense rows of counts pay up to so many bytes.
 DENSE_BYTES = 1 << 28
 # Rows of counts end in zeros, so that the native loop meets whole vectors only.
 PADDING = 32
@@ -51,14 +49,19 @@ def _renumbered(M: sp.csr_array, places: NDArray[np.int64], count: int) -> sp.cs
     return sp.csr_array((M.data, places, M.indptr), shape=shape)
 
 
-def as_counts(A: Matrix, B: Matrix) -> tuple[Array, Array] | None:
-    """Return two sparse sides as dense 16-bit numbers, or None where that loses digits or time."""
+def as_counts(
+    A: Matrix, B: Matrix, density: float = 1 / 64, tiled_density: float = 1 / 8
+) -> tuple[Array, Array] | None:
+    """Return two sparse sides as dense 16-bit numbers, or None where that loses digits or time.
+
+    They pay from this share of entries on, a larger one where the tiles take sparse rows.
+    """
     if not all(sp.issparse(M) and M.dtype == np.float64 for M in (A, B)):
         return None
     n, width = A.shape[0] + B.shape[0], A.shape[1]
     dense = 2 * n * width
-    density = TILED_DENSITY if width <= TILED_COLUMNS else DENSITY
-    if not 2 * (A.nnz + B.nnz) >= density * dense or dense > DENSE_BYTES:
+    share = tiled_density if width <= TILED_COLUMNS else density
+    if not 2 * (A.nnz + B.nnz) >= share * dense or dense > DENSE_BYTES:
         return None
     largest = [_largest_square(M) for M in ((A,) if B is A else (A, B))]
     # By Cauchy's inequality no sum of products is larger than the largest sum of squares.

@@ -16,12 +16,13 @@ Codes = NDArray[np.intp]
 # The class of every row by its scores, and whether it is that of all scores as near as `doubt`.
 Clear = Callable[[Array, Array], tuple[Codes, NDArray[np.bool_]]]
 
-# Kernel entries from which on float32 saves more than it costs.
-MANY_ENTRIES = 3 << 18
-
 
 def settled_classes(
-    function: DualFunction, X: Any, clear: Clear, exact: Callable[[Any], Codes]
+    function: DualFunction,
+    X: Any,
+    clear: Clear,
+    exact: Callable[[Any], Codes],
+    many_entries: int = 3 << 18,
 ) -> Codes:
     """Return the class of every row of `X`, as float64 has it.
 
@@ -39,8 +40,10 @@ def settled_classes(
         What the model makes of scores that are not exact.
     exact : callable
         The classes of rows by float64.
+    many_entries : int
+        Kernel entries from which on float32 saves more than it costs.
     """
-    is_worth_it = n_rows(X) * len(function.coefficients) >= MANY_ENTRIES
+    is_worth_it = n_rows(X) * len(function.coefficients) >= many_entries
     single = function.in_single(X) if is_worth_it else None
     if single is None:
         return exact(X)

@@ -44,15 +44,15 @@ from mercer.solvers.spectral.components import ComponentSolver, NystromComponent
 
 Array = NDArray[np.float64]
 
-# The share of a time limit after which the components of a few rows are found instead, and how many
-# rows these are.
-SHARE_OF_ALL, LANDMARKS = 0.7, 256
-
 
 class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Features of rows from the eigenvectors of their Gram matrix, extended to new rows."""
 
     is_centred: ClassVar[bool]
+    # The share of a time limit after which the components of a few rows are found instead, and how
+    # many rows these are.
+    share_of_all: ClassVar[float] = 0.7
+    few_rows: ClassVar[int] = 256
 
     function_: DualFunction
 
@@ -123,7 +123,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         )
         problem = ComponentProblem(len(unheld), most, self.is_centred)
         # What is left of the time is for the components of a few rows.
-        first = run.share(SHARE_OF_ALL)
+        first = run.share(self.share_of_all)
         looked_at = partial(self._looked_at, kernel, X, unheld, solver, settings)
         gram = first.attempt(looked_at, lambda: None)
         try:
@@ -194,7 +194,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     def _of_few_rows(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components that there is time for, and warn."""
         seed = checked_seed(self.random_state) or 0
-        found = NystromComponents(min(len(gram), LANDMARKS), seed).solve(gram, problem, run)
+        found = NystromComponents(min(len(gram), self.few_rows), seed).solve(gram, problem, run)
         warn_caller(
             f"the time limit of {self.time_limit:g} s was up; the components are those of "
             f"{found.n_landmarks} rows; raise time_limit, or give n_landmarks",

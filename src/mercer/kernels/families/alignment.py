@@ -18,12 +18,8 @@ from mercer.native.core import thread_count
 from mercer.native.strings import subsequence_diagonal, subsequences
 from mercer.tiles import Expression, Tile
 
-# exp(-x) is zero from here on, in float64.
-VANISHING = 746.0
 # The largest distance that is told apart.
 LARGEST_DISTANCE = 2**31 - 2
-# Pairs of symbols that stand for beginning with two sequences, and for comparing a symbol with 64.
-PAIR, WORD = 1000.0, 30.0
 
 
 @dataclass(frozen=True)
@@ -188,8 +184,11 @@ class Levenshtein:
         64 of them are compared at a time (Hyyro 2003, A bit-vector algorithm for computing
         Levenshtein and Damerau edit distances).
         """
+        # Pairs of symbols that stand for beginning with two sequences, and for comparing a symbol
+        # with 64.
+        begun, word = 1000.0, 30.0
         length = float(np.mean([len(x) for x in X]))
-        return PAIR + WORD * length * math.ceil(length / 64.0)
+        return begun + word * length * math.ceil(length / 64.0)
 
     def as_latex(self, x: str, z: str) -> str:
         """Return the distance as a formula."""
@@ -215,8 +214,10 @@ class EditDistance(Kernel):
     scale: float = domains.positive(1.0)
 
     def lower(self, t: Tile) -> Expression:
+        # exp(-x) is zero from here on, in float64.
+        vanishing = 746.0
         # A power of two, which a little more or less of the scale leaves as it is.
-        most = 2 ** math.ceil(math.log2(max(VANISHING * self.scale, 1.0)))
+        most = 2 ** math.ceil(math.log2(max(vanishing * self.scale, 1.0)))
         fill = Levenshtein(min(most, LARGEST_DISTANCE))
         distance = t.after(CheckedRows()).opaque(fill, fill.diagonal)
         return t.exp(-1.0 / max(self.scale, 1e-300) * distance)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# Characters of a line, and of a value within one.
-LINE, VALUE = 100, 80
-
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _NUMBER, _NUMBERS = re.compile(r"[^][, ]+"), re.compile(r"\[[^][()'\"]*\]")
 _ROW, _ROWS = re.compile(r"\[[^][]+\]"), re.compile(r"\[(?:\[[^][]*\](?:, )?)+\]")
@@ -18,21 +15,21 @@ _ON = re.compile(rf"\.on\((?:{_QUOTED}|[^()'\"])*\)")
 _ARGUMENTS = re.compile(rf"\b([a-z]\w*)\(\w+=(?:{_QUOTED}|[^()'\"])*\)")
 
 
-def brief(expression: str) -> str:
+def brief(expression: str, line: int = 100) -> str:
     """Return the text of a kernel on one line; one that is long says what it leaves out.
 
     Lists become their lengths, as in ``gaussian(...).after(standardize(40 columns))``, then
-    arguments become dots, and what is still too long is cut. ``str(k)`` has all of it.
+    arguments become dots, and what is still longer than a `line` is cut. ``str(k)`` has all of it.
     """
-    if len(expression) <= LINE:
+    if len(expression) <= line:
         return expression
     text = _NUMBERS.sub(lambda found: _counted(found[0], _NUMBER, "[{} numbers]"), expression)
     text = _ROWS.sub(lambda found: _counted(found[0], _ROW, "[{} rows]"), text)
     text = _STANDARDIZE.sub(r"standardize(\1 columns)", text)
     text = _ON.sub(lambda found: _counted(found[0], _COLUMN, ".on({} columns)"), text)
-    if len(text) > LINE:
+    if len(text) > line:
         text = _ARGUMENTS.sub(r"\1(...)", text)
-    return text if len(text) <= LINE else f"{text[: LINE - 3]}..."
+    return text if len(text) <= line else f"{text[: line - 3]}..."
 
 
 def _counted(text: str, item: re.Pattern[str], words: str) -> str:
@@ -43,11 +40,11 @@ def _counted(text: str, item: re.Pattern[str], words: str) -> str:
     return text if count <= entries_written_out else words.format(count)
 
 
-def shown(value: Any) -> str:
-    """Return a value as an error names it: in one line, and cut where it is long."""
+def shown(value: Any, most: int = 80) -> str:
+    """Return a value as an error names it: in one line, and cut where it is longer than that."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:
         # Python spells no whole number of more than 4300 digits.
         return f"a value of type {type(value).__name__} with too many digits to print"
-    return text if len(text) <= VALUE else f"{text[: VALUE - 3]}..."
+    return text if len(text) <= most else f"{text[: most - 3]}..."

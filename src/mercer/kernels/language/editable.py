@@ -9,13 +9,11 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.maps import InputMap
 from mercer.kernels.params import Parametric
 
-# Significant digits of numbers.
-DIGITS = 4
 # What maps take from the rows that they are fitted to, and would take again.
 FROM_ROWS = ("mean", "scale", "indicators", "knots")
 
 
-def editable(kernel: Kernel, digits: int | None = DIGITS) -> Kernel:
+def editable(kernel: Kernel, digits: int | None = 4) -> Kernel:
     """Return a kernel without the numbers that a fit takes from the rows, the others rounded.
 
     Fitted to the same rows, it is the same kernel but for rounding.

@@ -43,8 +43,6 @@ from mercer.tiles.tile import (
     View,
 )
 
-# So many columns are written one by one; more under a summation sign.
-EXPANDED = 4
 SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
 
 
@@ -301,9 +299,12 @@ def _matched(x: _Row, z: _Row) -> Terms:
     return Terms.factor(Factor(text, SIGN, positive=True))
 
 
-def _weighted(kind: str, weights: tuple[float, ...], x: _Row, z: _Row) -> Terms:
-    """Return a distance with a length scale for each column."""
-    if len(weights) > EXPANDED:
+def _weighted(kind: str, weights: tuple[float, ...], x: _Row, z: _Row, expanded: int = 4) -> Terms:
+    """Return a distance with a length scale for each column.
+
+    So many columns are `expanded`, written one by one; more are under a summation sign.
+    """
+    if len(weights) > expanded:
         one, other, scale = x.component("j"), z.component("j"), r"\ell_j"
         if kind == "manhattan":
             text = rf"\sum_{x.index} \frac{{\lvert {one} - {other}\rvert}}{{{scale}}}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Points = NDArray[np.float64] | dict[str, NDArray[np.float64]]
 
 SIZES = (1, 2, 3, 5, 8, 16, 32, 64)
-WIDTHS = (1, 2, 3, 5, 8)
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,9 @@ class Demands:
     ``has_functions`` says that a user's function is involved, which may ask for more than can be
     known here; ``is_finished`` that the rows must be those of a precomputed matrix.
     """
+
+    # Numbers of columns that are tried where any will do.
+    usual_widths: ClassVar[tuple[int, ...]] = (1, 2, 3, 5, 8)
 
     names: tuple[str, ...] = ()
     at_least: int = 1
@@ -65,7 +67,7 @@ class Demands:
         if self.exactly is not None:
             return (self.exactly,)
         least = max(self.at_least, len(self.names))
-        return tuple(w for w in WIDTHS if w >= least) or (least,)
+        return tuple(w for w in self.usual_widths if w >= least) or (least,)
 
 
 def demands_of(kernel: Kernel) -> Demands:

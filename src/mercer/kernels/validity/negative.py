@@ -14,9 +14,6 @@ from mercer.kernels.validity.rounding import STEP, form_error
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-# Rows up to which each is tried for whether it can be spared.
-SPARED_ROWS = 64
-
 
 def room_for(K: Array) -> float:
     """Return the power of four by which K is multiplied so that sums over it do not overflow."""
@@ -91,8 +88,11 @@ def both_ways(K: Array, pair: Index) -> tuple[float, float]:
     return float(K[i, j]), float(K[j, i])
 
 
-def shrunk(K: Array, errors: Array, index: Index) -> Index:
-    """Return few of the rows of `index` on which K still has a certified negative form."""
+def shrunk(K: Array, errors: Array, index: Index, tried: int = 64) -> Index:
+    """Return few of the rows of `index` on which K still has a certified negative form.
+
+    Of up to `tried` rows each is tried for whether it can be spared.
+    """
 
     def certified(rows: Index) -> bool:
         block = np.ix_(rows, rows)
@@ -103,7 +103,7 @@ def shrunk(K: Array, errors: Array, index: Index) -> Index:
     while m < len(index) and not certified(heaviest[:m]):
         m *= 2
     rows = np.sort(heaviest[:m])
-    for row in heaviest[:m][::-1] if m <= SPARED_ROWS else ():
+    for row in heaviest[:m][::-1] if m <= tried else ():
         fewer = rows[rows != row]
         if len(fewer) and certified(fewer):
             rows = fewer

@@ -12,7 +12,6 @@ Array = NDArray[np.float64]
 
 # Precisions are kept below this, so that ratios of them never meet infinity over infinity.
 LARGEST_PRECISION = 1e200
-LEAST_SINH = 1e-290
 
 
 class Sides(NamedTuple):
@@ -183,18 +182,18 @@ def _straight(u: Array, v: Array) -> tuple[Array, ...]:
     return v / (u + v), u / (u + v), np.zeros_like(u), u * (v / (u + v))
 
 
-def _bent(u: Array, v: Array, length_scale: float) -> tuple[Array, ...]:
+def _bent(u: Array, v: Array, length_scale: float, least: float = 1e-290) -> tuple[Array, ...]:
     """Return sinh(v / l) and sinh(u / l) over sinh((u + v) / l), without large exponentials.
 
-    And what is missing from one, and the variance of the bridge.
+    And what is missing from one, and the variance of the bridge. Below the `least` sinh digits
+    were lost to underflow, and the curve is as good as straight.
     """
     p, q = np.expm1(-u / length_scale), np.expm1(-v / length_scale)
     a, b = -p * (2.0 + p), -q * (2.0 + q)
     total = a + b * (1.0 + p) ** 2
     rest = p * q / (1.0 + (1.0 + p) * (1.0 + q))
     bent = (1.0 + p) * b / total, (1.0 + q) * a / total, rest, a * (b / total)
-    # Below that, digits were lost to underflow, and the curve is as good as straight.
-    is_tiny = ~(total > LEAST_SINH)
+    is_tiny = ~(total > least)
     first, second, rest, noise = _straight(u, v)
     straight = first, second, rest, 2.0 / length_scale * noise
     return tuple(np.where(is_tiny, s, b) for s, b in zip(straight, bent, strict=True))

@@ -15,9 +15,6 @@ from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-# Curvatures beneath this share of the largest are raised to it: what a row of less curvature would
-# change is less than rounding.
-FLOOR = 1e-14
 DEPENDENT = 1e-12
 
 
@@ -76,12 +73,16 @@ def without(problem: LogisticProblem, scores: Array, H: Array, V: Array, copies:
 
 
 def _of_two_classes(
-    gram: Gram, problem: LogisticProblem, A: Array, b: Array, copies: Array
+    gram: Gram, problem: LogisticProblem, A: Array, b: Array, copies: Array, floor: float = 1e-14
 ) -> Array:
+    """Return the scores, with curvatures beneath this share of the largest raised to it.
+
+    What a row of less curvature would change is less than rounding.
+    """
     K = gram.fresh()
     F = K @ A + b
     root = problem.curvature(F).scale[:, 0]
-    root = np.maximum(root, np.sqrt(FLOOR) * root.max())
+    root = np.maximum(root, np.sqrt(floor) * root.max())
     K *= root
     K *= root[:, None]
     ridge = 1.0 / problem.C

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,16 +22,14 @@ from mercer.solvers.margin.problem import MarginProblem
 
 Array = NDArray[np.float64]
 
-# Steps allowed, and those without a better gap after which none is waited for: the first ones may
-# be worse than no coefficients at all.
-STEPS, PATIENCE = 60, 20
-# Shares of the rows whose squares are summed by themselves: as many as these entries hold, within
-# these bounds.
-SUMMED, FEWEST, MOST = 1 << 22, 2, 16
-
 
 def interior_point(
-    F: Matrix, problem: MarginProblem, goal: float, is_over: Callable[[Array], bool]
+    F: Matrix,
+    problem: MarginProblem,
+    goal: float,
+    is_over: Callable[[Array], bool],
+    steps: int = 60,
+    patience: int = 20,
 ) -> Array:
     """Return feasible, nearly optimal coefficients.
 
@@ -51,6 +49,11 @@ def interior_point(
         The relative duality gap to reach.
     is_over : callable
         Shown the best coefficients before every step; True ends with them.
+    steps : int
+        Steps allowed.
+    patience : int
+        Steps without a better gap after which none is waited for: the first ones may be worse than
+        no coefficients at all.
 
     References
     ----------
@@ -63,14 +66,14 @@ def interior_point(
     best, least, idle = np.zeros(F.shape[0]), np.inf, 0
     # Where a bound is reached to the last digit there is no way on, which is found out after it.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for _ in range(STEPS):
+        for _ in range(steps):
             if not np.isfinite(point.x).all():
                 break
             a, gap = sides.nearest(point)
             idle += 1
             if gap < least:
                 best, least, idle = a, gap, 0
-            if gap <= goal or idle == PATIENCE or is_over(best):
+            if gap <= goal or idle == patience or is_over(best):
                 break
             factor = _Factor.of(sides, point.v / point.x + point.t / point.room)
             if factor is None:
@@ -165,6 +168,12 @@ class _Sides:
         Its sign, its bound and its linear term.
     """
 
+    # Shares of the rows whose squares are summed by themselves: as many as these entries hold,
+    # within these bounds.
+    summed: ClassVar[int] = 1 << 22
+    fewest: ClassVar[int] = 2
+    most: ClassVar[int] = 16
+
     F: Matrix
     problem: MarginProblem
     mean: Array
@@ -251,7 +260,7 @@ class _Sides:
 
         # As many shares for every number of threads: the same sums in the same order.
         height = max(1, PANEL // p)
-        count = int(np.clip(SUMMED // p**2, FEWEST, MOST))
+        count = int(np.clip(self.summed // p**2, self.fewest, self.most))
         first, *others = in_threads(run, list(row_blocks((n, 1), -(-n // count))))
         for other in others:
             first += other

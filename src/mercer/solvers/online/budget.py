@@ -14,9 +14,6 @@ from mercer.native.threads import one_blas_thread
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Rows for which the entries beside the basis are computed at a time.
-BLOCK = 64
-
 
 @dataclass(frozen=True, eq=False)
 class Basis:
@@ -143,7 +140,8 @@ class BudgetedPerceptron:
     stochastic gradient descent for large-scale SVM training.
     """
 
-    rows_at_a_time = BLOCK
+    # Rows for which the entries beside the basis are computed at a time.
+    rows_at_a_time = 64
 
     def __init__(self, gram: Gram, signs: Array, basis: Basis, budget: Any, start: int) -> None:
         if not isinstance(budget, int | np.integer) or budget < 1:
@@ -182,7 +180,7 @@ class BudgetedPerceptron:
             places = self._learn(rows[i], K[i], places, own, change, first + i)
             i += 1
         self.basis = self._at(first + len(rows))
-        if self._updates >= max(self.budget, BLOCK):
+        if self._updates >= max(self.budget, self.rows_at_a_time):
             self._renew()
 
     def _learn(self, row: int, k: Array, places: Rows, own: int, change: Array, step: int) -> Rows:

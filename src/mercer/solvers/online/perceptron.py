@@ -16,9 +16,6 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
-# Rows among which mistakes tell on each other before all others are told, if K is not held.
-BLOCK = 256
-
 
 class Learner(Protocol):
     """What visits rows and learns from its mistakes."""
@@ -161,7 +158,8 @@ class StreamedPerceptron:
         The first row to visit.
     """
 
-    rows_at_a_time = BLOCK
+    # Rows among which mistakes tell on each other before all others are told.
+    rows_at_a_time = 256
 
     def __init__(self, gram: Gram, tally: Tally, start: int) -> None:
         self.gram = gram

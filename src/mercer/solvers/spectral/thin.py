@@ -12,12 +12,8 @@ from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-# Rows up to which LAPACK takes a moment, and columns for each of them from which on inner products
-# take less.
-FEW, WIDE = 250, 4
 
-
-def thin_svd(F: Array) -> tuple[Array, Array, Array]:
+def thin_svd(F: Array, few: int = 250, wide: int = 4) -> tuple[Array, Array, Array]:
     """Return U, s and V' of F = U diag(s) V', without what is rounding in F F'.
 
     Of many columns the eigenvectors U of F F' come first, and W = F'U / s is about V. Where s is
@@ -29,6 +25,10 @@ def thin_svd(F: Array) -> tuple[Array, Array, Array]:
     ----------
     F : array of shape (r, n)
         Finite numbers.
+    few : int
+        Rows up to which LAPACK takes a moment.
+    wide : int
+        Columns for each row from which on inner products take less.
 
     References
     ----------
@@ -36,7 +36,7 @@ def thin_svd(F: Array) -> tuple[Array, Array, Array]:
     CholeskyQR2 algorithm.
     """
     r, n = F.shape
-    if r <= FEW or n < WIDE * r:
+    if r <= few or n < wide * r:
         return svd(F)
     # The clock and Ctrl-C are answered at once; NumPy works without the GIL.
     return left_behind(lambda: _by_products(F))
