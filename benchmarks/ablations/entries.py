@@ -35,13 +35,13 @@ def sparse() -> Iterator[Ablation]:
         "sparse rows in tiles",
         "a9a, 6000 rows",
         product,
-        without(product, ("mercer.tiles.entries:are_tiled", never)),
+        without(product, ("mercer.tiles.loop:are_tiled", never)),
     )
     yield Ablation(
         "walking along entries",
         "a9a, 6000 rows",
         product,
-        without(product, ("mercer.tiles.entries:Forms._walked", lambda self, o: None)),
+        without(product, ("mercer.tiles.loop:Forms._walked", lambda self, o: None)),
     )
     D = S.toarray()
 
@@ -52,7 +52,7 @@ def sparse() -> Iterator[Ablation]:
         "entries of dense rows found",
         "a9a, 6000 dense rows",
         dense_product,
-        without(dense_product, ("mercer.tiles.entries:_gathered", nothing)),
+        without(dense_product, ("mercer.tiles.loop:gathered", nothing)),
     )
     dense, labels, _ = task("cod-rna-8000")
     full = sp.csr_array(dense)

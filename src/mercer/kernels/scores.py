@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +18,6 @@ from mercer.kernels.language import printing
 from mercer.kernels.maps import AsNumbers, InputMap
 
 Array = NDArray[np.float64]
-
-# Quantiles of a column that are kept: with more a fit follows single rows, with fewer it does not
-# follow a skewed distribution.
-KNOTS = 64
 
 
 @dataclass(frozen=True)
@@ -49,6 +45,10 @@ class NormalScores(InputMap):
     gaussian(length_scale=2.0).after(normal_scores()).on(age, income)
     """
 
+    # Quantiles of a column that are kept: with more a fit follows single rows, with fewer it does
+    # not follow a skewed distribution.
+    most_knots: ClassVar[int] = 64
+
     knots: tuple[tuple[float, ...], ...] = domains.matrix(())
 
     def __post_init__(self) -> None:
@@ -73,7 +73,8 @@ class NormalScores(InputMap):
         matrix = _dense(X)
         if not matrix.size:
             return self
-        levels = (np.arange(min(KNOTS, len(matrix))) + 0.5) / min(KNOTS, len(matrix))
+        n = min(self.most_knots, len(matrix))
+        levels = (np.arange(n) + 0.5) / n
         w = np.ones(len(matrix)) if weights is None else weights
         columns = (weighted_quantiles(column, w, levels) for column in matrix.T)
         return replace(self, knots=tuple(tuple(column.tolist()) for column in columns))

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,6 @@ Measured = TypeVar("Measured")
 
 # Who is told of every phase of a fit, in one line at the level INFO.
 LOGGER = logging.getLogger("mercer")
-
-# A fit ends within the limit, a tenth of it and a second. Half of what is beyond the limit is for
-# measuring the answer and the other half for keeping it.
-SHARE_TO_MEASURE, SECONDS_TO_MEASURE = 0.05, 0.5
 
 
 def check_time_limit(limit: Any) -> None:
@@ -68,6 +64,11 @@ class Run:
         What ended it early: "time", "interrupt", "progress", or nothing.
     """
 
+    # A fit ends within the limit, a tenth of it and a second. Half of what is beyond the limit is
+    # for measuring the answer and the other half for keeping it.
+    share_to_measure: ClassVar[float] = 0.05
+    seconds_to_measure: ClassVar[float] = 0.5
+
     time_limit: float | None = None
     progress: Progress | None = None
     is_main: bool = True
@@ -96,7 +97,7 @@ class Run:
     @property
     def grace(self) -> float:
         """The seconds beyond the limit after which work is broken off."""
-        return SHARE_TO_MEASURE * (self.time_limit or 0.0) + SECONDS_TO_MEASURE
+        return self.share_to_measure * (self.time_limit or 0.0) + self.seconds_to_measure
 
     def limited(self) -> AbstractContextManager[None]:
         """Return a context in which blocks and native code look at the clock as well."""

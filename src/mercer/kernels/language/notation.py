@@ -14,9 +14,6 @@ SUM, SIGN, PRODUCT, TIGHT = range(4)
 
 # Numbers of so many digits are written in full, longer ones are rounded to DIGITS.
 FULL, DIGITS = 8, 6
-# Larger matrices are called A.
-MATRIX_SIDE = 6
-RADICANDS = (1.0, 2.0, 3.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -135,7 +132,7 @@ def root(terms: Terms) -> Terms:
     if coefficient < 0.0 or not all(f.positive for f, _ in product):
         return Terms.factor(Factor(rf"\sqrt{{{written(terms)}}}", positive=True))
     outside, radicand = 1.0, coefficient
-    for candidate in RADICANDS:
+    for candidate in (1.0, 2.0, 3.0, 5.0):
         ratio = math.sqrt(coefficient / candidate)
         if _digits(ratio) <= DIGITS or _digits(1.0 / ratio) <= DIGITS:
             outside, radicand = ratio, candidate
@@ -214,9 +211,9 @@ def _written_power(factor: Factor, exponent: float, loosest: int) -> str:
     return f"{text}^{{{number(exponent)}}}" if raised else text
 
 
-def matrix(rows: tuple[tuple[float, ...], ...]) -> str:
-    """Return a matrix by its entries, or as the letter A if it is large."""
-    if len(rows) > MATRIX_SIDE:
+def matrix(rows: tuple[tuple[float, ...], ...], most: int = 6) -> str:
+    """Return a matrix by its entries, or as the letter A if it has more rows than that."""
+    if len(rows) > most:
         return "A"
     body = r" \\ ".join(" & ".join(number(v) for v in row) for row in rows)
     return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"

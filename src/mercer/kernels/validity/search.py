@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Rows of one eigenproblem: of a group of the user's rows, and of a matrix that the user brings.
-GROUP_ROWS = 256
+# Rows of one eigenproblem of a matrix that the user brings.
 MATRIX_ROWS = 3000
 
 
@@ -178,15 +177,20 @@ def _gram(kernel: Kernel, points: Any) -> Array:
     return K
 
 
-def _samples(kernel: Kernel, X: Any, trials: int, rng: np.random.Generator) -> Iterator[Any]:
-    """Yield groups of the user's rows: the one with the lowest k(x, x), then all or at random."""
+def _samples(
+    kernel: Kernel, X: Any, trials: int, rng: np.random.Generator, group: int = 256
+) -> Iterator[Any]:
+    """Yield groups of the user's rows: the one with the lowest k(x, x), then all or at random.
+
+    A `group` at random has so many, of one eigenproblem.
+    """
     n = n_rows(X)
     if n > MATRIX_ROWS and demands_of(kernel).has_functions:
         X = take_rows(X, rng.choice(n, MATRIX_ROWS, replace=False))
         n = MATRIX_ROWS
     yield take_rows(X, np.array([np.argmin(kernel.diagonal(X))]))
-    for _ in range(1 + trials // 10 if n > GROUP_ROWS else 1):
-        yield take_rows(X, np.sort(rng.choice(n, min(n, GROUP_ROWS), replace=False)))
+    for _ in range(1 + trials // 10 if n > group else 1):
+        yield take_rows(X, np.sort(rng.choice(n, min(n, group), replace=False)))
 
 
 def _refute(kernel: Kernel, points: Any, K: Array, tally: Tally) -> Witness | Asymmetry | None:
