@@ -147,14 +147,6 @@ def checked_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def checked_count(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number that is large enough."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        shown = f"an array of shape {np.shape(value)}" if np.ndim(value) else repr(value)
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {shown}")
-    return int(value)
-
-
 def checked_positive(name: str, value: Any) -> float:
     """Return a finite number above zero."""
     if not (_is_number(value) and 0.0 < value < np.inf):
