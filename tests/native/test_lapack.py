@@ -1,5 +1,6 @@
 """Factorisations that can be ended, against those of SciPy."""
 
+from functools import partial
 from time import perf_counter, sleep
 
 import numpy as np
@@ -20,9 +21,8 @@ def positive(rng, n, dtype=np.float64):
 @pytest.fixture
 def small_panels(monkeypatch):
     """Orders of a hundred in panels of 16, some columns at a time."""
-    monkeypatch.setattr(lapack, "PANEL", 16)
     monkeypatch.setattr(lapack, "SMALL", 10)
-    monkeypatch.setattr(lapack, "WORK", 16 * 16 * 40)
+    monkeypatch.setattr(lapack, "cholesky", partial(lapack.cholesky, panel=16, work=16 * 16 * 40))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 from mercer.gram import PrecomputedGram
 from mercer.kernels.validity.rounding import STEP, form_error
-from mercer.solvers import refusals as module
 from mercer.solvers.refusals import indefinite, indefinite_along, singular
 from mercer.solvers.rounding import EPS
 
@@ -41,11 +40,9 @@ def test_a_witness_is_of_unit_norm_and_has_the_value_of_the_entries():
 def test_many_rows_are_summed_up_in_blocks(monkeypatch, entries):
     gram = PrecomputedGram(INDEFINITE)
     c = np.array([3.0, -3.0, 0.5])
-    monkeypatch.setattr(module, "FEW", 3)
-    few = indefinite_along(gram, c).witness
-    monkeypatch.setattr(module, "FEW", 2)
+    few = indefinite_along(gram, c, few=3).witness
     monkeypatch.setattr("mercer.data.blocks.MEMORY", entries)
-    many = indefinite_along(gram, c).witness
+    many = indefinite_along(gram, c, few=2).witness
     assert_allclose(many.value, few.value)
     unit = np.abs(c) / np.linalg.norm(c)
     magnitude = unit @ np.abs(INDEFINITE) @ unit
@@ -59,14 +56,13 @@ def test_a_singular_system_says_which_ridge_rounding_alone_asks_for():
 
 
 @pytest.mark.parametrize(("few", "bound"), [(2, "entries"), (1, "largest")])
-def test_of_few_rows_every_entry_is_granted_an_error_of_its_own(monkeypatch, few, bound):
+def test_of_few_rows_every_entry_is_granted_an_error_of_its_own(few, bound):
     class Known(PrecomputedGram):
         def errors(self, index):
             return 1e-5 * np.arange(1.0, 1.0 + len(index) ** 2).reshape(len(index), len(index))
 
-    monkeypatch.setattr(module, "FEW", few)
     gram = Known(INDEFINITE)
-    witness = indefinite_along(gram, np.array([1.0, -1.0, 0.0])).witness
+    witness = indefinite_along(gram, np.array([1.0, -1.0, 0.0]), few).witness
     unit = np.abs(witness.coefficients)
     expected = {
         "entries": form_error(INDEFINITE[:2, :2], gram.errors([0, 1]), np.sqrt([0.5, 0.5])),

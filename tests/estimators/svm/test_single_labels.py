@@ -1,11 +1,14 @@
 """Labels that float32 settles: they are those of float64."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from mercer import Gaussian, KernelSVC, Polynomial
-from mercer.estimators.svm import single_labels as settled
+from mercer.estimators.svm import svc
 from mercer.estimators.svm.one_vs_one import clear_winners, tally
+from mercer.estimators.svm.single_labels import settled_classes
 
 
 @pytest.fixture
@@ -23,9 +26,9 @@ def labels(X, n_classes):
 def test_labels_are_those_of_float64(rows, rng, monkeypatch, kernel, n_classes, multiclass):
     model = KernelSVC(kernel, 10.0, multiclass=multiclass).fit(rows, labels(rows, n_classes))
     new = rng.normal(size=(3000, 3))
-    monkeypatch.setattr(settled, "MANY_ENTRIES", 2**62)
+    monkeypatch.setattr(svc, "settled_classes", partial(settled_classes, many_entries=2**62))
     exact = model.predict(new)
-    monkeypatch.setattr(settled, "MANY_ENTRIES", 0)
+    monkeypatch.setattr(svc, "settled_classes", partial(settled_classes, many_entries=0))
     np.testing.assert_array_equal(model.predict(new), exact)
 
 
@@ -33,7 +36,7 @@ def counted_exact(monkeypatch, model):
     """Return the list that rows decided in float64 are added to."""
     counts, decided = [], model._decided
     monkeypatch.setattr(model, "_decided", lambda X: counts.append(len(X)) or decided(X))
-    monkeypatch.setattr(settled, "MANY_ENTRIES", 0)
+    monkeypatch.setattr(svc, "settled_classes", partial(settled_classes, many_entries=0))
     return counts
 
 
@@ -64,7 +67,7 @@ def test_a_far_origin_is_decided_in_float64(rows, rng, monkeypatch):
     far = rows + 1e8
     y = labels(rows, 3)
     model = KernelSVC(Gaussian(1.0), 10.0).fit(far, y)
-    monkeypatch.setattr(settled, "MANY_ENTRIES", 0)
+    monkeypatch.setattr(svc, "settled_classes", partial(settled_classes, many_entries=0))
     assert (model.predict(far) == y).mean() > 0.9
 
 
@@ -81,5 +84,5 @@ def test_rows_beyond_float32_are_decided_in_float64(rows, monkeypatch):
     model = KernelSVC(Gaussian(1.0)).fit(rows, rows[:, 0] > 0.0)
     new = np.vstack([rows[:5], np.full((1, 3), 1e300)])
     exact = model.predict(new)
-    monkeypatch.setattr(settled, "MANY_ENTRIES", 0)
+    monkeypatch.setattr(svc, "settled_classes", partial(settled_classes, many_entries=0))
     np.testing.assert_array_equal(model.predict(new), exact)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from sklearn.svm import LinearSVC
 from mercer.gram import FeatureGram, LowRankGram, StreamedGram
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.solvers import SMO, CoordinateDescent, MarginProblem, Run
-from mercer.solvers.margin import coordinates, interior
+from mercer.solvers.margin import coordinates
 from mercer.solvers.margin.coordinates import _centred, _epochs, _State
+from mercer.solvers.margin.interior import interior_point
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ def test_a_callback_can_end_it(F, signs):
 
 
 def test_callbacks_see_the_steps_of_all_who_take_over(rng, signs, monkeypatch):
-    monkeypatch.setattr(interior, "STEPS", 3)
+    monkeypatch.setattr(coordinates, "interior_point", partial(interior_point, steps=3))
     F = 30.0 * rng.normal(size=(300, 12))
     steps = []
     gram, problem = FeatureGram(Linear(), F), classification(signs, 1e4)

@@ -166,7 +166,7 @@ def test_products_with_the_sides_are_those_of_their_matrix(rng, tube, monkeypatc
 def test_rows_are_summed_in_a_number_of_shares_that_depends_on_the_features(
     rng, tube, monkeypatch, summed, shares
 ):
-    monkeypatch.setattr(interior, "SUMMED", summed)
+    monkeypatch.setattr(_Sides, "summed", summed)
     counts = []
 
     def counted(run, parts):

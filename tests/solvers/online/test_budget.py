@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.gram import DenseGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers import Perceptron, Run
-from mercer.solvers.online import budget as module
 from mercer.solvers.online.budget import Basis, BudgetedPerceptron
 from mercer.solvers.online.perceptron import Tally, perceptron
 
@@ -163,7 +162,7 @@ def test_the_inverse_is_renewed_after_as_many_points_as_the_budget_or_a_block(
 ):
     X, signs = rows_and_signs(rng, 200, 1)
     renewed = []
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(BudgetedPerceptron, "rows_at_a_time", block)
     monkeypatch.setattr(BudgetedPerceptron, "_renew", lambda self: renewed.append(self._updates))
     learner = BudgetedPerceptron(
         DenseGram.of(StreamedGram(Gaussian(0.05), X)), signs, Basis.empty(1), budget, 0
