@@ -23,6 +23,7 @@ __all__ = [
     "KernelSyntaxError",
     "MemoryLimitError",
     "ModelFileError",
+    "OutsideRangeWarning",
     "warn_caller",
 ]
 
@@ -92,6 +93,10 @@ class EngineWarning(UserWarning):
 
 class IgnoredColumnsWarning(UserWarning):
     """A kernel that names no columns does not read all columns of a table."""
+
+
+class OutsideRangeWarning(UserWarning):
+    """A row to predict has a number far outside of the range of the training rows."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

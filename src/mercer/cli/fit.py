@@ -97,6 +97,7 @@ def fit(
     for path in (output, report):
         _check_folder(path)
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
+    from mercer.cli.fitting.outside import FarRows, ranges_of, without_far_warnings
     from mercer.cli.fitting.result import result_of
     from mercer.cli.fitting.screen import shown
     from mercer.cli.fitting.split import split
@@ -132,13 +133,14 @@ def fit(
     choice = Choice(options["kernel"], penalty, options["select"], left, limit, seed)
     with phase(f"fitting to {len(train)} rows"):
         model, judge = choice.trained(train)
-        levels = categories_of(train, inside(model).kernel_)
-        keep_form(model, replace(job.form, target=job.target, categories=levels))
-    unseen = Unseen(levels)
-    unseen.see(test.X)
-    for text in unseen.sentences:
-        note(f"held-out rows, {text}")
-    with phase(f"testing on {len(test)} rows"):
+        levels, ranges = categories_of(train, inside(model).kernel_), ranges_of(train)
+        form = replace(job.form, target=job.target, categories=levels, ranges=ranges)
+        keep_form(model, form)
+    for seen in (Unseen(levels), FarRows(ranges)):
+        seen.see(test.X)
+        for text in seen.sentences:
+            note(f"held-out rows, {text}")
+    with phase(f"testing on {len(test)} rows"), without_far_warnings():
         result = result_of(model, judge, train, test, choice.kernel is not None)
     if output is not None:
         save(model, output)
@@ -146,8 +148,8 @@ def fit(
     if report is not None:
         from mercer.reports.page import report as page_of
 
-        with phase(f"writing {report}"):
-            page_of(model, test.X, test.y, report, command=_command())
+        with phase(f"writing {report}"), without_far_warnings():
+            page_of(model, test.X, test.y, report, command=_command(), remarks=form.remarks)
         result["report"] = report
     if output is None and not as_json:
         note("the model was not saved; -o MODEL.mercer does it")

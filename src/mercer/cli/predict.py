@@ -78,6 +78,7 @@ def _predicted(
     """Yield what a model says of a file, some rows at a time."""
     import polars as pl
 
+    from mercer.cli.fitting.outside import FarRows, without_far_warnings
     from mercer.cli.fitting.unseen import Unseen
     from mercer.data.columns import n_rows
     from mercer.errors import DataFileError
@@ -85,12 +86,14 @@ def _predicted(
     from mercer.files.lines import row_blocks
 
     first, form = 0, form_of(machine)
-    unseen = Unseen(form.categories)
+    looks = (Unseen(form.categories), FarRows(form.ranges))
     for rows in row_blocks(data, ROWS, form):
         X = rows[0] if isinstance(rows, tuple) else rows
-        unseen.see(X)
+        for look in looks:
+            look.see(X)
         try:
-            found = pl.DataFrame(_columns(machine, X, interval, proba))
+            with without_far_warnings():
+                found = pl.DataFrame(_columns(machine, X, interval, proba))
         except ValueError as error:
             place = f", in the rows from {first + 1} on" if first else ""
             raise DataFileError(f"{data}{place}: {error}") from None
@@ -98,7 +101,7 @@ def _predicted(
         first += n_rows(X)
     if first == 0:
         raise DataFileError(f"{data} has no rows of data")
-    for text in unseen.sentences:
+    for text in (sentence for look in looks for sentence in look.sentences):
         note(f"{data}, {text}")
 
 

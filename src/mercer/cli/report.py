@@ -29,6 +29,7 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
     if target is not None and data is None:
         raise click.UsageError("--target names a column of the rows to test on; give --data FILE")
     from mercer.files import load
+    from mercer.files.form import form_of
     from mercer.reports.page import report as page_of
 
     machine = load(model)
@@ -39,7 +40,7 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
     options = [part for name, value in given.items() if value for part in (name, value)]
     command = shlex.join(["mercer", "report", model, *options])
     with phase(f"writing {output}"):
-        page_of(machine, X, y, output, command=command)
+        page_of(machine, X, y, output, command=command, remarks=form_of(machine).remarks)
     click.echo(output)
 
 

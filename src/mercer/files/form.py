@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mercer.data.ranges import Ranges
+
 # Where a model has it.
 ATTRIBUTE = "file_form_"
+NO_RANGES = Ranges(())
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ class Form:
         The column that the model predicts.
     categories : tuple of (str, tuple of str)
         Columns that are compared as categories, each with those that the training rows have.
+    ranges : Ranges
+        The least and the largest number of columns in the training rows.
+    remarks : tuple of str
+        What a user was told of how the file was read.
     """
 
     first_index: int | None = None
@@ -36,10 +43,14 @@ class Form:
     numbers: tuple[str, ...] = ()
     target: str | None = None
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    ranges: Ranges = NO_RANGES
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not all(isinstance(name, str) for name in (*self.texts, *self.numbers)):
             raise ValueError("columns of a table have names that are texts")
+        if not all(isinstance(text, str) for text in self.remarks):
+            raise ValueError("remarks on how a file was read are texts")
         if not all(_are_categories(entry) for entry in self.categories):
             raise ValueError("categories are the name of a column and a tuple of texts")
         if self.first_index not in (None, 0, 1):

@@ -10,6 +10,7 @@ from sklearn import model_selection
 from sklearn.base import BaseEstimator
 
 from mercer import estimators, functions, selection, solvers
+from mercer.data.ranges import Ranges
 from mercer.estimators.online.landmark_stream import LandmarkStream, Seen
 from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import ExplicitMap, FourierMap, LandmarkMap
@@ -54,6 +55,7 @@ PARTS = (
     LandmarkStream,
     Leaderboard,
     NormalSums,
+    Ranges,
     Seen,
     Settings,
     Tally,

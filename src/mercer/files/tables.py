@@ -21,6 +21,7 @@ from mercer.data.stream import Stream
 from mercer.data.stream.text import ParsedText, is_large
 from mercer.errors import DataFileError
 from mercer.files.form import OPEN, Form
+from mercer.files.numbers import with_numbers
 
 # The formats by the ending of a file.
 ENDINGS = {
@@ -43,8 +44,6 @@ ENDINGS = {
     ".faa": "fasta",
     ".fna": "fasta",
 }
-# What stands for a missing number where all other cells of a column are numbers.
-MISSING = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-", ".")
 # Rows of a block, where nothing else is said.
 ROWS = 1 << 16
 
@@ -248,7 +247,7 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
         scan = pl.scan_csv(
             file, separator=separator, infer_schema_length=None, schema_overrides=texts
         )
-    scan, remarks = _with_numbers(path, scan, form, has_commas=separator == ";")
+    scan, remarks = with_numbers(path, scan, form, has_commas=separator == ";")
     return Table(path, scan, tuple(remarks), spool)
 
 
@@ -261,72 +260,6 @@ def _spooled() -> Any:
     if spool.tell() == 0:
         raise DataFileError("standard input is empty; its first line should name the columns")
     return spool
-
-
-def _with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[Any, list[str]]:
-    """Return a scan whose columns of numbers and of marks for missing ones are numbers.
-
-    Of other columns that are numbers but for a few cells, a remark names the first such cell;
-    it is refused in one that is known to be of numbers.
-    """
-    pl = polars()
-    schema = scan.collect_schema()
-    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in form.texts]
-    if not texts:
-        return scan, []
-
-    def cell(name: str) -> Any:
-        text = pl.col(name).str.strip_chars()
-        return text.str.replace(",", ".", literal=True) if has_commas else text
-
-    def number(name: str) -> Any:
-        return cell(name).cast(pl.Float64, strict=False)
-
-    def is_mark(name: str) -> Any:
-        return cell(name).is_in(MISSING).fill_null(False)
-
-    def is_text(name: str) -> Any:
-        return number(name).is_null() & cell(name).is_not_null() & ~is_mark(name)
-
-    counted = scan.select(
-        expression
-        for i, name in enumerate(texts)
-        for expression in (
-            number(name).is_not_null().sum().alias(f"{i} numbers"),
-            is_mark(name).sum().alias(f"{i} marks"),
-            is_text(name).sum().alias(f"{i} texts"),
-            is_text(name).arg_max().alias(f"{i} first"),
-            pl.col(name).filter(is_text(name)).first().alias(f"{i} cell"),
-        )
-    )
-    found = counted.collect(engine="streaming").row(0, named=True)
-    remarks, changes = [], []
-    # Cells of text in a column of numbers up to which they are taken for mistakes and named.
-    few = 5
-    for i, name in enumerate(texts):
-        numbers, marks, words, first, text = (
-            found[f"{i} {what}"] for what in ("numbers", "marks", "texts", "first", "cell")
-        )
-        if words and name in form.numbers:
-            raise DataFileError(
-                f"{path}: the column {name!r} has {text!r} in row {first + 1}, and was numbers in "
-                "the rows that the model was fitted to; mend that cell or leave it empty"
-            )
-        if (numbers or name in form.numbers) and not words:
-            changes.append(pl.when(~is_mark(name)).then(number(name)).alias(name))
-            if marks:
-                remarks.append(f"column {name!r}: {_cells(marks)} such as 'NA' count as missing")
-        elif words <= few and numbers > 2 * words:
-            remarks.append(
-                f"column {name!r} is text, for {text!r} in row {first + 1} is no number"
-                + (f", nor are {_cells(words - 1)} more" if words > 1 else "")
-                + "; mend that if it should be numbers"
-            )
-    return scan.with_columns(changes), remarks
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
 
 
 def opened_bytes(path: str) -> BinaryIO:

@@ -192,7 +192,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
     schema = table.scan.collect_schema()
     numbers = tuple(name for name in others if schema[name].is_numeric())
-    form = Form(texts=text_columns(table), numbers=numbers)
+    form = Form(texts=text_columns(table), numbers=numbers, remarks=table.remarks)
     job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from mercer.reports.page.html import Markup, bar, beside, figures, number, parag
 LISTED, EFFECTS, GRAMS = 30, 6, 12
 
 
-def columns(facts: Facts) -> str:
-    """List the columns by how far f moves with them."""
+def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
+    """List the columns by how far f moves with them, and what was remarked of their cells."""
     found = facts.explanation
     if found is None or not found.columns:
         return ""
@@ -47,6 +48,7 @@ def columns(facts: Facts) -> str:
         paragraph(text),
         table(header, rows),
         paragraph(f"and {left} more, of less importance") if left > 0 else "",
+        paragraph(f"In the file of the training rows: {'; '.join(remarks)}.") if remarks else "",
         _directions(facts),
     )
 

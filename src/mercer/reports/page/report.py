@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from html import escape
@@ -51,7 +52,13 @@ class Report:
 
 
 def report(
-    model: Any, X: Any = None, y: Any = None, path: Any = None, *, command: str = ""
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    path: Any = None,
+    *,
+    command: str = "",
+    remarks: Sequence[str] = (),
 ) -> Report:
     """Return a page about a fitted model and how it does on rows that it was not fitted to.
 
@@ -68,6 +75,8 @@ def report(
         Where to write the page.
     command : str
         The command that made the model, if one did.
+    remarks : sequence of str
+        What a reader should know of how the training rows were read from their file.
     """
     if not hasattr(model, "predict"):
         raise ValueError(f"{type(model).__name__} predicts nothing; give a fitted model")
@@ -78,7 +87,7 @@ def report(
     with one_blas_thread(), catch_warnings():
         # A matrix of training rows has no names, and its columns are those that the model knows.
         filterwarnings("ignore", "X does not have valid feature names")
-        page = Report(_page(facts, command))
+        page = Report(_page(facts, command, remarks))
     if path is not None:
         page.save(path)
     return page
@@ -123,7 +132,7 @@ def _has_several_targets(facts: Facts) -> bool:
     return not facts.is_classes and facts.function is not None and facts.function.n_targets > 1
 
 
-def _page(facts: Facts, command: str) -> str:
+def _page(facts: Facts, command: str, remarks: Sequence[str]) -> str:
     title = f"{type(facts.model).__name__}: report"
     engine = describe()
     foot = (
@@ -134,7 +143,7 @@ def _page(facts: Facts, command: str) -> str:
         summary(facts),
         warnings(facts),
         performance(facts),
-        columns(facts),
+        columns(facts, remarks),
         effects(facts),
         texts(facts),
         sections.kernel(facts),

@@ -28,6 +28,7 @@ from mercer.kernels import Kernel
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
+from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
@@ -66,6 +67,8 @@ class KernelClassifier(ClassifierMixin, Arguments):
         The model, fitted to all rows.
     classes_ : array
         The classes in order.
+    ranges_ : Ranges or None
+        The least and largest number of every column of the training rows; None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
     """
@@ -129,6 +132,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
             model = KernelLogisticRegression(best.kernel, C, memory=self.memory)
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         self.classes_ = self.estimator_.classes_
+        self.ranges_ = training_ranges(X)
         return self
 
     def _search(
@@ -201,16 +205,19 @@ class KernelClassifier(ClassifierMixin, Arguments):
         return {**found, "logistic": (-float(logistic.best_score_), float(logistic.C_))}
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each of the rows `X`."""
-        return np.asarray(self._fitted().predict(X))
+        """Return the most probable class of each of the rows `X`.
+
+        Numbers far outside of the range of the training rows are warned of.
+        """
+        return np.asarray(self._fitted(X).predict(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
-        return np.asarray(self._fitted().predict_proba(X))
+        return np.asarray(self._fitted(X).predict_proba(X))
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores of the classes at the rows `X`."""
-        return np.asarray(self._fitted().decision_function(X))
+        return np.asarray(self._fitted(X).decision_function(X))
 
     @property
     def certificate_(self) -> Any:
@@ -222,8 +229,10 @@ class KernelClassifier(ClassifierMixin, Arguments):
         """The fitted function, that of `estimator_`."""
         return self._fitted().function_
 
-    def _fitted(self) -> KernelRidgeClassifier | KernelLogisticRegression:
+    def _fitted(self, X: Any = None) -> KernelRidgeClassifier | KernelLogisticRegression:
+        """Return the model, after a look at rows that it is to predict."""
         check_is_fitted(self, "estimator_")
+        warn_outside(self.ranges_, X)
         return self.estimator_
 
     def __sklearn_tags__(self) -> Tags:

@@ -22,6 +22,7 @@ from mercer.estimators.validation import (
 from mercer.selection.automatic.board import Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
+from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
 
@@ -57,6 +58,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         Its ridge.
     estimator_ : KernelRidge
         The model, fitted to all rows.
+    ranges_ : Ranges or None
+        The least and largest number of every column of the training rows; None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
     """
@@ -97,6 +100,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         self.kernel_, self.alpha_ = best.kernel, best.alpha * search.unit
         model = KernelRidge(best.kernel, self.alpha_, memory=self.memory)
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
+        self.ranges_ = training_ranges(X)
         return self
 
     def _search(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> KernelSearch:
@@ -109,8 +113,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         return KernelSearch.of(reader, rows, columns, weights, self.memory, seed, run, groups)
 
     def predict(self, X: Any) -> Array:
-        """Return predictions at the rows `X`, of shape (n,) or (n, targets)."""
-        return np.asarray(self._fitted().predict(X))
+        """Return predictions at the rows `X`, of shape (n,) or (n, targets).
+
+        Numbers far outside of the range of the training rows are warned of.
+        """
+        return np.asarray(self._fitted(X).predict(X))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the lower and upper ends of jackknife+ intervals at the rows `X`.
@@ -122,7 +129,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         coverage : float
             The share of new targets to cover, between 0 and 1.
         """
-        return self._fitted().predict_interval(X, coverage)
+        return self._fitted(X).predict_interval(X, coverage)
 
     @property
     def certificate_(self) -> Any:
@@ -134,8 +141,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         """The fitted function, that of `estimator_`."""
         return self._fitted().function_
 
-    def _fitted(self) -> KernelRidge:
+    def _fitted(self, X: Any = None) -> KernelRidge:
+        """Return the model, after a look at rows that it is to predict."""
         check_is_fitted(self, "estimator_")
+        warn_outside(self.ranges_, X)
         return self.estimator_
 
     def __sklearn_tags__(self) -> Tags:

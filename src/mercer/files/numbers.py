@@ -1,0 +1,198 @@
+"""Columns of text that spell numbers: with marks for missing ones, by thousands, money, percent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.errors import DataFileError
+from mercer.files.form import Form
+
+# What stands for a missing number where all other cells of a column are numbers, in any case.
+MISSING = (
+    *("na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "."),
+    *("unknown", "missing", "not available", "not known", "#value!", "#div/0!"),
+)
+# Signs of money, of which a column has one at most, before the numbers or behind them.
+MONEY = ("$", "€", "£", "¥")
+SIGN = f"[{''.join(MONEY)}]"
+# Numbers by thousands, with the point or the comma before the decimals.
+POINT = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?"
+COMMA = r"(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d*)?"
+
+
+def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[Any, list[str]]:
+    """Return a scan whose columns of text that spell numbers are numbers, and remarks on them.
+
+    A column is one of numbers if all cells are, or are marks for missing ones. Numbers may be by
+    thousands (1,234), have a sign of money, all the same one, or a sign of percent, all of them:
+    33% is 33. Of other columns that are numbers but for a few cells a remark names the first such
+    cell; it is refused in one that is known to be of numbers.
+
+    Parameters
+    ----------
+    path : str
+        The file, for errors.
+    scan : polars.LazyFrame
+        Its rows.
+    form : Form
+        What is known of its columns.
+    has_commas : bool
+        Whether decimals follow a comma.
+    """
+    import polars as pl
+
+    schema = scan.collect_schema()
+    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in form.texts]
+    if not texts:
+        return scan, []
+    cells = {name: _Cells(pl.col(name).str.strip_chars(), has_commas) for name in texts}
+    counted = scan.select(
+        expression.alias(f"{i} {what}")
+        for i, name in enumerate(texts)
+        for what, expression in cells[name].counts().items()
+    )
+    found = counted.collect(engine="streaming").row(0, named=True)
+    remarks, changes = [], []
+    for i, name in enumerate(texts):
+        seen = _Seen(**{what: found[f"{i} {what}"] for what in _Seen.__annotations__})
+        is_known = name in form.numbers
+        if is_known and (seen.words or seen.mixture):
+            raise DataFileError(
+                f"{path}: the column {name!r} has {seen.word!r} in row {seen.row}, and was numbers "
+                "in the rows that the model was fitted to; mend that cell or leave it empty"
+                if seen.words
+                else f"{path}: the column {name!r} {seen.mixture}; write all numbers alike"
+            )
+        if (seen.numbers or is_known) and not seen.words and not seen.mixture:
+            changes.append(cells[name].value().alias(name))
+        remarks += [f"column {name!r}{text}" for text in seen.remarks()]
+    return scan.with_columns(changes), remarks
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Expressions of polars on the cells of a column, without spaces around them."""
+
+    text: Any
+    has_commas: bool
+
+    def plain(self) -> Any:
+        import polars as pl
+
+        text = self.text.str.replace(",", ".", literal=True) if self.has_commas else self.text
+        return text.cast(pl.Float64, strict=False)
+
+    def dressed(self) -> Any:
+        """Numbers by thousands or with a sign, where they are no plain ones."""
+        import polars as pl
+
+        body = COMMA if self.has_commas else POINT
+        form = rf"^[-+]?{SIGN}?\s?[-+]?{body}\s?(?:%|{SIGN})?$"
+        bare = self.text.str.replace_all("[.]" if self.has_commas else ",", "")
+        bare = bare.str.replace(",", ".", literal=True) if self.has_commas else bare
+        bare = bare.str.replace_all(rf"[%\s{SIGN[1:]}", "").cast(pl.Float64, strict=False)
+        return pl.when(self.plain().is_null() & self.text.str.contains(form)).then(bare)
+
+    def number(self) -> Any:
+        import polars as pl
+
+        return pl.coalesce(self.plain(), self.dressed())
+
+    def is_mark(self) -> Any:
+        return self.text.str.to_lowercase().is_in(MISSING).fill_null(False)
+
+    def is_word(self) -> Any:
+        return self.number().is_null() & self.text.is_not_null() & ~self.is_mark()
+
+    def value(self) -> Any:
+        import polars as pl
+
+        return pl.when(~self.is_mark()).then(self.number())
+
+    def counts(self) -> dict[str, Any]:
+        """Return what `_Seen` has, by its names."""
+        import polars as pl
+
+        is_number = self.value().is_not_null()
+        signs = [
+            (is_number & self.text.str.contains(sign, literal=True)).any().cast(pl.UInt32)
+            for sign in MONEY
+        ]
+        is_percent = is_number & self.text.str.ends_with("%")
+        has_point = self.text.str.contains(".", literal=True) if self.has_commas else pl.lit(False)
+        is_dressed = self.dressed().is_not_null()
+        return {
+            "numbers": is_number.sum(),
+            "dressed": (is_number & is_dressed).sum(),
+            "example": self.text.filter(is_dressed).first(),
+            "means": self.dressed().drop_nulls().first(),
+            "percents": is_percent.fill_null(False).sum(),
+            "signs": pl.sum_horizontal(*signs),
+            "by_thousands": (is_dressed & has_point).any(),
+            "by_decimals": (self.plain().is_not_null() & has_point).any(),
+            "marks": self.is_mark().sum(),
+            "mark": self.text.filter(self.is_mark()).first(),
+            "words": self.is_word().sum(),
+            "row": self.is_word().arg_max() + 1,
+            "word": self.text.filter(self.is_word()).first(),
+        }
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the cells of a column are: how many, and the first of each kind."""
+
+    numbers: int
+    dressed: int
+    example: str | None
+    means: float | None
+    percents: int
+    signs: int
+    by_thousands: bool
+    by_decimals: bool
+    marks: int
+    mark: str | None
+    words: int
+    row: int
+    word: str | None
+
+    @property
+    def mixture(self) -> str:
+        """What keeps numbers from being compared with each other, if anything does."""
+        if 0 < self.percents < self.numbers:
+            return "has a sign of percent behind some numbers and none behind others"
+        if self.by_thousands and self.by_decimals:
+            return "has points by thousands in some numbers and before decimals in others"
+        return "has several signs of money" if self.signs > 1 else ""
+
+    def remarks(self) -> list[str]:
+        """Return what a user should know of the column, without its name."""
+        # Cells of text among numbers up to which they are taken for mistakes and named, and the
+        # numbers that there are for each of more.
+        few, most = 5, 9
+        if self.words:
+            is_nearly = self.words <= few and self.numbers > 2 * self.words
+            if not is_nearly and self.numbers < most * self.words:
+                return []
+            more = f", nor are {_cells(self.words - 1)} more" if self.words > 1 else ""
+            return [
+                f" is text, for {self.word!r} in row {self.row} is no number{more}; mend or empty "
+                "such cells if it should be numbers"
+            ]
+        if self.numbers and self.mixture:
+            return [f" is text, for it {self.mixture}; write all alike if it should be numbers"]
+        found = []
+        if self.dressed:
+            found.append(
+                f": {_cells(self.dressed)} such as {self.example!r}, which is read as "
+                f"{self.means:.10g}, {'is a number' if self.dressed == 1 else 'are numbers'}"
+            )
+        if self.marks and self.numbers:
+            verb = "counts" if self.marks == 1 else "count"
+            found.append(f": {_cells(self.marks)} such as {self.mark!r} {verb} as missing")
+        return found
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
