@@ -5,6 +5,7 @@ import pytest
 
 import mercer
 from commands import PRICE, fitted, refused, run, table
+from mercer.cli.spelling import in_options
 
 
 def rows(target, n=30):
@@ -158,6 +159,36 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(option, 
     assert result.exit_code == 1
     assert "cannot be written: there is no folder" in result.stderr
     assert "reading" not in result.stderr
+
+
+def test_rows_are_counted_as_the_file_has_them_also_behind_a_split(tmp_path):
+    path = tmp_path / "gaps.csv"
+    ages = pl.when(pl.col("row") == 71).then(None).otherwise(pl.col("age"))
+    table().with_row_index("row").with_columns(age=ages).drop("row").write_csv(path)
+    said = refused("fit", path, *PRICE, "--kernel", "gaussian.on(age)", "--alpha", "1")
+    assert f"{path}: X contains NaN in row 72, column 'age'; fill such cells or drop" in said
+    assert "--missing drop" in said and "Standardize" not in said
+
+
+def test_a_target_of_dates_is_refused_with_the_way_out(tmp_path):
+    path = tmp_path / "dates.csv"
+    path.write_text(rows(lambda i: f"2024-01-{i + 1:02d}"))
+    assert "the target 'y' holds dates, such as '2024-01-01'; make a number of them" in refused(
+        "fit", path, "--target", "y"
+    )
+
+
+def test_a_few_bytes_of_memory_are_refused_for_the_unit_that_is_meant(data):
+    result = run("fit", data, *PRICE, "--memory", "4")
+    assert result.exit_code == 2
+    assert "--memory 4 is 4 bytes; is 4GB meant?" in result.stderr
+
+
+def test_advice_is_in_the_words_of_the_command():
+    assert in_options("time_limit=5 is short; raise time_limit") == (
+        "--time-limit 5 is short; raise --time-limit"
+    )
+    assert in_options("raise memory= now") == "raise --memory now"
 
 
 def test_rows_that_are_left_out_are_counted(tmp_path):

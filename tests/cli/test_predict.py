@@ -145,6 +145,18 @@ def test_categories_that_were_seen_are_not_talked_about(data, model):
     assert run("predict", model, data).stderr == ""
 
 
+def test_numbers_far_outside_are_counted_over_all_blocks(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "ROWS", 10)
+    new = tmp_path / "new.csv"
+    ages = pl.Series([1000.0 if i % 20 == 3 else 50.0 for i in range(80)])
+    table().with_columns(age=ages).write_csv(new)
+    said = run("predict", model, new).stderr
+    assert said.count("\n") == 1
+    assert (
+        f"{new}, column 'age': 4 rows have numbers far outside of the training rows, 1000" in said
+    )
+
+
 def test_unseen_categories_of_rows_for_tests_are_said(data, tmp_path):
     rest = tmp_path / "rest.csv"
     table().with_columns(site=pl.lit("zzz")).write_csv(rest)
@@ -254,4 +266,4 @@ def test_a_word_in_a_column_that_was_numbers_is_refused_and_a_mark_is_a_missing_
     rest.write_text("g\n3\nx\n")
     assert "the column 'g' has 'x' in row 2, and was numbers" in refused("predict", model, rest)
     rest.write_text("g\nNA\n")
-    assert "column 'g' has a missing value at row 0" in refused("predict", model, rest)
+    assert "column 'g' has a missing value in row 1" in refused("predict", model, rest)

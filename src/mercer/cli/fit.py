@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from mercer.cli.config import config_option
+from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
 
 __all__ = ["fit"]
@@ -94,6 +95,7 @@ def fit(
     families of kernels and learns their scales.
     """
     _check_usage(options)
+    _check_memory(options["memory"])
     for path in (output, report):
         _check_folder(path)
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
@@ -131,7 +133,8 @@ def fit(
     left = left_of(memory)
     _tell_memory(memory, left)
     choice = Choice(options["kernel"], penalty, options["select"], left, limit, seed)
-    with phase(f"fitting to {len(train)} rows"):
+    file_rows = rows_of_file(data, lambda row: int(train.rows[row]))
+    with phase(f"fitting to {len(train)} rows"), file_rows:
         model, judge = choice.trained(train)
         levels, ranges = categories_of(train, inside(model).kernel_), ranges_of(train)
         form = replace(job.form, target=job.target, categories=levels, ranges=ranges)
@@ -140,7 +143,8 @@ def fit(
         seen.see(test.X)
         for text in seen.sentences:
             note(f"held-out rows, {text}")
-    with phase(f"testing on {len(test)} rows"), without_far_warnings():
+    file_rows = rows_of_file(test.path, lambda row: int(test.rows[row]))
+    with phase(f"testing on {len(test)} rows"), without_far_warnings(), file_rows:
         result = result_of(model, judge, train, test, choice.kernel is not None)
     if output is not None:
         save(model, output)
@@ -162,6 +166,15 @@ def _check_usage(options: dict[str, Any]) -> None:
         raise click.UsageError("--alpha is for regression and --C for classification; give one")
     if options["select"] is not None and (options["alpha"] or options["C"]) is not None:
         raise click.UsageError("--select chooses what --alpha or --C states; give one of them")
+
+
+def _check_memory(memory: str | None) -> None:
+    """Refuse a limit that has no unit and is little: gigabytes will have been meant."""
+    # Bytes in which nothing is fitted.
+    least = 10**6
+    is_bare = memory is not None and memory.strip().replace(".", "", 1).isdecimal()
+    if is_bare and float(memory or 0) < least:
+        raise click.UsageError(f"--memory {memory} is {memory} bytes; is {memory}GB meant?")
 
 
 def _check_folder(path: str | None) -> None:

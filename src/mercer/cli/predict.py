@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
+from operator import add
 from typing import Any
 
 import click
 
 from mercer.cli.config import config_option
+from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
 
 __all__ = ["predict"]
@@ -92,11 +95,12 @@ def _predicted(
         for look in looks:
             look.see(X)
         try:
-            with without_far_warnings():
+            with without_far_warnings(), rows_of_file(data, partial(add, first)):
                 found = pl.DataFrame(_columns(machine, X, interval, proba))
+        except DataFileError:
+            raise
         except ValueError as error:
-            place = f", in the rows from {first + 1} on" if first else ""
-            raise DataFileError(f"{data}{place}: {error}") from None
+            raise DataFileError(f"{data}: {error}") from None
         yield _kept(X, found, data) if keep else found
         first += n_rows(X)
     if first == 0:

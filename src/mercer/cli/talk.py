@@ -18,6 +18,8 @@ from typing import Any
 
 import click
 
+from mercer.cli.spelling import in_options
+
 # What a user can mend: bad data, a bad model, too little memory.
 EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError)
 # What shells give for a command that Ctrl-C ended: 128 and the number of the signal.
@@ -96,7 +98,7 @@ def _leave_quietly() -> None:
 
 def in_a_line(error: BaseException | str) -> str:
     """Return the text of an error or a warning as one line."""
-    text = " ".join(str(error).split())
+    text = in_options(" ".join(str(error).split()))
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename or 'the output'}: {error.strerror}"
     return text or type(error).__name__

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-# Numbers with a point or a comma, by thousands or not; no codes such as "007" or "01067".
+# Numbers with a point or a comma, by thousands or not, with a sign of money or percent or without;
+# no codes such as "007" or "01067".
 NUMBER = re.compile(
-    r"\s*[-+]?(?:(?:0|[1-9]\d*)(?:[.,]\d*)?|[.,]\d+|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?"
-    r"|[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?)(?:[eE][-+]?\d+)?\s*%?\s*"
+    r"\s*[-+]?[$€£¥]?\s?(?:(?:0|[1-9]\d*)(?:[.,]\d*)?|[.,]\d+|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?"
+    r"|[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?)(?:[eE][-+]?\d+)?\s*[%$€£¥]?\s*"
 )
 # The year first or last, with a time of the day and a zone or without.
 DATE = re.compile(

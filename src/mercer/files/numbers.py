@@ -134,7 +134,7 @@ class _Cells:
             "marks": self.is_mark().sum(),
             "mark": self.text.filter(self.is_mark()).first(),
             "words": self.is_word().sum(),
-            "row": self.is_word().arg_max() + 1,
+            "row": self.is_word().arg_true().first() + 1,
             "word": self.text.filter(self.is_word()).first(),
         }
 
@@ -154,7 +154,7 @@ class _Seen:
     marks: int
     mark: str | None
     words: int
-    row: int
+    row: int | None
     word: str | None
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from mercer.data.categories import AsCategories
@@ -13,13 +12,13 @@ from mercer.data.columns import select_columns
 from mercer.data.kinds import READ, Kind
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
-from mercer.kernels.params import Parametric
+from mercer.kernels.params import Parametric, kept_with
 
 # Kernels and maps of these read one column alone.
 SINGLE = {"sequences": "text", "dates": "dates"}
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def reads_everything(kernel: Kernel) -> bool:
     """Whether some part of a kernel takes whatever the rows hold, or counts their columns.
 
@@ -34,13 +33,13 @@ def reads_everything(kernel: Kernel) -> bool:
     return any(reads_everything(part) for part in kernel.parts)
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def reads_a_matrix(kernel: Kernel) -> bool:
     """Whether some part of a kernel reads all columns of its rows as one matrix of numbers."""
     return reads_whole_rows(kernel, "numbers")
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
     """Whether some part of a kernel reads the rows as they are, and those of this domain."""
     if isinstance(kernel, Columns) or _takes_anything(kernel):
@@ -50,7 +49,7 @@ def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
     return any(reads_whole_rows(part, domain) for part in kernel.parts)
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def reads_unmapped(kernel: Kernel, domain: str) -> bool:
     """Whether some part of a kernel reads rows of this domain as they are, before any map."""
     if isinstance(kernel, Columns | After):
@@ -60,7 +59,7 @@ def reads_unmapped(kernel: Kernel, domain: str) -> bool:
     return any(reads_unmapped(part, domain) for part in kernel.parts)
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def takes_missing(kernel: Parametric) -> bool:
     """Whether a kernel, some part of it, or a map in it, has a place for missing values."""
     own = kernel.get_params(deep=False)
@@ -70,7 +69,7 @@ def takes_missing(kernel: Parametric) -> bool:
     return any(takes_missing(v) for part in values for v in part if isinstance(v, Parametric))
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def named_columns(kernel: Kernel) -> frozenset[str]:
     """Return the columns that a kernel names, of the table as it comes."""
     if isinstance(kernel, Columns):
@@ -80,13 +79,13 @@ def named_columns(kernel: Kernel) -> frozenset[str]:
     return frozenset(name for part in kernel.parts for name in named_columns(part))
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def names_columns(kernel: Kernel) -> bool:
     """Whether some part of a kernel says which columns it reads, by name or position."""
     return bool(_placed(kernel))
 
 
-@lru_cache(maxsize=256)
+@kept_with
 def columns_of(kernel: Kernel, domain: str) -> frozenset[str]:
     """Return the columns that a kernel names for parts of this domain, as they are."""
     if isinstance(kernel, Columns):

@@ -18,7 +18,7 @@ from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.maps import InputMap
 from mercer.kernels.monomials import MOST_FEATURES
 from mercer.kernels.params import Parametric
-from mercer.tiles import Expression, Program, Rows, Tile, compile_expression, diagonal, evaluate
+from mercer.tiles import Expression, Program, Rows, Tile, compiled, diagonal, evaluate
 from mercer.tiles.rows import comparable_leaf
 from mercer.tiles.tile import Leaf
 
@@ -45,7 +45,7 @@ class Formula(Parametric, ABC):
     @functools.cached_property
     def program(self) -> Program:
         """The compiled formula."""
-        return _program(self)
+        return compiled(self.lower(Tile()))
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """Return the Gram matrix k(x_i, z_j) of shape (n, m); `Z` defaults to `X`."""
@@ -101,7 +101,7 @@ class Formula(Parametric, ABC):
     @functools.cached_property
     def feature_map(self) -> FormulaMap | None:
         """The finite map phi with phi(x)'phi(z) = k(x, z), or None if none is known."""
-        return _feature_map(self)
+        return feature_map_of(self.lower(Tile()))
 
     def n_features(self, X: Any, most: int = MOST_FEATURES) -> int | None:
         """Return how many finite features rows such as `X` have, or None; nothing is computed.
@@ -212,13 +212,3 @@ class Formula(Parametric, ABC):
         """The parameters that a rule stands for."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if "domain" in f.metadata}
         return [name for name, v in values.items() if isinstance(v, str) and v in RULES]
-
-
-@functools.lru_cache(maxsize=256)
-def _program(formula: Formula) -> Program:
-    return compile_expression(formula.lower(Tile()))
-
-
-@functools.lru_cache(maxsize=256)
-def _feature_map(formula: Formula) -> FormulaMap | None:
-    return feature_map_of(formula.lower(Tile()))

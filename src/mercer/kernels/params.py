@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from mercer.kernels.domains import check_fields
 from mercer.kernels.language.brief import brief
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Where a value keeps what functions have found of it.
+KEPT = "_kept"
 
 
 class Parametric:
@@ -84,7 +90,26 @@ class Parametric:
         # What follows from the fields is worked out once, and is no part of the value.
         kind: Any = type(self)
         derived = _worked_out(kind)
-        return {name: value for name, value in vars(self).items() if name not in derived}
+        return {n: v for n, v in vars(self).items() if n not in derived and n != KEPT}
+
+
+def kept_with(function: Callable[P, T]) -> Callable[P, T]:
+    """Return a function of a kernel whose answers are kept with that kernel, as long as it lives.
+
+    A cache of the module would keep kernels alive, and with them what their users put into them.
+    """
+
+    @wraps(function)
+    def answer(*args: P.args, **settings: P.kwargs) -> T:
+        value, *others = args
+        known = vars(value).setdefault(KEPT, {})
+        question = (function.__name__, *others)
+        if question not in known:
+            known[question] = function(*args, **settings)
+        found: T = known[question]
+        return found
+
+    return answer
 
 
 @cache

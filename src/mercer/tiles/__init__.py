@@ -1,7 +1,7 @@
 """Tiles: symbolic formulas, compiled to short programs, run natively or by the NumPy twin."""
 
 from mercer.tiles.evaluate import apply, diagonal, evaluate, residuals
-from mercer.tiles.program import Program, compile_expression
+from mercer.tiles.program import Program, compile_expression, compiled
 from mercer.tiles.rows import Rows
 from mercer.tiles.tile import Expression, Tile
 
@@ -12,6 +12,7 @@ __all__ = [
     "Tile",
     "apply",
     "compile_expression",
+    "compiled",
     "diagonal",
     "evaluate",
     "residuals",

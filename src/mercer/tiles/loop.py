@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from mercer.tiles.entries import (
     gathered,
 )
 from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
-from mercer.tiles.program import FUNCTIONS, OPERATIONS, Program
 from mercer.tiles.tile import Leaf
 
 Array = NDArray[Any]
@@ -47,7 +45,7 @@ def dense_share(width: int) -> float:
 
 def fill(bound: Bound, out: Array) -> None:
     """Write the Gram block of a bound program into `out`."""
-    code, constants = _code(bound.program)
+    code, constants = bound.program.code
     _native.fill(
         _leaves(bound),
         code,
@@ -63,7 +61,7 @@ def fill(bound: Bound, out: Array) -> None:
 
 def multiply(bound: Bound, V: Array, out: Array) -> None:
     """Write K @ V into `out`, which holds zeros, without storing K."""
-    code, constants = _code(bound.program)
+    code, constants = bound.program.code
     leaves = _leaves(bound)
     # Many vectors are multiplied in groups, to keep the working memory of a thread small.
     vectors_at_a_time = 512
@@ -92,7 +90,7 @@ def residuals(
     bound: Bound, V: Array, targets: Array, weights: Array, out: Array, back: Array
 ) -> None:
     """Write R = targets - K V into `out`, and add K' W R to `back`, every entry computed once."""
-    code, constants = _code(bound.program)
+    code, constants = bound.program.code
     leaves = _leaves(bound)
     # In groups, as every part of the rows has sums of its own.
     vectors_at_a_time = 8
@@ -117,17 +115,6 @@ def residuals(
         )
         out[:, group] = found
         back[:, group] += sums
-
-
-@functools.lru_cache(maxsize=256)
-def _code(program: Program) -> tuple[Array, Array]:
-    steps = program.instructions
-    code = [
-        (OPERATIONS.index(s.operation), s.target, s.first, s.second, FUNCTIONS.index(s.function))
-        for s in steps
-    ]
-    constants = [(s.a, s.b, s.c, s.d) for s in steps]
-    return np.array(code, dtype=np.int32), np.array(constants, dtype=np.float64)
 
 
 def _factors(bound: Bound) -> list[tuple[Array, Array]]:

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mercer.tiles.sensitivity import sensitivities
 from mercer.tiles.tile import (
     Add,
@@ -85,6 +88,22 @@ class Program:
     def is_arithmetic(self) -> bool:
         """Whether every input is a numeric comparison the engine computes itself."""
         return all(isinstance(i, Leaf) for i in self.inputs)
+
+    @cached_property
+    def code(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The instructions as numbers, for the native loop: operations and slots, constants."""
+        steps = [
+            (
+                OPERATIONS.index(s.operation),
+                s.target,
+                s.first,
+                s.second,
+                FUNCTIONS.index(s.function),
+            )
+            for s in self.instructions
+        ]
+        constants = [(s.a, s.b, s.c, s.d) for s in self.instructions]
+        return np.array(steps, dtype=np.int32), np.array(constants, dtype=np.float64)
 
     @cached_property
     def views(self) -> frozenset[View]:
@@ -254,7 +273,15 @@ def _renamed(step: Instruction, target: int, home: dict[int, int]) -> Instructio
     return step
 
 
-@lru_cache(maxsize=512)
-def compile_expression(e: Expression) -> Program:
+def compiled(e: Expression) -> Program:
     """Return the program that computes an expression on any pair of row blocks."""
     return _Compiler().finish(e)
+
+
+@lru_cache(maxsize=32)
+def compile_expression(e: Expression) -> Program:
+    """Return what `compiled` does, the same for an expression that comes again soon.
+
+    Few are remembered, since expressions hold what users put into their kernels.
+    """
+    return compiled(e)

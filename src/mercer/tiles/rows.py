@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -301,7 +301,6 @@ def is_countable(view: View) -> bool:
     return g is None or g.is_countable
 
 
-@lru_cache(maxsize=256)
 def comparable_leaf(leaf: Leaf) -> Comparable | None:
     """Return the map of an inner product that can be had without features."""
     is_inner = leaf.kind == "dot" and leaf.left == leaf.right

@@ -101,7 +101,7 @@ def test_what_another_kernel_reads_is_told(table):
     assert [use.becomes for use in report] == [
         "gaussian(length_scale=2.0), linear(offset=0.0)",
         "match(missing='refuse')",
-        "left out: is not read",
+        "left out: the kernel does not read it",
     ]
     assert report.kernel.terms[:2] == (Gaussian(2.0).on("age"), Match().on("site"))
 

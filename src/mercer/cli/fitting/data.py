@@ -70,6 +70,8 @@ class Job:
         What was decided about the data, for the user to read.
     form : Form
         How the columns of the file were read.
+    rows : array of shape (n,)
+        Which rows of the file these are, from 0 on.
     """
 
     path: str
@@ -82,6 +84,7 @@ class Job:
     task: str
     notes: tuple[str, ...]
     form: Form
+    rows: Array
 
     def __len__(self) -> int:
         return len(self.y)
@@ -96,7 +99,8 @@ class Job:
         weights = None if self.weights is None else self.weights[index]
         groups = None if self.groups is None else self.groups[index]
         X = part_of(self.X, index)
-        return replace(self, X=X, y=self.y[index], weights=weights, groups=groups)
+        y, rows = self.y[index], self.rows[index]
+        return replace(self, X=X, y=y, weights=weights, groups=groups, rows=rows)
 
     def in_memory(self, most: int, seed: int = 0) -> Job:
         """Return rows of a stream in memory: at most so many of them, at random."""
@@ -146,7 +150,8 @@ def _sparse_job(rows: SparseRows, roles: Roles, task: str, like: Known | None) -
     is_classes, sentence = _task(target, rows.path, task, like)
     y = values_of(target, is_classes, None if like is None else like.labels)
     form = Form(rows.first_index, rows.X.shape[1])
-    job = Job(rows.path, target.name, rows.X, y, None, None, is_classes, sentence, (), form)
+    places = np.arange(len(y))
+    job = Job(rows.path, target.name, rows.X, y, None, None, is_classes, sentence, (), form, places)
     return _checked(job, like)
 
 
@@ -193,7 +198,9 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     schema = table.scan.collect_schema()
     numbers = tuple(name for name in others if schema[name].is_numeric())
     form = Form(texts=text_columns(table), numbers=numbers, remarks=table.remarks)
-    job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form)
+    # Of many rows their numbers take half as much in this form.
+    rows = np.arange(len(y), dtype=np.uint32)
+    job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form, rows)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 
 

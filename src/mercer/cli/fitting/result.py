@@ -82,13 +82,14 @@ def _columns(train: Job, judge: Any, is_given: bool) -> list[dict[str, Any]]:
         return [{"column": f"1 to {X.shape[1]}", "holds": "sparse numbers", "becomes": "number"}]
     read = {use.column: use.is_used for use in describe_columns(X, kernel)}
     uses = describe_columns(X, editable(kernel)) if is_given else describe_columns(X)
+    unread = "left out: the chosen kernel does not read it"
     return [
         {
             "column": str(use.column),
             "holds": str(use.holds),
             "missing": int(use.missing),
             "distinct": None if use.distinct is None else int(use.distinct),
-            "becomes": use.becomes if read[use.column] or use.reason else "left out: is not read",
+            "becomes": use.becomes if read[use.column] or use.reason else unread,
             "used": bool(read[use.column]),
         }
         for use in uses

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.checks import LOOKED_AT
+from mercer.data.dates import are_iso_dates
 from mercer.errors import DataFileError
 
 Array = NDArray[Any]
@@ -83,6 +85,11 @@ def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool,
         if asked == "regression":
             return False, "false and true as 0 and 1: regression, as asked for"
         return True, "false or true: classification"
+    if _are_dates(series, known):
+        raise DataFileError(
+            f"{path}: the target {name!r} holds dates, such as {str(known[0])!r}; make a number of "
+            "them, such as days since the first one, or use --task classification"
+        )
     numbers = known.cast(pl.Float64, strict=False).is_not_null().sum() if known.len() else 0
     # Numbers throughout that a file has as text, such as names of sequences, are labels.
     is_number_but_few = known.len() // 2 < numbers < known.len()
@@ -94,6 +101,16 @@ def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool,
             f"{many}; mend that cell, or use --task classification"
         )
     return True, f"{distinct} distinct labels: classification"
+
+
+def _are_dates(series: Any, known: Any) -> bool:
+    """Whether a target is dates, as such or as text of ISO 8601."""
+    import polars as pl
+
+    if series.dtype.is_temporal():
+        return True
+    texts = known.head(LOOKED_AT).to_list() if series.dtype == pl.String else []
+    return bool(texts) and are_iso_dates(texts)
 
 
 def _first_text(series: Any) -> tuple[int, Any]:

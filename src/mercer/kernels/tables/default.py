@@ -117,6 +117,10 @@ class ColumnUse(NamedTuple):
         return not self.reason
 
 
+# Why a kernel that was given leaves a column out.
+NOT_READ = "the kernel does not read it"
+
+
 @dataclass(frozen=True)
 class ColumnReport:
     """What a kernel makes of each column of a table: prints as a table, and is iterated by rows.
@@ -203,7 +207,10 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     refuse_unknown(given, X)
     placed = assigned(given, {c.title: c.kind for c in columns}) if is_table(X) else given
     terms = column_terms(placed, [c.title for c in columns])
-    uses = [_use(column, ", ".join(terms[column.title]), "is not read") for column in columns]
+    uses = [
+        _use(column, ", ".join(terms[column.title]), "the kernel does not read it")
+        for column in columns
+    ]
     return ColumnReport(tuple(uses), placed)
 
 
@@ -229,7 +236,7 @@ def _sparse_report(X: Any, kernel: Kernel | str | None) -> ColumnReport:
         distinct = len(np.unique(known[known != 0.0])) + zeros
         column = Column(j, Kind.NUMBERS, Role.NUMBER, len(values) - len(known), distinct)
         becomes = "number" if kernel is None else ", ".join(terms[j])
-        uses.append(_use(column, becomes, "is not read"))
+        uses.append(_use(column, becomes, NOT_READ))
     return ColumnReport(tuple(uses), given)
 
 

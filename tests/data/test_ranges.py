@@ -1,0 +1,48 @@
+"""The ranges of columns, and what lies far outside of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mercer
+from mercer.data.ranges import Outside, Ranges
+from mercer.errors import OutsideRangeWarning
+
+
+def test_ranges_are_those_of_all_blocks_without_what_is_missing():
+    blocks = [np.array([[1.0, np.nan]]), np.array([[3.0, 5.0], [-2.0, 4.0]])]
+    assert Ranges.of(blocks).entries == (("0", -2.0, 3.0), ("1", 4.0, 5.0))
+
+
+def test_only_columns_of_numbers_have_a_range():
+    table = pd.DataFrame({"a": [1, 4], "b": ["x", "y"], "c": [True, False], "d": [np.nan] * 2})
+    assert Ranges.of([table]).entries == (("a", 1.0, 4.0),)
+
+
+def test_far_is_farther_outside_than_the_range_is_wide():
+    ranges = Ranges((("0", 0.0, 2.0),))
+    assert ranges.outside(np.array([[4.0], [-2.0], [np.nan]])) == []
+    assert ranges.outside(np.array([[4.1], [-9.0], [1.0]])) == [Outside("0", 2, -9.0, 0.0, 2.0)]
+
+
+def test_blocks_add_up_to_the_farthest():
+    both = Outside("a", 2, -9.0, 0.0, 2.0).with_more(Outside("a", 1, 12.0, 0.0, 2.0))
+    assert both == Outside("a", 3, 12.0, 0.0, 2.0)
+
+
+@pytest.mark.parametrize("entry", [("a", 2.0, 1.0), ("a", np.nan, 1.0), (3, 0.0, 1.0)])
+def test_what_is_no_range_is_refused(entry):
+    with pytest.raises(ValueError, match="no range"):
+        Ranges((entry,))
+
+
+@pytest.mark.parametrize("kind", [mercer.KernelRegressor, mercer.KernelClassifier])
+def test_an_automatic_machine_warns_of_numbers_far_outside(kind):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"dose": rng.uniform(0, 10, 25), "age": rng.uniform(20, 80, 25)})
+    y = table.dose > 5 if kind is mercer.KernelClassifier else table.dose
+    model = kind().fit(table, y)
+    model.predict(table)
+    said = "column 'dose': 1 row has a number far outside of the training rows, 500 where these"
+    with pytest.warns(OutsideRangeWarning, match=said):
+        model.predict(pd.DataFrame({"dose": [5.0, 500.0], "age": [30.0, 40.0]}))

@@ -1,0 +1,75 @@
+"""Columns of text that spell numbers."""
+
+import pytest
+
+from mercer.errors import DataFileError
+from mercer.files.form import Form
+from mercer.files.tables import table_of
+
+
+def read(tmp_path, cells, separator=",", form=None):
+    """Return the cells of a column as they are read, and what is said of it."""
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([f"a{separator}b", *(f"{cell}{separator}1" for cell in cells)]))
+    table = table_of(str(path), *([] if form is None else [form]))
+    return table.read()["a"].to_list(), " ".join(table.remarks)
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers", "said"),
+    [
+        (
+            ["33%", "12.5%", "-8 %"],
+            [33.0, 12.5, -8.0],
+            "3 cells such as '33%', which is read as 33",
+        ),
+        (['"$38,767"', '"-$1,000.50"', "7"], [38767.0, -1000.5, 7.0], "2 cells such as '$38,767'"),
+        (["12 €", "8€"], [12.0, 8.0], "such as '12 €', which is read as 12, are numbers"),
+        (['"1,234"', '"1,234,567.5"', "3"], [1234.0, 1234567.5, 3.0], "which is read as 1234"),
+        (["5", "Unknown", "?", "n.a."], [5.0, None, None, None], "3 cells such as 'Unknown' count"),
+    ],
+)
+def test_percent_money_thousands_and_marks_are_numbers_and_said_to_be(
+    tmp_path, cells, numbers, said
+):
+    found, remarks = read(tmp_path, cells)
+    assert found == numbers
+    assert said in remarks
+
+
+def test_decimals_may_follow_a_comma_and_points_be_by_thousands(tmp_path):
+    found, _ = read(tmp_path, ["1.234,5", "2,25", "-7"], ";")
+    assert found == [1234.5, 2.25, -7.0]
+    _, said = read(tmp_path, ["1.234,5", "2.25"], ";")
+    assert "is text, for it has points by thousands in some numbers and before decimals" in said
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (["33%", "0.4", "8%"], "a sign of percent behind some numbers and none behind others"),
+        (["$5", "€6", "7"], "several signs of money"),
+        ([*"123456789" * 9, "x1", *"abcdef"], "'x1' in row 82 is no number, nor are 6 cells more"),
+    ],
+)
+def test_what_cannot_be_compared_stays_text_with_the_way_out(tmp_path, cells, why):
+    found, said = read(tmp_path, cells)
+    assert found == cells
+    assert "column 'a' is text, for" in said and why in said and "if it should be numbers" in said
+
+
+@pytest.mark.parametrize("cells", [["x1", "y2", "3"], ['"1,23"', '"4,5"'], ["0,123"]])
+def test_other_text_stays_as_it_is_without_a_word(tmp_path, cells):
+    assert read(tmp_path, cells, ";" if cells == ["0,123"] else ",")[1] in (
+        "",
+        "column 'a' is text, for '1,23' in row 1 is no number",
+    )
+
+
+def test_a_column_known_to_be_numbers_is_read_alike_or_refused(tmp_path):
+    form = Form(numbers=("a",))
+    assert read(tmp_path, ['"$1,000"', "unknown"], form=form)[0] == [1000.0, None]
+    with pytest.raises(DataFileError, match="'a' has 'old' in row 2, and was numbers"):
+        read(tmp_path, ["1", "old"], form=form)
+    with pytest.raises(DataFileError, match="'a' has several signs of money; write all numbers"):
+        read(tmp_path, ["$1", "€2"], form=form)
