@@ -149,8 +149,10 @@ def test_slots_are_numbered_from_zero():
     assert {step.target for step in program.instructions} == set(range(program.n_slots))
 
 
-def test_equal_kernels_share_one_compiled_program():
-    assert Gaussian(1.25).program is Gaussian(1.25).program
+def test_a_kernel_compiles_its_formula_once():
+    k = Gaussian(1.25)
+    assert k.program is k.program
+    assert k.program == Gaussian(1.25).program
 
 
 def test_a_program_tells_whether_it_is_arithmetic():

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.blocks import blocks_of
 from mercer.data.columns import n_rows, take_rows
+from mercer.data.gaps import alike_in_gaps
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.refusals import STREAMED
 from mercer.estimators.validation import checked_rows, used_rows
@@ -29,6 +30,7 @@ from mercer.solvers.ridge.feature_path import FeatureSmoother
 from mercer.solvers.ridge.held_out import Smoother, jackknife_plus, leave_one_out, smoothers
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 # What is worked out when it is asked for, and what it is worked out from in a landmark model.
@@ -85,9 +87,12 @@ class RidgePosterior(KernelMachine):
         """Return the lower and upper ends of jackknife+ prediction intervals at the rows `X`.
 
         They hold new targets with a probability of at least 2 coverage - 1 for any distribution
-        of exchangeable rows, and of about `coverage` in practice. No fit is repeated. A landmark
-        model that was saved has the jackknife intervals of some of its training rows, as wide at
-        every row of `X`.
+        of exchangeable rows, and of about `coverage` in practice. No fit is repeated. Rows that
+        miss the same cells as 30 training rows or more, or as many as the coverage needs, have the
+        intervals that these tell: what is promised of all rows holds for each such group. Rows of
+        a rarer pattern have the widest of those that training rows tell which miss one cell of it.
+        A landmark model that was saved has the jackknife intervals of some of its training rows,
+        as wide at every row of `X`.
 
         Parameters
         ----------
@@ -95,6 +100,12 @@ class RidgePosterior(KernelMachine):
             Where to predict.
         coverage : float
             The share of new targets to cover, between 0 and 1.
+
+        References
+        ----------
+        R. Barber, E. Candes, A. Ramdas and R. Tibshirani (2021), Predictive inference with the
+        jackknife+; V. Vovk, A. Gammerman and G. Shafer (2005), Algorithmic learning in a random
+        world, of groups with intervals of their own (Mondrian).
         """
         X = checked_rows(self, X)
         if not 0.0 < coverage < 1.0:
@@ -112,14 +123,31 @@ class RidgePosterior(KernelMachine):
         # Few rows gain little by threads of the BLAS, and lose much where others want the cores.
         few_rows = 4000
         with one_blas_thread() if len(self._problem_.y) <= few_rows else nullcontext():
-            residuals = self._loo_residuals()
+            residuals, groups = self._loo_residuals(), self._groups(X, coverage)
+            lower[:], upper[:] = np.inf, -np.inf
             for smoother in self._smoothers():
                 for rows, some in self._blocks(X):
-                    h = smoother.weights(some)
-                    for t in smoother.targets:
-                        ends = jackknife_plus(predicted[rows, t], h, residuals[:, t], coverage)
-                        lower[rows, t], upper[rows, t] = ends
+                    h, every = smoother.weights(some), np.arange(len(predicted))[rows]
+                    for place, told in ((p, t) for p, sets in groups for t in sets):
+                        own = np.isin(every, place)
+                        at = every[own]
+                        weights = h if len(told) == len(h) and own.all() else h[np.ix_(told, own)]
+                        for t in smoother.targets:
+                            known = predicted[at, t], weights, residuals[told, t]
+                            low, high = jackknife_plus(*known, coverage)
+                            lower[at, t] = np.minimum(lower[at, t], low)
+                            upper[at, t] = np.maximum(upper[at, t], high)
         return self._shaped(lower), self._shaped(upper)
+
+    def _groups(self, X: Any, coverage: float) -> list[tuple[Index, list[Index]]]:
+        """Return groups of new rows, each with sets of training rows that tell its intervals."""
+        if self.kernel_.is_precomputed:
+            return [(np.arange(n_rows(X)), [np.arange(len(self._problem_.y))])]
+        # Rows of which ranks mean something, and twice as many as make both ends finite.
+        least = max(30, int(np.ceil(2.0 / (1.0 - coverage))))
+        is_exact = self.approximation_ is None
+        rows = self.X_fit_ if is_exact else self._gram_by_landmarks().X
+        return alike_in_gaps(used_rows(self.kernel_, rows, self._used_), X, least)
 
     def _deviation(self, X: Any) -> Array:
         """Return the posterior standard deviation of f(x) + b at checked rows, (n, targets)."""

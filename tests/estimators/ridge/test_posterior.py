@@ -171,3 +171,18 @@ def test_a_pickled_model_answers_the_same_and_carries_no_factor(rng):
     copy = pickle.loads(pickle.dumps(model))
     assert len(pickle.dumps(model)) == plain
     assert_allclose(copy.predict(X, return_std=True)[1], deviation)
+
+
+def test_intervals_hold_what_they_promise_where_a_telling_cell_is_missing():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1600, 3))
+    y = 3.0 * X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.2 * rng.normal(size=1600)
+    X[rng.random(1600) < 0.15, 0] = np.nan
+    X[rng.random(1600) < 0.1, 2] = np.nan
+    model = KernelRidge("auto", alpha=0.1).fit(X[:400], y[:400])
+    lower, upper = model.predict_interval(X[400:], 0.9)
+    is_held = (lower <= y[400:]) & (y[400:] <= upper)
+    gap = np.isnan(X[400:, 0])
+    assert 0.8 < is_held[gap].mean() < 0.97
+    assert 0.86 < is_held[~gap].mean() < 0.97
+    assert (upper - lower)[gap].mean() > 4.0 * (upper - lower)[~gap].mean()
