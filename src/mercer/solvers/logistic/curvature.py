@@ -11,6 +11,7 @@ from scipy.linalg.blas import ssymv
 from mercer.gram import Gram
 from mercer.gram.gram import check_fits
 from mercer.gram.pivots import Pivots
+from mercer.solvers.checkpoint import State
 from mercer.solvers.logistic.likelihood import Root
 from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.refusals import indefinite_along, not_finite
@@ -43,6 +44,12 @@ class Curvature(Protocol):
 
     def sharpen(self) -> bool:
         """Take products as precisely as can be from here on; return whether that is a change."""
+
+    def state(self) -> State:
+        """Return what the next step begins from, beside K."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
 
 
 class LowRankCurvature:
@@ -87,6 +94,9 @@ class LowRankCurvature:
         self._uses_copy = copy is not None
         self._seen: Array | None = None
         self._kept: list[Array] = []
+        # The rank and the trace that pivots were taken for, each time: they are the same again
+        # where these are.
+        self._grown: list[tuple[float, float]] = []
 
     def product(self, V: Array) -> Array:
         if self._copy is not None and self._uses_copy:
@@ -103,13 +113,30 @@ class LowRankCurvature:
 
     def prepare(self, root: Root, ridge: float) -> None:
         curvature = root.scale.max() ** 2
-        self._pivots.grow(self._wanted, self.enough * ridge / max(curvature, np.finfo(float).tiny))
+        self._grow(self._wanted, self.enough * ridge / max(curvature, np.finfo(float).tiny))
         self._uses_copy = self._copy is not None and single_serves(self._gram, curvature / ridge)
         self._root = root
         self._inverses = [LowRankInverse(self._pivots.F * scale) for scale in root.scale.T]
         for inverse in self._inverses:
             inverse.shift(ridge)
         self._seen = None
+
+    def _grow(self, rank: int, trace: float) -> None:
+        before = self.rank
+        self._pivots.grow(rank, trace)
+        if self.rank > before:
+            self._grown.append((rank, trace))
+
+    def state(self) -> State:
+        flags = np.array([self._wanted, self._copy is not None])
+        return {"grown": np.array(self._grown).reshape(-1, 2), "flags": flags}
+
+    def restore(self, state: State) -> None:
+        for rank, trace in state["grown"]:
+            self._grow(int(rank), float(trace))
+        self._wanted, has_copy = state["flags"].tolist()
+        if not has_copy:
+            self.sharpen()
 
     def solve(self, U: Array) -> Array:
         each = zip(self._inverses, U.T, self._images(U), strict=True)
@@ -227,6 +254,12 @@ class FactoredCurvature:
 
     def sharpen(self) -> bool:
         return False
+
+    def state(self) -> State:
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Do nothing: a step factors K anew."""
 
 
 def single_serves(gram: Gram, curvature: float) -> bool:

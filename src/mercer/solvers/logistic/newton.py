@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
+from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import Curvature
 from mercer.solvers.logistic.likelihood import LogisticProblem
@@ -159,7 +160,7 @@ class Descent:
         shape = (len(gram), problem.columns)
         self._A, self._G, self._b = np.zeros(shape), np.zeros(shape), np.zeros(problem.columns)
         self._C = 0.0
-        self._steps = 0
+        self._steps = self._stage = 0
         # How long a product with K takes, of which the gap takes two.
         self._product_seconds = 0.0
         if problem.start is not None:
@@ -183,13 +184,20 @@ class Descent:
             return self._solved(C)
 
     def _solved(self, C: float) -> Solution:
-        self._steps = 0
+        self._steps = self._stage = 0
+        stages = [*self._on_the_way(C)]
+        kept, begun = self._run.restored(), None
         with self._run.guarded(lambda: bool(self._A.any())):
-            for problem in self._on_the_way(C):
-                self._descend(problem, max(self.on_the_way, self._tol), False)
+            if kept is not None:
+                begun = self._restored(kept)
+            for stage in range(self._stage, len(stages)):
+                self._stage = stage
+                self._descend(stages[stage], max(self.on_the_way, self._tol), False, begun)
+                begun = None
         problem, point = self._problem.at(C), None
         with self._run.guarded(lambda: bool(self._A.any())):
-            point = self._descend(problem, self._tol, True)
+            self._stage = len(stages)
+            point = self._descend(problem, self._tol, True, begun)
         if point is not None:
             self._C = C
             with shielded():
@@ -224,10 +232,25 @@ class Descent:
             yield self._problem.at(last)
             last *= self.growth
 
-    def _descend(self, problem: LogisticProblem, tol: float, is_last: bool) -> Point:
+    def _leave(self, point: Point) -> None:
+        """Leave what the next step begins from."""
+        course = {"course": np.array([self._stage, self._steps])}
+        here = {name: np.asarray(part) for name, part in vars(point).items()}
+        self._run.keep(course | here | self._curvature.state())
+
+    def _restored(self, kept: State) -> Point:
+        """Return the point that an earlier run has left, with all that a step begins from."""
+        self._stage, self._steps = kept["course"].tolist()
+        self._curvature.restore(kept)
+        self._A, self._G, self._b = kept["A"], kept["G"], kept["b"]
+        return Point(self._A, self._b, self._G, kept["D"], kept["KD"], float(kept["primal"]))
+
+    def _descend(
+        self, problem: LogisticProblem, tol: float, is_last: bool, begun: Point | None = None
+    ) -> Point:
         """Return the point after as many steps as the tolerance and the limits ask for."""
         run = self._run
-        point = Point.of(problem, self._A, self._G, self._b, self._curvature.product)
+        point = begun or Point.of(problem, self._A, self._G, self._b, self._curvature.product)
         is_measured = False
         while True:
             if point.relative_gap <= tol and not is_measured and is_last:
@@ -248,7 +271,8 @@ class Descent:
             self._steps += 1
             point, is_measured = moved, False
             self._A, self._G, self._b = point.A, point.G, point.b
-            run.report(self._steps, point.relative_gap)
+            if not run.report(self._steps, point.relative_gap):
+                self._leave(point)
         if is_last and not is_measured:
             point = self._measured(problem, point)
         self._A, self._G, self._b = point.A, point.G, point.b

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
+from mercer.solvers.checkpoint import State, random_state, restore_random
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.refusals import check_finite
@@ -64,19 +65,25 @@ class BlockAscent(MarginSolver):
         epochs = self.epochs if self.max_iter is None else self.max_iter
         state = _State(gram, problem, self.batch, np.random.default_rng(self.random_state))
         best, answer, epoch = state.gap(state.a), state.a.copy(), 0
+        kept = run.restored()
+        if kept is not None:
+            best, answer, epoch = Gap(*kept["best"].tolist()), kept["answer"], int(kept["epoch"])
+            state.restore(kept)
         with run.guarded(lambda: epoch > 0):
             while epoch < epochs and not run.ended_by:
                 state.epoch(run)
                 epoch += 1
                 # A look costs as much as an epoch, so that there are few: at powers of two.
-                if epoch & (epoch - 1) and epoch < epochs and not run.is_over():
-                    continue
-                a = problem.feasible(state.a)
-                gap = state.gap(a)
-                if gap.relative <= best.relative:
-                    best, answer = gap, a
-                if best.relative <= self.tol or run.report(epoch, best.relative):
-                    break
+                if epoch & (epoch - 1) == 0 or epoch == epochs or run.is_over():
+                    a = problem.feasible(state.a)
+                    gap = state.gap(a)
+                    if gap.relative <= best.relative:
+                        best, answer = gap, a
+                    if best.relative <= self.tol or run.report(epoch, best.relative):
+                        break
+                numbers = np.array([best.offset, best.gap, best.primal])
+                course = {"best": numbers, "answer": answer, "epoch": np.array(epoch)}
+                run.keep(state.state() | course)
         proved = run.measured(lambda: problem.proved(answer, gram @ answer, gram.diagonal()))
         gap = Gap.unknown(best.offset) if proved is None else proved
         said = run.advice(f"{epoch} epochs", "the gap is still open")
@@ -93,6 +100,15 @@ class _State:
         self.gram, self.problem, self.rng = gram, problem, rng
         self.batch = min(batch, len(gram))
         self.a = np.zeros(len(gram)) if problem.start is None else problem.feasible(problem.start)
+
+    def state(self) -> State:
+        """Return what the next epoch begins from."""
+        return {"a": self.a, "random": random_state(self.rng)}
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self.a = state["a"]
+        restore_random(self.rng, state["random"])
 
     def gap(self, a: Array) -> Gap:
         f = self.gram @ a if a.any() else a
