@@ -8,12 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 
 from mercer.data.checks import checked_positive
-from mercer.data.columns import n_rows, stack_rows, take_rows
+from mercer.data.columns import stack_rows, take_rows
 from mercer.data.kept import owned
-from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import (
@@ -27,6 +26,7 @@ from mercer.estimators.classes import (
     same_classes,
 )
 from mercer.estimators.estimator import KernelMachine
+from mercer.estimators.training import checked_for_plan
 from mercer.estimators.validation import (
     checked_classification,
     checked_rows,
@@ -37,11 +37,8 @@ from mercer.estimators.validation import (
 )
 from mercer.functions import DualFunction
 from mercer.gram import Gram, gram_of, unheld_gram_of
-from mercer.kernels import Kernel
-from mercer.planning import Settings
-from mercer.planning.entries import entry_work
-from mercer.planning.plan import check_room
-from mercer.planning.rates import Work
+from mercer.planning import Plan, Settings
+from mercer.planning.perceptron import check_passes, matrix_share, perceptron_plan
 from mercer.solvers import Certificate, Perceptron, PerceptronProblem, Run
 from mercer.solvers.online.budget import Basis
 from mercer.solvers.online.perceptron import Tally, margins, novikoff_bound
@@ -204,11 +201,11 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         rows = X if len(used) == len(codes) else training_subset(kernel, X, used)
         signs = one_against_rest(codes[used], len(classes)) * steps[used, None]
 
-        # Signs, counts, times and values at every row, the least that a pass needs.
-        check_room("perceptron", 4 * signs.nbytes, memory_limit(self.memory), "perceptron")
+        check_passes(len(used), signs.shape[1], self.memory)
         kernel = kernel.resolved(rows, weights[used])
+        share = matrix_share(self._settings(), kernel, rows, self.budget)
         gram = run.attempt(
-            lambda: gram_of(kernel, rows, self.memory, self._share(kernel, rows)),
+            lambda: gram_of(kernel, rows, self.memory, share),
             lambda: unheld_gram_of(kernel, rows, self.memory),
         )
         seed = checked_seed(self.random_state) or 0
@@ -227,6 +224,24 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.n_seen_, self.n_iter_ = len(codes), course.iterations
         self._warn(course)
         return self
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with the rows `X`: memory, time, and why.
+
+        The time is that of all passes, as over classes that do not quite separate.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        y : array of shape (n,), optional
+            Their labels; without them two classes.
+        """
+        kernel = self._kernel_for(X)
+        X, _, classes = checked_for_plan(clone(self), kernel, X, y)
+        problems = classes if classes > 2 else 1
+        given = (self._settings(), kernel.resolved(X), X, problems)
+        return perceptron_plan(*given, self.max_epochs, self.budget)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Visit further rows once, in order.
@@ -273,6 +288,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         signs = one_against_rest(codes[used], len(named)) * steps[used, None]
 
         known = len(before)
+        check_passes(known + len(used), signs.shape[1], self.memory)
         rows = stack_rows(self.support_vectors_, new) if known else new
         gram = gram_of(kernel, rows, self.memory, share=0.0)
         self._refuse_other(state)
@@ -308,19 +324,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         checked_positive("eta", self.eta)
         return class_weighted(weights, self.class_weight, codes, classes)
 
-    def _share(self, kernel: Kernel, rows: Any) -> float:
-        """Return the share of the memory for the Gram matrix: none if few entries are needed.
-
-        Nor is there any if a time limit would end the passes before there is a matrix, or soon
-        after: without one the first mistakes are learned from at once.
-        """
-        # What takes long is not computed twice.
-        if self.budget is not None and kernel.is_quick:
-            return 0.0
-        n = n_rows(rows)
-        filled = n**2 * (0.5 * entry_work(kernel, rows) + Work(byte=16.0))
-        is_soon = Settings(time_limit=self.time_limit).allow(2.0 * filled)
-        return 1.0 if is_soon or not kernel.is_quick else 0.0
+    def _settings(self) -> Settings:
+        return Settings(memory=self.memory, time_limit=self.time_limit)
 
     def _fresh(self, problems: int) -> Tally | Basis:
         """Return what is known at f = 0."""

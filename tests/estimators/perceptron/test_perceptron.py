@@ -250,9 +250,3 @@ def test_a_pass_that_was_broken_off_proves_nothing(rng):
     with pytest.warns(ConvergenceWarning, match="raise time_limit"):
         model.fit(X, y)
     assert model.certificate_.value == np.inf
-
-
-def test_no_matrix_is_filled_that_takes_most_of_the_time_limit(rng):
-    rows = np.broadcast_to(rng.normal(size=5), (40_000, 5))
-    for limit, share in ((None, 1.0), (1e4, 1.0), (1.0, 0.0)):
-        assert KernelPerceptron(time_limit=limit)._share(Gaussian(1.0), rows) == share

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
@@ -25,9 +26,11 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.kernels import Kernel
+from mercer.planning import Plan
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
+from mercer.selection.automatic.plans import automatic_plan, likely_kernel
 from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
@@ -135,6 +138,35 @@ class KernelClassifier(ClassifierMixin, Arguments):
         self.ranges_ = training_ranges(X)
         return self
 
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.
+
+        The time is that of the search, of the comparison of both models and of the fit of the
+        slower one, with a kernel like those that are tried.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        y : array of shape (n,) or str, optional
+            Their classes; without them there are two.
+        """
+        X, y, _ = opened_for("auto", self.memory, X, y)
+        y = np.arange(n_rows(X)) % 2 if y is None else y
+        search = clone(self)._search(Run(), reader_of_rows(some_rows(X)), X, y, None, None)
+        kernel = likely_kernel(search)
+        last = KernelRidgeClassifier(kernel, memory=self.memory).plan(X, y)
+        compared = 0.0
+        if search.y.shape[1] <= self.most_classes:
+            logistic = KernelLogisticRegression(kernel, memory=self.memory).plan(X, y)
+            last = max(last, logistic, key=lambda plan: plan.seconds)
+            sample, labels = self._labelled(search)
+            both = KernelLogisticRegressionCV([kernel], self.cs, memory=self.memory)
+            rows = training_subset(kernel, search.X, sample)
+            compared = both.plan(rows, labels).seconds
+        found = automatic_plan(search, replace(last, time_limit=self.time_limit))
+        return replace(found, seconds=found.seconds + compared)
+
     def _search(
         self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> KernelSearch:
@@ -156,17 +188,22 @@ class KernelClassifier(ClassifierMixin, Arguments):
         )
         return replace(board, note=note)
 
-    def _compared(
-        self, search: KernelSearch, reader: Kernel, best: Candidate, run: Run
-    ) -> dict[str, tuple[float, float]]:
-        """Return the log loss on rows left out and the penalty of both models on some rows."""
+    def _labelled(self, search: KernelSearch) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows that models are compared on, and the numbers of their classes."""
         targets, most = search.y.shape[1], self.compared_rows
-        has_logistic = targets <= self.most_classes
-        if has_logistic:
+        if targets <= self.most_classes:
             most = min(most, max(self.compared_numbers // targets, 250))
         sample = search.sample(most)
         codes = search.y[sample]
         labels = (codes[:, 0] > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
+        return sample, labels
+
+    def _compared(
+        self, search: KernelSearch, reader: Kernel, best: Candidate, run: Run
+    ) -> dict[str, tuple[float, float]]:
+        """Return the log loss on rows left out and the penalty of both models on some rows."""
+        has_logistic = search.y.shape[1] <= self.most_classes
+        sample, labels = self._labelled(search)
         rows = training_subset(reader, search.X, sample)
         weights = search.weights[sample]
         ridge = KernelRidgeClassifier(best.kernel, best.alpha, memory=self.memory)

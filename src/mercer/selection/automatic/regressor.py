@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import Arguments, tag_rows
@@ -19,9 +20,11 @@ from mercer.estimators.validation import (
     checked_training,
     checked_weights,
 )
+from mercer.planning import Plan
 from mercer.selection.automatic.board import Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import fitted_last
+from mercer.selection.automatic.plans import automatic_plan, likely_kernel
 from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
@@ -102,6 +105,24 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         self.ranges_ = training_ranges(X)
         return self
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.
+
+        The time is that of the search and of the fit of a kernel like those that it tries.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        y : array of shape (n,) or (n, targets), or str, optional
+            Their targets; without them there is one.
+        """
+        X, y, _ = opened_for("auto", self.memory, X, y)
+        y = np.zeros(n_rows(X)) if y is None else y
+        search = clone(self)._search(Run(), X, y, None, None)
+        last = KernelRidge(likely_kernel(search), memory=self.memory, time_limit=self.time_limit)
+        return automatic_plan(search, last.plan(X, y))
 
     def _search(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> KernelSearch:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""

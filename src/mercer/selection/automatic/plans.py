@@ -1,0 +1,94 @@
+"""The plan of an automatic machine: what its rounds take, and the fit of the winner after them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from mercer.estimators.validation import training_subset
+from mercer.kernels import Kernel
+from mercer.planning import Plan
+from mercer.planning.entries import entry_work
+from mercer.planning.held_out import entries_held_out
+from mercer.planning.rates import Work
+from mercer.selection.automatic.kernels import Start, starts
+from mercer.selection.automatic.search import (
+    BOTH_SHARES,
+    FINALISTS,
+    FIRST_ROWS,
+    FIRST_STEPS,
+    FURTHER,
+    JUDGED_ROWS,
+    LEAST_ROWS,
+    MIXED,
+    PAIR_BYTES,
+    SECOND_ROWS,
+    SECOND_STEPS,
+    TERM_BYTES,
+    WARM_STEPS,
+    KernelSearch,
+)
+from mercer.selection.splits import Splits
+
+
+def likely_kernel(search: KernelSearch) -> Kernel:
+    """Return a kernel of the cost of the winner: the first that is tried, with numbers."""
+    return starts(search.X)[0].kernel.resolved(search.X, search.weights)
+
+
+def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
+    """Return the plan of a search for a kernel, and of the fit after it.
+
+    Parameters
+    ----------
+    search : KernelSearch
+        The search.
+    last : Plan
+        That of the fit, with a kernel such as `likely_kernel`.
+    """
+    few, second, judged = (len(search.sample(n)) for n in (FIRST_ROWS, SECOND_ROWS, JUDGED_ROWS))
+    tried = starts(search.X, is_learned=few >= LEAST_ROWS)
+    learned = [start for start in tried if start.is_learned]
+    work = Work()
+    for start in tried:
+        work += _first(search, start, few)
+    kernel, rows = tried[0].kernel, search.X
+    entry = entry_work(kernel.resolved(rows, search.weights), rows)
+    if learned:
+        work += (FURTHER + 1) * SECOND_STEPS * _step(second, entry)
+        work += WARM_STEPS * _step(second, min(MIXED, len(learned)) * entry)
+        work += (FURTHER + 2 + FINALISTS) * _judged(judged, entry)
+    work += FINALISTS * _judged(judged, entry)
+    needed = max(PAIR_BYTES * judged**2, (PAIR_BYTES + TERM_BYTES * MIXED) * second**2)
+    scored = f"{few} rows, the best of them on {judged}"
+    plan = last.after_search(len(tried), scored, work, needed)
+    if last.time_limit is None:
+        return plan
+    most = last.seconds + BOTH_SHARES * last.time_limit
+    return replace(plan, seconds=min(plan.seconds, most))
+
+
+def _first(search: KernelSearch, start: Start, n: int) -> Work:
+    """Return what a kernel of the first round takes on n rows."""
+    entry = Work()
+    sample = search.sample(FIRST_ROWS)
+    for term in start.terms or (start.kernel,):
+        rows: Any = training_subset(term, search.X, sample)
+        entry += entry_work(term.resolved(rows, search.weights[sample]), rows)
+    if not start.is_learned:
+        # At two widths.
+        return 2.0 * _judged(n, entry)
+    steps = FIRST_STEPS if start.leads or start.terms else WARM_STEPS
+    return steps * _step(n, entry) + _judged(n, entry)
+
+
+def _step(n: int, entry: Work) -> Work:
+    """Return what a step of learning takes: an inverse, and entries with their derivatives."""
+    # Bytes that stand for the calls of a step, whatever its rows.
+    calls = Work(byte=1.7e8)
+    return calls + Work(double=2.0 * n**3) + 1.5 * n**2 * entry
+
+
+def _judged(n: int, entry: Work) -> Work:
+    """Return what the errors of n rows take that are left out one by one."""
+    return Work(double=entries_held_out(n, Splits(n), 1)[0]) + 0.5 * n**2 * entry
