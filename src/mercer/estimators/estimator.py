@@ -174,6 +174,8 @@ class KernelMachine(KernelEstimator):
     # Whether a kernel that is valid on coefficients of sum zero alone is solved with, too, where no
     # offset keeps their sum.
     takes_conditional: ClassVar[bool] = False
+    # Whether ``solver="sgd"`` learns from rows that do not fit into memory, block by block.
+    learns_from_blocks: ClassVar[bool] = False
 
     fit_intercept: Any
     solver: Any
@@ -204,7 +206,8 @@ class KernelMachine(KernelEstimator):
         """Return rows, targets and weights of a fit, with rows on a disk as a stream."""
         if type(X) is np.ndarray:
             return X, y, sample_weight
-        return opened_for(self.solver, self.memory, X, y, sample_weight)
+        given = (X, y, sample_weight)
+        return opened_for(self.solver, self.memory, *given, self.learns_from_blocks)
 
     def _prepared(
         self,

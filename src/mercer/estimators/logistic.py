@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
+from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import class_weighted, present_classes
@@ -25,6 +26,7 @@ from mercer.estimators.refusals import (
     REPAIR,
     with_points,
 )
+from mercer.estimators.streams import LEARNING
 from mercer.estimators.training import Training, checked_for_plan
 from mercer.estimators.validation import (
     checked_classification,
@@ -196,6 +198,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
 
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
+        X, y, sample_weight = self._opened(X, y, sample_weight)
+        if isinstance(X, Stream) and self.solver == LEARNING:
+            return self._fit_blocks(run, X, y, sample_weight)
         training = self._training(X, y, sample_weight, checked_positive("C", self.C), run)
         problem = training.problem
         if self.warm_start:

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from mercer.data.columns import n_rows
+from mercer.data.stream import Stream
 from mercer.errors import ConditionalKernelWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.fitted import carried, certificate_of, function_of
 from mercer.estimators.online.partial_fit import TargetStream
 from mercer.estimators.posterior import CACHES, RidgePosterior
 from mercer.estimators.refusals import REPAIR, with_points
+from mercer.estimators.streams import LEARNING
 from mercer.estimators.validation import (
     checked_rows,
     checked_training,
@@ -195,6 +197,8 @@ class KernelRidge(
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
         X, y, sample_weight = self._opened(X, y, sample_weight)
+        if isinstance(X, Stream) and self.solver == LEARNING:
+            return self._fit_blocks(run, X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, y = checked_training(self, kernel, X, y)
         return self.fit_checked(run, kernel, X, y, checked_weights(sample_weight, len(y)))

@@ -16,14 +16,19 @@ from mercer.data.stream import Stream, opened, stream_of
 from mercer.data.stream.sources import ArraySource, CheckedSource
 from mercer.errors import MemoryLimitError
 
-# The solvers that read rows block by block.
-STREAMING = ("nystrom",)
+# The solvers that read rows block by block, and the one that may learn from blocks.
+STREAMING, LEARNING = ("nystrom",), "sgd"
 # The share of the memory in which rows are read at once, for solvers that need all of them.
 SHARE = 0.25
 
 
 def opened_for(
-    solver: Any, memory: Any, X: Any, y: Any = None, sample_weight: Any = None
+    solver: Any,
+    memory: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    learns_from_blocks: bool = False,
 ) -> tuple[Any, Any, Any]:
     """Return rows, targets and weights of a fit, with rows on a disk as a stream.
 
@@ -36,15 +41,20 @@ def opened_for(
         What the estimator was told.
     X, y, sample_weight
         As in `mercer.data.stream.opened`.
+    learns_from_blocks : bool
+        Whether ``solver="sgd"`` learns from rows that take more, block by block.
     """
     is_open = isinstance(solver, str) and solver == "auto"
     X, y, sample_weight = opened(X, y, sample_weight)
     if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype != np.float64 and solver in STREAMING:
         # Blocks become float64 one by one, and nothing as large as the map.
         X = Stream(ArraySource(X), len(X))
+    is_learnt = learns_from_blocks and isinstance(solver, str) and solver == LEARNING
+    if isinstance(X, np.memmap) and X.ndim == 2 and is_learnt:
+        X = Stream(ArraySource(X), len(X))
     if isinstance(X, Stream) and solver not in STREAMING:
         is_small = X.nbytes <= SHARE * memory_limit(memory)
-        if is_small or not is_open:
+        if is_small or not (is_open or is_learnt):
             instead = "use solver='nystrom', which reads them block by block, or "
             X = rows_in_memory(X, memory, f"solver={solver!r}", instead)
     return X, y, sample_weight

@@ -29,6 +29,8 @@ BLOCKS = 2
 EXACT, APPROXIMATE = 120.0, 60.0
 # Rows up to which a fit is exact: nothing would be saved. Fewer landmarks than this know little.
 FEW, LEAST = 2000, 50
+# Landmarks of a stream that is learnt from, unless a number is given.
+LEARNT = 1000
 
 
 @dataclass(frozen=True)
@@ -138,12 +140,17 @@ def streamed_plan(by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel,
         The rows.
     """
     check_landmarks(settings, kernel)
-    memory, n = memory_limit(settings.memory), by_landmarks.rows
+    memory, n, name = memory_limit(settings.memory), by_landmarks.rows, "nystrom"
+    reason = "landmarks stand for {n} rows, which are read block by block"
+    if settings.solver == "sgd":
+        name, reason = "sgd", "landmarks learn from {n} rows, block by block in one pass"
+        if settings.n_landmarks is None:
+            settings = replace(settings, n_landmarks=min(n, LEARNT))
     m = landmark_count(by_landmarks.limited(settings), n)
     needed = by_landmarks.bytes(m)
-    check_room("nystrom", needed, memory, "nystrom")
-    reason = f"{m} landmarks stand for {n} rows, which are read block by block"
-    taken = ("nystrom", "features of landmarks", needed, by_landmarks.work(m).seconds, reason)
+    check_room(name, needed, memory, name)
+    told = f"{m} {reason.format(n=n)}"
+    taken = (name, "features of landmarks", needed, by_landmarks.work(m).seconds, told)
     left = expected_residual(unheld_gram_of(kernel, X.sample, memory), m)
     return Plan(*taken, time_limit=settings.time_limit, residual=left)
 

@@ -172,7 +172,7 @@ def test_random_batches_of_other_machines_read_a_small_file_too(tmp_path, X, y, 
     np.testing.assert_array_equal(found.predict(X), alone.predict(X))
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg", "sgd"])
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
 def test_they_refuse_a_large_one_with_its_size_and_what_to_do(tmp_path, X, y, solver):
     path = written(tmp_path / "rows.parquet", X, y)
     with pytest.raises(MemoryLimitError, match=r"needs all rows in memory.*0.0096 MB.*'nystrom'"):

@@ -16,25 +16,11 @@ from mercer.functions import DualFunction
 from mercer.gram.pivots import POOL, chosen_landmarks
 from mercer.kernels import Kernel
 from mercer.planning import Settings
-from mercer.planning.landmarks import stream_bytes
+from mercer.planning.landmarks import LEARNT, stream_bytes
 from mercer.planning.plan import check_room
 from mercer.solvers import Approximation
 
 Array = NDArray[np.float64]
-
-# Landmarks of a stream, whose length is not known, unless a number is given.
-LANDMARKS = 1000
-# What is known of a fit to all rows at once, and not of a stream.
-OF_A_FIT = (
-    "certificate_",
-    "solution_",
-    "solver_",
-    "_problem_",
-    "_used_",
-    "_landmark_cache",
-    "_sampled_residuals_",
-)
-
 
 # See `LandmarkStream.learn`.
 After = Callable[[Any, Any, NDArray[Any], Array], Any]
@@ -106,7 +92,8 @@ class LandmarkStream:
         """Return a stream before its first row, if there is memory for it."""
         stream = cls(kernel, settings, columns)
         needed = stream_bytes(stream._wanted, columns)
-        check_room("partial_fit", needed, memory_limit(settings.memory), "partial_fit")
+        name = "sgd" if settings.solver == "sgd" else "partial_fit"
+        check_room(name, needed, memory_limit(settings.memory), name)
         if not isinstance(settings.landmarks, str):
             stream.landmarks = landmark_map(kernel, settings.landmarks)[0]
         return stream
@@ -116,7 +103,7 @@ class LandmarkStream:
         """How many landmarks there shall be."""
         is_rule = isinstance(self.settings.landmarks, str)
         given = None if is_rule else n_rows(self.settings.landmarks)
-        return given or self.settings.n_landmarks or LANDMARKS
+        return given or self.settings.n_landmarks or LEARNT
 
     def learn(self, block: Seen, after: After) -> None:
         """Learn from one more block.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, Self, cast
+from dataclasses import replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +14,26 @@ from sklearn.utils.metaestimators import available_if
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
 from mercer.data.kept import owned
-from mercer.errors import ApproximationWarning
+from mercer.data.stream import Stream
+from mercer.data.stream.stream import MOST
+from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
 from mercer.estimators.classes import checked_codes, class_weighted, known_classes, same_classes
 from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
 from mercer.estimators.refusals import refuse_by_landmarks
 from mercer.estimators.validation import (
+    checked_classification,
     checked_rows,
     checked_targets,
+    checked_training,
     checked_unlabelled,
     checked_weights,
     used_rows,
 )
+from mercer.gram.landmarks import checked_landmark_count
+from mercer.gram.pivots import chosen_landmarks
 from mercer.kernels import Kernel
-from mercer.planning.landmarks import check_landmarks
-from mercer.solvers import LogisticProblem, LogisticStream, RidgeStream
+from mercer.planning.landmarks import LEARNT, check_landmarks
+from mercer.solvers import LogisticProblem, LogisticStream, RidgeStream, Run
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -59,9 +66,23 @@ def _needs_no_repair(estimator: Any) -> bool:
 class TargetStream:
     """A regression by least squares that can learn block by block."""
 
+    learns_from_blocks: ClassVar[bool] = True
+
     @abstractmethod
     def _alphas(self, targets: int) -> Array:
         """Return the ridge of every target."""
+
+    def _fit_blocks(self, run: Run, X: Stream, y: Any, sample_weight: Any) -> Self:
+        """Fit to rows on a disk by one pass over them, as `partial_fit` does block by block."""
+        estimator: Any = self
+        kernel = estimator._kernel_for(X)
+        X, y = checked_training(estimator, kernel, X, y)
+        targets, weights = y.reshape(len(y), -1), checked_weights(sample_weight, len(y))
+        seen, columns = Seen(X, targets, weights), targets.shape[1]
+        learnt = _learnt(estimator, run, kernel, seen, columns, _after_targets(estimator))
+        estimator._target_shape_ = y.shape[1:]
+        _keep(estimator, *learnt.solved(self._alphas(columns)))
+        return self
 
     @available_if(_needs_no_repair)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -91,7 +112,24 @@ class TargetStream:
 class ClassStream:
     """A classifier by likelihoods that can learn block by block."""
 
+    learns_from_blocks: ClassVar[bool] = True
+
     C: Any
+
+    def _fit_blocks(self, run: Run, X: Stream, y: Any, sample_weight: Any) -> Self:
+        """Fit to rows on a disk by one pass over them, as `partial_fit` does block by block."""
+        estimator: Any = self
+        kernel = estimator._kernel_for(X)
+        X, codes, classes = checked_classification(estimator, kernel, X, y)
+        copies = checked_weights(sample_weight, len(codes))
+        weights = class_weighted(copies, estimator.class_weight, codes, classes)
+        columns = 1 if len(classes) == 2 else len(classes)
+        after = _after_classes(estimator, checked_positive("C", self.C), len(classes))
+        learnt = _learnt(estimator, run, kernel, Seen(X, codes, weights), columns, after)
+        estimator._stream_.totals = np.bincount(codes, copies, len(classes))
+        estimator.classes_ = classes
+        _keep(estimator, learnt.theta, learnt.b)
+        return self
 
     @available_if(_needs_no_repair)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -155,6 +193,48 @@ def learn_classes(
     stream.totals = stream.totals + np.bincount(codes, weights, len(named))
     estimator.classes_ = named
     return cast(LogisticStream, stream.learnt)
+
+
+def _learnt(
+    estimator: Any, run: Run, kernel: Kernel, seen: Seen, columns: int, after: After
+) -> Any:
+    """Return what is learnt of a stream in one pass, by landmarks chosen among all of its rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Who learns, from nothing.
+    run : Run
+        The time that there is; what is learnt when it is up is returned, with a warning.
+    kernel : Kernel
+        k, on the columns of the rows.
+    seen : Seen
+        The rows in blocks, with targets and weights of all.
+    columns : int
+        Targets, or columns of scores.
+    after : callable
+        See `LandmarkStream.learn`.
+    """
+    X, n = seen.rows, len(seen.rows)
+    kernel = estimator._resolved(kernel, X, seen.weights)
+    settings = estimator._fit_settings(kernel, estimator._settings())
+    check_landmarks(settings, kernel)
+    refuse_by_landmarks(kernel, X.sample, estimator.memory)
+    if isinstance(settings.landmarks, str):
+        m = checked_landmark_count(settings.n_landmarks or min(LEARNT, n), n)
+        run.enter(f"{type(estimator).__name__}: choosing {m} landmarks among {n} rows")
+        chosen = (settings.landmarks, settings.seed or 0, settings.memory)
+        settings = replace(settings, landmarks=chosen_landmarks(kernel, X, m, *chosen))
+    stream = LandmarkStream.begun(kernel, settings, columns)
+    run.enter(f"learning from {n} rows, block by block")
+    for rows, block in X.blocks(MOST):
+        stream.learn(_of_weight(block, seen.targets[rows], seen.weights[rows]), after)
+        if rows.stop < n and run.is_over():
+            text = f"the model has learnt from {rows.stop} of {n} rows: {run.reason}"
+            warn_caller(text, ConvergenceWarning)
+            break
+    estimator._stream_ = stream
+    return stream.learnt
 
 
 def _keep(estimator: Any, theta: Array, b: Array) -> None:
