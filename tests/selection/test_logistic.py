@@ -147,6 +147,15 @@ def test_a_class_of_two_rows_is_trained_on_by_both_folds_of_a_sample(rng, monkey
         assert np.isfinite(model.cv_results_["split1_test_score"]).all()
 
 
+def test_the_seed_decides_which_rows_are_drawn(X, y):
+    def seed(random_state):
+        model = KernelLogisticRegressionCV(KERNELS, CS, random_state=random_state)
+        return model._search(KERNELS, X, y, None, None)[1].seed
+
+    assert seed(0) == seed(0) == seed(None)
+    assert len({seed(s) for s in range(5)}) == 5
+
+
 def test_without_a_seed_many_rows_have_the_same_answer_twice(rng):
     X = rng.normal(size=(300, 2))
     y = X[:, 0] * X[:, 1] + rng.normal(size=300) > 0.0
@@ -277,7 +286,8 @@ def test_scores_have_passed_their_best_once_one_is_far_worse_or_two_are_worse(sc
 def test_bad_input_is_refused(X):
     y = X[:, 0] > 0.0
     refuses("Cs must be finite and positive, got 0", KernelLogisticRegressionCV(Cs=[0.0]).fit, X, y)
-    refuses("cv must be 'loo'", KernelLogisticRegressionCV(cv="gcv").fit, X, y)
+    for name in ("gcv", "once"):
+        refuses("cv must be 'loo'", KernelLogisticRegressionCV(cv=name).fit, X, y)
     several = KernelLogisticRegressionCV(scoring=["accuracy", "neg_log_loss"])
     refuses("scoring must be one scorer, by its name or as a function", several.fit, X, y)
     refuses(

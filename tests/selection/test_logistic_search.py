@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from mercer.data.deadline import TimeIsUpError
 from mercer.errors import MemoryLimitError
 from mercer.gram import PrecomputedGram
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import AdditiveChi2, Gaussian, Linear, recentred
 from mercer.selection.classifiers.classes import ClassScores
 from mercer.selection.classifiers.logistic_search import LogisticSearch
 from mercer.selection.results import Schedule
@@ -272,3 +272,13 @@ def test_kernels_that_time_was_too_short_for_are_left_out(rows, monkeypatch):
     found = search_of(*rows)._round([Gaussian(1.0), Linear()], [CS, CS], False)
     assert (found.is_cut, list(found.kernels)) == (True, [Gaussian(1.0)])
     assert np.isfinite(found.scores[0]).all()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_kernel_valid_on_sums_of_zero_is_rooted_where_there_is_an_offset(rows, fit_intercept):
+    X, codes = rows
+    search = search_of(np.abs(X), codes)
+    search = replace(search, problem=replace(search.problem, fit_intercept=fit_intercept))
+    (gram,) = search._grams([AdditiveChi2()])
+    rooted = recentred(AdditiveChi2(), np.abs(X)) if fit_intercept else AdditiveChi2()
+    assert_allclose(gram.dense(), rooted(np.abs(X)))

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.kernels import Gaussian, Laplacian, Linear, Precomputed
+from mercer.gram import gram_of
+from mercer.kernels import AdditiveChi2, FromFunction, Gaussian, Laplacian, Linear, Precomputed
 from mercer.planning.held_out import chain_held_out, entries_held_out, features_held_out
+from mercer.selection import sources as module
 from mercer.selection.sources import (
     Chain,
     Entries,
+    EntrySource,
     Features,
     FeatureSource,
     _chain_bytes,
@@ -96,3 +99,23 @@ def test_a_kernel_without_structure_has_no_structured_source(rng):
     X, y = rng.normal(size=(N, 3)), rng.normal(size=(N, 1))
     assert structured_source(Gaussian(1.0), X, y, None, 3, 0) is None
     assert structured_source(Precomputed(), X @ X.T, y, None, 3, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("kernel", "is_looked_at"),
+    [
+        (Gaussian(1.0), False),
+        (AdditiveChi2(), False),
+        (FromFunction(lambda A, B: A @ B.T), True),
+    ],
+    ids=["proved", "conditional", "unproved"],
+)
+def test_entries_are_looked_at_where_nothing_proves_them_definite(
+    rng, monkeypatch, kernel, is_looked_at
+):
+    seen = []
+    monkeypatch.setattr(module, "refuse_indefinite_kernel", lambda *given: seen.append(given))
+    X = np.abs(rng.normal(size=(N, 3)))
+    held = EntrySource(kernel, X, gram_of(kernel, X), 8 * N * N).held()
+    assert_allclose(held.K, kernel(X))
+    assert bool(seen) is is_looked_at

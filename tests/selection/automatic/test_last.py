@@ -10,7 +10,7 @@ import pytest
 from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelRidgeClassifier
 from mercer.errors import ConvergenceWarning
 from mercer.planning import logistic_part, ridge_part
-from mercer.selection.automatic.last import fitted_last
+from mercer.selection.automatic.last import _tell, fitted_last
 from mercer.selection.automatic.search import JUDGED_ROWS, KernelSearch
 from mercer.solvers import Run
 
@@ -99,3 +99,12 @@ def test_more_time_never_means_fewer_rows(kind):
     rows = [counted(Gaussian(0.5), X, 10**7, 1, "1GB", t).rows for t in (1.0, 10.0, 100.0, 1e6)]
     assert rows == sorted(rows)
     assert counted(Gaussian(0.5), X, 10**5, 1, "1GB", 1e6).rows == 10**5
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_nothing_is_said_of_a_model_of_all_rows(n, recwarn):
+    _tell(Run(600.0), n, np.arange(n), "all of them")
+    _tell(Run(600.0), n, None, "all of them")
+    assert not recwarn
+    with pytest.warns(ConvergenceWarning, match=f"is fitted to {n - 1} of them"):
+        _tell(Run(600.0), n, np.arange(n - 1), "all but one")

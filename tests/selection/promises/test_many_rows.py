@@ -155,6 +155,12 @@ def test_a_kernel_is_tried_on_all_rows_where_half_of_the_time_does(
     assert set(model.cv_results_["n_resources"]) == rounds
 
 
+def test_where_there_is_time_few_rows_are_tried_at_once(data):
+    X, y = (part[:90] for part in data)
+    model = KernelRidgeCV(KERNELS, ALPHAS, time_limit=1e6, random_state=0).fit(X, y)
+    assert set(model.cv_results_["n_resources"]) == {90}
+
+
 @pytest.mark.parametrize(("enough", "rows"), [(40, 40), (30, 26), (5, 10)])
 def test_a_sample_has_a_third_of_its_rows_less_until_there_is_time_for_it(
     data, monkeypatch, enough, rows
