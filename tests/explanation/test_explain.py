@@ -22,7 +22,7 @@ from mercer import (
 )
 from mercer.errors import MemoryLimitError
 from mercer.explanation.effects import effect_of
-from mercer.explanation.importance import Importance, deviations
+from mercer.explanation.importance import Change, Importance, deviations
 from mercer.explanation.subject import Subject
 
 COLUMNS = ["age", "site", "when", "gap", "flag", "text"]
@@ -71,7 +71,9 @@ def test_importance_and_effect_are_how_f_moves_with_the_cell_of_another_row(rng)
         assert row.importance == pytest.approx(size, rel=1e-6)
         assert row.effect == pytest.approx(s * (move @ change) / (move @ move), rel=1e-6)
         is_moved = move != 0.0
-        ends = np.quantile(s * change[is_moved] / move[is_moved], [0.1, 0.9])
+        slopes, weights = s * change[is_moved] / move[is_moved], move[is_moved] ** 2
+        below = [weights[slopes <= slope].sum() / weights.sum() for slope in slopes]
+        ends = [min(slopes[np.array(below) >= share]) for share in (0.1, 0.9)]
         assert (row.low, row.high) == pytest.approx(tuple(ends), rel=1e-6)
 
 
@@ -374,3 +376,21 @@ def test_a_step_does_not_outweigh_the_other_columns_in_a_direction(rng):
     assert slopes[0] > slopes[1]
     vectors = explain(model).vectors
     assert abs(vectors[1, 0]) > abs(vectors[0, 0])
+
+
+def test_an_effect_lies_between_its_ends_also_where_moves_differ_in_size():
+    rng = np.random.default_rng(0)
+    moves = rng.normal(size=300)
+    values = np.where(np.abs(moves) > 1.5, 3.0, 0.1) * moves
+    effect, low, high = Change(values[:, None], moves, 1.0).effect()
+    assert effect == pytest.approx(moves @ values / (moves @ moves))
+    assert low <= effect <= high
+    # Half of the weight is that of the few long moves.
+    assert (low, high) == (pytest.approx(0.1), pytest.approx(3.0))
+
+
+def test_directions_that_unrelated_columns_would_have_are_not_told():
+    X = np.random.default_rng(0).normal(size=(400, 6))
+    for y, count in (((X**2).sum(axis=1), 0), ((X @ np.ones(6)) ** 2, 1)):
+        model = mercer.KernelRidge("polynomial(degree=2)", alpha=1e-3).fit(X, y)
+        assert len(mercer.explain(model).directions) == count

@@ -63,6 +63,9 @@ class Importance:
     # Directions that are told, and the share of the squared gradient below which one is noise.
     most_directions: ClassVar[int] = 3
     least_share: ClassVar[float] = 0.01
+    # The importance of the first column with slopes, beside that of the first of all, from which
+    # on directions are told.
+    least_part: ClassVar[float] = 0.1
     # Rows whose cells are exchanged with those of others, at least and at most, and the
     # multiplications that this may take: about a second of one core.
     least_exchanged: ClassVar[int] = 20
@@ -117,7 +120,15 @@ class Importance:
 
         These are the first eigenvalues and eigenvectors of the mean of g g', the average gradient
         outer product, for the gradients g in deviations of the columns. Slopes of steps, which are
-        longer than f moves, are shortened to no more than `steepest` times that.
+        longer than f moves, are shortened to no more than `steepest` times that. A direction is
+        told if its share is more than that of unrelated gradients of equal length, the edge of the
+        spectrum of Marchenko and Pastur, and none where other columns, such as texts, are what
+        moves f.
+
+        References
+        ----------
+        V. Marchenko and L. Pastur (1967), Distribution of eigenvalues for some sets of random
+        matrices.
         """
         slopes = self.slopes
         if slopes is None or not slopes.any():
@@ -131,7 +142,11 @@ class Importance:
         if not total > 0.0:
             return np.empty(0), np.empty((len(V), 0))
         shares = squares / total
-        kept = int(np.sum(shares >= self.least_share))
+        sloped = slopes.any(axis=(0, 2))
+        p = int(sloped.sum())
+        edge = (1.0 + np.sqrt(p / len(G))) ** 2 / p if p > 1 else 0.0
+        is_led = self.sizes[sloped].max() >= self.least_part * self.sizes.max()
+        kept = int(np.sum(shares >= max(self.least_share, edge))) if is_led else 0
         # The sign of a direction is that in which f grows on average.
         grows = np.where(G.mean(axis=0) @ V[:, :kept] < 0.0, -1.0, 1.0)
         return shares[:kept], V[:, :kept] * grows
@@ -193,7 +208,7 @@ class Change:
     """
 
     # Quantiles between which an effect is at most rows.
-    tails: ClassVar[tuple[float, ...]] = (0.1, 0.9)
+    tails: ClassVar[tuple[float, float]] = (0.1, 0.9)
 
     values: Array
     moves: Array
@@ -213,14 +228,25 @@ class Change:
     def effect(self) -> tuple[float, float, float]:
         """Return the change by one deviation of a number, and between which it is at most rows.
 
-        It is the slope of least squares of the changes over the moves.
+        It is the slope of least squares of the changes over the moves, and the ends are those of
+        the slopes of single rows with the weights that they have in it.
         """
         is_moved = np.isfinite(self.moves) & (self.moves != 0.0)
         if not is_moved.any():
             return 0.0, 0.0, 0.0
         values, moves = self.values[is_moved, 0], self.moves[is_moved]
-        low, high = np.quantile(self.unit * values / moves, self.tails)
-        return self.unit * float(moves @ values / (moves @ moves)), float(low), float(high)
+        effect = self.unit * float(moves @ values / (moves @ moves))
+        # The effect is the mean of these slopes with the squares of the moves as weights.
+        low, high = _quantiles(self.unit * values / moves, moves**2, self.tails)
+        return effect, min(low, effect), max(high, effect)
+
+
+def _quantiles(values: Array, weights: Array, shares: tuple[float, float]) -> tuple[float, float]:
+    """Return the least values below which these shares of the weight lie."""
+    order = np.argsort(values)
+    total = np.cumsum(weights[order])
+    low, high = np.searchsorted(total, np.array(shares) * total[-1]).clip(max=len(order) - 1)
+    return float(values[order[low]]), float(values[order[high]])
 
 
 def _strongest(G: Array, count: int) -> tuple[Array, Array]:
