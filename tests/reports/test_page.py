@@ -134,6 +134,15 @@ def test_the_page_warns_of_few_rows_and_of_a_column_that_gives_the_target_away()
     assert "&#x27;copy&#x27; alone gives the target away" in html
 
 
+def test_many_columns_that_drift_are_one_warning():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 6)), rng.normal(size=200)
+    model = mercer.KernelRidge("gaussian").fit(X[:100], y[:100])
+    html = mercer.report(model, X[100:] + 50.0, y[100:]).html
+    assert html.count("distributed differently") == 1
+    assert "and 2 more are distributed differently" in html
+
+
 def test_the_page_warns_of_columns_that_drift():
     model = mercer.KernelRidge("auto").fit(TABLE[TRAIN], PRICE[TRAIN])
     moved = TABLE[TEST].assign(age=TABLE.age[TEST] + 100.0)

@@ -74,7 +74,10 @@ def effects(facts: Facts) -> str:
     found = facts.explanation
     if found is None or not has_columns(facts.rows):
         return ""
-    names = [row.column for row in found.columns if row.importance > 0.0]
+    # The share of the largest importance below which a curve is as good as flat.
+    least = 0.01
+    most = max((row.importance for row in found.columns), default=0.0)
+    names = [row.column for row in found.columns if row.importance > least * most]
     plots = []
     for name in names:
         plot = charts.effect(facts, name)

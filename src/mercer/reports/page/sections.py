@@ -76,7 +76,10 @@ def selection(facts: Facts) -> str:
     if results is None and candidates is not None:
         by = "the root of their mean squared error on rows left out, in units of the target"
         if facts.is_classes:
-            by = "the share of rows left out that they put into a wrong class"
+            by = (
+                "the share of rows left out that they put into a wrong class; it is chosen by "
+                "squared errors of its scores, which tell more than counts"
+            )
         text = f"The kernels that were tried, the chosen one first, the others by {by}."
         plot = charts.leaderboard([float(entry.score) for entry in candidates], candidates.measure)
         board = f'<div class="scroll">{candidates._repr_html_()}</div>'

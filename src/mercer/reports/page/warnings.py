@@ -80,10 +80,15 @@ def _columns(facts: Facts) -> list[str]:
         f"The column {facts.title(column)!r} alone gives the target away; is it known in time?"
         for column in _leaks(facts)
     ]
-    found += [
-        f"The column {facts.title(column)!r} is distributed differently in the test rows."
-        for column in _drifts(facts)
-    ]
+    drifting = [repr(facts.title(column)) for column in _drifts(facts)]
+    # Columns that are named.
+    most = 4
+    if len(drifting) == 1:
+        found.append(f"The column {drifting[0]} is distributed differently in the test rows.")
+    elif drifting:
+        more = f" and {len(drifting) - most} more" if len(drifting) > most else ""
+        named = ", ".join(drifting[:most])
+        found.append(f"The columns {named}{more} are distributed differently in the test rows.")
     return found
 
 
