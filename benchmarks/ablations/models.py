@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import datasets
-import numpy as np
-
 import mercer
 from ablations.switch import Ablation, Job, never, nothing, regression, task, without
 from mercer import (
@@ -65,21 +62,6 @@ def selection() -> Iterator[Ablation]:
     def chosen() -> object:
         return KernelRidgeCV().fit(X, y)
 
-    proteins, _ = datasets.fasta("scop_1.1.train")
-    strings, lengths = proteins[:150], np.array([len(s) for s in proteins[:150]], float)
-
-    def by_distance() -> object:
-        return KernelRidgeCV([mercer.EditDistance(s) for s in (50.0, 100.0, 200.0, 400.0)]).fit(
-            strings, lengths
-        )
-
-    for name, job in (("kin8nm, 1500 rows", chosen), ("scop_1.1, edit distance", by_distance)):
-        yield Ablation(
-            "shared distances",
-            name,
-            job,
-            without(job, ("mercer.gram.shared:_common", lambda kernels: [])),
-        )
     yield Ablation(
         "band reduction for an eigendecomposition",
         "kin8nm, 1500 rows",

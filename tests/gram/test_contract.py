@@ -23,7 +23,6 @@ from mercer.gram import (
     gram_of,
     landmark_gram,
     repair_of,
-    shared_grams,
     unheld_gram_of,
     with_copy,
 )
@@ -76,7 +75,6 @@ GRAMS = {
     "streamed CSR": (lambda: StreamedGram(KERNEL, SPARSE), KERNEL(SPARSE.toarray())),
     "streamed texts": (lambda: StreamedGram(Spectrum(2), TEXTS), Spectrum(2)(TEXTS)),
     "float32": (lambda: StreamedGram(KERNEL, X.astype(np.float32)), K),
-    "shared": (lambda: shared_grams([KERNEL, Gaussian(2.0)], X, 1 << 30, 1 << 30)[0], K),
     "dense": (lambda: gram_of(KERNEL, X), K),
     "dense float32": (lambda: gram_of(KERNEL, X.astype(np.float32)), K),
     "precomputed": (lambda: PrecomputedGram(K), K),

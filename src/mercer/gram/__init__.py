@@ -19,7 +19,6 @@ from mercer.gram.lowrank import LowRankGram
 from mercer.gram.pivots import Pivots
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.repaired import Repair, RepairedGram, repair_of
-from mercer.gram.shared import shared_grams
 from mercer.gram.streamed import StreamedGram
 from mercer.gram.wrapped import PartOfGram, RecentredGram, ScaledGram, ShiftedGram, SingleGram
 
@@ -55,7 +54,6 @@ __all__ = [
     "open_features_of",
     "paying_weights",
     "repair_of",
-    "shared_grams",
     "sparse_entries",
     "unheld_gram_of",
     "with_copy",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,7 +18,6 @@ from mercer.kernels.validity.rounding import FUNCTION, entry_errors
 from mercer.native import describe
 from mercer.tiles import Rows, apply, diagonal, evaluate
 from mercer.tiles.operands import bind
-from mercer.tiles.program import Input
 from mercer.tiles.tile import Opaque
 
 
@@ -34,9 +32,6 @@ class StreamedGram(Gram):
         An array, CSR matrix or table, or the same with views that other kernels have too.
     memory : int or str, optional
         The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
-    known : mapping, optional
-        Comparisons of all pairs of rows, such as squared distances, that `dense` need not make
-        again, by the inputs of the kernel's program.
     """
 
     # Rows at which entries of float32 are tried.
@@ -47,7 +42,6 @@ class StreamedGram(Gram):
         kernel: Kernel,
         X: Any,
         memory: Any = None,
-        known: Mapping[Input, Array] | None = None,
     ) -> None:
         # The rows behind the kernel's views, which a product need not work out again.
         self.seen = Rows.of(X)
@@ -56,7 +50,6 @@ class StreamedGram(Gram):
         self.kernel = kernel.resolved(self.seen)
         self.seen.check_together(self.kernel.program)
         self.X = self.seen.X
-        self.known = known or {}
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -161,4 +154,4 @@ class StreamedGram(Gram):
         if not self.has_room(8 * self.seen.n**2):
             # In float32 they take half of that.
             self.check_room(self.dtype)
-        return evaluate(self.kernel.program, self.seen, known=self.known)
+        return evaluate(self.kernel.program, self.seen)

@@ -15,7 +15,7 @@ from mercer.data.memory import steady_limit
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
-from mercer.gram import shared_grams
+from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel, recentred
 from mercer.native import NotPositiveError
 from mercer.native.core import thread_count
@@ -269,21 +269,17 @@ class Search:
         return structured_source(kernel, self.X, self.y, self.splits, len(alphas), self.memory)
 
     def _sources(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Source]:
-        """Return where the fits of every kernel come from, entries shared where they are needed."""
-        structured = [self._structured(k, a) for k, a in zip(kernels, alphas, strict=True)]
-        others = [
-            recentred(k, self.X) if self.fit_intercept and k.is_conditional else k
-            for k, source in zip(kernels, structured, strict=True)
-            if source is None
+        """Return where the fits of every kernel come from, on rows whose views they share."""
+        seen, needed = Seen.of(self.seen or self.X), entry_bytes(len(self), self.splits)
+
+        def entries(kernel: Kernel) -> EntrySource:
+            k = recentred(kernel, self.X) if self.fit_intercept else kernel
+            return EntrySource(k, self.X, unheld_gram_of(k, seen, self.memory), needed)
+
+        return [
+            self._structured(kernel, ridges) or entries(kernel)
+            for kernel, ridges in zip(kernels, alphas, strict=True)
         ]
-        needed = entry_bytes(len(self), self.splits)
-        spare = self.memory - min(thread_count(), len(others)) * needed
-        grams = shared_grams(others, self.seen or self.X, self.memory, spare) if others else []
-        entries = iter(
-            EntrySource(kernel, self.X, gram, needed)
-            for kernel, gram in zip(others, grams, strict=True)
-        )
-        return [next(entries) if source is None else source for source in structured]
 
     def _scored(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
         """Return the scores of a kernel; ridges with which it is singular have none."""

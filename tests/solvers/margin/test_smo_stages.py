@@ -58,7 +58,6 @@ def test_pairs_are_solved_to_a_tenth_of_the_tolerance_with_what_is_allowed(X, si
     assert 0.0 < effort.seconds <= 60.0
     assert first["is_single"]
     assert first["working_set"] == 256
-    assert not first["is_eager"]
     assert first["index"] is None
     # Few enough rows for the whole matrix.
     assert first["K"].shape == (400, 400)

@@ -15,7 +15,7 @@ from mercer.data.deadline import TimeIsUpError, until
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import training_subset
-from mercer.gram import DenseGram, Gram, shared_grams
+from mercer.gram import DenseGram, Gram, unheld_gram_of
 from mercer.kernels import Kernel, recentred
 from mercer.native.threads import one_blas_thread
 from mercer.planning import Settings, logistic_work
@@ -43,6 +43,7 @@ from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, NystromNewton, Run, Solution
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.newton import Descent
+from mercer.tiles import Rows as Seen
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -270,12 +271,13 @@ class LogisticSearch:
         return Round(done, ended, found, self._n_trained, self.splits.scored_folds, is_cut)
 
     def _grams(self, kernels: Sequence[Kernel]) -> Iterable[Gram]:
-        """Return the Gram matrices of kernels, by landmarks or with entries that they share."""
-        spare = self.memory - self._check_room()
+        """Return the Gram matrices of kernels, by landmarks or on rows whose views they share."""
+        self._check_room()
         is_free = self.problem.fit_intercept
         solved = [recentred(k, self.X) if is_free else k for k in kernels]
         if self.by_landmarks is None:
-            return shared_grams(solved, self.X, self.memory, spare)
+            seen = Seen.of(self.X)
+            return [unheld_gram_of(kernel, seen, self.memory) for kernel in solved]
         settings, n = self.by_landmarks, len(self)
         if isinstance(settings.landmarks, str):
             settings = replace(settings, n_landmarks=min(landmark_count(settings, n), n))
@@ -383,7 +385,6 @@ class LogisticSearch:
         arrays = 3 if m == 1 or self.splits.pairs is not None else 2 * m + 5
         return 8 * arrays * len(self) ** 2
 
-    def _check_room(self) -> int:
-        """Return the bytes that one kernel takes, or refuse more than the limit."""
+    def _check_room(self) -> None:
+        """Refuse a kernel that takes more than the limit."""
         check_choice(len(self), self.bytes, self.memory)
-        return self.bytes
