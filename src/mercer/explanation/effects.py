@@ -28,8 +28,6 @@ from mercer.explanation.subject import evenly
 Array = NDArray[np.float64]
 Answer = Callable[[Any], Array]
 
-# Points of a curve, categories of a column, and rows that each is averaged over.
-POINTS, LEVELS, ROWS = 32, 12, 200
 # Quantiles of a column between which its curve is drawn, and of the rows that the band holds.
 ENDS, TAILS = (0.01, 0.99), (0.1, 0.9)
 
@@ -58,7 +56,9 @@ class Effect:
     is_ordered: bool
 
 
-def effect_of(f: Answer, X: Any, place: int, name: str = "", points: int = POINTS) -> Effect | None:
+def effect_of(
+    f: Answer, X: Any, place: int, name: str = "", points: int = 32, most_rows: int = 200
+) -> Effect | None:
     """Return the effect of a column, or None where it has one value, or is text.
 
     Parameters
@@ -73,6 +73,8 @@ def effect_of(f: Answer, X: Any, place: int, name: str = "", points: int = POINT
         What it is called.
     points : int
         At how many numbers to look.
+    most_rows : int
+        The rows that each is averaged over.
 
     References
     ----------
@@ -95,7 +97,7 @@ def effect_of(f: Answer, X: Any, place: int, name: str = "", points: int = POINT
         grid, donors, _ = _levels(name, values)
     if len(grid) < 2:
         return None
-    rows = take_rows(X, evenly(n_rows(X), ROWS))
+    rows = take_rows(X, evenly(n_rows(X), most_rows))
     n, p = n_rows(rows), len(grid)
     many = take_rows(rows, np.tile(np.arange(n), p))
     if is_number:
@@ -177,17 +179,17 @@ def _cells(X: Any, place: int) -> NDArray[Any]:
     return cells
 
 
-def _levels(name: str, values: NDArray[Any]) -> Levels:
-    """Return the categories of a column; none of numbers, dates and text."""
+def _levels(name: str, values: NDArray[Any], most: int = 12) -> Levels:
+    """Return at most so many categories of a column; none of numbers, dates and text."""
     nothing = Levels(np.empty(0, object), np.empty(0, np.intp), np.empty(0))
     if values.dtype.kind in "fiuM":
         return nothing
     codes, levels = coded(name, values.tolist())
     counts = np.bincount(codes, minlength=len(levels))
     known = [k for k in range(len(levels)) if not is_missing(levels[k])]
-    if len(known) > len(values) / 2 and len(known) > LEVELS:
+    if len(known) > len(values) / 2 and len(known) > most:
         return nothing
-    often = sorted(known, key=lambda k: -counts[k])[:LEVELS]
+    often = sorted(known, key=lambda k: -counts[k])[:most]
     _, first = np.unique(codes, return_index=True)
     grid = np.empty(len(often), object)
     grid[:] = [levels[k] for k in often]

@@ -15,8 +15,6 @@ from mercer.explanation.kgrams import KgramWeights
 
 Array = NDArray[np.float64]
 
-# Rows of a kind that are printed, and of either sign of k-grams.
-SHOWN, SHOWN_OF_SIGN = 20, 10
 TITLES = {
     "column": "columns, by how far f moves with one deviation of them",
     "direction": "directions in which f moves, with their share of the squared gradient",
@@ -127,10 +125,11 @@ class Explanation:
             if rows:
                 yield kind, _shown(rows)
 
-    def _shown_kgrams(self) -> tuple[Row, ...]:
+    def _shown_kgrams(self, of_sign: int = 10) -> tuple[Row, ...]:
+        """Return the strongest k-grams of either sign, at most so many of each."""
         if self.kgrams is None:
             return ()
-        return tuple(kgram_row(weight) for weight in self.kgrams.strongest(SHOWN_OF_SIGN))
+        return tuple(kgram_row(weight) for weight in self.kgrams.strongest(of_sign))
 
 
 def kgram_row(weight: Any) -> Row:
@@ -139,8 +138,11 @@ def kgram_row(weight: Any) -> Row:
     return Row("k-gram", weight.column, weight.gram, size, weight.weight, no, no, no, weight.target)
 
 
-def _shown(rows: tuple[Row, ...]) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the header and the cells to print: fields that tell nothing are left out."""
+def _shown(rows: tuple[Row, ...], most: int = 20) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the header and the cells to print: fields that tell nothing are left out.
+
+    Of other kinds than k-grams at most so many rows are shown.
+    """
     told = [
         name
         for name in Row._fields[1:]
@@ -151,10 +153,10 @@ def _shown(rows: tuple[Row, ...]) -> tuple[list[str], list[tuple[Any, ...]]]:
     is_kgram = rows[0].kind == "k-gram"
     cells = [
         tuple(_cell(getattr(row, name), is_kgram and name == "part") for name in told)
-        for row in (rows if is_kgram else rows[:SHOWN])
+        for row in (rows if is_kgram else rows[:most])
     ]
-    if not is_kgram and len(rows) > SHOWN:
-        cells.append((f"and {len(rows) - SHOWN} more", *([""] * (len(told) - 1))))
+    if not is_kgram and len(rows) > most:
+        cells.append((f"and {len(rows) - most} more", *([""] * (len(told) - 1))))
     return [name.replace("_", " ") for name in told], cells
 
 

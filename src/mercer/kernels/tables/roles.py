@@ -20,9 +20,6 @@ from mercer.data.spelled import spelled
 
 # Rows below which one repeated value already says that text is a category.
 FEW_ROWS = 20
-# Text of fewer characters has no parts to compare, and of so many words is prose.
-SHORT_TEXT = 4
-PROSE_WORDS = 3
 
 # Names and values by which a column numbers the rows instead of describing them.
 KEY_NAME = re.compile(r"(.*[_\W])?(id|uuid|guid|key|index|rownames)|.*[a-z]I[Dd]", re.DOTALL)
@@ -156,10 +153,13 @@ def _category(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> C
     return found(Role.TEXT, text_kernel=_text_kernel(words))
 
 
-def _text_kernel(words: list[Any]) -> str:
-    """Return the kernel of a column of text, in the expression language."""
+def _text_kernel(words: list[Any], prose: int = 3) -> str:
+    """Return the kernel of a column of text, in the expression language.
+
+    Text of so many words on average is `prose`.
+    """
     tokens = [len(word.split()) for word in words]
-    is_prose = np.mean(tokens) >= PROSE_WORDS and all(isinstance(word, str) for word in words)
+    is_prose = np.mean(tokens) >= prose and all(isinstance(word, str) for word in words)
     if is_prose:
         return "words()"
     # Characters of the parts by which other text is compared.
@@ -171,8 +171,11 @@ def _text_kernel(words: list[Any]) -> str:
     )
 
 
-def _are_categories(words: list[Any], n: int) -> bool:
-    """Whether the different words of a column of `n` of them are categories."""
+def _are_categories(words: list[Any], n: int, short: int = 4) -> bool:
+    """Whether the different words of a column of `n` of them are categories.
+
+    Text of fewer characters than is `short` has no parts to compare.
+    """
     distinct = len(words)
     come_back = distinct <= n / 2 or (n < FEW_ROWS and distinct < n)
     # Text with at most so many different values, each of them twice on average, is a category; with
@@ -181,7 +184,7 @@ def _are_categories(words: list[Any], n: int) -> bool:
     rows_per_level = 10
     if come_back and (distinct <= most_levels or distinct <= n / rows_per_level):
         return True
-    return float(np.median([len(word) for word in words])) < SHORT_TEXT
+    return float(np.median([len(word) for word in words])) < short
 
 
 def _are_keys(title: Any, words: list[Any]) -> bool:

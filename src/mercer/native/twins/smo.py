@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Units of rounding of k |a| that K a may hide.
-HIDDEN = 8.0
-
 
 def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int, float, int]:
     """Minimise 1/2 a'Ka - z'a + epsilon |a|_1 in the box; return steps, looks, gap and its end."""
@@ -42,6 +39,8 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
     least = float(np.finfo(dtype).eps)
     start = perf_counter()
     made, looks, gap = 0, 0, np.inf
+    # Units of rounding of k |a| that K a may hide.
+    units_hidden = 8.0
     # Steps between two looks at the duality gap and the clock, and looks between Newton steps.
     look, newton = 50, 8
     try:
@@ -53,7 +52,9 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
                 if gap <= effort.tolerance:
                     return made, looks, gap, 0
                 worst = up.max() + down.max() if box.has_offset else max(up.max(), down.max())
-                hidden = HIDDEN * np.finfo(np.float64).eps * effort.largest * np.linalg.norm(a)
+                hidden = (
+                    units_hidden * np.finfo(np.float64).eps * effort.largest * np.linalg.norm(a)
+                )
                 if worst <= hidden:
                     return made, looks, gap, 5
                 if looks >= effort.rounds:

@@ -27,10 +27,6 @@ RANKS, LEFT, MEMORY = (128, 256, 512), 0.03, 256 << 20
 # What is added to the diagonal of a matrix that rounding may leave indefinite, beside its largest
 # entry.
 JITTER = 1e-6
-# Rows of which the solution tells how many coefficients are at their bounds, and the share of these
-# from which on a start is made. It saved about a quarter of the time where the share was 0.3 to 0.5
-# (a9a, covtype) and cost time below 0.1 (cod-rna, letter); no set in between was tried.
-SAMPLE, BOUNDED = 512, 0.2
 # The way begins with some rows that stand for all.
 SHARE, FEWEST, MOST = 0.2, 1024, 4096
 # The widths of the kinks on the way, in units of the largest target: for some rows, for all.
@@ -52,7 +48,9 @@ class Seed:
     doubtful: Rows
 
 
-def are_bounded(gram: Gram, problem: MarginProblem, run: Run) -> bool:
+def are_bounded(
+    gram: Gram, problem: MarginProblem, run: Run, sample: int = 512, share: float = 0.2
+) -> bool:
     """Whether many coefficients are at their bounds, by the solution for a sample of the rows.
 
     A start finds these; coefficients that are free have to be solved for all the same.
@@ -65,18 +63,24 @@ def are_bounded(gram: Gram, problem: MarginProblem, run: Run) -> bool:
         The problem.
     run : Run
         When to end.
+    sample : int
+        Rows of which the solution tells it.
+    share : float
+        How many of the coefficients are many. A start saved about a quarter of the time where the
+        share was 0.3 to 0.5 (a9a, covtype) and cost time below 0.1 (cod-rna, letter); no set in
+        between was tried.
     """
-    some = np.linspace(0, len(gram) - 1, min(SAMPLE, len(gram))).astype(np.intp)
-    sample = problem.on(some)
-    a, g, K = np.zeros(len(some)), -sample.z, gram.part(some).dense()
+    some = np.linspace(0, len(gram) - 1, min(sample, len(gram))).astype(np.intp)
+    part = problem.on(some)
+    a, g, K = np.zeros(len(some)), -part.z, gram.part(some).dense()
     largest, threads = float(np.abs(K.diagonal()).max()), None if run.is_main else 1
     # Working sets after which the sample has told enough.
     rounds = 100
     effort = Effort(0.1, 0.0, largest, rounds, 2**62, run.seconds_left, threads, run.is_main)
-    if minimise(K, sample.box, a, g, effort, run.stop).reason == "interrupt":
+    if minimise(K, part.box, a, g, effort, run.stop).reason == "interrupt":
         raise KeyboardInterrupt
-    is_bound = (a != 0.0) & ((a == sample.lower) | (a == sample.upper))
-    return bool(is_bound.mean() >= BOUNDED)
+    is_bound = (a != 0.0) & ((a == part.lower) | (a == part.upper))
+    return bool(is_bound.mean() >= share)
 
 
 def seed(
