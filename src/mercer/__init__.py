@@ -43,6 +43,8 @@ _HOMES = {
     "KernelRidgeCV": "mercer.selection",
     "KernelRidgeClassifier": "mercer.selection",
     "KernelRidgeClassifierCV": "mercer.selection",
+    "KernelRidgeMean": "mercer.estimators",
+    "KernelRidgeMeanClassifier": "mercer.selection",
     "KernelSVC": "mercer.estimators",
     "KernelSVR": "mercer.estimators",
     "Laplacian": "mercer.kernels",

@@ -19,6 +19,7 @@ from mercer.estimators import (
     KernelPCA as KernelPCA,
     KernelPerceptron as KernelPerceptron,
     KernelRidge as KernelRidge,
+    KernelRidgeMean as KernelRidgeMean,
     KernelSVC as KernelSVC,
     KernelSVR as KernelSVR,
     MercerMap as MercerMap,
@@ -88,6 +89,7 @@ from mercer.selection import (
     KernelRidgeClassifier as KernelRidgeClassifier,
     KernelRidgeClassifierCV as KernelRidgeClassifierCV,
     KernelRidgeCV as KernelRidgeCV,
+    KernelRidgeMeanClassifier as KernelRidgeMeanClassifier,
 )
 
 __version__: str

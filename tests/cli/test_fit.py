@@ -37,7 +37,8 @@ def test_the_screen_tells_everything_that_happened(data, tmp_path):
         "site    text           0         3  category",
         "leaderboard, chosen first",
         "--alpha",
-        "plan\n  KernelRidge by cholesky",
+        "plan\n  KernelRidge",
+        " by cholesky",
         "95 % interval",
         "against the mean as baseline",
         "relative residual",
@@ -46,7 +47,30 @@ def test_the_screen_tells_everything_that_happened(data, tmp_path):
         assert said in result.stdout, said
 
 
-def test_the_kernel_that_is_printed_gives_the_same_model_again(data):
+def test_a_mean_shows_every_fit_with_its_weight(data, monkeypatch):
+    from mercer.selection.automatic import mean, search
+
+    def averaged(finalists, judge, weights, groups):
+        # Whatever they miss.
+        monkeypatch.setattr(
+            mean, "_weights", lambda missed, w: np.eye(missed.shape[-1])[:2].mean(0)
+        )
+        made = mean._mean(finalists, judge, weights, groups)
+        return [made, *finalists]
+
+    monkeypatch.setattr(search, "with_mean", averaged)
+    said = run("fit", data, *PRICE, "--time-limit", "3").stdout
+    assert "kernels of a mean of 2 fits, each to edit and to give back" in said
+    assert said.count("  0.5 of --alpha") == 2
+    found = fitted(data, *PRICE, "--time-limit", "3")
+    assert [part["weight"] for part in found["mean"]] == [0.5, 0.5]
+    assert all(part["alpha"] > 0.0 and part["kernel"] for part in found["mean"])
+
+
+def test_the_kernel_that_is_printed_gives_the_same_model_again(data, monkeypatch):
+    from mercer.selection.automatic import search
+
+    monkeypatch.setattr(search, "with_mean", lambda finalists, *given: list(finalists))
     found = fitted(data, *PRICE, "--time-limit", "3")
     again = fitted(data, *PRICE, "--kernel", found["kernel"], "--alpha", found["alpha"])
     assert again["kernel"] == found["kernel"]
@@ -313,9 +337,7 @@ def test_groups_reach_the_automatic_machine(data, monkeypatch):
 def test_classes_may_be_won_by_a_ridge(target, data, tmp_path, monkeypatch):
     from mercer.selection.automatic.classifier import KernelClassifier
 
-    monkeypatch.setattr(
-        KernelClassifier, "_compared", lambda self, t, reader, best, run: {"ridge": (0.0, 1.0)}
-    )
+    monkeypatch.setattr(KernelClassifier, "_compared", lambda self, *given: {"ridge": (0.0, 1.0)})
     page = tmp_path / "p.html"
     settings = ("--target", target, "--drop", "weight,home", "--time-limit", "5")
     result = run("fit", data, *settings, "--report", page)

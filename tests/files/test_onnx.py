@@ -111,6 +111,7 @@ MODELS = {
     "support vector regression": lambda: mercer.KernelSVR().fit(X, Y),
     "without support vectors": lambda: mercer.KernelSVR(epsilon=100.0).fit(X, Y),
     "chosen ridge": lambda: mercer.KernelRidgeCV(alphas=[0.1, 1.0]).fit(X, Y),
+    "mean": lambda: mercer.KernelRidgeMean(weights=[0.7, 0.3]).fit(X, np.c_[Y, -Y]),
 }
 
 
@@ -137,6 +138,7 @@ CLASSIFIERS = {
     "truth values": (lambda: mercer.KernelLogisticRegression().fit(X, Y > 0), "probabilities"),
     "perceptron": (lambda: mercer.KernelPerceptron().fit(X, THREE), "decision"),
     "ridge": (lambda: mercer.KernelRidgeClassifier().fit(X, THREE), "decision"),
+    "mean": (lambda: mercer.KernelRidgeMeanClassifier(weights=[1, 2]).fit(X, TWO), "decision"),
     "chosen ridge": (
         lambda: mercer.KernelRidgeClassifierCV(alphas=[0.1, 1.0]).fit(X, TWO),
         "decision",

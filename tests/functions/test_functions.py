@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from forms import FORMS, WORDS, dual, line, pairs, primal, slowly
+from forms import FORMS, WORDS, dual, line, mean, pairs, primal, slowly
 from mercer.data.columns import n_rows, take_rows
 from mercer.functions import (
     DualFunction,
@@ -67,7 +67,7 @@ def test_it_survives_pickle(made):
     function, X = made
     copy = pickle.loads(pickle.dumps(function))
     assert copy == function
-    assert not copy.coefficients.flags.writeable
+    assert not any(v.flags.writeable for v in copy.state().values() if isinstance(v, np.ndarray))
     assert_array_equal(copy(X), function(X))
 
 
@@ -98,6 +98,33 @@ def test_missing_numbers_do_not_make_functions_differ(rng):
     assert replace(f, rows=gaps) == replace(f, rows=gaps.copy())
 
 
+def test_a_mean_is_one_of_a_sum_of_kernels_with_the_offsets_weighted(rng):
+    f = mean(rng)
+    expected = 0.5 * f.parts[0].kernel + 0.3 * f.parts[1].kernel + 0.2 * f.parts[2].kernel
+    X = rng.normal(size=(4, 3))
+    assert_allclose(f.kernel(X, X), expected(X, X), rtol=1e-13)
+    assert [term.factor for term in f.kernel.terms] == [0.5, 0.3, 0.2]
+    assert_allclose(f.intercept, f.weights @ [part.intercept for part in f.parts])
+    assert_allclose(f.gradient(X), sum(v * g.gradient(X) for v, g in f.dual.sums), rtol=1e-12)
+
+
+def test_a_mean_of_a_function_without_training_rows_has_none(rng):
+    f = mean(rng)
+    without = replace(f, parts=(replace(f.parts[0], dual=None), *f.parts[1:]))
+    assert without.dual is None
+    with pytest.raises(ValueError, match="training rows of f are not kept"):
+        without.row_norms()
+
+
+def test_the_part_of_a_row_in_a_mean_bounds_its_norm_in_the_space_of_the_sum(rng):
+    f = mean(rng)
+    squares = [v * d.row_norms() ** 2 for v, d in f.dual.sums]
+    assert_allclose(f.row_norms(), np.sqrt(sum(squares)))
+    a = f.parts[1]
+    norms = np.sqrt((a.coefficients**2).sum(axis=1) * np.diag(a.kernel(a.rows)))
+    assert_allclose(a.row_norms(), norms)
+
+
 def test_a_function_has_no_hash(rng):
     with pytest.raises(TypeError, match="unhashable"):
         hash(dual(rng))
@@ -117,7 +144,7 @@ def test_a_kernel_of_a_function_of_python_has_no_state(rng):
 
 
 def test_an_unknown_form_is_refused():
-    with pytest.raises(ValueError, match="one of dual, pairs, primal, line, got 'spline'"):
+    with pytest.raises(ValueError, match="one of dual, pairs, primal, line, mean, got 'spline'"):
         function_from_state({"form": "spline"})
 
 

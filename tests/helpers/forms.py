@@ -7,12 +7,20 @@ import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 
-from mercer.functions import DualFunction, LineFunction, PairFunction, PrimalFunction, in_features
+from mercer.functions import (
+    DualFunction,
+    LineFunction,
+    MeanFunction,
+    PairFunction,
+    PrimalFunction,
+    in_features,
+)
 from mercer.gram import chain_of, features_of
 from mercer.kernels import (
     Constant,
     Exponential,
     Gaussian,
+    Laplacian,
     Linear,
     Match,
     Polynomial,
@@ -25,8 +33,9 @@ WORDS = ["kernel", "kennel", "canal", "channel", "panel", "colonel", "vernal", "
 
 
 def slowly(function, X, Z):
-    """Return sum_i a_i k(x, z_i) + b by the whole matrix."""
-    return function.kernel(X, Z) @ function.dual.by_target + function.dual.intercept
+    """Return sum_i a_i k(x, z_i) + b by the whole matrix, or the mean of several such sums."""
+    values = [v * f.kernel(X, Z) @ f.by_target for v, f in function.dual.sums]
+    return sum(values) + function.dual.intercept
 
 
 def dual(rng, kernel=None, rows=None, targets=2):
@@ -54,6 +63,12 @@ def primal(rng):
     return PrimalFunction(f.kernel, None, c, f.intercept, f)
 
 
+def mean(rng):
+    f = primal(rng)
+    parts = (f, dual(rng, rows=f.dual.rows), dual(rng, Laplacian(2.0) + 1.0, f.dual.rows))
+    return MeanFunction(parts, np.array([0.5, 0.3, 0.2]))
+
+
 def line(rng, kernel):
     f = dual(rng, kernel, rng.uniform(0.0, 5.0, size=(20, 1)))
     gram = chain_of(kernel, f.rows)
@@ -76,6 +91,7 @@ SPARSE = sp.csr_array(np.maximum(np.random.default_rng(1).normal(size=(20, 3)), 
 # By name: the function, and new rows.
 FORMS = {
     "dual": lambda rng: (dual(rng), rng.normal(size=(9, 3))),
+    "mean": lambda rng: (mean(rng), rng.normal(size=(9, 3))),
     "csr": lambda rng: (dual(rng, Linear(1.0), SPARSE), SPARSE[:7]),
     "pandas": lambda rng: (dual(rng, MIXED, table(rng, 20)), table(rng, 9)),
     "polars": lambda rng: (dual(rng, MIXED, table(rng, 20, pl.DataFrame)), table(rng, 9)),

@@ -52,6 +52,11 @@ MODELS = {
         mercer.KernelRidge("precomputed").fit(mercer.Gaussian(1.0)(X), Y),
         mercer.Gaussian(1.0)(X),
     ),
+    "mean of ridges": lambda: (mercer.KernelRidgeMean(weights=[0.6, 0.4]).fit(X, Y), X),
+    "mean of classifiers": lambda: (
+        mercer.KernelRidgeMeanClassifier(weights=[0.6, 0.4]).fit(TABLE[["a"]], THREE),
+        TABLE[["a"]],
+    ),
     "chosen ridge": lambda: (mercer.KernelRidgeCV().fit(X, Y), X),
     "ridge classifier": lambda: (mercer.KernelRidgeClassifier().fit(X, THREE), X),
     "chosen classifier": lambda: (mercer.KernelRidgeClassifierCV().fit(X, TWO), X),

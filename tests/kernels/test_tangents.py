@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from mpmath import mpf
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from catalogue import ARD, COMPOSITE, SIMPLE, needs_non_negative
@@ -33,6 +33,7 @@ from mercer.kernels import (
 )
 from mercer.kernels.kernel import Sum
 from mercer.kernels.tangents import real_parameters
+from mercer.tiles.derivative import Symmetric, sums
 
 
 def moved(kernel, name, k, step):
@@ -168,6 +169,16 @@ def test_the_symmetric_part_of_the_weights_counts(points, rng):
     k = Gaussian((1.0, 2.0, 3.0))
     one, other = (k.parameter_gradient(X, M)["length_scale"] for M in (G, G.T))
     assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian((1.0, 2.0, 3.0)), Laplacian((1.0, 2.0, 3.0))])
+def test_weights_that_are_known_to_be_symmetric_are_not_looked_at(points, rng, kernel, monkeypatch):
+    X, G = points(5), rng.normal(size=(5, 5))
+    G += G.T
+    expected = kernel.parameter_gradient(X, G)["length_scale"]
+    monkeypatch.setattr(sums, "_is_symmetric", lambda G: pytest.fail("looked at"))
+    found = kernel.parameter_gradient(X, Symmetric(G))["length_scale"]
+    assert_array_equal(found, expected)
 
 
 def test_rules_are_resolved_on_the_rows(points, rng):

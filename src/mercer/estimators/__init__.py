@@ -2,6 +2,7 @@
 
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.logistic import KernelLogisticRegression
+from mercer.estimators.mean import KernelRidgeMean
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.svm.svc import KernelSVC
@@ -16,6 +17,7 @@ __all__ = [
     "KernelPCA",
     "KernelPerceptron",
     "KernelRidge",
+    "KernelRidgeMean",
     "KernelSVC",
     "KernelSVR",
     "MercerMap",

@@ -91,7 +91,8 @@ def kernel_for(
 
 
 def kernels_for(kernels: Sequence[Any], X: Any) -> list[Kernel]:
-    """Return kernels to choose from as `kernel_for` does, and warn of columns that none reads."""
+    """Return several kernels as `kernel_for` does, and warn of columns that none reads."""
+    X = X.sample if isinstance(X, Stream) else X
     candidates = [_meant(kernel, X) for kernel in kernels]
     found = [placed_on_columns(k, X) for k in candidates]
     ignored = [column for column in found[0][1] if all(column in left for _, left in found)]
@@ -152,11 +153,15 @@ class KernelEstimator(Arguments):
     def _named_kernel(self) -> Kernel:
         return as_kernel(self.kernel, beside(self), self.is_machine)
 
+    def _tagged_kernels(self) -> list[Kernel]:
+        """Return the kernels that say which rows are taken; none of one that any rows have."""
+        return [] if is_auto(self.kernel) else [self._named_kernel()]
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         try:
-            tag_rows(tags, [] if is_auto(self.kernel) else [self._named_kernel()])
+            tag_rows(tags, self._tagged_kernels())
         except (TypeError, ValueError):
             # A kernel that means nothing is refused by fit, not when an estimator is printed.
             return tags

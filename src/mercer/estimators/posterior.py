@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -23,11 +24,18 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.native.threads import one_blas_thread
-from mercer.solvers import Approximation, RidgeProblem
+from mercer.solvers import Approximation, RidgeProblem, Solution
 from mercer.solvers.line.path import ChainSmoother
 from mercer.solvers.lowrank.path import LandmarkSmoother
 from mercer.solvers.ridge.feature_path import FeatureSmoother
-from mercer.solvers.ridge.held_out import Smoother, jackknife_plus, leave_one_out, smoothers
+from mercer.solvers.ridge.held_out import (
+    Smoother,
+    jackknife_plus,
+    leave_one_out,
+    less_one,
+    moved,
+    smoothers,
+)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -55,6 +63,7 @@ class RidgePosterior(KernelMachine):
     _problem_: RidgeProblem
     _used_: NDArray[np.bool_]
     _is_repaired_: bool
+    solution_: Solution
     approximation_: Approximation | None
     _landmark_cache: LandmarkGram | None
     _sampled_residuals_: Array | None
@@ -82,6 +91,18 @@ class RidgePosterior(KernelMachine):
             rows = self.X_fit_ if is_exact else self._gram_by_landmarks().X
             held_out[unused] = self.function_(take_rows(rows, unused))
         return self._shaped(held_out)
+
+    def residuals_less_one(self, copies: Array) -> Array:
+        """Return y minus the prediction of the fit without one of the equal rows behind a row.
+
+        Parameters
+        ----------
+        copies : array of shape (n,)
+            How many equal rows every training row in use stands for.
+        """
+        problem = self._whole_problem()
+        fitted = problem.alpha * self.solution_.coefficients / problem.weights[:, None]
+        return less_one(self._loo_residuals(), fitted, copies[:, None])
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the lower and upper ends of jackknife+ prediction intervals at the rows `X`.
@@ -125,19 +146,27 @@ class RidgePosterior(KernelMachine):
         with one_blas_thread() if len(self._problem_.y) <= few_rows else nullcontext():
             residuals, groups = self._loo_residuals(), self._groups(X, coverage)
             lower[:], upper[:] = np.inf, -np.inf
-            for smoother in self._smoothers():
-                for rows, some in self._blocks(X):
-                    h, every = smoother.weights(some), np.arange(len(predicted))[rows]
-                    for place, told in ((p, t) for p, sets in groups for t in sets):
-                        own = np.isin(every, place)
-                        at = every[own]
-                        weights = h if len(told) == len(h) and own.all() else h[np.ix_(told, own)]
-                        for t in smoother.targets:
-                            known = predicted[at, t], weights, residuals[told, t]
-                            low, high = jackknife_plus(*known, coverage)
-                            lower[at, t] = np.minimum(lower[at, t], low)
-                            upper[at, t] = np.maximum(upper[at, t], high)
+            for rows, t, moves in self._moves(X):
+                every = np.arange(len(predicted))[rows]
+                for place, told in ((p, s) for p, sets in groups for s in sets):
+                    own = np.isin(every, place)
+                    at = every[own]
+                    some = (
+                        moves if len(told) == len(moves) and own.all() else moves[np.ix_(told, own)]
+                    )
+                    low, high = jackknife_plus(predicted[at, t], some, residuals[told, t], coverage)
+                    lower[at, t] = np.minimum(lower[at, t], low)
+                    upper[at, t] = np.maximum(upper[at, t], high)
         return self._shaped(lower), self._shaped(upper)
+
+    def _moves(self, X: Any) -> Iterator[tuple[slice, int, Array]]:
+        """Yield how far every training row moves f at some checked rows, for one target a time."""
+        residuals = self._loo_residuals()
+        for smoother in self._smoothers():
+            for rows, some in self._blocks(X):
+                h = smoother.weights(some)
+                for t in smoother.targets.tolist():
+                    yield rows, t, moved(h, residuals[:, t])
 
     def _groups(self, X: Any, coverage: float) -> list[tuple[Index, list[Index]]]:
         """Return groups of new rows, each with sets of training rows that tell its intervals."""

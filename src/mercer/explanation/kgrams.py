@@ -143,7 +143,8 @@ def kgram_weights(subject: Subject) -> tuple[KgramWeights | None, tuple[str, ...
     if dual is None:
         return None, ("k-grams have no weights: the model keeps no training rows",)
     walk = _Walk()
-    walk.enter(subject.kernel, dual.rows, dual.by_target[:, subject.places], ())
+    for weight, part in dual.sums:
+        walk.enter(part.kernel, part.rows, weight * part.by_target[:, subject.places], ())
     notes = tuple(f"k-grams: {reason}" for reason in walk.reasons)
     if not subject.has_columns:
         notes += tuple(f"not explained: {term}" for term in walk.left_out)

@@ -15,7 +15,14 @@ from mercer.errors import ModelFileError
 from mercer.estimators.online.landmark_stream import Seen
 from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import FourierMap, LandmarkMap
-from mercer.functions import DualFunction, LineFunction, PairFunction, PrimalFunction
+from mercer.functions import (
+    DualFunction,
+    Function,
+    LineFunction,
+    MeanFunction,
+    PairFunction,
+    PrimalFunction,
+)
 from mercer.selection.classifiers.calibration import Calibration
 from mercer.solvers import LogisticProblem, LogisticStream, RidgeProblem, RidgeStream
 from mercer.solvers.online.budget import Basis
@@ -72,6 +79,16 @@ def _line(f: LineFunction) -> None:
         raise ModelFileError("a function on a line has other knots than values at them")
     if f.level.shape != f.intercept.shape:
         raise ModelFileError("a function on a line has other levels than offsets")
+
+
+def _mean(f: MeanFunction) -> None:
+    v, parts = f.weights, f.parts
+    if not parts or not all(isinstance(part, Function) for part in parts):
+        raise ModelFileError("a mean of functions holds something else")
+    if v.dtype != np.float64 or v.shape != (len(parts),) or not np.isfinite(v).all():
+        raise ModelFileError(f"a mean of {len(parts)} functions has other weights")
+    if np.any(v <= 0.0) or len({part.n_targets for part in parts}) != 1:
+        raise ModelFileError("a mean of functions has weights or targets that do not fit")
 
 
 def _check_ascending(values: Any, name: str, strict: bool = True) -> None:
@@ -165,6 +182,7 @@ CHECKS: dict[type[Any], Callable[[Any], None]] = {
     PairFunction: _pairs,
     PrimalFunction: _primal,
     LineFunction: _line,
+    MeanFunction: _mean,
     LandmarkMap: _landmark_map,
     FourierMap: _fourier_map,
     RidgeProblem: _ridge_problem,

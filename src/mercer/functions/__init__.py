@@ -1,8 +1,9 @@
-"""Fitted functions as values: by training rows, by explicit features, by points on a line."""
+"""Fitted functions as values: by training rows, explicit features, points on a line; means."""
 
 from mercer.functions.dual import DualFunction
 from mercer.functions.function import Function
 from mercer.functions.line import LineFunction
+from mercer.functions.mean import MeanFunction
 from mercer.functions.pairs import PairFunction
 from mercer.functions.primal import PrimalFunction, in_features
 from mercer.functions.state import function_from_state
@@ -11,6 +12,7 @@ __all__ = [
     "DualFunction",
     "Function",
     "LineFunction",
+    "MeanFunction",
     "PairFunction",
     "PrimalFunction",
     "function_from_state",

@@ -63,6 +63,11 @@ class DualFunction(Function):
         """The coefficients of every target, of shape (m, targets)."""
         return self.coefficients
 
+    @property
+    def sums(self) -> tuple[tuple[float, DualFunction], ...]:
+        """The sums over rows that f is made of, with their weights: itself."""
+        return ((1.0, self),)
+
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         for rows, some in blocks_of(X, 1, self.rows_at_a_time):
             yield rows, self._sums(some) + self.intercept
@@ -85,6 +90,10 @@ class DualFunction(Function):
         if len(a) == 0:
             return np.zeros((n_rows(X), n_columns(X), self.n_targets))
         return input_gradient(self.kernel.lower(Tile()), seen, self.rows, a)
+
+    def row_norms(self) -> Array:
+        squares = np.sum(self.by_target**2, axis=1)
+        return np.asarray(np.sqrt(squares * np.abs(self.kernel.diagonal(self.rows))))
 
     def compared(self, X: Any) -> Any:
         """Return new rows in the form in which they are compared with the x_i."""

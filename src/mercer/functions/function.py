@@ -34,7 +34,6 @@ class Function(ABC):
     rows_at_a_time: ClassVar[int]
 
     kernel: Kernel
-    coefficients: Array
     intercept: Array
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -105,6 +104,20 @@ class Function(ABC):
         gradient: Array = self.dual.gradient(X)
         return gradient
 
+    def row_norms(self) -> Array:
+        """Return for every training row the norm of its part in f, over all targets.
+
+        It is ||a_i k(x_i, .)|| in a sum over rows; of a mean the root of the mean square, which
+        bounds the norm of what a row adds to all parts.
+        """
+        if self.dual is None:
+            raise ValueError(
+                "the training rows of f are not kept, so that none has a part in it; fit with a "
+                "solver that keeps them, such as 'cholesky'"
+            )
+        norms: Array = self.dual.row_norms()
+        return norms
+
     def _of_stream(self, X: Stream) -> Array:
         values = np.empty((len(X), self.n_targets))
         for rows, some in blocks_of(X, 1, self.rows_at_a_time):
@@ -132,8 +145,9 @@ class Function(ABC):
         """Return what the function is made of by name, as arrays and plain values alone.
 
         The arrays are those of the function, and cannot be written to. What belongs to the kernel,
-        to the rows and to the dual form goes by ``kernel.``, ``rows.`` and ``dual.`` before its
-        name. `mercer.functions.function_from_state` reads it back.
+        to the rows, to the dual form and to the parts of a mean goes by ``kernel.``, ``rows.``,
+        ``dual.`` and ``parts.0.`` before its name. `mercer.functions.function_from_state` reads it
+        back.
         """
         state: State = {"form": self.form}
         for name, value in self.__getstate__().items():
@@ -141,6 +155,9 @@ class Function(ABC):
                 state |= {f"{name}.{key}": part for key, part in kernel_state(value).items()}
             elif isinstance(value, Function):
                 state |= {f"{name}.{key}": part for key, part in value.state().items()}
+            elif name == "parts":
+                for i, function in enumerate(value):
+                    state |= {f"parts.{i}.{key}": v for key, v in function.state().items()}
             elif name == "rows":
                 state |= {f"rows.{key}": part for key, part in rows_state(value).items()}
             elif value is not None:

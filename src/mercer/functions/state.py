@@ -9,12 +9,14 @@ from mercer.data.kept import State, rows_from_state
 from mercer.functions.dual import DualFunction
 from mercer.functions.function import Function
 from mercer.functions.line import LineFunction
+from mercer.functions.mean import MeanFunction
 from mercer.functions.pairs import PairFunction
 from mercer.functions.primal import PrimalFunction
 from mercer.kernels.language.spec import kernel_from_state
 
 FORMS: dict[str, type[Any]] = {
-    form.form: form for form in (DualFunction, PairFunction, PrimalFunction, LineFunction)
+    form.form: form
+    for form in (DualFunction, PairFunction, PrimalFunction, LineFunction, MeanFunction)
 }
 
 
@@ -51,6 +53,8 @@ def function_from_state(state: State) -> Function:
         elif field.name == "dual":
             dual = _below("dual", state)
             found["dual"] = function_from_state(dual) if dual else None
+        elif field.name == "parts":
+            found["parts"] = tuple(map(function_from_state, _numbered("parts", state)))
         else:
             found[field.name] = state.get(field.name)
     function: Function = FORMS[form](**found)
@@ -61,3 +65,11 @@ def _below(name: str, state: State) -> State:
     """Return the entries under a name, without it."""
     start = f"{name}."
     return {key.removeprefix(start): v for key, v in state.items() if key.startswith(start)}
+
+
+def _numbered(name: str, state: State) -> list[State]:
+    """Return the entries under a name with a number, for all numbers from zero on."""
+    found: list[State] = []
+    while below := _below(f"{name}.{len(found)}", state):
+        found.append(below)
+    return found

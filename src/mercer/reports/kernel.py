@@ -123,8 +123,13 @@ class KernelDisplay:
         points = needed_line(rows, "a picture of bumps")
         f = chosen_model(estimator).function_
         x = line_of(points.values, resolution)
-        K = evaluate(kernel.program, like_rows(rows, x[:, None]), rows)
-        bumps = np.asarray(K, np.float64) * f.dual.by_target[:, target]
+        seen = like_rows(rows, x[:, None])
+        bumps = np.hstack(
+            [
+                evaluate(part.kernel.program, seen, part.rows) * (v * part.by_target[:, target])
+                for v, part in f.dual.sums
+            ]
+        ).astype(np.float64)
         total = bumps.sum(axis=1) + f.intercept[target]
         title = f"{n_rows(rows)} bumps and their sum, {shortened(str(kernel))}"
         return cls(x, bumps, [], total, title, points.name).plot(ax, **options)

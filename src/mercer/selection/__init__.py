@@ -2,6 +2,7 @@
 
 from mercer.selection.automatic import KernelClassifier, KernelRegressor
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
+from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier, KernelRidgeClassifierCV
 from mercer.selection.ridge import KernelRidgeCV
 
@@ -12,4 +13,5 @@ __all__ = [
     "KernelRidgeCV",
     "KernelRidgeClassifier",
     "KernelRidgeClassifierCV",
+    "KernelRidgeMeanClassifier",
 ]

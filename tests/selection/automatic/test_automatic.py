@@ -93,7 +93,7 @@ def test_the_time_of_a_classifier_is_for_kernels_for_a_comparison_and_for_the_la
             [Candidate("a", mercer.Gaussian(1.0), 1.0, np.ones(4), 1.0, 1, 4, False, 0.0)]
         )
 
-    def compared(self, found, reader, best, run):
+    def compared(self, found, reader, best, means, run):
         left.append(run.seconds_left)
         return {"ridge": (0.0, best.alpha)}
 
@@ -120,7 +120,7 @@ def test_hundreds_of_classes_are_fitted_by_least_squares_and_the_leaderboard_say
     y = np.arange(300) % 60
     X = 3.0 * rng.normal(size=(60, 4))[y] + 0.1 * rng.normal(size=(300, 4))
     model = KernelClassifier(random_state=0).fit(X[:240], y[:240])
-    assert list(model.losses_) == ["ridge"]
+    assert "logistic" not in model.losses_
     assert str(model.candidates_).splitlines()[-1].startswith("60 classes are fitted by least")
     assert model.score(X[240:], y[240:]) > 0.9
 
@@ -181,12 +181,12 @@ def test_few_and_many_categories_have_their_factors(n):
     assert str(first.kernel).count("match(") == (2 if n == 2 else 1)
 
 
-def test_both_last_models_are_judged_by_their_log_loss():
+def test_last_models_are_judged_by_their_log_loss():
     X, y = few_matter(100)
     model = KernelClassifier().fit(X, y > 1.0)
-    assert set(model.losses_) == {"ridge", "logistic"}
+    assert set(model.losses_) >= {"ridge", "logistic"}
     is_ridge = isinstance(model.estimator_, mercer.KernelRidgeClassifier)
-    assert is_ridge == (min(model.losses_, key=model.losses_.get) == "ridge")
+    assert is_ridge == (min(model.losses_, key=model.losses_.get) != "logistic")
 
 
 def test_a_small_memory_takes_fewer_rows():

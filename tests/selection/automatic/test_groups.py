@@ -29,7 +29,7 @@ def test_errors_are_those_of_fits_without_the_group():
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     field = search(X, y, g, w)
     k, alpha = mercer.Gaussian(1.0), 0.3
-    _, found, squares, _ = field._judged(k, (1.0,), alpha, np.arange(len(y)))
+    _, found, squares, *_ = field._judged(k, (1.0,), alpha, np.arange(len(y)))
     assert found == alpha
     expected = np.empty(len(y))
     for group in np.unique(g):
@@ -61,7 +61,7 @@ def test_models_of_classes_are_compared_by_groups(classes):
     labels = np.digitize(y, np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]))
     alone = mercer.KernelClassifier().fit(X, labels)
     grouped = mercer.KernelClassifier().fit(X, labels, groups=g)
-    assert set(grouped.losses_) == {"ridge", "logistic"}
+    assert set(grouped.losses_) >= {"ridge", "logistic"}
     assert grouped.losses_["ridge"] > alone.losses_["ridge"] + 0.1
     assert grouped.losses_["logistic"] > alone.losses_["logistic"] + 0.1
 

@@ -223,7 +223,7 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
 
 def test_errors_are_those_of_fits_without_each_row():
     one = kernel_search(12)
-    kernel, alpha, squares, _ = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
+    kernel, alpha, squares, *_ = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
     assert (kernel, alpha) == (Gaussian(1.0), 0.1)
     for i in range(12):
         rest = np.delete(np.arange(12), i)

@@ -11,6 +11,7 @@ import numpy as np
 from mercer.cli.fitting.data import Job
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream, some_rows
+from mercer.estimators import KernelRidgeMean
 from mercer.kernels import describe_columns
 from mercer.kernels.language.editable import editable
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
@@ -35,8 +36,6 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
     scores = _class_scores(model, train, test) if train.is_classes else _scores(model, train, test)
     seconds = perf_counter() - began
     inner = inside(model)
-    # The automatic machine may have chosen a ridge for classes, which has no C.
-    name = "C" if hasattr(inner, "C") else "alpha"
     kind = "classification" if train.is_classes else "regression"
     return {
         "data": {"file": train.path, "target": train.target, "kind": kind, "task": train.task},
@@ -46,13 +45,32 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
         "note": getattr(getattr(judge, "candidates_", None), "note", ""),
         "model": type(inner).__name__,
         "kernel": str(editable(inner.kernel_)),
-        name: float(f"{getattr(inner, name):.4g}"),
+        **_penalties(inner),
         "plan": _plan(inner, train),
         "scores": {score.name: _entry(score) for score in scores},
         "baseline": "the shares of the classes" if train.is_classes else "the mean",
         "certificate": str(inner.certificate_),
         "predicted_rows_per_second": round(len(test) / max(seconds, 1e-9)),
     }
+
+
+def _penalties(model: Any) -> dict[str, Any]:
+    """Return C or alpha; of a mean of ridges what each of them is, and its weight."""
+    # The automatic machine may have chosen a ridge for classes, which has no C.
+    ridge = getattr(model, "estimator_", model)
+    if isinstance(ridge, KernelRidgeMean):
+        parts = zip(ridge.function_.weights, ridge.estimators_, strict=True)
+        each = [
+            {
+                "weight": float(f"{v:.4g}"),
+                "kernel": str(editable(m.kernel_)),
+                "alpha": float(f"{m.alpha:.4g}"),
+            }
+            for v, m in parts
+        ]
+        return {"mean": each}
+    name = "C" if hasattr(model, "C") else "alpha"
+    return {name: float(f"{getattr(model, name):.4g}")}
 
 
 def _plan(model: Any, train: Job) -> dict[str, Any]:

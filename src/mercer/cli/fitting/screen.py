@@ -34,12 +34,24 @@ def shown(result: dict[str, Any]) -> str:
         pairs(top),
         _shown_columns(result["columns"]),
         _shown_leaderboard(result["leaderboard"], data["target"], result["note"]),
-        f'{heading("kernel")}, to edit and to give back: {penalty}--kernel\n  "{result["kernel"]}"',
+        _shown_kernel(result, penalty),
         f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
         pairs(bottom),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _shown_kernel(result: dict[str, Any], penalty: str) -> str:
+    if "mean" not in result:
+        said = f"to edit and to give back: {penalty}--kernel"
+        return f'{heading("kernel")}, {said}\n  "{result["kernel"]}"'
+    lines = [
+        f'  {part["weight"]:.2g} of --alpha {part["alpha"]:g} --kernel\n    "{part["kernel"]}"'
+        for part in result["mean"]
+    ]
+    title = f"{heading('kernels')} of a mean of {len(lines)} fits, each to edit and to give back"
+    return "\n".join([title, *lines])
 
 
 def _shown_columns(columns: list[dict[str, Any]]) -> str:

@@ -12,15 +12,21 @@ from mercer.estimators import (
     KernelLogisticRegression,
     KernelPerceptron,
     KernelRidge,
+    KernelRidgeMean,
     KernelSVC,
     KernelSVR,
 )
 from mercer.files.onnx.graph import Graph
 from mercer.files.onnx.kernels import Values
-from mercer.functions import Function
+from mercer.functions import DualFunction, Function
 from mercer.functions.pairs import pairs_of
 from mercer.selection import KernelClassifier, KernelRegressor, KernelRidgeClassifier
 from mercer.selection.delegate import Chosen
+
+NO_ROWS = (
+    "the model keeps no training rows that new ones could be compared with, so that it cannot be "
+    "exported to ONNX; fit it to rows and a kernel"
+)
 
 
 def chosen(model: Any) -> Any:
@@ -46,7 +52,7 @@ def outputs_of(graph: Graph, x: str, model: Any, names: Sequence[Any]) -> dict[s
         Of the columns, or none.
     """
     model = chosen(model)
-    is_regression = isinstance(model, KernelRidge | KernelSVR)
+    is_regression = isinstance(model, KernelRidge | KernelRidgeMean | KernelSVR)
     others = KernelSVC | KernelLogisticRegression | KernelPerceptron | KernelRidgeClassifier
     if not is_regression and not isinstance(model, others):
         raise ValueError(
@@ -78,19 +84,24 @@ def outputs_of(graph: Graph, x: str, model: Any, names: Sequence[Any]) -> dict[s
 
 def _function(graph: Graph, x: str, f: Function, names: Sequence[Any]) -> str:
     """Return f(x) + b of shape (n, targets)."""
-    dual = f.dual
-    if dual is None or dual.columns is not None:
-        raise ValueError(
-            "the model keeps no training rows that new ones could be compared with, so that it "
-            "cannot be exported to ONNX; fit it to rows and a kernel"
-        )
+    if f.dual is None:
+        raise ValueError(NO_ROWS)
+    values = [_sum(graph, x, weight, dual, names) for weight, dual in f.dual.sums]
+    total = values[0]
+    for value in values[1:]:
+        total = graph.apply("Add", total, value)
+    return graph.apply("Add", total, graph.constant(f.intercept))
+
+
+def _sum(graph: Graph, x: str, weight: float, dual: DualFunction, names: Sequence[Any]) -> str:
+    """Return v f(x) of shape (n, targets)."""
+    if dual.columns is not None:
+        raise ValueError(NO_ROWS)
     if len(dual.coefficients) == 0:
         nothing = graph.apply("Mul", x, graph.constant(0.0))
-        zero = graph.apply("ReduceSum", nothing, graph.constant([1], np.int64), keepdims=1)
-        return graph.apply("Add", zero, graph.constant(dual.intercept))
+        return graph.apply("ReduceSum", nothing, graph.constant([1], np.int64), keepdims=1)
     K = Values(graph, x, names).of(dual.kernel, dual.rows)
-    sums = graph.product(K, dual.by_target)
-    return graph.apply("Add", sums, graph.constant(dual.intercept))
+    return graph.product(K, weight * dual.by_target)
 
 
 def _first(graph: Graph, scores: str) -> str:

@@ -129,20 +129,21 @@ def influential(facts: Facts) -> str:
     rows = facts.train_rows
     if rows is None or sp.issparse(rows) or facts.function is None:
         return ""
-    a = np.asarray(facts.function.dual.by_target)
-    size = np.sqrt(np.sum(a**2, axis=1) * np.abs(facts.function.kernel.diagonal(rows)))
+    size = facts.function.row_norms()
+    # A row has a coefficient for every target, and in a mean of functions for every one of them.
+    a = getattr(facts.function.dual, "by_target", None)
+    own = a[:, 0].tolist() if a is not None and a.shape[1] == 1 else None
     order = np.argsort(-size, kind="stable")[:INFLUENTIAL]
     header, cells = _shown_rows(facts, take_rows(rows, order))
-    many = a.shape[1] > 1
     listed = [
-        (int(i), float(size[i]), *([] if many else [float(a[i, 0])]), *row)
+        (int(i), float(size[i]), *([] if own is None else [own[i]]), *row)
         for i, row in zip(order, cells, strict=True)
     ]
     text = (
         "The rows with the largest part in f, ‖a k(x, ·)‖: the fit leans on them, and they are "
         "the first to check for errors in the data."
     )
-    first = ["row", "size"] + ([] if many else ["a"])
+    first = ["row", "size"] + ([] if own is None else ["a"])
     return section("Influential rows", paragraph(text), table([*first, *header], listed))
 
 
@@ -211,7 +212,9 @@ def _bytes(count: float) -> str:
 def _size(facts: Facts) -> int:
     """Return the bytes of the rows and coefficients that a model holds."""
     f, rows = facts.function, facts.train_rows
-    held = [] if f is None else [f.coefficients, f.intercept]
+    # The parts of a mean share their rows.
+    parts: Any = getattr(f, "parts", (f,))
+    held = [] if f is None else [f.intercept, *(p.coefficients for p in parts)]
     held += [] if rows is None else list(rows_state(rows).values())
     return sum(int(getattr(value, "nbytes", sys.getsizeof(value))) for value in held)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ class Judged(NamedTuple):
     alpha: float
     squares: Array
     score: float
+    missed: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,13 @@ class Candidate:
         Whether its scales are.
     seconds : float
         What it took.
+    parts : tuple of Candidate
+        Of a mean the candidates that it is of; the kernel is then the sum of theirs with their
+        weights, and the ridge that of the first.
+    shares : tuple of float
+        Their weights in the mean.
+    missed : array of shape (n, targets), optional
+        What predictions of rows left out miss, in the course of the search alone.
     """
 
     name: str
@@ -59,6 +67,9 @@ class Candidate:
     rows: int
     is_learned: bool
     seconds: float
+    parts: tuple[Candidate, ...] = ()
+    shares: tuple[float, ...] = ()
+    missed: Array | None = None
 
     @property
     def error(self) -> float:
@@ -92,12 +103,17 @@ class Leaderboard:
     def of(cls, chosen: Candidate, others: Iterable[Candidate], is_classes: bool) -> Leaderboard:
         """Return the leaderboard of a candidate that was chosen, and the others in any order."""
         rest = sorted(others, key=lambda c: (c.score, c.error))
-        return cls((chosen, *rest), "error" if is_classes else "RMSE")
+        entries = tuple(map(_settled, (chosen, *rest)))
+        return cls(entries, "error" if is_classes else "RMSE")
 
     @property
     def header(self) -> tuple[str, ...]:
         """The titles of the columns of the table."""
         return ("rank", "kernel", "round", "rows", self.measure, "seconds")
+
+    def without_means(self) -> Leaderboard:
+        """Return the candidates of one kernel each."""
+        return replace(self, entries=tuple(c for c in self.entries if not c.parts))
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self.entries)
@@ -127,6 +143,11 @@ class Leaderboard:
             (i + 1, c.name, c.rounds, c.rows, f"{c.score:.4g}", f"{c.seconds:.1f}")
             for i, c in enumerate(self)
         ]
+
+
+def _settled(candidate: Candidate) -> Candidate:
+    """Return a candidate without what only the search needs to know of it."""
+    return replace(candidate, parts=tuple(map(_settled, candidate.parts)), missed=None)
 
 
 def simplest_first(finalists: list[Candidate]) -> list[Candidate]:

@@ -29,11 +29,13 @@ from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
-from mercer.selection.automatic.last import fitted_last
+from mercer.selection.automatic.labelled import LabelledRows
+from mercer.selection.automatic.last import affords, fitted_last
 from mercer.selection.automatic.plans import automatic_plan, likely_kernel
 from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
+from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.solvers import Run
 
@@ -44,10 +46,10 @@ class KernelClassifier(ClassifierMixin, Arguments):
     """Classification of a table without a choice to make, with calibrated probabilities.
 
     Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1, with one likelihood
-    for all. With the best of them, least squares with probabilities calibrated on rows left out
-    and multinomial logistic regression are compared by the log loss of rows left out, and the
-    better one is fitted to all rows. Of more than 30 classes it is least squares, which takes
-    about as long for many as for one.
+    for all. With the best of them, least squares with probabilities calibrated on rows left out,
+    the same with a weighted mean of the best, and multinomial logistic regression are compared by
+    the log loss of rows left out, and the best one is fitted to all rows. Of more
+    than 30 classes it is least squares, which takes about as long for many as for one.
 
     Parameters
     ----------
@@ -63,10 +65,12 @@ class KernelClassifier(ClassifierMixin, Arguments):
     candidates_ : Leaderboard
         All kernels that were tried, best first, with their errors on rows left out. Print it.
     kernel_ : Kernel
-        The winner, an expression that can be edited.
+        The winner, an expression that can be edited; of a mean the sum of its kernels with their
+        weights.
     losses_ : dict
-        The log loss on rows left out of ``"logistic"`` and ``"ridge"``, those that were tried.
-    estimator_ : KernelRidgeClassifier or KernelLogisticRegression
+        The log loss on rows left out of ``"logistic"``, ``"ridge"`` and ``"mean"``, those that
+        were tried.
+    estimator_ : KernelRidgeClassifier, KernelRidgeMeanClassifier or KernelLogisticRegression
         The model, fitted to all rows.
     classes_ : array
         The classes in order.
@@ -124,16 +128,22 @@ class KernelClassifier(ClassifierMixin, Arguments):
         limit = run.share(self.share_of_kernels)
         search = self._search(limit, reader, X, y, sample_weight, groups)
         self.candidates_: Leaderboard = self._noted(search)
-        best = self.candidates_[0]
-        self.kernel_ = best.kernel
-        ridge = KernelRidgeClassifier(best.kernel, best.alpha * search.unit, memory=self.memory)
-        found = self._compared(search, reader, best, run.share(self.share_of_comparison))
+        one = self.candidates_.without_means()[0]
+        means = [c for c in self.candidates_ if c.parts]
+        if means and not affords(self._ridge(means[0], search.unit), run, search, X):
+            # One kernel on all rows is worth more than several on some.
+            means, self.candidates_ = [], self.candidates_.without_means()
+        found = self._compared(search, reader, one, means, run.share(self.share_of_comparison))
         self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
-        model: KernelRidgeClassifier | KernelLogisticRegression = ridge
-        if min(found, key=lambda name: found[name][0]) == "logistic":
+        best = min(found, key=lambda name: found[name][0])
+        model: KernelRidgeClassifier | KernelLogisticRegression
+        if best == "logistic":
             C = found["logistic"][1] / search.unit
-            model = KernelLogisticRegression(best.kernel, C, memory=self.memory)
+            model = KernelLogisticRegression(one.kernel, C, memory=self.memory)
+        else:
+            model = self._ridge(means[0] if best == "mean" else one, search.unit)
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
+        self.kernel_ = self.estimator_.kernel_
         self.classes_ = self.estimator_.classes_
         self.ranges_ = training_ranges(X)
         return self
@@ -167,6 +177,13 @@ class KernelClassifier(ClassifierMixin, Arguments):
         found = automatic_plan(search, replace(last, time_limit=self.time_limit))
         return replace(found, seconds=found.seconds + compared)
 
+    def _ridge(self, best: Candidate, unit: float = 1.0) -> KernelRidgeClassifier:
+        """Return the least squares of a candidate, whose ridges are in units of a mean weight."""
+        if not best.parts:
+            return KernelRidgeClassifier(best.kernel, best.alpha * unit, memory=self.memory)
+        kernels, alphas = zip(*((c.kernel, c.alpha * unit) for c in best.parts), strict=True)
+        return KernelRidgeMeanClassifier(kernels, alphas, best.shares, memory=self.memory)
+
     def _search(
         self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> KernelSearch:
@@ -199,31 +216,25 @@ class KernelClassifier(ClassifierMixin, Arguments):
         return sample, labels
 
     def _compared(
-        self, search: KernelSearch, reader: Kernel, best: Candidate, run: Run
+        self,
+        search: KernelSearch,
+        reader: Kernel,
+        best: Candidate,
+        means: list[Candidate],
+        run: Run,
     ) -> dict[str, tuple[float, float]]:
-        """Return the log loss on rows left out and the penalty of both models on some rows."""
+        """Return the log loss on rows left out and the penalty of all models on some rows."""
         has_logistic = search.y.shape[1] <= self.most_classes
         sample, labels = self._labelled(search)
         rows = training_subset(reader, search.X, sample)
         weights = search.weights[sample]
-        ridge = KernelRidgeClassifier(best.kernel, best.alpha, memory=self.memory)
-        classes = np.unique(labels)
-        if len(classes) < 2 or run.is_over():
-            return {"ridge": (0.0, best.alpha)}
         folds = search.folds(sample, labels)
-        if folds is None:
-            P = ridge.fit(rows, labels, weights).leave_one_out_proba_
-        elif any(len(np.unique(labels[train])) < len(classes) for train, _ in folds):
-            # A class that one group has to itself cannot be told from the others without it.
+        some = LabelledRows(reader, rows, labels, weights, folds)
+        if not some.has_every_class or run.is_over():
             return {"ridge": (0.0, best.alpha)}
-        else:
-            P = np.empty((len(labels), len(classes)))
-            for train, test in folds:
-                ridge.fit(training_subset(reader, rows, train), labels[train], weights[train])
-                P[test] = ridge.predict_proba(training_subset(reader, rows, test))
-        own = P[np.arange(len(P)), np.searchsorted(classes, labels)]
-        loss = float(-np.average(np.log(np.maximum(own, 1e-15)), weights=weights))
-        found = {"ridge": (loss, best.alpha)}
+        found = {"ridge": (some.log_loss(self._ridge(best)), best.alpha)}
+        if means and not run.is_over():
+            found["mean"] = (some.log_loss(self._ridge(means[0])), means[0].alpha)
         if run.is_over() or not has_logistic:
             return found
         unit = float(np.mean(best.kernel.diagonal(rows)))

@@ -12,15 +12,18 @@ from sklearn.base import is_classifier
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, warn_caller
-from mercer.estimators import KernelLogisticRegression, KernelRidge
+from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
+from mercer.kernels import Kernel
 from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
 from mercer.selection.automatic.search import KernelSearch
+from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
+from mercer.selection.grid import reader_of
 from mercer.solvers import Run
 from mercer.solvers.contract import FEW_ROWS, OFFSET_ALONE
 
-Machine = KernelRidge | KernelRidgeClassifier | KernelLogisticRegression
+Machine = KernelRidge | KernelRidgeMean | KernelRidgeClassifier | KernelLogisticRegression
 Fitted = TypeVar("Fitted", bound=Machine)
 
 
@@ -79,7 +82,23 @@ def _affordable(model: Machine, run: Run, search: KernelSearch, n: int) -> Part:
     elif isinstance(model, KernelRidgeClassifier):
         # Scores of rows left out, for probabilities, take about as long again.
         left /= 2.0
-    return counted(model.kernel, search.X, n, columns, model.memory, left)
+    kernels = _kernels(model)
+    left /= len(kernels)
+    return counted(reader_of(kernels), search.X, n, columns, model.memory, left)
+
+
+def _kernels(model: Machine) -> list[Kernel]:
+    """Return the kernels of which each is a fit."""
+    if isinstance(model, KernelRidgeMean | KernelRidgeMeanClassifier):
+        return list(model.kernels)
+    return [model.kernel]
+
+
+def affords(model: Machine, run: Run, search: KernelSearch, X: Any) -> bool:
+    """Whether there is time to fit a model to all rows `X`."""
+    if run.time_limit is None:
+        return True
+    return _affordable(model, run, search, n_rows(X)).rows >= n_rows(X)
 
 
 def _fit_to(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
-from mercer.estimators import KernelRidge
+from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.estimator import Arguments, tag_rows
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
@@ -21,9 +21,9 @@ from mercer.estimators.validation import (
     checked_weights,
 )
 from mercer.planning import Plan
-from mercer.selection.automatic.board import Leaderboard
+from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
-from mercer.selection.automatic.last import fitted_last
+from mercer.selection.automatic.last import affords, fitted_last
 from mercer.selection.automatic.plans import automatic_plan, likely_kernel
 from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
@@ -40,7 +40,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
     tried with one width for all columns and with a scale for each that is learned from the data
     (`mercer.learn`) on some of the rows. The best enter a second round on more rows, and the one
     that predicts rows left out best wins; a kernel that is not learned does where it is as good
-    within one standard deviation.
+    within one standard deviation. Else it is the weighted mean of up to three fits, unless the best
+    one is better by more than that.
 
     Parameters
     ----------
@@ -56,10 +57,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
     candidates_ : Leaderboard
         All kernels that were tried, best first, with their errors on rows left out. Print it.
     kernel_ : Kernel
-        The winner, an expression that can be edited.
-    alpha_ : float
-        Its ridge.
-    estimator_ : KernelRidge
+        The winner, an expression that can be edited; of a mean the sum of its kernels with their
+        weights.
+    alpha_ : float or tuple of float
+        Its ridge, or that of every kernel of a mean.
+    estimator_ : KernelRidge or KernelRidgeMean
         The model, fitted to all rows.
     ranges_ : Ranges or None
         The least and largest number of every column of the training rows; None of a stream.
@@ -99,12 +101,23 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         search = self._search(run, X, y, sample_weight, groups)
         self.candidates_: Leaderboard = search.winners()
-        best = self.candidates_[0]
-        self.kernel_, self.alpha_ = best.kernel, best.alpha * search.unit
-        model = KernelRidge(best.kernel, self.alpha_, memory=self.memory)
+        model = self._machine(self.candidates_[0], search.unit)
+        if self.candidates_[0].parts and not affords(model, run, search, X):
+            # One kernel on all rows is worth more than several on some.
+            self.candidates_ = self.candidates_.without_means()
+            model = self._machine(self.candidates_[0], search.unit)
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
+        self.kernel_ = self.estimator_.kernel_
+        self.alpha_ = model.alphas if isinstance(model, KernelRidgeMean) else model.alpha
         self.ranges_ = training_ranges(X)
         return self
+
+    def _machine(self, best: Candidate, unit: float) -> KernelRidge | KernelRidgeMean:
+        """Return the model of a candidate, whose ridges are in units of a mean weight."""
+        if not best.parts:
+            return KernelRidge(best.kernel, best.alpha * unit, memory=self.memory)
+        kernels, alphas = zip(*((c.kernel, c.alpha * unit) for c in best.parts), strict=True)
+        return KernelRidgeMean(kernels, alphas, best.shares, memory=self.memory)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.
@@ -162,7 +175,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         """The fitted function, that of `estimator_`."""
         return self._fitted().function_
 
-    def _fitted(self, X: Any = None) -> KernelRidge:
+    def _fitted(self, X: Any = None) -> KernelRidge | KernelRidgeMean:
         """Return the model, after a look at rows that it is to predict."""
         check_is_fitted(self, "estimator_")
         warn_outside(self.ranges_, X)

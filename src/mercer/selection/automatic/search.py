@@ -33,6 +33,7 @@ from mercer.selection.automatic.left_out import (
     without_rows,
     wrong_share,
 )
+from mercer.selection.automatic.mean import with_mean
 from mercer.selection.automatic.sums import n_terms, together, weighted_sum
 from mercer.selection.grid import reader_of
 from mercer.solvers import Run
@@ -63,10 +64,8 @@ RIDGES = (0.3, 1.0, 3.0)
 PLAIN_RIDGES = (1e-4, 1e-2, 0.3)
 # The least ridge beside the mean of k(x, x): with less, rounding is what is fitted.
 LEAST_RIDGE = 1e-7
-# Folds of whole groups on which models of classes are compared.
-FOLDS = 5
-# Significant digits of what is learned.
-DIGITS = 4
+# Folds of whole groups on which models of classes are compared, and digits of what is learned.
+FOLDS, DIGITS = 5, 4
 # Bytes for every pair of rows that are learned from or judged: K, and what is made of it; and for
 # the matrix of each term whose weight is learned.
 PAIR_BYTES, TERM_BYTES = 40, 8
@@ -164,8 +163,11 @@ class KernelSearch:
             finalists = self._second_round(tried)
         rest = [c for c in tried if c.name not in {f.name for f in finalists}]
         # Without the time for a second round, or where it cannot be fitted, the first decides.
-        chosen, *others = (*simplest_first(finalists), *rest)
-        return Leaderboard.of(chosen, others, self.is_classes)
+        rows = self.sample(JUDGED_ROWS)
+        groups = rows if self.groups is None else self.groups[rows]
+        given = (partial(self._scored, rows), self.weights[rows], groups)
+        ranked = (*with_mean(simplest_first(finalists), *given), *rest)
+        return Leaderboard.of(ranked[0], ranked[1:], self.is_classes)
 
     def _first_round(self) -> list[Candidate]:
         """Return all candidates by their errors on a few rows, best first.
@@ -280,7 +282,8 @@ class KernelSearch:
             kernel, alpha = self._learned(kernel, learned.alpha, sample, WARM_STEPS, limit)
             found = self._judged(kernel, RIDGES, alpha, sample)
         seconds = perf_counter() - began
-        return Candidate(start.name, *found, 1, len(sample), start.is_learned, seconds)
+        told = (*found[:4], 1, len(sample), start.is_learned, seconds)
+        return Candidate(start.name, *told, missed=found.missed)
 
     def _refined(self, candidate: Candidate, steps: int, limit: Run) -> Candidate:
         """Return a candidate judged on more rows, after some steps of learning on more, or none."""
@@ -352,13 +355,17 @@ class KernelSearch:
             missed = without_rows(gram, y, alphas, w)
         else:
             missed = without_groups(gram, y, alphas, w, self.groups[sample])
-        squares = w[:, None] * (missed**2).mean(axis=2)
-        best = int(np.argmin(squares.sum(axis=0)))
+        best = int(np.argmin((w[:, None, None] * missed**2).sum(axis=(0, 2))))
+        squares, score = self._scored(sample, missed[:, best])
+        return Judged(kernel, float(alphas[best]), squares, score, missed[:, best])
+
+    def _scored(self, sample: Sample, missed: Array) -> tuple[Array, float]:
+        """Return the squared error of every row of a sample, and the score of a leaderboard."""
+        w, y = self.weights[sample], self.y[sample]
+        squares = w * (missed**2).mean(axis=1)
         if self.is_classes:
-            score = wrong_share(y, y - missed[:, best], w)
-        else:
-            score = float(np.sqrt(squares[:, best].mean()))
-        return Judged(kernel, float(alphas[best]), squares[:, best], score)
+            return squares, wrong_share(y, y - missed, w)
+        return squares, float(np.sqrt(squares.mean()))
 
 
 def _pool(X: Any, memory: int, seed: int) -> Sample | None:

@@ -11,11 +11,10 @@ from scipy.special import softmax
 
 from mercer.data.deadline import TimeIsUpError
 from mercer.errors import ConvergenceWarning, MemoryLimitError, warn_caller
-from mercer.estimators import KernelRidge
+from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.svm.probabilities import score_columns
 from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
-from mercer.solvers.ridge.held_out import less_one
 
 Array = NDArray[np.float64]
 
@@ -29,7 +28,7 @@ class Calibration:
 
     Parameters
     ----------
-    model : KernelRidge
+    model : KernelRidge or KernelRidgeMean
         Fitted to the targets.
     targets : array of shape (n,) or (n, classes)
         -1 and 1.
@@ -45,7 +44,7 @@ class Calibration:
         The temperature once it was found.
     """
 
-    model: KernelRidge
+    model: KernelRidge | KernelRidgeMean
     targets: Array
     codes: NDArray[np.intp]
     weights: Array
@@ -85,15 +84,14 @@ class Calibration:
         return dict(vars(self))
 
     def _held_out_scores(self) -> Array:
-        left_out = self.targets - self._left_out()
+        scores = self._left_out()
         if (self.copies <= 1.0).all():
-            return np.asarray(self.targets - left_out)
-        shape = (-1, *[1] * (self.targets.ndim - 1))
-        w, copies = self.weights.reshape(shape), self.copies.reshape(shape)
-        a = np.zeros_like(left_out)
-        a[self.weights > 0.0] = self.model.solution_.coefficients.reshape(-1, *a.shape[1:])
-        fitted = np.divide(self.model.alpha * a, w, where=w > 0.0, out=left_out.copy())
-        return np.asarray(self.targets - less_one(left_out, fitted, copies))
+            return scores
+        used = self.weights > 0.0
+        missed = self.model.residuals_less_one(self.copies[used])
+        scores = scores.copy()
+        scores[used] = self.targets[used] - missed.reshape(-1, *scores.shape[1:])
+        return scores
 
     def _left_out(self) -> Array:
         try:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators import KernelRidge
+from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.classes import decided
 from mercer.estimators.estimator import KernelMachine, beside
 from mercer.estimators.validation import (
@@ -181,7 +181,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         signs = Signs.of(clone(self), kernel, X, y, None)
         return self._regression(kernel).plan(signs.rows, signs.targets)
 
-    def _regression(self, kernel: Kernel) -> KernelRidge:
+    def _regression(self, kernel: Kernel) -> KernelRidge | KernelRidgeMean:
         """Return the regression on the signs of the classes."""
         return KernelRidge(
             kernel,

@@ -166,30 +166,46 @@ class Smoother:
         return np.asarray(self.gram.entries_at(X), np.float64)
 
 
+def moved(weights: Array, residuals: Array) -> Array:
+    """Return f(x) - f_-i(x) = h_i(x) e_i at new rows, of shape (n, rows), for one target.
+
+    Parameters
+    ----------
+    weights : array of shape (n, rows)
+        h(x).
+    residuals : array of shape (n,)
+        e.
+    """
+    # A row without which nothing is determined widens both ends, wherever it would move them.
+    return weights * np.where(np.isfinite(residuals), residuals, 0.0)[:, None]
+
+
 def jackknife_plus(
-    predicted: Array, weights: Array, residuals: Array, coverage: float
+    predicted: Array, moves: Array, residuals: Array, coverage: float
 ) -> tuple[Array, Array]:
     """Return the ends of the jackknife+ interval at new rows, for one target.
 
-    With f_-i(x) = f(x) - h_i(x) e_i the prediction of the fit without row i, they are the
-    floor(t (n + 1))-th smallest f_-i(x) - |e_i| and the ceil((1 - t)(n + 1))-th smallest
-    f_-i(x) + |e_i|, t = 1 - coverage; infinite where n is too small for such a rank.
+    With f_-i(x) the prediction of the fit without row i, they are the floor(t (n + 1))-th smallest
+    f_-i(x) - |e_i| and the ceil((1 - t)(n + 1))-th smallest f_-i(x) + |e_i|, t = 1 - coverage;
+    infinite where n is too small for such a rank.
 
     Parameters
     ----------
     predicted : array of shape (rows,)
         f(x) + b.
-    weights : array of shape (n, rows)
-        h(x).
+    moves : array of shape (n, rows)
+        f(x) - f_-i(x), see `moved`.
     residuals : array of shape (n,)
         e.
     coverage : float
         The share of new targets to cover.
+
+    References
+    ----------
+    R. Barber, E. Candes, A. Ramdas, R. Tibshirani (2021), Predictive inference with the jackknife+.
     """
     n = len(residuals)
-    # A row without which nothing is determined widens both ends, wherever it would move them.
-    steps = np.where(np.isfinite(residuals), residuals, 0.0)
-    without = predicted - weights * steps[:, None]
+    without = predicted - moves
     spread = np.abs(residuals)[:, None]
     low = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))
     high = int(np.ceil(coverage * (n + 1) - 1e-9))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,19 @@ def _unknown(X: Any, Z: Any) -> Any:
 WEIGHTS = Opaque(_unknown, ())
 
 
+@dataclass(frozen=True, eq=False)
+class Symmetric:
+    """A matrix that is known to be symmetric, such as that of a criterion: it is not checked.
+
+    Parameters
+    ----------
+    values : array of shape (n, n)
+        Its entries.
+    """
+
+    values: Any
+
+
 class Contraction:
     """The rows X and a matrix G: sum_ij G_ij dE(x_i, x_j) for changes dE of symmetric formulas.
 
@@ -34,7 +48,7 @@ class Contraction:
     ----------
     X : rows
         n of them; as `Rows` their views are worked out once for many matrices.
-    G : array of shape (n, n)
+    G : array of shape (n, n) or Symmetric
         The weights; of a matrix that is not symmetric its symmetric part counts.
     known : mapping, optional
         The values of inputs of E that are known already.
@@ -43,11 +57,12 @@ class Contraction:
     def __init__(self, X: Any, G: Any, known: Mapping[Input, Array] | None = None) -> None:
         self.rows = Rows.of(X)
         self.known = dict(known or {})
-        self.G = np.asarray(G, np.float64)
+        is_known = isinstance(G, Symmetric)
+        self.G = np.asarray(G.values if is_known else G, np.float64)
         n = self.rows.n
         if self.G.shape != (n, n):
             raise ValueError(f"G must have the shape ({n}, {n}) of k(X), got {self.G.shape}")
-        if not _is_symmetric(self.G):
+        if not (is_known or _is_symmetric(self.G)):
             self.G = 0.5 * (self.G + self.G.T)
 
     def total(self, changes: list[tuple[Place, Expression]]) -> float:

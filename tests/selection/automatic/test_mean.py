@@ -1,0 +1,143 @@
+"""The mean of the best candidates, and when it is taken."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import mercer
+from mercer import Gaussian, Laplacian
+from mercer.selection.automatic import regressor
+from mercer.selection.automatic.board import Candidate, Leaderboard
+from mercer.selection.automatic.mean import LEAST_WEIGHT, MOST_PARTS, with_mean
+
+ROWS = np.arange(200)
+
+
+def judge(missed):
+    return (missed**2).mean(axis=1), float(np.sqrt(np.mean(missed**2)))
+
+
+def candidate(i, missed):
+    kernel, alpha = Gaussian(1.0 + i), 0.1 * (i + 1)
+    return Candidate(f"c{i}", kernel, alpha, *judge(missed), 2, 200, True, 1.0, missed=missed)
+
+
+def averaged(given, groups=ROWS):
+    return with_mean(given, judge, np.ones(len(groups)), groups)
+
+
+def candidates(rng, shared, own):
+    """Candidates that miss what all do, and what each does, by these deviations."""
+    common = shared * rng.normal(size=(200, 1))
+    return [candidate(i, common + size * rng.normal(size=(200, 1))) for i, size in enumerate(own)]
+
+
+def test_candidates_that_miss_different_rows_are_averaged(rng):
+    given = candidates(rng, 0.1, [1.0, 1.05])
+    found = averaged(given)
+    assert_array_equal([len(c.parts) for c in found], [2, 0, 0])
+    assert found[0].parts == tuple(sorted(given, key=lambda c: c.error))
+    assert found[0].error < min(c.error for c in given)
+    assert_allclose(sum(found[0].shares), 1.0, atol=0.011)
+    assert [term.factor for term in found[0].kernel.terms] == list(found[0].shares)
+    assert found[0].seconds == 2.0
+    assert found[0].name.startswith("mean: 0.")
+
+
+@pytest.mark.parametrize(
+    ("lost", "is_learned", "place"),
+    [(0.5, True, 0), (0.5, False, 1), (-0.5, False, 1), (-2.0, False, 0), (2.0, True, 1)],
+)
+def test_a_mean_that_is_as_good_comes_before_what_is_learned_alone(rng, lost, is_learned, place):
+    """By so many deviations of the mean difference it loses."""
+    given = candidates(rng, 0.1, [1.0, 1.05])
+    given[0] = replace(given[0], is_learned=is_learned)
+    noise = rng.normal(size=200)
+    noise = (noise - noise.mean()) / noise.std()
+    squares = given[0].squares + noise + lost / np.sqrt(200)
+    found = with_mean(given, lambda missed: (squares, 1.0), np.ones(200), ROWS)
+    assert [bool(c.parts) for c in found].index(True) == place
+
+
+def test_one_candidate_that_is_far_better_has_no_mean(rng):
+    given = candidates(rng, 0.0, [0.01, 1.0])
+    assert averaged(given) == given
+    assert averaged(given[:1]) == given[:1]
+
+
+def test_a_mean_is_of_few_that_count(rng):
+    found = averaged(candidates(rng, 0.0, [1.0] * 8))[0]
+    assert len(found.parts) == MOST_PARTS
+    assert min(found.shares) >= LEAST_WEIGHT
+
+
+def test_the_errors_of_a_mean_are_those_of_weights_from_other_rows(rng):
+    """Of as many candidates as rows none is better than chance."""
+    given = candidates(rng, 0.0, [1.0] * 3)
+    small = [candidate(i, c.missed[:10]) for i, c in enumerate(given)]
+    found = next(c for c in averaged(small, np.arange(10)) if c.parts)
+    pairs = zip(found.shares, found.parts, strict=True)
+    in_sample = sum(share * c.missed for share, c in pairs)
+    assert found.squares.mean() > np.mean(in_sample**2)
+
+
+def test_rows_of_a_group_judge_weights_that_none_of_them_gave(rng):
+    given = candidates(rng, 0.1, [1.0, 1.05])
+    doubled = [candidate(i, np.repeat(c.missed, 2, axis=0)) for i, c in enumerate(given)]
+    grouped = averaged(doubled, np.repeat(ROWS, 2))[0]
+    assert_allclose(grouped.squares[::2], averaged(given)[0].squares)
+
+
+@pytest.fixture
+def board(rng):
+    parts = candidates(rng, 0.1, [1.0, 1.05])
+    parts[1] = replace(parts[1], kernel=Laplacian(2.0))
+    made = averaged(parts)
+    return Leaderboard.of(*made[:1], made[1:], False)
+
+
+@pytest.fixture
+def search(monkeypatch, board):
+    monkeypatch.setattr(regressor.KernelSearch, "winners", lambda self: board)
+
+
+def test_the_automatic_machine_fits_the_mean(rng, search, board, tmp_path):
+    X = rng.normal(size=(30, 2))
+    model = mercer.KernelRegressor().fit(X, np.sin(X[:, 0]))
+    assert isinstance(model.estimator_, mercer.KernelRidgeMean)
+    assert_allclose(model.estimator_.weights_, board[0].shares, atol=0.011)
+    assert model.alpha_ == tuple(c.alpha for c in board[0].parts)
+    assert [type(term.kernel) for term in model.kernel_.terms] == [Gaussian, Laplacian]
+    low, high = model.predict_interval(X)
+    assert np.all(low <= high)
+    assert "mean: 0." in str(model.candidates_)
+    mercer.save(model, tmp_path / "model.mercer")
+    loaded = mercer.load(tmp_path / "model.mercer")
+    assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.candidates_[0].shares == board[0].shares
+    assert "Leaderboard" in mercer.report(model, X, np.sin(X[:, 0])).html
+
+
+def test_without_time_for_all_of_the_mean_the_best_kernel_is_fitted(rng, search, monkeypatch):
+    monkeypatch.setattr(regressor, "affords", lambda *given: False)
+    X = rng.normal(size=(30, 2))
+    model = mercer.KernelRegressor(time_limit=60.0).fit(X, np.sin(X[:, 0]))
+    assert isinstance(model.estimator_, mercer.KernelRidge)
+    assert model.kernel_ == model.candidates_[0].kernel == Gaussian(1.0)
+
+
+def test_a_classifier_takes_the_mean_where_its_log_loss_is_the_least(rng, search):
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + 0.5 * rng.normal(size=60) > 0.0
+    model = mercer.KernelClassifier().fit(X, y)
+    assert set(model.losses_) == {"ridge", "mean", "logistic"}
+    best = min(model.losses_, key=model.losses_.get)
+    kinds = {
+        "ridge": mercer.KernelRidgeClassifier,
+        "mean": mercer.KernelRidgeMeanClassifier,
+        "logistic": mercer.KernelLogisticRegression,
+    }
+    assert type(model.estimator_) is kinds[best]
+    assert model.kernel_ == model.estimator_.kernel_
