@@ -94,12 +94,15 @@ class Rows:
 
     @classmethod
     def checked(cls, X: Any) -> Rows:
-        """Return rows that an estimator has checked: an array of numbers is not checked again.
+        """Return rows that an estimator has checked: an array of finite numbers is read as it is.
 
-        An array with missing cells passes the check of a kernel that fills them in, which then
-        reads its own views alone.
+        One with missing cells passes the check of a kernel that fills them in. Where another part
+        of that kernel reads them as they are, they are refused by their row and column.
         """
         is_matrix = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.aligned
+        if is_matrix:
+            with np.errstate(over="ignore", invalid="ignore"):
+                is_matrix = bool(np.isfinite(X.sum()))
         return cls(X, "X", X if is_matrix and X.ndim == 2 else None)
 
     def __init__(self, X: Any, name: str, matrix: Matrix | None = None) -> None:

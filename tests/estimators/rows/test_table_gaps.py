@@ -119,3 +119,15 @@ def test_missing_categories_in_an_array_are_a_category(y):
 def test_a_tag_says_whether_missing_numbers_are_taken():
     assert KernelRidge(FILLED).__sklearn_tags__().input_tags.allow_nan
     assert not KernelRidge().__sklearn_tags__().input_tags.allow_nan
+
+
+@pytest.mark.parametrize("scale", [1.5, "median"])
+@pytest.mark.parametrize("model", [KernelRidge, KernelSVC, KernelLogisticRegression])
+def test_a_missing_number_is_named_where_one_part_fills_it_in_and_another_does_not(
+    rng, model, scale
+):
+    X = rng.normal(size=(20, 2))
+    labels = (X[:, 0] > 0.0).astype(int)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN at row 3, column 1"):
+        model(Gaussian(scale) + FILLED).fit(X, labels)
