@@ -32,11 +32,11 @@ def margin() -> Iterator[Ablation]:
             without(job, ("mercer.solvers.margin.smo:seed", nothing)),
         )
     yield Ablation(
-        "screening of rows",
-        "cod-rna, 20000 rows",
-        many,
+        "low-rank start and screening of rows",
+        "a9a, 20000 rows",
+        adults,
         without(
-            many,
+            adults,
             ("mercer.solvers.margin.smo:seed", nothing),
             ("mercer.solvers.margin.smo:_State._doubtful", nothing),
         ),
