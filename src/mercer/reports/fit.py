@@ -17,9 +17,6 @@ from mercer.reports.line import Points, needed_line
 
 Array = NDArray[np.float64]
 
-# From a fit that follows every point to one that is nearly constant.
-ALPHAS = (1e-4, 1e-2, 1.0, 1e2)
-
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -124,7 +121,7 @@ class FitDisplay:
         estimator: Any,
         X: Any,
         y: Any,
-        alphas: Sequence[float] = ALPHAS,
+        alphas: Sequence[float] = (1e-4, 1e-2, 1.0, 1e2),
         *,
         resolution: int = 300,
         ax: Any = None,
@@ -139,7 +136,8 @@ class FitDisplay:
         X, y : rows, array of shape (n,)
             Rows with one column, and targets.
         alphas : sequence of float
-            The ridges. The legend tells the leave-one-out error of each.
+            The ridges, by default from a fit that follows every point to one that is nearly
+            constant. The legend tells the leave-one-out error of each.
         resolution : int
             At how many points curves are drawn.
         ax : matplotlib Axes, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -10,8 +10,6 @@ from mercer.kernels.tangents import real_parameters
 from mercer.learning import Learned
 from mercer.reports.axes import dress, legend_beside
 
-# Curves that are named: single numbers first, then the shortest of the length scales.
-NAMED = 8
 NAMES = {"likelihood": "minus log likelihood", "loo": "leave-one-out error, as a log likelihood"}
 
 
@@ -35,6 +33,9 @@ class LearningDisplay:
     lines_ : list of matplotlib Line2D
         The curve of the criterion, then those of the parameters.
     """
+
+    # Curves that are named: single numbers first, then the shortest of the length scales.
+    named: ClassVar[int] = 8
 
     def __init__(self, learned: Learned) -> None:
         self.learned = learned
@@ -70,9 +71,9 @@ class LearningDisplay:
         self.lines_ = axes[0].plot(iterations, values, **({"color": "#d1495b"} | options))
         numbers = self._numbers()
         order = sorted(numbers, key=lambda name: (name.endswith("]"), numbers[name][-1]))
-        shades = plt.get_cmap("viridis")(np.linspace(0.05, 0.92, min(len(order), NAMED)))
+        shades = plt.get_cmap("viridis")(np.linspace(0.05, 0.92, min(len(order), self.named)))
         for i, name in enumerate(order):
-            is_named = i < NAMED
+            is_named = i < self.named
             style = {
                 "color": shades[i] if is_named else "0.8",
                 "linewidth": 1.6 if is_named else 0.8,

@@ -16,8 +16,6 @@ from mercer.reports.axes import axes_for, dress, legend_beside
 
 Array = NDArray[np.float64]
 
-# Names longer than this go below the axes rather than beside them.
-LONG_NAME = 28
 CHOSEN = "#d1495b"
 
 
@@ -63,6 +61,8 @@ class SelectionDisplay:
 
     # The legend names this many curves; of more it names the chosen one only.
     legend_rows: ClassVar[int] = 16
+    # Names longer than this go below the axes rather than beside them.
+    long_name: ClassVar[int] = 28
 
     def __init__(
         self, curves: list[Curve], chosen: Array, kernel: Kernel, criterion: str, is_error: bool
@@ -164,7 +164,7 @@ class SelectionDisplay:
         if len(self.curves) > self.legend_rows:
             kept = zip(self.curves, self.lines_, strict=True)
             lines = [line for curve, line in kept if curve.kernel == self.kernel] + lines[-1:]
-        is_long = max(len(line.get_label()) for line in lines) > LONG_NAME
+        is_long = max(len(line.get_label()) for line in lines) > self.long_name
         below: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.16)}
         style: dict[str, Any] = {"title_fontsize": "small", "alignment": "left"}
         legend_beside(ax, handles=lines, title=title, **style, **(below if is_long else {}))
