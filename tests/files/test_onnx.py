@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer
 from catalogue import ARD, COMPOSITE, INNER_PRODUCT, SIMPLE
@@ -252,3 +254,14 @@ def test_the_same_model_gives_the_same_bytes(path):
         with open(path, "rb") as file:
             contents.append(file.read())
     assert contents[0] == contents[1]
+
+
+def test_what_is_refused_has_a_reason_and_a_way_out(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    pipeline = make_pipeline(StandardScaler(), mercer.KernelRidge()).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="got Pipeline; of a pipeline export the last step"):
+        mercer.export_onnx(pipeline, tmp_path / "m.onnx")
+    table = pd.DataFrame({"a": X[:, 0], "note": [f"rain on day {i} of it" for i in range(20)]})
+    model = mercer.KernelRidge("auto").fit(table, X[:, 0])
+    with pytest.raises(ValueError, match=r"the kernel reads text, .* fit it without such columns"):
+        mercer.export_onnx(model, tmp_path / "m.onnx")

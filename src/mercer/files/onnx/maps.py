@@ -38,9 +38,12 @@ def mapped(graph: Graph, x: str, g: Any) -> str:
     written = MAPS.get(type(g))
     if written is None:
         name = getattr(g, "__name__", type(g).__name__)
+        # A map says which rows it reads.
+        reads = {"sequences": "reads text", "dates": "reads dates"}.get(getattr(g, "domain", ""))
+        why = f"the kernel {reads}" if reads else f"{name} has no graph of primitives on numbers"
         raise ValueError(
-            f"{name} has no graph of primitives on numbers, so that the model cannot be exported "
-            "to ONNX; keep it with mercer.save"
+            f"{why}, so that the model cannot be exported to ONNX; keep it with mercer.save, or "
+            "fit it without such columns"
         )
     return written(graph, x, g)
 

@@ -56,7 +56,9 @@ def outputs_of(graph: Graph, x: str, model: Any, names: Sequence[Any]) -> dict[s
     others = KernelSVC | KernelLogisticRegression | KernelPerceptron | KernelRidgeClassifier
     if not is_regression and not isinstance(model, others):
         raise ValueError(
-            f"export_onnx takes a regression or a classifier of mercer, got {type(model).__name__}"
+            "export_onnx takes a regression or a classifier of mercer, got "
+            f"{type(model).__name__}; of a pipeline export the last step, and have its kernel "
+            "scale the columns by kernel.after(Standardize())"
         )
     scores = _function(graph, x, model.function_, names)
     if is_regression:

@@ -78,6 +78,11 @@ class KernelClassifier(ClassifierMixin, Arguments):
         The least and largest number of every column of the training rows; None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
+
+    Notes
+    -----
+    Phases of the fit are lines of the logger ``mercer``:
+    ``logging.basicConfig(level=logging.INFO)`` shows them.
     """
 
     # The share of a time limit that is for finding kernels, and of what is left then, for comparing

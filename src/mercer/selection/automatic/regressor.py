@@ -67,6 +67,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         The least and largest number of every column of the training rows; None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
+
+    Notes
+    -----
+    Phases of the fit are lines of the logger ``mercer``:
+    ``logging.basicConfig(level=logging.INFO)`` shows them.
     """
 
     def __init__(
