@@ -21,7 +21,6 @@ from mercer.data.checks import (
     check_no_text_in_rows,
     check_not_negative,
     check_targets,
-    checked_count,
     checked_not_negative,
     checked_positive,
     fits_single,
@@ -222,15 +221,6 @@ def test_missing_targets_are_named():
     for y in ([1.0, None], pd.array([1, None], dtype="Int64"), [1.0, np.nan]):
         with pytest.raises(ValueError, match="y contains NaN at row 1"):
             check_targets(y)
-
-
-def test_counts_are_whole_numbers():
-    assert checked_count("n", np.int8(3)) == 3
-    assert checked_count("n", 1) == 1
-    assert checked_count("n", 2, 2) == 2
-    for value in (0, 1.0, True, "2", None):
-        with pytest.raises(ValueError, match="n must be a whole number of at least 1, got"):
-            checked_count("n", value)
 
 
 def test_the_hint_of_sparse_rows_is_no_circle():

@@ -109,7 +109,7 @@ def test_a_fit_ends_in_time_with_a_model_and_says_so(model, rows):
 
 
 def test_the_model_of_no_time_at_all_is_that_of_a_few_rows(rows, monkeypatch):
-    monkeypatch.setattr(runs, "SECONDS_TO_MEASURE", 0.5)
+    monkeypatch.setattr(runs.Run, "seconds_to_measure", 0.5)
     monkeypatch.setattr(few_rows, "FEW", few_rows.FEWER)
     X, y = rows
     model = KernelRidge(SLOW, time_limit=LIMIT)

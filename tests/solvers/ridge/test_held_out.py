@@ -13,6 +13,7 @@ from mercer.solvers.ridge.held_out import (
     jackknife_plus,
     leave_one_out,
     less_one,
+    moved,
     smoothers,
 )
 
@@ -77,7 +78,7 @@ def test_the_ends_of_the_interval_are_the_ranks_that_the_coverage_asks_for(cover
 def test_a_row_that_is_predicted_by_nothing_opens_an_interval_only_at_its_rank():
     errors = np.array([1.0, 2.0, 3.0, np.inf])
     weights = np.full((4, 1), 0.5)
-    lower, upper = jackknife_plus(np.array([0.0]), weights, errors, 0.6)
+    lower, upper = jackknife_plus(np.array([0.0]), moved(weights, errors), errors, 0.6)
     # Ranks floor(0.4 * 5) = 2 and ceil(0.6 * 5) = 3 of f - h e -+ |e|, the last row unmoved.
     below = np.sort([-0.5 - 1.0, -1.0 - 2.0, -1.5 - 3.0, -np.inf])
     above = np.sort([-0.5 + 1.0, -1.0 + 2.0, -1.5 + 3.0, np.inf])
