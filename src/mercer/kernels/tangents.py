@@ -7,9 +7,11 @@ data; how the values of the formula change with its constants, by its derivative
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -92,9 +94,12 @@ class Part:
 
     def inner(self) -> Iterator[Part]:
         """Yield the parts of the part, and those of these."""
-        children = _children(self.kernel)
-        formula = self.nodes({})
-        if not _has_form(formula, self.nodes({})) and any(
+        children = self._parts
+        if not children:
+            return
+        formula = self.formula
+        # A map that holds a part is another one where something else stands for that part.
+        if not _has_form(formula, replace(self).formula) and any(
             real_parameters(child) for _, child in children
         ):
             raise ValueError(
@@ -108,19 +113,35 @@ class Part:
                 yield part
                 yield from part.inner()
 
+    @cached_property
+    def formula(self) -> Nodes:
+        """The formula, with holes for its parts."""
+        return self.nodes({})
+
     def nodes(self, changed: Mapping[str, Any]) -> Nodes:
         """Return the formula, with holes for its parts, where some parameters are changed."""
         # The domain of a parameter may refuse a step out of it, so the copy is filled behind its
         # back.
-        twin, numbers = copy.copy(self.kernel), iter(range(len(_children(self.kernel))))
-        for f in fields(self.kernel):
-            value = changed.get(f.name, getattr(self.kernel, f.name))
-            if _is_formula(value):
-                value = Stand(next(numbers), value)
-            elif isinstance(value, tuple) and any(map(_is_formula, value)):
-                value = tuple(Stand(next(numbers), part) for part in value)
-            object.__setattr__(twin, f.name, value)
+        twin = object.__new__(type(self.kernel))
+        vars(twin).update(vars(self.kernel), **self._stands)
+        vars(twin).update(changed)
         return dict(nodes(twin.lower(self.tile)))
+
+    @cached_property
+    def _parts(self) -> list[tuple[str, Formula]]:
+        return _children(self.kernel)
+
+    @cached_property
+    def _stands(self) -> dict[str, Any]:
+        """The fields that hold parts, with what stands for these."""
+        numbers, found = count(), dict[str, Any]()
+        for f in fields(self.kernel):
+            value = getattr(self.kernel, f.name)
+            if _is_formula(value):
+                found[f.name] = Stand(next(numbers), value)
+            elif isinstance(value, tuple) and any(map(_is_formula, value)):
+                found[f.name] = tuple(Stand(next(numbers), part) for part in value)
+        return found
 
 
 def real_parameters(kernel: Formula) -> dict[str, float | Array]:
@@ -227,7 +248,7 @@ def _along(
     changes: list[tuple[Place, Expression]] = []
     total = 0.0
     first = formulas[0][1]
-    if any(nodes.keys() != first.keys() for nodes in (part.nodes({}), *(n for _, n in formulas))):
+    if any(nodes.keys() != first.keys() for nodes in (part.formula, *(n for _, n in formulas))):
         raise ValueError(
             f"the formula of {part.kernel!r:.100} changes its form with a parameter; its "
             "derivative there is not known"
@@ -325,20 +346,21 @@ def _by_weights(leaf: Leaf, adjoint: Expression, sums: Contraction) -> Array:
     return sums.by_columns(leaf, adjoint) / (power * np.array(leaf.weights))
 
 
+# What a node has beside its children; of others it is the node itself.
+OWN: dict[type, Callable[[Any], Any]] = {
+    Polynomial: attrgetter("coefficients"),
+    Map: attrgetter("function"),
+    Power: attrgetter("exponent"),
+    ScaleRows: attrgetter("f", "view"),
+    Add: type,
+    Multiply: type,
+    Normalize: type,
+}
+
+
 def _own(e: Expression) -> Any:
-    """Return what a node has beside its children."""
-    match e:
-        case Polynomial(_, coefficients):
-            return coefficients
-        case Map(function, _):
-            return function
-        case Power(_, exponent):
-            return exponent
-        case ScaleRows(_, f, view):
-            return f, view
-        case Add() | Multiply() | Normalize():
-            return type(e)
-    return e
+    own = OWN.get(type(e))
+    return e if own is None else own(e)
 
 
 def _is_replaced(node: Expression, other: Expression) -> bool:

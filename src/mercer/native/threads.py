@@ -127,7 +127,8 @@ def in_pool(run: Callable[[Job], Result], jobs: Sequence[Job], threads: int) -> 
     Ctrl-C is answered at once: a job that runs then goes on unseen to its end, since nothing can
     stop it from outside.
     """
-    pool = ThreadPool(run, jobs, min(threads, len(jobs)))
+    threads = min(threads, len(jobs))
+    pool = ThreadPool(run, jobs, threads, max(1, thread_count() // max(1, threads)))
     pool.start()
     try:
         pool.wait()

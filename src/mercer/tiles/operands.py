@@ -117,8 +117,8 @@ def bind(program: Program, X: Any, Z: Any = None) -> Bound:
         right = Rows(Z if isinstance(Z, np.ndarray) else _in_order(program, left.X, Z), "Z")
     kept = X if isinstance(X, Rows) else Z if isinstance(Z, Rows) else None
     operands = tuple(
-        _compared(source, left, right, kept) or _operand(source, left, right, sensitivity)
-        for source, sensitivity in zip(program.inputs, program.sensitivity, strict=True)
+        _compared(source, left, right, kept) or _operand(program, i, left, right)
+        for i, source in enumerate(program.inputs)
     )
     factors = tuple(
         (v := left.factor(f), v if right is left else right.factor(f)) for f in program.factors
@@ -194,7 +194,8 @@ def _compared(source: Input, left: Rows, right: Rows, kept: Rows | None) -> Oper
     return Operand(source, left.compared(view), right.compared(view), comparison=comparison)
 
 
-def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Operand:
+def _operand(program: Program, i: int, left: Rows, right: Rows) -> Operand:
+    source = program.inputs[i]
     if not isinstance(source, Leaf):
         rows = left.raw(source.view)
         return Operand(source, rows, rows if right is left else right.raw(source.view))
@@ -204,7 +205,9 @@ def _operand(source: Input, left: Rows, right: Rows, sensitivity: float) -> Oper
         A, B, weights = _sparse_sides(source, A, B, weights)
     if source.kind == "sine":
         weights = np.full(A.shape[1], source.period)
-    return Operand(source, A, B, weights, sensitivity)
+    # Weighted differences of dense rows have but one form, whatever the result makes of them.
+    has_forms = weights is None or sp.issparse(A) or sp.issparse(B)
+    return Operand(source, A, B, weights, program.sensitivity[i] if has_forms else 0.0)
 
 
 def _sides(leaf: Leaf, left: Rows, right: Rows) -> tuple[Any, Any]:

@@ -73,16 +73,23 @@ class Value(NamedTuple):
 class Program:
     """Instructions over slots, the inputs and the row factors they refer to.
 
-    ``sensitivity[i]`` bounds how strongly the result reacts to an absolute error of input i; the
-    engine takes the fast form of a squared distance only where that error is harmless. Of other
-    inputs, which have no such form, it is 0.
+    ``steps`` are the instructions before any two of them became one, with a slot for each.
     """
 
     instructions: tuple[Instruction, ...]
     inputs: tuple[Input, ...]
     factors: tuple[Factor, ...]
     n_slots: int
-    sensitivity: tuple[float, ...]
+    steps: tuple[Instruction, ...] = field(repr=False, compare=False)
+
+    @cached_property
+    def sensitivity(self) -> tuple[float, ...]:
+        """How strongly the result reacts to an absolute error of each input, at most.
+
+        The engine takes the fast form of a squared distance only where that error is harmless. Of
+        other inputs, which have no such form, it is 0.
+        """
+        return sensitivities(self.steps, self.inputs)
 
     @cached_property
     def is_arithmetic(self) -> bool:
@@ -217,9 +224,9 @@ class _Compiler:
         if result != Value(len(self.instructions) - 1):
             self.emit("map", first=result.slot, a=result.a, b=result.b)
         inputs = tuple(self.inputs)
-        reactions = sensitivities(self.instructions, inputs)
         instructions, n_slots = _reuse_slots(_fused(self.instructions))
-        return Program(instructions, inputs, tuple(self.factors), n_slots, reactions)
+        steps = tuple(self.instructions)
+        return Program(instructions, inputs, tuple(self.factors), n_slots, steps)
 
 
 def _fused(steps: list[Instruction]) -> list[Instruction]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsymm
 
 from mercer.data.deadline import check
 from mercer.native.lapack import cholesky, inverse_of_factor
@@ -64,13 +65,13 @@ def restricted_likelihood(K: Array, problem: RidgeProblem) -> Evidence | None:
         return None
     n, targets = problem.y.shape
     free = n - problem.unpenalised.shape[1]
-    a = system.B @ problem.y
+    a = system.solved(problem.y)
     variances = np.einsum("ij,ij->j", problem.y, a) / free
     if not (variances > 0.0).all():
         return None
     value = 0.5 * (free * float(np.log(variances).sum()) + targets * system.log_determinant)
     scaled = a / np.sqrt(variances)
-    return system.evidence(value, 0.5 * (targets * system.B - scaled @ scaled.T))
+    return system.evidence(value, system.less_products(0.5 * targets, np.sqrt(0.5) * scaled))
 
 
 def left_out_error(K: Array, problem: RidgeProblem) -> Evidence | None:
@@ -83,7 +84,7 @@ def left_out_error(K: Array, problem: RidgeProblem) -> Evidence | None:
     system = _System.of(K, problem)
     if system is None:
         return None
-    B, w = system.B, problem.weights[:, None]
+    B, w = system.less_products(1.0), problem.weights[:, None]
     diagonal = np.diagonal(B)[:, None]
     if not (diagonal > 0.0).all():
         return None
@@ -103,36 +104,74 @@ def left_out_error(K: Array, problem: RidgeProblem) -> Evidence | None:
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """B, and log det A + log det(N'A^-1 N)."""
+    """B = A^-1 - u u', and log det A + log det(N'A^-1 N).
+
+    Parameters
+    ----------
+    problem : RidgeProblem
+        The targets and weights.
+    inverse : array of shape (n, n)
+        A^-1 on and above the diagonal.
+    u : array of shape (n, p)
+        A^-1 N / sqrt(N'A^-1 N), p = 1 for an offset, else 0.
+    log_determinant : float
+        The sum of the logarithms.
+    """
 
     problem: RidgeProblem
-    B: Array
+    inverse: Array
+    u: Array
     log_determinant: float
 
     @classmethod
     def of(cls, K: Array, problem: RidgeProblem) -> _System | None:
         """Return the system, or None where A is not positive definite."""
         check()
-        # Counted along columns, which of a symmetric matrix are its rows.
-        A = np.array(K, np.float64, order="C").T
+        A = np.array(K, np.float64, order="C")
         A[np.diag_indices_from(A)] += float(problem.alpha[0]) / problem.weights
-        if not np.isfinite(A).all() or cholesky(A, lower=True) != 0:
+        # LAPACK counts along columns, which of a symmetric matrix are its rows.
+        if cholesky(A.T, lower=True) != 0:
             return None
         log_determinant = 2.0 * float(np.log(np.diagonal(A)).sum())
-        if inverse_of_factor(A) != 0:
+        # Of an entry that is no finite number the factor has none on its diagonal.
+        if not np.isfinite(log_determinant) or inverse_of_factor(A.T) != 0:
             return None
-        B = np.tril(A)
-        B += np.tril(B, -1).T
         N = problem.unpenalised
-        if N.shape[1]:
-            U = B @ N
-            S = float((N.T @ U)[0, 0])
-            if not S > 0.0:
-                return None
-            B -= U @ (U.T / S)
-            log_determinant += float(np.log(S))
-        return cls(problem, B, log_determinant)
+        if not N.shape[1]:
+            return cls(problem, A, np.empty((len(A), 0)), log_determinant)
+        U = _product(A, N)
+        S = float((N.T @ U)[0, 0])
+        if not S > 0.0:
+            return None
+        return cls(problem, A, U / np.sqrt(S), log_determinant + float(np.log(S)))
+
+    def solved(self, Y: Array) -> Array:
+        """Return B Y."""
+        return _product(self.inverse, Y) - self.u @ (self.u.T @ Y)
+
+    def less_products(self, factor: float, V: Array | None = None) -> Array:
+        """Return factor B - V V' in place of the inverse, which is gone then.
+
+        A strip of rows is finished while it is in the cache, and mirrored below the diagonal.
+        """
+        G, strip = self.inverse, 64
+        parts = [np.sqrt(factor) * self.u, *([] if V is None else [V])]
+        V = np.hstack(parts)
+        for start in range(0, len(G), strip):
+            end = min(start + strip, len(G))
+            rows = G[start:end, start:]
+            rows *= factor
+            rows -= V[start:end] @ V[start:].T
+            square = np.triu(rows[:, : end - start])
+            rows[:, : end - start] = square + np.triu(square, 1).T
+            G[end:, start:end] = rows[:, end - start :].T
+        return G
 
     def evidence(self, value: float, G: Array) -> Evidence:
         """Return the evidence with a symmetric G."""
         return Evidence(value, G, float((np.diagonal(G) / self.problem.weights).sum()))
+
+
+def _product(A: Array, V: Array) -> Array:
+    """Return A V of a symmetric matrix, of which the triangle above the diagonal is read."""
+    return np.asarray(dsymm(1.0, A.T, V, lower=1))
