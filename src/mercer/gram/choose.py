@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.line.chain import chain_of
@@ -53,7 +54,9 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
         return FormulaOfPrecomputed(k, X, memory)
     # Of several columns a kernel reads one only if it is made of others, such as one `on` a column.
     is_wide = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > 1
-    chain = None if (is_wide and not k.parts) or line_of(k) is None else chain_of(k, X, memory)
+    # The rows of a chain are sorted, which takes all of them; those of a stream come in blocks.
+    is_no_chain = isinstance(X, Stream) or (is_wide and not k.parts) or line_of(k) is None
+    chain = None if is_no_chain else chain_of(k, X, memory)
     return StreamedGram(k, seen, memory) if chain is None else chain
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 import mercer
-from mercer import KernelClassifier, KernelRegressor
+from mercer import Exponential, KernelClassifier, KernelRegressor, KernelRidge, Standardize
 from mercer.selection.automatic import search
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
 from mercer.selection.automatic.kernels import Start, in_family, starts
@@ -289,6 +289,14 @@ def test_a_large_file_is_chosen_on_in_part_and_fitted_to_block_by_block(on_disk)
     assert model.estimator_.approximation_ is not None
     assert model.kernel_ == KernelRegressor().fit(X, y).kernel_
     assert model.score(X, y) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ApproximationWarning")
+def test_a_kernel_that_is_a_chain_on_one_column_is_none_on_a_large_file(on_disk):
+    path, X, y = on_disk
+    model = KernelRidge(Exponential(1.0).after(Standardize(missing="mean"))).fit(path, y)
+    assert model.approximation_ is not None
+    assert model.score(X, y) > 0.9
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.ApproximationWarning")

@@ -180,6 +180,8 @@ class KernelSearch:
         self.run.enter(f"trying {len(every)} kernels on {len(sample)} rows")
         ahead = [start for start in every if start.leads or not start.is_learned]
         found = self._tried_side_by_side(ahead, None, sample, limit)
+        # Without the time for any the first is tried all the same.
+        found = found or [_or_refusal(lambda: self._tried(ahead[0], None, sample, limit))]
         best = min((c for c in found if isinstance(c, Candidate)), key=_error, default=None)
         leader = best if best is not None and best.is_learned else None
         rest = [start for start in every if start not in ahead]
