@@ -31,6 +31,14 @@ from mercer.solvers import (
 )
 
 
+@pytest.mark.parametrize(("targets", "solver"), [(1, ConjugateGradient), (600, Cholesky)])
+def test_where_a_product_with_all_targets_takes_as_long_there_is_a_factor(targets, solver, rng):
+    X, ones = rng.normal(size=(3500, 3)), np.ones(3500)
+    problem = RidgeProblem(np.ones((3500, targets)), np.full(targets, 0.1), ones, True)
+    found, _ = planned_ridge(Settings(), Gaussian(3.0), X, problem)
+    assert isinstance(found, solver)
+
+
 @pytest.mark.parametrize(
     ("kernel", "columns", "memory", "solver"),
     [

@@ -17,7 +17,7 @@ from mercer import (
 )
 from mercer.errors import ApproximationWarning, MemoryLimitError
 from mercer.gram import landmark_gram, unheld_gram_of
-from mercer.planning import Settings, landmarks
+from mercer.planning import Settings, landmarks, ridge_part
 from mercer.planning.costs import Costs, direct_work, landmark_work, sketched_work
 from mercer.planning.landmarks import ByLandmarks, expected_residual
 from mercer.planning.rates import RATES, Work
@@ -202,6 +202,22 @@ def test_many_landmarks_on_many_rows_are_solved_by_steps(n, m, is_sketched):
     cheaper = sketched_work(*sizes) if is_sketched else direct_work(*sizes)
     assert landmark_work(*sizes) == cheaper
     assert direct_work(*sizes) != sketched_work(*sizes)
+
+
+@pytest.mark.parametrize("work", [direct_work, sketched_work])
+def test_every_target_is_multiplied_by_all_features_there_and_back(work):
+    n, m, entry = 9000, 500, Work(column=15.0, function=1.0)
+    one, two, many = (work(n, m, entry, targets).cost for targets in (1, 2, 301))
+    assert one == work(n, m, entry).cost
+    assert many - one == pytest.approx(300 * (two - one))
+    # Two products at least for each of two measures.
+    assert two - one > Work(double=4.0 * n * m).cost * 0.999
+
+
+def test_many_classes_leave_time_for_fewer_rows(rng):
+    X = rng.normal(size=(100, 4))
+    few, many = (ridge_part(Gaussian(1.0), X, 10**5, c, "4GB", 5.0).rows for c in (1, 300))
+    assert many < few / 2
 
 
 def test_a_named_solver_gets_the_form_that_takes_less_and_an_object_keeps_its_own(monkeypatch, rng):

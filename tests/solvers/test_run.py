@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.data.deadline import TimeIsUpError, check, seconds_left
+from mercer.native import threads
 from mercer.solvers import Run
 
 
@@ -120,3 +121,10 @@ def test_limits_that_mean_nothing_are_refused(limit):
 @pytest.mark.parametrize(("limit", "grace"), [(10.0, 1.0), (0.1, 0.505), (None, 0.5)])
 def test_work_is_broken_off_a_twentieth_and_half_a_second_beyond_the_limit(limit, grace):
     assert Run(limit).grace == pytest.approx(grace)
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(None, 0), (60.0, 1)])
+def test_what_cannot_look_at_the_clock_does_not_wait_for_busy_processors(limit, asked, monkeypatch):
+    monkeypatch.setattr(threads, "is_machine_busy", lambda: True)
+    with Run(limit).limited():
+        assert threads.one_blas_thread()._askers == asked

@@ -256,8 +256,8 @@ class KernelRidge(
         self._sampled_residuals_ = None
         is_of_all = solution.solver != FEW_ROWS
         if isinstance(gram, LandmarkGram) and solution.theta is not None and is_of_all:
-            given = (solution.theta, solution.intercept)
-            self._sampled_residuals_ = sampled_residuals(gram, problem, *given)
+            given = (gram, problem, solution.theta, solution.intercept)
+            self._sampled_residuals_ = run.attempt(partial(sampled_residuals, *given), lambda: None)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution, settings)
         run.forget()

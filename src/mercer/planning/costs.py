@@ -143,23 +143,27 @@ def whitened_work(n: int, m: int) -> Work:
     return Work(single=multiplied, byte=COSTS.landmark_moved * n * m)
 
 
-def landmark_work(n: int, m: int, entry: Work) -> Work:
+def landmark_work(n: int, m: int, entry: Work, targets: int = 1) -> Work:
     """Return the work for a ridge problem by m landmarks on n rows, in the cheaper form."""
-    direct, sketched = direct_work(n, m, entry), sketched_work(n, m, entry)
+    direct, sketched = direct_work(n, m, entry, targets), sketched_work(n, m, entry, targets)
     # Equations that take a moment are worth their digits.
     return sketched if sketched.cost + COSTS.moment < direct.cost else direct
 
 
-def direct_work(n: int, m: int, entry: Work) -> Work:
+def direct_work(n: int, m: int, entry: Work, targets: int = 1) -> Work:
     """Return the work for the m x m equations of m landmarks on n rows, and to measure them."""
     # The upper half of the products of features, and a factor for every alpha.
     equations = Work(single=0.5 * n * float(m) ** 2 / COSTS.whitened_share)
     measured = COSTS.measures * n * m * (entry + Work(byte=COSTS.measured))
+    # Every target but the first, of which reading the features is all, is multiplied by them, and
+    # its residual in every measure there and back; triangular systems are solved for it as often.
+    multiplied = (1.0 + 2.0 * COSTS.measures) * n * m + (1.0 + COSTS.measures) * float(m) ** 2
+    further = Work(double=(targets - 1) * multiplied)
     solved = Work(double=m**3 / 6.0 / COSTS.factor_share)
-    return landmark_feature_work(n, m, entry) + equations + measured + solved
+    return landmark_feature_work(n, m, entry) + equations + measured + further + solved
 
 
-def sketched_work(n: int, m: int, entry: Work) -> Work:
+def sketched_work(n: int, m: int, entry: Work, targets: int = 1) -> Work:
     """Return the work for conjugate gradients on the equations of m landmarks."""
     count = sums_of(n, m)
     # Features of as many sums as there are, their products and a factor of these; or the squares of
@@ -174,7 +178,10 @@ def sketched_work(n: int, m: int, entry: Work) -> Work:
     passes = 1.0 + COSTS.fused * COSTS.measures + COSTS.fused_single * steps_of(count)
     read = passes * entry
     gone_over = n * m * (read + Work(byte=COSTS.landmark_moved))
-    return landmark_choice_work(n, m, entry) + made + gone_over
+    # Products with further targets, there and back.
+    each = Work(double=2.0 * COSTS.measures, single=2.0 * steps_of(count))
+    further = float(targets - 1) * n * m * each
+    return landmark_choice_work(n, m, entry) + made + gone_over + further
 
 
 def chain_work(n: int, targets: int) -> Work:

@@ -50,7 +50,7 @@ def ridge_part(
         Seconds.
     """
     limit = steady_limit(memory)
-    work = partial(landmark_work, entry=entry_work(kernel, some))
+    work = partial(landmark_work, entry=entry_work(kernel, some), targets=targets)
     needed = partial(landmark_bytes, targets=targets, memory=limit)
     return _within(n, work, needed, limit, time_limit)
 

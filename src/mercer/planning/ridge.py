@@ -202,7 +202,8 @@ class _RidgeCosts:
     def by_landmarks(self, settings: Settings) -> ByLandmarks:
         """Return what landmarks take."""
         n, targets = self.problem.y.shape
-        work, memory = partial(landmark_work, n, entry=self.entry), steady_limit(settings.memory)
+        work = partial(landmark_work, n, entry=self.entry, targets=targets)
+        memory = steady_limit(settings.memory)
         return ByLandmarks(n, work, partial(landmark_bytes, n, targets=targets, memory=memory))
 
     def work(self, name: str) -> Work:
@@ -244,6 +245,9 @@ class _RidgeCosts:
             return ConjugateGradient()
         # Entries that are not arithmetic are computed once, for the factor.
         if self._is_small or not self.kernel.program.is_arithmetic:
+            return Cholesky()
+        # One product with K of as many targets takes no less than the factor.
+        if n <= 6 * self.problem.y.shape[1]:
             return Cholesky()
         work = self.factor_work(self.prefers_single())
         if not settings.allow(work):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, until
+from mercer.native.threads import blas_threads_by_load
 from mercer.solvers.checkpoint import Checkpoint, State
 
 # progress(iteration, what the certificate measures); True ends the run.
@@ -99,11 +100,17 @@ class Run:
         """The seconds beyond the limit after which work is broken off."""
         return self.share_to_measure * (self.time_limit or 0.0) + self.seconds_to_measure
 
-    def limited(self) -> AbstractContextManager[None]:
-        """Return a context in which blocks and native code look at the clock as well."""
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Let blocks and native code look at the clock as well in this context.
+
+        What cannot, such as a factor by LAPACK, is kept from waiting for busy processors.
+        """
         if self.time_limit is None:
-            return nullcontext()
-        return until(self.deadline + self.grace)
+            yield
+            return
+        with until(self.deadline + self.grace), blas_threads_by_load():
+            yield
 
     def punctual(self) -> AbstractContextManager[None]:
         """Return the same for what leaves nothing to be measured, and so needs no grace."""

@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from mercer import AdditiveChi2, FromFunction, Gaussian, KernelRidge, KernelRidgeCV, Spectrum
+from mercer.data.deadline import TimeIsUpError
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.solvers import NystromRidge
 
@@ -193,3 +194,16 @@ def test_the_free_memory_changes_no_bit(is_sketched, rng, monkeypatch):
         solver = NystromRidge(is_sketched=is_sketched)
         models.append(KernelRidge(Gaussian(0.5), solver=solver, n_landmarks=60).fit(X, y))
     assert_array_equal(*(model.predict(X[:100]) for model in models))
+
+
+def test_without_time_for_rows_left_out_there_is_the_model_without_them(rng, monkeypatch):
+    def out_of_time(*_):
+        raise TimeIsUpError
+
+    monkeypatch.setattr("mercer.estimators.ridge.sampled_residuals", out_of_time)
+    X, y = wave(rng)
+    model = both(20)[1].set_params(time_limit=60.0).fit(X, y)
+    assert model.certificate_.satisfied
+    assert np.isfinite(model.predict_interval(X[:3])).all()
+    with pytest.raises(ValueError, match="training rows"):
+        pickle.loads(pickle.dumps(model)).predict_interval(X[:3])

@@ -120,7 +120,7 @@ def test_hundreds_of_classes_are_fitted_by_least_squares_and_the_leaderboard_say
     y = np.arange(300) % 60
     X = 3.0 * rng.normal(size=(60, 4))[y] + 0.1 * rng.normal(size=(300, 4))
     model = KernelClassifier(random_state=0).fit(X[:240], y[:240])
-    assert "logistic" not in model.losses_
+    assert set(model.losses_) in (set(), {"ridge", "mean"})
     assert str(model.candidates_).splitlines()[-1].startswith("60 classes are fitted by least")
     assert model.score(X[240:], y[240:]) > 0.9
 

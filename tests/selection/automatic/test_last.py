@@ -108,3 +108,22 @@ def test_nothing_is_said_of_a_model_of_all_rows(n, recwarn):
     assert not recwarn
     with pytest.warns(ConvergenceWarning, match=f"is fitted to {n - 1} of them"):
         _tell(Run(600.0), n, np.arange(n - 1), "all but one")
+
+
+def test_where_landmarks_are_fewer_than_classes_rows_of_every_class_are_factored(monkeypatch):
+    monkeypatch.setattr("mercer.planning.parts.COUNTED", 1e-9)
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 80
+    rows = 3.0 * rng.normal(size=(80, 4))[labels] + 0.1 * rng.normal(size=(400, 4))
+    search = SimpleNamespace(judged=np.arange(200), X=rows, y=np.zeros((400, 80)), seed=0)
+    model = KernelRidgeClassifier(Gaussian(1.0), 0.01)
+    with pytest.warns(ConvergenceWarning, match="for 400 rows: the model is fitted to 200 of them"):
+        model = fitted_last(model, Run(60.0), search, rows, labels, None)
+    assert model.approximation_ is None
+    assert model.certificate_.method.startswith("cholesky")
+    assert model.score(rows, labels) > 0.9
+
+
+def test_a_fit_to_all_rows_leaves_time_for_the_judged_ones():
+    model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), Run(600.0), SEARCH, X, Y, None)
+    assert model.time_limit == pytest.approx(570.0, abs=1.0)

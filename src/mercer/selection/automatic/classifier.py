@@ -26,6 +26,7 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.kernels import Kernel
+from mercer.native.threads import one_blas_thread
 from mercer.planning import Plan
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
@@ -69,7 +70,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         weights.
     losses_ : dict
         The log loss on rows left out of ``"logistic"``, ``"ridge"`` and ``"mean"``, those that
-        were tried.
+        were compared; none where it is least squares with one kernel without a comparison.
     estimator_ : KernelRidgeClassifier, KernelRidgeMeanClassifier or KernelLogisticRegression
         The model, fitted to all rows.
     classes_ : array
@@ -140,7 +141,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
             means, self.candidates_ = [], self.candidates_.without_means()
         found = self._compared(search, reader, one, means, run.share(self.share_of_comparison))
         self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
-        best = min(found, key=lambda name: found[name][0])
+        best = min(found, key=lambda name: found[name][0], default="ridge")
         model: KernelRidgeClassifier | KernelLogisticRegression
         if best == "logistic":
             C = found["logistic"][1] / search.unit
@@ -228,18 +229,25 @@ class KernelClassifier(ClassifierMixin, Arguments):
         means: list[Candidate],
         run: Run,
     ) -> dict[str, tuple[float, float]]:
-        """Return the log loss on rows left out and the penalty of all models on some rows."""
+        """Return the log loss on rows left out and the penalty of all models on some rows.
+
+        There is nothing to return where there is one model alone, or no time.
+        """
         has_logistic = search.y.shape[1] <= self.most_classes
+        if not (has_logistic or means):
+            return {}
         sample, labels = self._labelled(search)
         rows = training_subset(reader, search.X, sample)
         weights = search.weights[sample]
         folds = search.folds(sample, labels)
         some = LabelledRows(reader, rows, labels, weights, folds)
         if not some.has_every_class or run.is_over():
-            return {"ridge": (0.0, best.alpha)}
-        found = {"ridge": (some.log_loss(self._ridge(best)), best.alpha)}
-        if means and not run.is_over():
-            found["mean"] = (some.log_loss(self._ridge(means[0])), means[0].alpha)
+            return {}
+        # Threads of the BLAS gain little on these rows, and lose much where others use the machine.
+        with one_blas_thread():
+            found = {"ridge": (some.log_loss(self._ridge(best)), best.alpha)}
+            if means and not run.is_over():
+                found["mean"] = (some.log_loss(self._ridge(means[0])), means[0].alpha)
         if run.is_over() or not has_logistic:
             return found
         unit = float(np.mean(best.kernel.diagonal(rows)))

@@ -14,6 +14,7 @@ from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
 from mercer.kernels import Kernel
+from mercer.native.threads import one_blas_thread
 from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
 from mercer.selection.automatic.search import KernelSearch
@@ -55,20 +56,25 @@ def fitted_last(
     # The share of a time limit below which all rows are too many for what is left of it.
     enough = 0.1
     if run.seconds_left >= enough * run.time_limit:
-        part = _affordable(model, run, search, n)
-        model.time_limit = run.rest
-        index = None
+        part, index = _affordable(model, run, search, n), None
+        # What is kept back is for the judged rows, should this come to nothing.
+        model.time_limit = run.seconds_left - 0.5 * enough * run.time_limit
         if part.rows < n:
             index = np.sort(np.random.default_rng(search.seed).choice(n, part.rows, False))
+            index = _with_every_class(model, index, y)
         if part.rows < n or isinstance(X, Stream):
             model.n_landmarks = part.landmarks
-        _fit_to(model, index, X, y, sample_weight)
-        if model.certificate_.method not in (OFFSET_ALONE, FEW_ROWS):
-            _tell(run, n, index, "as many as there is time for")
-            return model
+        # Fewer landmarks than classes cannot tell these apart, and a factor of few rows can.
+        if index is None or part.landmarks >= search.y.shape[1]:
+            _fit_to(model, index, X, y, sample_weight)
+            if model.certificate_.method not in (OFFSET_ALONE, FEW_ROWS):
+                _tell(run, n, index, "as many as there is time for")
+                return model
     model.time_limit, model.n_landmarks = max(run.seconds_left, 0.0) + run.grace, None
-    _fit_to(model, search.judged, X, y, sample_weight)
-    _tell(run, n, search.judged, "those that kernels were judged on")
+    index = _with_every_class(model, search.judged, y)
+    with one_blas_thread():
+        _fit_to(model, index, X, y, sample_weight)
+    _tell(run, n, index, "those that kernels were judged on")
     return model
 
 
@@ -108,12 +114,15 @@ def _fit_to(
     if index is None:
         model.fit(X, y, sample_weight)
         return
-    targets = np.asarray(y)
-    if is_classifier(model):
-        # The first row of every class, lest the model lack one.
-        index = np.union1d(index, np.unique(targets, return_index=True)[1])
     weights = np.asarray(sample_weight)[index] if np.ndim(sample_weight) else sample_weight
-    model.fit(part_of(X, index), targets[index], weights)
+    model.fit(part_of(X, index), np.asarray(y)[index], weights)
+
+
+def _with_every_class(model: Machine, index: NDArray[np.intp], y: Any) -> NDArray[np.intp]:
+    """Return some rows with the first one of every class, lest the model lack one."""
+    if not is_classifier(model):
+        return index
+    return np.union1d(index, np.unique(np.asarray(y), return_index=True)[1])
 
 
 def _tell(run: Run, n: int, index: NDArray[np.intp] | None, which: str) -> None:
