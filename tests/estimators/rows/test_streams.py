@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import (
+    Exponential,
     Gaussian,
     KernelLogisticRegression,
     KernelPCA,
@@ -306,3 +307,9 @@ def test_features_of_landmarks_and_frequencies_come_from_a_file(tmp_path, X, y):
         found = maker("gaussian", n_components=20, random_state=0).fit(path)
         expected = maker("gaussian", n_components=20, random_state=0).fit(rows)
         np.testing.assert_allclose(found.transform(path), expected.transform(rows), atol=1e-8)
+
+
+def test_a_kernel_that_makes_a_chain_of_rows_in_memory_takes_those_in_blocks(X, y):
+    ours = KernelRidge(Exponential(1.0), 1e-2, n_landmarks=400).fit(in_blocks(X[:, :1]), y)
+    exact = KernelRidge(Exponential(1.0), 1e-2).fit(X[:, :1], y)
+    np.testing.assert_allclose(ours.predict(X[:9, :1]), exact.predict(X[:9, :1]), atol=1e-6)
