@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from mercer.errors import ApproximationWarning
 from mercer.estimators.estimator import KernelEstimator, kernels_for
+from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.posterior import RidgePosterior
 from mercer.estimators.ridge import KernelRidge, checked_ridges
 from mercer.estimators.validation import (
@@ -136,12 +139,19 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
         X, y = checked_training(self, reader, X, y)
         w = checked_weights(sample_weight, len(y))
         given = self._given_weights(len(models))
-        tried = [
-            model.fit_checked(run, model.kernel, X, y, w)
-            for model, v in zip(models, given, strict=True)
-            if v > 0.0
-        ]
+        with warnings.catch_warnings():
+            # Landmarks are told of once, not for every kernel.
+            warnings.simplefilter("ignore", ApproximationWarning)
+            tried = [
+                model.fit_checked(run, model.kernel, X, y, w)
+                for model, v in zip(models, given, strict=True)
+                if v > 0.0
+            ]
         self._keep(tried, np.flatnonzero(given > 0.0), given)
+        settings = models[0]._settings().for_rows(X)
+        if self.approximation_ is not None and settings.is_open:
+            exact = f"an exact fit of every kernel to {len(y)} rows"
+            warn_of_landmarks(exact, settings, self.approximation_, "cg")
         return self
 
     def _keep(self, tried: Sequence[KernelRidge], places: NDArray[np.intp], given: Array) -> None:
