@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from time import perf_counter
 from typing import Any
 
@@ -38,6 +39,7 @@ from mercer.selection.automatic.sums import n_terms, together, weighted_sum
 from mercer.selection.grid import reader_of
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
@@ -182,14 +184,16 @@ class KernelSearch:
         found = self._tried_side_by_side(ahead, None, sample, limit)
         # Without the time for any the first is tried all the same.
         found = found or [_or_refusal(lambda: self._tried(ahead[0], None, sample, limit))]
-        best = min((c for c in found if isinstance(c, Candidate)), key=_error, default=None)
+        best = min(
+            (c for c in found if isinstance(c, Candidate)), key=attrgetter("error"), default=None
+        )
         leader = best if best is not None and best.is_learned else None
         rest = [start for start in every if start not in ahead]
         found += self._tried_side_by_side(rest, leader, sample, limit)
         tried = [c for c in found if isinstance(c, Candidate)]
         if not tried:
             raise next(c for c in found if isinstance(c, ValueError))
-        return sorted(tried, key=_error)
+        return sorted(tried, key=attrgetter("error"))
 
     def _tried_side_by_side(
         self, each: Sequence[Start], leader: Candidate | None, sample: Sample, limit: Run
@@ -235,7 +239,7 @@ class KernelSearch:
         self.run.enter(f"learning the best on, on up to {SECOND_ROWS} rows")
         found = self._side_by_side(jobs, needed, limit)
         # Of those that were refused the candidates of the first round stay.
-        return sorted((c for c in found if isinstance(c, Candidate)), key=_error)
+        return sorted((c for c in found if isinstance(c, Candidate)), key=attrgetter("error"))
 
     @property
     def judged(self) -> Sample:
@@ -266,7 +270,7 @@ class KernelSearch:
         """Return a candidate of the first round."""
         began = perf_counter()
         if not start.is_learned:
-            rows = self._rows(start.kernel, sample)
+            rows = Rows.of(self._rows(start.kernel, sample))
             kernels = at_widths(start.kernel.resolved(rows, self.weights[sample]))
             found = min(
                 (self._judged(k, PLAIN_RIDGES, _unit(k, rows), sample) for k in kernels),
@@ -348,7 +352,7 @@ class KernelSearch:
         self, kernel: Kernel, factors: Sequence[float], alpha: float, sample: Sample
     ) -> Judged:
         """Return a kernel with the best of some ridges, and its errors on rows left out."""
-        rows, y, w = self._rows(kernel, sample), self.y[sample], self.weights[sample]
+        rows, y, w = Rows.of(self._rows(kernel, sample)), self.y[sample], self.weights[sample]
         least = LEAST_RIDGE * _unit(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
         gram = gram_of(kernel, rows, self.memory)
@@ -382,10 +386,6 @@ def _pool(X: Any, memory: int, seed: int) -> Sample | None:
 def _bytes(sample: Sample, terms: int = 0) -> int:
     """Return what a kernel takes on some rows, with the matrices of terms beside its own."""
     return (PAIR_BYTES + TERM_BYTES * terms) * len(sample) ** 2
-
-
-def _error(candidate: Candidate) -> float:
-    return candidate.error
 
 
 def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:
