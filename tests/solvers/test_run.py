@@ -128,3 +128,10 @@ def test_what_cannot_look_at_the_clock_does_not_wait_for_busy_processors(limit, 
     monkeypatch.setattr(threads, "is_machine_busy", lambda: True)
     with Run(limit).limited():
         assert threads.one_blas_thread()._askers == asked
+
+
+def test_a_context_is_entered_also_when_the_time_is_up(monkeypatch):
+    monkeypatch.setattr(threads, "is_machine_busy", lambda: True)
+    threads._libraries.cache_clear()
+    with over().limited(), pytest.raises(TimeIsUpError):
+        check()

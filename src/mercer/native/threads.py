@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from mercer.data.deadline import check
+from mercer.data.deadline import check, shielded
 from mercer.native.core import become_worker, thread_count
 
 Job = TypeVar("Job")
@@ -220,4 +220,6 @@ def is_machine_busy() -> bool:
 def _libraries() -> ThreadpoolController:
     # To find the libraries takes milliseconds, longer than what is to run on one thread. They are
     # found by a function that C calls, in which Ctrl-C would be lost; other threads hear none.
-    return left_behind(ThreadpoolController)
+    # Whoever enters a context does not expect that the time is up there.
+    with shielded():
+        return left_behind(ThreadpoolController)
