@@ -8,6 +8,8 @@ from sklearn.svm import SVC, SVR
 from mercer import KernelSVC, KernelSVR
 from mercer.errors import ConvergenceWarning
 from mercer.estimators.svm import hard_margin as room
+from mercer.solvers import Run
+from mercer.solvers.checkpoint import Checkpoint
 
 SCIKIT_LEARN = {"linear": {"kernel": "linear"}, "gaussian(0.5)": {"gamma": 2.0}}
 
@@ -89,8 +91,11 @@ def test_classes_that_are_not_separated_are_refused(rows, rng):
 
 def test_time_that_is_up_ends_with_what_there_is(rows, rng):
     y = rng.integers(0, 2, len(rows))
-    with pytest.warns(ConvergenceWarning, match="time_limit"):
+    with pytest.warns(ConvergenceWarning) as said:
         model = KernelSVC("linear", C=np.inf, time_limit=1e-9).fit(rows, y)
+    told = " ".join(str(warning.message) for warning in said)
+    assert "this is no hard margin" in told
+    assert "the time limit of 1e-09 s was up" in told
     assert model.predict(rows).shape == y.shape
 
 
@@ -102,3 +107,50 @@ def test_probabilities_and_plans_take_it_and_a_stream_of_rows_does_not(rows):
         KernelSVC(C=np.inf).partial_fit(rows, sides(rows), classes=[0, 1])
     with pytest.raises(ValueError, match="C must be a positive finite number, got inf"):
         KernelSVR(C=np.inf).partial_fit(rows, rows[:, 0])
+
+
+def test_a_solver_that_did_not_converge_says_that_this_is_none(rows, rng):
+    y = rng.integers(0, 2, len(rows))
+    with pytest.warns(ConvergenceWarning) as said:
+        KernelSVC("linear", C=np.inf, solver="sgd", random_state=0).fit(rows, y)
+    assert any("this is no hard margin" in str(warning.message) for warning in said)
+
+
+def test_weights_bound_no_coefficient(rows):
+    y, light = sides(rows), np.full(len(rows), 1e-9)
+    weighted = KernelSVC("linear", C=np.inf, tol=1e-8).fit(rows, y, light)
+    plain = KernelSVC("linear", C=np.inf, tol=1e-8).fit(rows, y)
+    assert_allclose(weighted.decision_function(rows), plain.decision_function(rows), atol=1e-6)
+    curve = KernelSVR("linear", C=np.inf, epsilon=0.1).fit(rows, rows[:, 0], light)
+    assert np.abs(curve.predict(rows) - rows[:, 0]).max() < 0.1 + 1e-3
+
+
+def test_an_infinite_price_of_any_precision_is_one(rows):
+    y = sides(rows)
+    found = KernelSVC("linear", C=np.float32(np.inf)).fit(rows, y)
+    expected = KernelSVC("linear", C=np.inf).fit(rows, y)
+    assert_allclose(found.decision_function(rows), expected.decision_function(rows))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_fit_that_was_killed_at_the_second_price_goes_on(tmp_path, monkeypatch, classes):
+    X = np.array([[0.0], [0.01], [0.02]][:classes])
+    path = tmp_path / "fit.npz"
+    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
+    settings = {"C": np.inf, "solver": "nystrom", "n_landmarks": classes, "tol": 1e-6}
+    model = KernelSVC("4.0 * gaussian(1.0)", **settings, checkpoint=path)
+    keep = Run.keep
+
+    def killed(run, state):
+        keep(run, state)
+        if run.problem.startswith("2.5e+05"):
+            raise RuntimeError("killed")
+
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="killed"):
+        patched.setattr(Run, "keep", killed)
+        model.fit(X, np.arange(classes))
+    assert path.exists()
+    found = model.fit(X, np.arange(classes))
+    expected = KernelSVC("4.0 * gaussian(1.0)", **settings).fit(X, np.arange(classes))
+    assert_allclose(found.dual_coef_, expected.dual_coef_, rtol=0.0, atol=0.0)
+    assert not path.exists()

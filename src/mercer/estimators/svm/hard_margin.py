@@ -9,17 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import checked_positive
+from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.svm.supports import Start, Task, start_of
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers import Run, Solution
 
 Positions = NDArray[np.intp]
+# The least relative gap that is told from zero.
+GAP = 16.0 * float(np.finfo(np.float64).eps)
 
 
 def checked_price(C: Any) -> float:
     """Return a price, which is infinite for a hard margin, or refuse what is none."""
-    return np.inf if isinstance(C, float) and np.inf == C else checked_positive("C", C)
+    is_hard = isinstance(C, float | np.floating) and np.inf == C
+    return np.inf if is_hard else checked_positive("C", C)
 
 
 class Priced(NamedTuple):
@@ -37,13 +41,18 @@ class Priced(NamedTuple):
         pairs = zip(self.tasks, coefficients, strict=True)
         return any(((a != 0.0) & ~task.problem.free(a)).any() for task, a in pairs)
 
+    @property
+    def is_solved(self) -> bool:
+        """Whether the coefficients are those of the solutions, to their tolerance."""
+        return all(float(s.residual.max()) <= max(s.tolerance, GAP) for s in self.solutions)
+
 
 def hard_margin(
     solve: Callable[[float, Start | None], Priced], used: Positions, unit: float, run: Run
 ) -> Priced:
     """Return the problems of a price that no row pays.
 
-    Where every coefficient is below its bound C w the bounds do nothing, and the soft margin is the
+    Where every coefficient is below its bound C the bounds do nothing, and the soft margin is the
     hard one: the loss is an exact penalty. The price is raised until it is so. Rows that pay any
     price, as those of classes which the kernel does not separate, are refused.
 
@@ -64,16 +73,27 @@ def hard_margin(
     """
     # Beyond the last one float64 proves no gap.
     prices = [price / unit for price in (1e3, 1e6, 1e9)]
-    found = solve(prices[0], None)
-    for C in prices[1:]:
+    start = None
+    for C in prices:
+        # A checkpoint of the fit tells the problems of its prices apart.
+        run.problem = f"{C:.3g}"
+        found = solve(C, start)
         if run.ended_by or not found.is_paid:
-            return found
+            break
         # The same coefficients, as most of them are free.
-        found = solve(C, start_of(C, found.tasks, used, found.solutions))
-    if found.is_paid and not run.ended_by:
+        start = start_of(C, found.tasks, used, found.solutions)
+    else:
+        run.forget()
         raise ValueError(
             f"C=inf allows no loss, but with this kernel there is some at C = {found.C:.1g} still: "
             "classes do not separate, or targets are outside the tube; give a finite C"
+        )
+    if not found.is_solved:
+        warn_caller(
+            f"C=inf allows no loss, but the solver ended before its tolerance at C = {found.C:.1g}:"
+            " rows may have some, and this is no hard margin; raise max_iter or time_limit, or use "
+            "solver='smo'",
+            ConvergenceWarning,
         )
     return found
 

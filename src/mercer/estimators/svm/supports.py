@@ -125,7 +125,7 @@ def solve_all(
     def solved_task(k: int) -> Solution:
         task = tasks[k]
         part = run.share(min(1.0, threads * sizes[k] / sizes[k:].sum()))
-        part.is_main, part.problem = threads <= 1, str(k)
+        part.is_main, part.problem = threads <= 1, f"{run.problem}.{k}"
         with run.limited():
             whole = len(task.index) == len(gram)
             fixed = repaired(gram if whole else gram.part(task.index), part)
@@ -190,7 +190,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """
         planned = partial(planned_margin, problems=[len(task.index) for task in tasks])
         solver, repair = self._prepared(run, settings, kernel, rows, planned, OffsetAlone(self.tol))
-        if self.checkpoint is not None:
+        # Of several prices the first tells the fit from others.
+        if self.checkpoint is not None and run.checkpoint is None:
             numbers = [part for task in tasks for part in task.numbers]
             self._keep_states(run, solver, repair.gram, kernel, rows.X, *numbers)
         solve = partial(solve_all, solver, repair.gram, self.repair, tasks)
@@ -198,7 +199,6 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self.kernel_, self.solver_ = kernel, solver
         self.n_iter_ = max(1, *(s.iterations for s in solutions))
         self.approximation_ = self._approximation(settings, repair.gram, X, "smo")
-        run.forget()
         return repair.gram, solutions
 
     @property

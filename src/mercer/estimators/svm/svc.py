@@ -14,7 +14,7 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
 from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.svm.hard_margin import Priced, hard_margin, mean_diagonal
+from mercer.estimators.svm.hard_margin import Priced, checked_price, hard_margin, mean_diagonal
 from mercer.estimators.svm.one_vs_one import check_schemes, clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
@@ -224,10 +224,11 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         is_all = np.array_equal(used, np.arange(len(weights)))
         rows = Rows.checked(X if is_all else training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, copies[used])
+        costs = weights[used] if np.inf != C else np.ones(len(used))
         problem = partial(MarginProblem.classification, fit_intercept=self.fit_intercept)
 
         def solved(C: float, start: Start | None) -> Priced:
-            tasks = class_tasks(problem, codes, C * weights[used], self.multiclass)
+            tasks = class_tasks(problem, codes, C * costs, self.multiclass)
             tasks = warm_starts(tasks, used, start, C)
             return Priced(C, tasks, *self._solutions(run, settings, kernel, rows, tasks, X, y))
 
@@ -236,7 +237,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         else:
             found = hard_margin(solved, used, mean_diagonal(kernel, rows), run)
         C, tasks, gram, solutions = found
-
+        run.forget()
         self.classes_, self._seen_ = classes, len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
         if gram.landmarks is not None:
@@ -319,8 +320,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
 
     def _checked_settings(self) -> float:
         check_schemes(self.multiclass, self.decision_function_shape)
-        is_hard = isinstance(self.C, float) and np.inf == self.C
-        return np.inf if is_hard else checked_positive("C", self.C)
+        return checked_price(self.C)
 
     def _keep_supports(
         self,

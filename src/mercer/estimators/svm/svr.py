@@ -186,9 +186,10 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         rows = Rows.checked(X if len(used) == len(y) else training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, weights[used])
 
+        costs = weights[used] if np.inf != C else np.ones(len(used))
+
         def solved(C: float, start: Start | None) -> Priced:
-            costs = C * weights[used]
-            problem = MarginProblem.regression(y[used], costs, epsilon, self.fit_intercept)
+            problem = MarginProblem.regression(y[used], C * costs, epsilon, self.fit_intercept)
             tasks = warm_starts([Task(np.arange(len(used)), problem)], used, start, C)
             return Priced(C, tasks, *self._solutions(run, settings, kernel, rows, tasks, X, y))
 
@@ -198,7 +199,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
             size = float(np.ptp(y[used])) or 1.0
             found = hard_margin(solved, used, mean_diagonal(kernel, rows) / size, run)
         C, tasks, gram, (solution,) = found
-
+        run.forget()
         self._seen_ = len(y)
         if gram.landmarks is not None:
             none = np.zeros(len(used), np.intp)
