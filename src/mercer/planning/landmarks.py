@@ -125,7 +125,9 @@ class ByLandmarks:
         return Plan(*taken, residual=expected_residual(gram, m))
 
 
-def streamed_plan(by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel, X: Stream) -> Plan:
+def streamed_plan(
+    by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel, X: Stream, columns: int
+) -> Plan:
     """Return what landmarks take of rows that are read block by block, for which all else fails.
 
     Parameters
@@ -138,6 +140,8 @@ def streamed_plan(by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel,
         k, with numbers for parameters.
     X : Stream
         The rows.
+    columns : int
+        Targets, or columns of scores.
     """
     check_landmarks(settings, kernel)
     memory, n, name = memory_limit(settings.memory), by_landmarks.rows, "nystrom"
@@ -147,7 +151,7 @@ def streamed_plan(by_landmarks: ByLandmarks, settings: Settings, kernel: Kernel,
         if settings.n_landmarks is None:
             settings = replace(settings, n_landmarks=min(n, LEARNT))
     m = landmark_count(by_landmarks.limited(settings), n)
-    needed = by_landmarks.bytes(m)
+    needed = stream_bytes(m, columns) if name == "sgd" else by_landmarks.bytes(m)
     check_room(name, needed, memory, name)
     told = f"{m} {reason.format(n=n)}"
     taken = (name, "features of landmarks", needed, by_landmarks.work(m).seconds, told)

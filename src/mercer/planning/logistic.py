@@ -91,7 +91,7 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
     """Return what `planned_logistic` would return, in words, with the others that fit."""
     if isinstance(rows, Stream):
         by_landmarks = _by_landmarks(kernel, rows, problem, settings)
-        return streamed_plan(by_landmarks, settings, kernel, rows)
+        return streamed_plan(by_landmarks, settings, kernel, rows, problem.columns)
     gram = unheld_gram_of(kernel, rows, settings.memory)
     settings = _decided(settings, kernel, rows, problem)
     entry = entry_work(kernel, rows)

@@ -91,7 +91,7 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     limit = memory_limit(settings.memory)
     if isinstance(rows, Stream):
         by_landmarks = _by_landmarks(kernel, rows, problems, settings)
-        return streamed_plan(by_landmarks, settings, kernel, rows)
+        return streamed_plan(by_landmarks, settings, kernel, rows, len(problems))
     settings = _decided(settings, kernel, rows, problems)
     name = _solver(settings, kernel, rows).name
     plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]

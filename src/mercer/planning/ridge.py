@@ -114,7 +114,9 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
     """
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
     if isinstance(rows, Stream):
-        return streamed_plan(costs.by_landmarks(settings), settings, kernel, rows)
+        return streamed_plan(
+            costs.by_landmarks(settings), settings, kernel, rows, problem.y.shape[1]
+        )
     settings = costs.decided(settings.for_rows(rows))
     name = costs.solver(settings).name
     return among(costs.plans(settings), name, costs.gram.memory, kernel, settings.time_limit)
