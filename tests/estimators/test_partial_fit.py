@@ -128,10 +128,10 @@ def test_a_stream_of_texts_has_landmarks_too(rng):
 def test_what_needs_all_rows_is_refused_on_a_stream(X):
     model = KernelRidge(Gaussian(1.0)).fit(X, targets(X)).partial_fit(X, targets(X))
     assert not hasattr(model, "certificate_")
-    with pytest.raises(ValueError, match="partial_fit keeps no training rows"):
+    with pytest.raises(ValueError, match="block by block keeps no training rows"):
         _ = model.leave_one_out_predictions_
-    refuses("partial_fit keeps no training rows", model.predict, X, True)
-    refuses("partial_fit keeps no training rows", model.predict_interval, X)
+    refuses("block by block keeps no training rows", model.predict, X, True)
+    refuses("block by block keeps no training rows", model.predict_interval, X)
     logistic = KernelLogisticRegression(Gaussian(1.0)).partial_fit(X, X[:, 0] > 0, [False, True])
     with pytest.raises(ValueError, match="a landmark model has no held-out scores"):
         _ = logistic.leave_one_out_proba_

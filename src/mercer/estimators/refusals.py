@@ -19,8 +19,8 @@ REPAIR = "repair='clip', 'flip' or 'shift'"
 ELSEWHERE = "repair= of an estimator that has it, such as KernelRidge"
 # What a model of a stream says where all training rows would be needed.
 STREAMED = (
-    "partial_fit keeps no training rows to work out held-out predictions, intervals and deviations "
-    "from; use fit"
+    "a model that learnt block by block keeps no training rows to work out held-out predictions, "
+    "intervals and deviations from; use fit, of rows in memory or with solver='nystrom'"
 )
 
 

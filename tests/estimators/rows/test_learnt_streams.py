@@ -121,3 +121,36 @@ def test_support_vector_machines_still_need_their_rows(tmp_path):
     np.save(tmp_path / "rows.npy", X)
     with pytest.raises(MemoryLimitError, match="solver='sgd' needs all rows in memory"):
         KernelSVC(KERNEL, solver="sgd", memory=MEMORY).fit(tmp_path / "rows.npy", y > 0.0)
+
+
+@pytest.mark.parametrize("kind", [KernelRidge, KernelLogisticRegression])
+def test_the_plan_counts_the_bytes_of_the_fit(kind):
+    targets = y if kind is KernelRidge else y > 0.0
+    model = kind(KERNEL, solver="sgd", n_landmarks=20, memory=300_000)
+    with pytest.raises(MemoryLimitError) as planned:
+        model.plan(lambda: iter([X]), targets)
+    with pytest.raises(MemoryLimitError) as fitted:
+        model.fit(lambda: iter([X]), targets)
+    assert str(planned.value) == str(fitted.value)
+
+
+@pytest.mark.parametrize("kind", [KernelRidge, KernelLogisticRegression])
+def test_a_checkpoint_is_refused(kind, tmp_path):
+    model = kind(KERNEL, solver="sgd", checkpoint=tmp_path / "fit.npz", **LITTLE)
+    with pytest.raises(ValueError, match=r"one pass; leave it out, or use solver='nystrom'"):
+        model.fit(lambda: iter([X]), y > 0.0)
+
+
+def test_a_class_without_weight_is_none():
+    labels = np.digitize(y, [-0.5, 0.5])
+    model = KernelLogisticRegression(KERNEL, solver="sgd", **LITTLE)
+    model.fit(lambda: iter([X]), labels, np.where(labels == 1, 0.0, 1.0))
+    assert model.classes_.tolist() == [0, 2]
+    assert model.predict_proba(X).shape == (len(X), 2)
+    assert (model.predict(X) == labels)[labels != 1].mean() > 0.95
+
+
+def test_what_needs_the_training_rows_names_the_fit_that_keeps_them():
+    model = KernelRidge(KERNEL, solver="sgd", **LITTLE).fit(in_blocks)
+    with pytest.raises(ValueError, match="learnt block by block keeps no training rows"):
+        model.leave_one_out_predictions_  # noqa: B018

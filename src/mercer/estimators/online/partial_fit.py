@@ -17,7 +17,13 @@ from mercer.data.kept import owned
 from mercer.data.stream import Stream
 from mercer.data.stream.stream import MOST
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
-from mercer.estimators.classes import checked_codes, class_weighted, known_classes, same_classes
+from mercer.estimators.classes import (
+    checked_codes,
+    class_weighted,
+    known_classes,
+    present_classes,
+    same_classes,
+)
 from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
 from mercer.estimators.refusals import refuse_by_landmarks
 from mercer.estimators.validation import (
@@ -123,10 +129,14 @@ class ClassStream:
         X, codes, classes = checked_classification(estimator, kernel, X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, estimator.class_weight, codes, classes)
+        used, present, classes = present_classes(estimator, weights, codes, classes)
+        # Rows that do not count are left out block by block, whatever their number is.
+        codes = np.zeros(len(used), np.intp)
+        codes[used] = present
         columns = 1 if len(classes) == 2 else len(classes)
         after = _after_classes(estimator, checked_positive("C", self.C), len(classes))
         learnt = _learnt(estimator, run, kernel, Seen(X, codes, weights), columns, after)
-        estimator._stream_.totals = np.bincount(codes, copies, len(classes))
+        estimator._stream_.totals = np.bincount(present, copies[used], len(classes))
         estimator.classes_ = classes
         _keep(estimator, learnt.theta, learnt.b)
         return self
@@ -215,6 +225,12 @@ def _learnt(
     after : callable
         See `LandmarkStream.learn`.
     """
+    if estimator.checkpoint is not None:
+        raise ValueError(
+            f"checkpoint={str(estimator.checkpoint)!r} keeps no state of solver='sgd' on rows that "
+            "are read block by block, which are learnt in one pass; leave it out, or use "
+            "solver='nystrom'"
+        )
     X, n = seen.rows, len(seen.rows)
     kernel = estimator._resolved(kernel, X, seen.weights)
     settings = estimator._fit_settings(kernel, estimator._settings())
