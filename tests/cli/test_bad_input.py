@@ -189,6 +189,12 @@ def test_advice_is_in_the_words_of_the_command():
         "--time-limit 5 is short; raise --time-limit"
     )
     assert in_options("raise memory= now") == "raise --memory now"
+    assert in_options("give memory='2GB'; raise memory=") == "give --memory 2GB; raise --memory"
+
+
+@pytest.mark.parametrize("quoted", ["'time_limit'", '"raise memory= now"', "'memory=3'"])
+def test_texts_in_quotes_are_not_in_the_words_of_the_command(quoted):
+    assert in_options(f"no column {quoted} in the table") == f"no column {quoted} in the table"
 
 
 def test_rows_that_are_left_out_are_counted(tmp_path):

@@ -22,10 +22,15 @@ ADVICE = (
         "fill such cells or drop such rows (fit --missing drop), fit without --kernel, or with "
         "match(missing='own-category')",
     ),
-    (r"\btime_limit=([0-9.e+-]+)", r"--time-limit \1"),
-    (r"\btime_limit\b", "--time-limit"),
-    (r"\bmemory=(?=\W|$)", "--memory"),
     (r"; or use solver='nystrom'", ""),
+)
+# Arguments by name, with their values if there are some, and texts in quotes.
+WRITTEN = re.compile(
+    r"\b(?P<name>time_limit|memory)="
+    r"(?:'(?P<text>[^']*)'|(?P<number>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+|\w*))|(?!\w))"
+    r"|\b(?P<alone>time_limit)\b"
+    r"|(?<!\w)'[^']*'"
+    r'|"[^"]*"'
 )
 
 
@@ -33,7 +38,16 @@ def in_options(text: str) -> str:
     """Return a message with options of the command in place of arguments of Python."""
     for pattern, instead in ADVICE:
         text = re.sub(pattern, instead, text)
-    return text
+    return WRITTEN.sub(_option, text)
+
+
+def _option(found: re.Match[str]) -> str:
+    """Return an argument as an option; what is in quotes stays, as a name of a column."""
+    name = found["name"] or found["alone"]
+    if name is None:
+        return found[0]
+    value = found["text"] or found["number"]
+    return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
 
 
 @contextmanager
