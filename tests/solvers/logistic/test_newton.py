@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from mercer.data.deadline import TimeIsUpError
 from mercer.gram import PrecomputedGram
 from mercer.solvers import LogisticProblem, Run
 from mercer.solvers.logistic import newton as module
@@ -252,3 +253,17 @@ def test_rounding_of_the_scores_counts_by_the_curvature_or_by_the_slope_of_the_l
         expected += problem.C * w * min(0.5 * h**2, 2.0 * h)
     assert (hidden.min() < 4.0) == (size == 1e13)
     assert_allclose(point.proved(problem, np.diag(K)), expected)
+
+
+def test_time_that_is_up_in_a_checkpoint_leaves_its_model(K, monkeypatch):
+    states = []
+    monkeypatch.setattr(Run, "keep", lambda _, state: states.append(state))
+    descent_of(K, problem_of(3), tol=1e-2).to(3.0, Run())
+    monkeypatch.setattr(Run, "restored", lambda _: states[-1])
+
+    def late(*_):
+        raise TimeIsUpError
+
+    monkeypatch.setattr(FactoredCurvature, "restore", late)
+    found = descent_of(K, problem_of(3)).to(3.0, Run())
+    assert_array_equal(found.coefficients, states[-1]["A"])

@@ -241,8 +241,9 @@ class Descent:
     def _restored(self, kept: State) -> Point:
         """Return the point that an earlier run has left, with all that a step begins from."""
         self._stage, self._steps = kept["course"].tolist()
-        self._curvature.restore(kept)
+        # Before the curvature: where the time is up in there, this is the model.
         self._A, self._G, self._b = kept["A"], kept["G"], kept["b"]
+        self._curvature.restore(kept)
         return Point(self._A, self._b, self._G, kept["D"], kept["KD"], float(kept["primal"]))
 
     def _descend(
