@@ -9,6 +9,7 @@ import pytest
 
 import mercer
 from mercer.kernels.columns import named_columns, reads_a_matrix, reads_everything, takes_missing
+from mercer.kernels.params import kept_with
 
 
 class Lookup:
@@ -39,3 +40,9 @@ def test_what_is_kept_is_no_part_of_the_value(kernel):
     assert named_columns(kernel) is named_columns(kernel)
     assert pickle.dumps(kernel) == before
     assert pickle.loads(before) == kernel
+
+
+def test_functions_of_one_name_keep_answers_of_their_own():
+    kernel = mercer.Gaussian(1.0)
+    first, second = (kept_with(lambda _, answer=answer: answer) for answer in (1, 2))
+    assert (first(kernel), second(kernel)) == (1, 2)

@@ -173,6 +173,7 @@ def test_the_sum_of_the_bumps_is_the_prediction(line):
     display = KernelDisplay.from_estimator(model)
     assert display.curves.shape == (400, 30)
     assert_allclose(display.total, model.predict(display.x[:, None]), atol=1e-10)
+    assert display.title.startswith("30 bumps and their sum")
     several = KernelRidge("gaussian(0.7)").fit(X, np.column_stack([y, -y]))
     second = KernelDisplay.from_estimator(several, target=1)
     assert_allclose(second.total, several.predict(second.x[:, None])[:, 1], atol=1e-10)

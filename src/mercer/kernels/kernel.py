@@ -391,7 +391,6 @@ class Constant(Kernel):
     """The same value for every pair: k(x, z) = c, positive semi-definite for c >= 0."""
 
     domain: ClassVar[str] = "anything"
-
     value: float = domains.real(1.0)
 
     def lower(self, t: Tile) -> Expression:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import cache, cached_property, wraps
 from types import MappingProxyType
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, TypeVarTuple
 
 from mercer.kernels.domains import check_fields
 from mercer.kernels.language.brief import brief
 
-P = ParamSpec("P")
+V = TypeVar("V")
+Others = TypeVarTuple("Others")
 T = TypeVar("T")
 
 # Where a value keeps what functions have found of it.
@@ -93,19 +94,18 @@ class Parametric:
         return {n: v for n, v in vars(self).items() if n not in derived and n != KEPT}
 
 
-def kept_with(function: Callable[P, T]) -> Callable[P, T]:
+def kept_with(function: Callable[[V, *Others], T]) -> Callable[[V, *Others], T]:
     """Return a function of a kernel whose answers are kept with that kernel, as long as it lives.
 
     A cache of the module would keep kernels alive, and with them what their users put into them.
     """
 
     @wraps(function)
-    def answer(*args: P.args, **settings: P.kwargs) -> T:
-        value, *others = args
+    def answer(value: V, *others: *Others) -> T:
         known = vars(value).setdefault(KEPT, {})
-        question = (function.__name__, *others)
+        question = (function, *others)
         if question not in known:
-            known[question] = function(*args, **settings)
+            known[question] = function(value, *others)
         found: T = known[question]
         return found
 

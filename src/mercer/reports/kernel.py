@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.columns import like_rows, n_rows
+from mercer.data.columns import like_rows
 from mercer.explanation.subject import chosen_model
 from mercer.kernels import Kernel, as_kernel
 from mercer.reports.axes import COLOURS, LINE, QUIET, axes_for, dress, legend_beside, line_of
@@ -131,7 +131,7 @@ class KernelDisplay:
             ]
         ).astype(np.float64)
         total = bumps.sum(axis=1) + f.intercept[target]
-        title = f"{n_rows(rows)} bumps and their sum, {shortened(str(kernel))}"
+        title = f"{bumps.shape[1]} bumps and their sum, {shortened(str(kernel))}"
         return cls(x, bumps, [], total, title, points.name).plot(ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:

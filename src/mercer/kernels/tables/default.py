@@ -207,10 +207,7 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     refuse_unknown(given, X)
     placed = assigned(given, {c.title: c.kind for c in columns}) if is_table(X) else given
     terms = column_terms(placed, [c.title for c in columns])
-    uses = [
-        _use(column, ", ".join(terms[column.title]), "the kernel does not read it")
-        for column in columns
-    ]
+    uses = [_use(column, ", ".join(terms[column.title]), NOT_READ) for column in columns]
     return ColumnReport(tuple(uses), placed)
 
 
