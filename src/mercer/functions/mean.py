@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer.data.blocks import blocks_of
+from mercer.data.kept import same_rows
 from mercer.functions.dual import DualFunction
 from mercer.functions.function import Array, Function
 from mercer.kernels import Kernel, Sum
@@ -80,6 +81,12 @@ class MeanFunction(Function):
         return self._mean([part.gradient(X) for part in self.parts])
 
     def row_norms(self) -> Array:
+        kept = [part.dual.rows for part in self.parts if part.dual is not None]
+        if not all(rows is kept[0] or same_rows(rows, kept[0]) for rows in kept):
+            raise ValueError(
+                "the parts of the mean have rows of their own, such as landmarks, so that none has "
+                "a part in all of it; ask each of its parts"
+            )
         squares = [np.square(part.row_norms()) for part in self.parts]
         return np.sqrt(self._mean(squares))
 

@@ -129,7 +129,11 @@ def influential(facts: Facts) -> str:
     rows = facts.train_rows
     if rows is None or sp.issparse(rows) or facts.function is None:
         return ""
-    size = facts.function.row_norms()
+    try:
+        size = facts.function.row_norms()
+    except ValueError:
+        # The parts of a mean by landmarks have rows of their own each.
+        return ""
     # A row has a coefficient for every target, and in a mean of functions for every one of them.
     a = getattr(facts.function.dual, "by_target", None)
     own = a[:, 0].tolist() if a is not None and a.shape[1] == 1 else None
