@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR
+from mercer import (
+    Gaussian,
+    KernelLogisticRegression,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelSVC,
+    KernelSVR,
+)
 from mercer.data.deadline import TimeIsUpError, until
 from mercer.errors import ConvergenceWarning
 from mercer.estimators.estimator import KernelMachine
@@ -103,6 +110,14 @@ def test_an_answer_in_time_is_left_alone():
     assert_array_equal(found.coefficients, Cholesky().solve(GRAM, RIDGE).coefficients)
 
 
+@pytest.fixture
+def without_time(monkeypatch):
+    def out_of_time(*_):
+        raise TimeIsUpError
+
+    monkeypatch.setattr(KernelMachine, "_fit_settings", out_of_time)
+
+
 @pytest.mark.parametrize(
     ("model", "target", "least"),
     [
@@ -113,12 +128,8 @@ def test_an_answer_in_time_is_left_alone():
     ],
 )
 def test_a_model_without_time_for_a_plan_predicts_by_some_rows_and_says_so(
-    model, target, least, monkeypatch
+    model, target, least, without_time
 ):
-    def out_of_time(*_):
-        raise TimeIsUpError
-
-    monkeypatch.setattr(KernelMachine, "_fit_settings", out_of_time)
     with pytest.warns(ConvergenceWarning, match="rows alone, as the time limit of 60 s was up"):
         model.set_params(time_limit=60.0).fit(X, target)
     assert model.score(X, target) > least
@@ -140,3 +151,29 @@ def test_logistic_regression_without_time_for_a_step_predicts_by_some_rows(monke
     with pytest.warns(ConvergenceWarning, match="that of 500 of 1500 rows alone"):
         model.fit(X, CLASSES)
     assert model.score(X, CLASSES) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ConvergenceWarning")
+def test_a_model_of_some_rows_tells_nothing_of_the_fit_to_all_that_there_was_no_time_for(
+    without_time,
+):
+    model = KernelRidge(KERNEL, 0.1, time_limit=60.0).fit(X, f)
+    for asked in (
+        lambda: model.leave_one_out_predictions_,
+        lambda: model.residuals_less_one(np.ones(len(X))),
+        lambda: model.predict_interval(X[:3]),
+        lambda: model.predict(X[:3], return_std=True),
+    ):
+        with pytest.raises(ValueError, match=r"time was up before .* raise time_limit"):
+            asked()
+
+
+def test_classes_of_a_model_of_some_rows_have_probabilities_that_are_said_to_be_uncalibrated(
+    without_time,
+):
+    model = KernelRidgeClassifier(KERNEL, 0.1, time_limit=60.0)
+    with pytest.warns(ConvergenceWarning, match="rows alone"):
+        model.fit(X, f > 0.0)
+    with pytest.warns(ConvergenceWarning, match="temperature of one; raise time_limit"):
+        P = model.predict_proba(X[:3])
+    assert np.isfinite(P).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from mercer.kernels import Kernel, Sum, as_kernel
 from mercer.kernels.language.names import is_auto
 from mercer.planning import Plan
 from mercer.solvers import Approximation, Certificate, Run
+from mercer.solvers.contract import FEW_ROWS, STAND_INS
 from mercer.solvers.ridge.stacking import mean_weights
 
 Array = NDArray[np.float64]
@@ -156,13 +158,16 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
 
     def _keep(self, tried: Sequence[KernelRidge], places: NDArray[np.intp], given: Array) -> None:
         """Store the mean of fits of kernels in some places, but for those that came to nothing."""
-        is_cut = np.array([m.certificate_.method == "offset alone" for m in tried])
-        kept = [i for i in range(len(tried)) if not is_cut[i]] or [0]
+        methods = [m.certificate_.method for m in tried]
+        kept = [i for i, method in enumerate(methods) if method not in STAND_INS]
+        # Without any, one that knows some rows rather than none.
+        kept = kept or [methods.index(FEW_ROWS) if FEW_ROWS in methods else 0]
         models = [tried[i] for i in kept]
-        v = given[places[kept]] if self.weights is not None else _best_weights(models)
+        is_given = self.weights is not None
+        v = given[places[kept]] if is_given else _best_weights(models)
         v = v / v.sum()
-        # The weight below which a kernel is left out: it takes as long to predict as any other.
-        least = 1e-3
+        # The found weight below which a kernel is left out: it predicts as slowly as any other.
+        least = 0.0 if is_given else 1e-3
         large = np.flatnonzero(v >= least)
         v = v[large] / v[large].sum()
         self.estimators_ = [models[i] for i in large]
@@ -203,6 +208,8 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X` for the kernel that takes longest.
 
+        The time is that of all kernels together, the memory the most that one of them needs.
+
         Parameters
         ----------
         X : rows
@@ -211,7 +218,15 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
             Their targets.
         """
         models = self._models(self.placed(X))
-        return max((m.plan(X, y) for m in models), key=lambda plan: plan.seconds)
+        given = self._given_weights(len(models))
+        plans = [m.plan(X, y) for m, v in zip(models, given, strict=True) if v > 0.0]
+        longest = max(plans, key=lambda plan: plan.seconds)
+        return replace(
+            longest,
+            memory=max(plan.memory for plan in plans),
+            seconds=sum(plan.seconds for plan in plans),
+            alternatives=() if len(plans) > 1 else longest.alternatives,
+        )
 
     def predict(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets)."""

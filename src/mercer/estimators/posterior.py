@@ -14,7 +14,7 @@ from mercer.data.blocks import blocks_of
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.gaps import alike_in_gaps
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.refusals import STREAMED
+from mercer.estimators.refusals import OF_FEW_ROWS, STREAMED
 from mercer.estimators.validation import checked_rows, used_rows
 from mercer.functions import PrimalFunction
 from mercer.gram import (
@@ -24,7 +24,8 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.native.threads import one_blas_thread
-from mercer.solvers import Approximation, RidgeProblem, Solution
+from mercer.solvers import Approximation, Certificate, RidgeProblem, Solution
+from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.line.path import ChainSmoother
 from mercer.solvers.lowrank.path import LandmarkSmoother
 from mercer.solvers.ridge.feature_path import FeatureSmoother
@@ -64,6 +65,7 @@ class RidgePosterior(KernelMachine):
     _used_: NDArray[np.bool_]
     _is_repaired_: bool
     solution_: Solution
+    certificate_: Certificate
     approximation_: Approximation | None
     _landmark_cache: LandmarkGram | None
     _sampled_residuals_: Array | None
@@ -189,9 +191,11 @@ class RidgePosterior(KernelMachine):
         return deviation
 
     def _whole_problem(self) -> RidgeProblem:
-        """Return the problem of all rows, which a model of a stream has not."""
+        """Return the problem of all rows, which a model of a stream or a few rows did not solve."""
         if not hasattr(self, "_problem_"):
             raise ValueError(STREAMED)
+        if self.certificate_.method == FEW_ROWS:
+            raise ValueError(OF_FEW_ROWS)
         return self._problem_
 
     def _shaped(self, values: Array) -> Array:

@@ -22,6 +22,11 @@ STREAMED = (
     "a model that learnt block by block keeps no training rows to work out held-out predictions, "
     "intervals and deviations from; use fit, of rows in memory or with solver='nystrom'"
 )
+# What a model of a few rows says there, for the time was up before it was one of all.
+OF_FEW_ROWS = (
+    "the time was up before the fit to all rows, and the model is that of a few of them, of which "
+    "no held-out predictions, intervals and deviations are known; raise time_limit"
+)
 
 
 def refuse_indefinite_kernel(

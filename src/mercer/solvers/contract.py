@@ -21,6 +21,7 @@ ILL_CONDITIONED = (
 
 # What solved it where the time was up before a solver had an answer.
 OFFSET_ALONE, FEW_ROWS = "offset alone", "few rows"
+STAND_INS = (OFFSET_ALONE, FEW_ROWS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,6 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer import Gaussian, KernelRidge, KernelRidgeMean, KernelRidgeMeanClassifier, Laplacian
+from mercer.data.deadline import TimeIsUpError
+from mercer.estimators.estimator import KernelMachine
+from mercer.solvers.few_rows import FEW
 
 KERNELS = (Gaussian(1.0), Laplacian(3.0), Gaussian(0.5) + Laplacian(1.0))
 ALPHAS = (0.3, 0.1, 0.2)
@@ -204,3 +207,58 @@ def test_what_a_mean_has_learned_is_explained(rng):
         alone = mercer.explain(KernelRidge(k, 1.0).fit(texts, y)).kgrams
         for row in alone:
             assert_allclose(found[row.gram], share * row.weight, rtol=1e-9)
+
+
+def cut_short(monkeypatch, kinds):
+    """Leave no time for kernels of some kinds."""
+    usual = KernelMachine._fit_settings
+
+    def settings(model, *given):
+        if isinstance(model.kernel, kinds):
+            raise TimeIsUpError
+        return usual(model, *given)
+
+    monkeypatch.setattr(KernelMachine, "_fit_settings", settings)
+
+
+@pytest.fixture
+def many(rng):
+    X = rng.normal(size=(FEW + 50, 1))
+    return X, np.sin(X[:, 0])
+
+
+@pytest.mark.parametrize("weights", [None, (0.5, 0.5)])
+@pytest.mark.filterwarnings("ignore::mercer.errors.ConvergenceWarning")
+def test_a_kernel_that_had_time_for_a_few_rows_alone_has_no_weight(many, monkeypatch, weights):
+    cut_short(monkeypatch, Laplacian)
+    model = KernelRidgeMean(KERNELS[:2], 0.1, weights, time_limit=60.0).fit(*many)
+    assert_array_equal(model.weights_, [1.0, 0.0])
+    assert model.certificate_.satisfied
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ConvergenceWarning")
+def test_without_time_for_any_kernel_the_mean_is_that_of_a_few_rows(many, monkeypatch):
+    cut_short(monkeypatch, (Gaussian, Laplacian))
+    model = KernelRidgeMean(KERNELS[:2], 0.1, time_limit=60.0).fit(*many)
+    assert_array_equal(model.weights_, [1.0, 0.0])
+    assert model.score(*many) > 0.9
+    with pytest.raises(ValueError, match="raise time_limit"):
+        model.predict_interval(many[0])
+
+
+def test_a_small_weight_that_was_given_is_kept(data):
+    model = KernelRidgeMean(KERNELS[:2], 0.1, (1e-5, 1.0)).fit(*data)
+    assert_allclose(model.weights_, [1e-5, 1.0], rtol=1e-4)
+
+
+def test_its_plan_is_the_time_of_all_kernels_and_the_most_memory(data):
+    plans = [KernelRidge(k, 0.1).plan(*data) for k in KERNELS[:2]]
+    found = KernelRidgeMean(KERNELS, 0.1, (1.0, 1.0, 0.0)).plan(*data)
+    assert_allclose(found.seconds, sum(plan.seconds for plan in plans), rtol=1e-6)
+    assert found.memory == max(plan.memory for plan in plans)
+
+
+def test_rows_of_parts_with_their_own_landmarks_have_no_norms(many):
+    model = KernelRidgeMean(["gaussian", "linear"], 0.1, (0.5, 0.5), n_landmarks=20).fit(*many)
+    with pytest.raises(ValueError, match="rows of their own"):
+        model.function_.row_norms()

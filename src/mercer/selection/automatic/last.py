@@ -22,7 +22,7 @@ from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.selection.grid import reader_of
 from mercer.solvers import Run
-from mercer.solvers.contract import FEW_ROWS, OFFSET_ALONE
+from mercer.solvers.contract import STAND_INS
 
 Machine = KernelRidge | KernelRidgeMean | KernelRidgeClassifier | KernelLogisticRegression
 Fitted = TypeVar("Fitted", bound=Machine)
@@ -67,7 +67,7 @@ def fitted_last(
         # Fewer landmarks than classes cannot tell these apart, and a factor of few rows can.
         if index is None or part.landmarks >= search.y.shape[1]:
             _fit_to(model, index, X, y, sample_weight)
-            if model.certificate_.method not in (OFFSET_ALONE, FEW_ROWS):
+            if model.certificate_.method not in STAND_INS:
                 _tell(run, n, index, "as many as there is time for")
                 return model
     model.time_limit, model.n_landmarks = max(run.seconds_left, 0.0) + run.grace, None

@@ -14,6 +14,7 @@ from mercer.errors import ConvergenceWarning, MemoryLimitError, warn_caller
 from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.svm.probabilities import score_columns
 from mercer.solvers import Run
+from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
 Array = NDArray[np.float64]
@@ -60,6 +61,13 @@ class Calibration:
         return self.known
 
     def _found(self) -> float:
+        if self.model.certificate_.method == FEW_ROWS:
+            warn_caller(
+                "the model is that of a few rows alone, of which no scores of rows left out are "
+                "known; probabilities are those of a temperature of one; raise time_limit",
+                ConvergenceWarning,
+            )
+            return 1.0
         try:
             with Run(self.time_limit).limited():
                 scores = score_columns(self._held_out_scores())
