@@ -141,3 +141,25 @@ def test_a_classifier_takes_the_mean_where_its_log_loss_is_the_least(rng, search
     }
     assert type(model.estimator_) is kinds[best]
     assert model.kernel_ == model.estimator_.kernel_
+
+
+def test_the_kernel_instead_of_a_mean_is_one_of_the_last_round(board):
+    parts = board[1], board[2]
+    early = replace(parts[0], name="early", rounds=1, rows=100, score=0.0)
+    found = Leaderboard.of(board[0], (*parts, early), False).without_means()
+    assert found[0].name == min(parts, key=lambda c: c.error).name
+    assert [c.name for c in found][1] == "early"
+
+
+@pytest.mark.parametrize("best", ["ridge", "mean", "logistic"])
+def test_the_first_candidate_of_a_classifier_is_the_one_that_it_uses(
+    rng, search, monkeypatch, best
+):
+    losses = {name: (float(name != best), 0.1) for name in ("ridge", "mean", "logistic")}
+    monkeypatch.setattr(mercer.KernelClassifier, "_compared", lambda *given: losses)
+    X = rng.normal(size=(40, 2))
+    model = mercer.KernelClassifier().fit(X, X[:, 0] > 0.0)
+    first = model.candidates_[0]
+    assert bool(first.parts) == (best == "mean")
+    assert best == "mean" or first.kernel == model.kernel_
+    assert len(model.candidates_) == 3

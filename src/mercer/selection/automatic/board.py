@@ -102,9 +102,13 @@ class Leaderboard:
     @classmethod
     def of(cls, chosen: Candidate, others: Iterable[Candidate], is_classes: bool) -> Leaderboard:
         """Return the leaderboard of a candidate that was chosen, and the others in any order."""
-        rest = sorted(others, key=lambda c: (c.score, c.error))
-        entries = tuple(map(_settled, (chosen, *rest)))
-        return cls(entries, "error" if is_classes else "RMSE")
+        entries = (chosen, *sorted(others, key=_by_score))
+        return cls(tuple(map(_settled, entries)), "error" if is_classes else "RMSE")
+
+    def led_by(self, chosen: Candidate) -> Leaderboard:
+        """Return the same candidates with another one of them as the chosen one."""
+        others = sorted((c for c in self if c is not chosen), key=_by_score)
+        return replace(self, entries=(chosen, *others))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -112,8 +116,17 @@ class Leaderboard:
         return ("rank", "kernel", "round", "rows", self.measure, "seconds")
 
     def without_means(self) -> Leaderboard:
-        """Return the candidates of one kernel each."""
-        return replace(self, entries=tuple(c for c in self.entries if not c.parts))
+        """Return the candidates of one kernel each, the best of the last round first.
+
+        Errors of other rounds are those of other rows, and not to be compared with.
+        """
+        single = [c for c in self if not c.parts]
+        board = replace(self, entries=tuple(single))
+        if single[0] is self[0]:
+            return board
+        last = max(c.rounds for c in single)
+        finalists = sorted((c for c in single if c.rounds == last), key=lambda c: c.error)
+        return board.led_by(simplest_first(finalists)[0])
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self.entries)
@@ -148,6 +161,10 @@ class Leaderboard:
 def _settled(candidate: Candidate) -> Candidate:
     """Return a candidate without what only the search needs to know of it."""
     return replace(candidate, parts=tuple(map(_settled, candidate.parts)), missed=None)
+
+
+def _by_score(candidate: Candidate) -> tuple[float, float]:
+    return candidate.score, candidate.error
 
 
 def simplest_first(finalists: list[Candidate]) -> list[Candidate]:

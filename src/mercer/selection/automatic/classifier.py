@@ -142,12 +142,14 @@ class KernelClassifier(ClassifierMixin, Arguments):
         found = self._compared(search, reader, one, means, run.share(self.share_of_comparison))
         self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
         best = min(found, key=lambda name: found[name][0], default="ridge")
+        chosen = means[0] if best == "mean" else one
+        self.candidates_ = self.candidates_.led_by(chosen)
         model: KernelRidgeClassifier | KernelLogisticRegression
         if best == "logistic":
             C = found["logistic"][1] / search.unit
             model = KernelLogisticRegression(one.kernel, C, memory=self.memory)
         else:
-            model = self._ridge(means[0] if best == "mean" else one, search.unit)
+            model = self._ridge(chosen, search.unit)
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         self.kernel_ = self.estimator_.kernel_
         self.classes_ = self.estimator_.classes_
