@@ -7,6 +7,7 @@ import pytest
 import mercer
 from mercer.data.ranges import Outside, Ranges
 from mercer.errors import OutsideRangeWarning
+from mercer.selection.automatic.ranges import training_ranges
 
 
 def test_ranges_are_those_of_all_blocks_without_what_is_missing():
@@ -46,3 +47,34 @@ def test_an_automatic_machine_warns_of_numbers_far_outside(kind):
     said = "column 'dose': 1 row has a number far outside of the training rows, 500 where these"
     with pytest.warns(OutsideRangeWarning, match=said):
         model.predict(pd.DataFrame({"dose": [5.0, 500.0], "age": [30.0, 40.0]}))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[1.0, 5], [3.0, 4]],
+        [[1.0, 5], [3.0, None], [2.0, 4]],
+        np.array([[1.0, 5], [3.0, None], [2.0, 4]], object),
+    ],
+)
+def test_lists_and_objects_that_are_numbers_have_ranges(rows):
+    assert Ranges.of([rows]).entries == (("0", 1.0, 3.0), ("1", 4.0, 5.0))
+
+
+@pytest.mark.parametrize("rows", [["a text", "b"], [["a"], ["b", "c"]], [["a", "b"]], []])
+def test_lists_of_text_have_none(rows):
+    assert Ranges.of([rows]).entries == ()
+
+
+def test_objects_of_which_a_later_one_is_text_have_none():
+    assert Ranges.of([np.array([[1.0]] * 5000 + [["x"]], object)]).entries == ()
+
+
+@pytest.mark.parametrize("form", ["table", "array", "list"])
+def test_columns_that_the_kernel_does_not_read_have_no_range(form):
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    rows = {"table": table, "array": table.to_numpy(), "list": table.to_numpy().tolist()}[form]
+    name = {"table": "b"}.get(form, "1")
+    one = mercer.Gaussian().on("b" if form == "table" else 1)
+    assert training_ranges(rows, one).entries == ((name, 3.0, 4.0),)
+    assert len(training_ranges(rows, mercer.Gaussian()).entries) == 2

@@ -136,7 +136,8 @@ def fit(
     file_rows = rows_of_file(data, lambda row: int(train.rows[row]))
     with phase(f"fitting to {len(train)} rows"), file_rows:
         model, judge = choice.trained(train)
-        levels, ranges = categories_of(train, inside(model).kernel_), ranges_of(train)
+        kernel = inside(model).kernel_
+        levels, ranges = categories_of(train, kernel), ranges_of(train, kernel)
         form = replace(job.form, target=job.target, categories=levels, ranges=ranges)
         keep_form(model, form)
     for seen in (Unseen(levels), FarRows(ranges)):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.columns import column_values, is_table
-from mercer.data.kinds import Kind, column_kinds
+from mercer.data.kinds import Kind, column_kinds, kind_of_values
 
 Array = NDArray[np.float64]
 
@@ -67,6 +67,11 @@ class Ranges:
                     found[name] = (min(low, float(known.min())), max(high, float(known.max())))
         return cls(tuple((name, *ends) for name, ends in found.items()))
 
+    def on(self, columns: Iterable[str]) -> Ranges:
+        """Return the ranges of some columns alone, by name or position as text."""
+        kept = frozenset(columns)
+        return Ranges(tuple(entry for entry in self.entries if entry[0] in kept))
+
     def outside(self, X: Any) -> list[Outside]:
         """Return the cells of rows that lie farther outside of a range than it is wide."""
         ends = {name: (low, high) for name, low, high in self.entries}
@@ -85,12 +90,31 @@ class Ranges:
 
 
 def _numbers(X: Any) -> Iterator[tuple[str, Array]]:
-    """Yield the columns of numbers of a table or an array, by name or position."""
+    """Yield the columns of numbers of a table, an array or a list of rows, by name or position."""
     if is_table(X):
         kinds = column_kinds(X)
         for name, values in column_values(X):
             if kinds[name] is Kind.NUMBERS:
                 yield str(name), np.asarray(values, np.float64)
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu":
-        for j, values in enumerate(X.T):
-            yield str(j), values.astype(np.float64)
+        return
+    array = _array(X)
+    for j, values in enumerate(() if array is None else array.T):
+        if kind_of_values(values) is Kind.NUMBERS:
+            try:
+                numbers = values.astype(np.float64)
+            except (TypeError, ValueError):
+                # Objects of which a later one is no number: whoever reads them says so.
+                continue
+            yield str(j), numbers
+
+
+def _array(X: Any) -> NDArray[Any] | None:
+    """Return an array or a list of rows with columns as an array, None of other rows."""
+    # Texts are no rows with columns, and an array of them may be large.
+    if isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple | np.ndarray):
+        try:
+            X = np.asarray(X)
+        except ValueError:
+            # Rows of different lengths, such as lists of tokens.
+            return None
+    return X if isinstance(X, np.ndarray) and X.ndim == 2 else None

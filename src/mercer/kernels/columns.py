@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mercer.data.categories import AsCategories
 from mercer.data.checks import as_matrix
-from mercer.data.columns import select_columns
+from mercer.data.columns import column_names, is_matrix, is_table, select_columns
 from mercer.data.kinds import READ, Kind
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
@@ -151,6 +153,15 @@ def column_terms(kernel: Kernel, columns: Sequence[Any]) -> dict[Any, list[str]]
             if title in found:
                 found[title].append(str(placed.kernel))
     return found
+
+
+def read_columns(kernel: Kernel, X: Any) -> list[str]:
+    """Return the columns of a table, array or list that a kernel reads, by name or position."""
+    if is_table(X):
+        titles = [str(name) for name in column_names(X)]
+    else:
+        titles = [str(j) for j in range(X.shape[1] if is_matrix(X) else np.size(X[0]))]
+    return [title for title, terms in column_terms(kernel, titles).items() if terms]
 
 
 def _on_columns(kernel: Kernel) -> list[Columns]:

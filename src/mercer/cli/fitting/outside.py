@@ -10,16 +10,19 @@ from typing import Any
 
 from mercer.cli.fitting.data import Job
 from mercer.data.ranges import Outside, Ranges
-from mercer.data.stream import Stream
+from mercer.data.stream import Stream, some_rows
 from mercer.errors import OutsideRangeWarning
+from mercer.kernels import Kernel
+from mercer.kernels.columns import read_columns
 
 
-def ranges_of(job: Job) -> Ranges:
-    """Return the ranges of the columns of numbers of the rows that a model is fitted to."""
+def ranges_of(job: Job, kernel: Kernel) -> Ranges:
+    """Return the ranges of the columns of numbers that a kernel reads of the rows of its fit."""
     # Rows of a stream that are read at a time.
     rows = 1 << 16
     is_stream = isinstance(job.X, Stream)
-    return Ranges.of((block for _, block in job.X.blocks(rows)) if is_stream else [job.X])
+    found = Ranges.of((block for _, block in job.X.blocks(rows)) if is_stream else [job.X])
+    return found.on(read_columns(kernel, some_rows(job.X))) if found.entries else found
 
 
 @contextmanager

@@ -76,7 +76,8 @@ class KernelClassifier(ClassifierMixin, Arguments):
     classes_ : array
         The classes in order.
     ranges_ : Ranges or None
-        The least and largest number of every column of the training rows; None of a stream.
+        The least and largest number of every column of the training rows that `kernel_` reads;
+        None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
 
@@ -153,7 +154,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         self.kernel_ = self.estimator_.kernel_
         self.classes_ = self.estimator_.classes_
-        self.ranges_ = training_ranges(X)
+        self.ranges_ = training_ranges(X, self.kernel_)
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:

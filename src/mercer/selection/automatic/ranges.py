@@ -7,11 +7,19 @@ from typing import Any
 from mercer.data.ranges import Ranges
 from mercer.data.stream import Stream
 from mercer.errors import OutsideRangeWarning, warn_caller
+from mercer.kernels import Kernel
+from mercer.kernels.columns import read_columns
 
 
-def training_ranges(X: Any) -> Ranges | None:
-    """Return the ranges of training rows; those of a stream would take a pass over a disk."""
-    return None if isinstance(X, Stream) else Ranges.of([X])
+def training_ranges(X: Any, kernel: Kernel) -> Ranges | None:
+    """Return the ranges of training rows in the columns that a kernel reads.
+
+    Those of a stream would take a pass over a disk, and there are none.
+    """
+    if isinstance(X, Stream):
+        return None
+    found = Ranges.of([X])
+    return found.on(read_columns(kernel, X)) if found.entries else found
 
 
 def warn_outside(ranges: Ranges | None, X: Any) -> None:

@@ -64,7 +64,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
     estimator_ : KernelRidge or KernelRidgeMean
         The model, fitted to all rows.
     ranges_ : Ranges or None
-        The least and largest number of every column of the training rows; None of a stream.
+        The least and largest number of every column of the training rows that `kernel_` reads;
+        None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
 
@@ -114,7 +115,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         self.kernel_ = self.estimator_.kernel_
         self.alpha_ = model.alphas if isinstance(model, KernelRidgeMean) else model.alpha
-        self.ranges_ = training_ranges(X)
+        self.ranges_ = training_ranges(X, self.kernel_)
         return self
 
     def _machine(self, best: Candidate, unit: float) -> KernelRidge | KernelRidgeMean:
