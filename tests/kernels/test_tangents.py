@@ -32,7 +32,7 @@ from mercer.kernels import (
     domains,
 )
 from mercer.kernels.kernel import Sum
-from mercer.kernels.tangents import real_parameters
+from mercer.kernels.params import real_parameters
 from mercer.tiles.derivative import Symmetric, sums
 
 

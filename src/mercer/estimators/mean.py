@@ -29,7 +29,7 @@ from mercer.kernels.language.names import is_auto
 from mercer.planning import Plan
 from mercer.solvers import Approximation, Certificate, Run
 from mercer.solvers.contract import FEW_ROWS, STAND_INS
-from mercer.solvers.ridge.stacking import mean_weights
+from mercer.solvers.stacking import mean_weights
 
 Array = NDArray[np.float64]
 

@@ -7,14 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import cache, cached_property, wraps
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, TypeVarTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mercer.kernels.domains import check_fields
 from mercer.kernels.language.brief import brief
 
+if TYPE_CHECKING:
+    from mercer.kernels.formula import Formula
+
+Array = NDArray[np.float64]
 V = TypeVar("V")
 Others = TypeVarTuple("Others")
 T = TypeVar("T")
+Rounded = TypeVar("Rounded", bound="Formula")
 
 # Where a value keeps what functions have found of it.
 KEPT = "_kept"
@@ -112,6 +120,49 @@ def kept_with(function: Callable[[V, *Others], T]) -> Callable[[V, *Others], T]:
     return answer
 
 
+def real_parameters(kernel: Formula) -> dict[str, float | Array]:
+    """Return the real parameters of a kernel, and of its parts, by their names in `get_params`.
+
+    These are numbers and lists of numbers that are not whole by their nature; the numbers of input
+    maps, which are fitted to rows, are none of them.
+    """
+    found = {f: _numbers(v) for f, v in kernel.get_params(deep=False).items()}
+    own = {f: v for f, v in found.items() if v is not None and has_domain(kernel, f)}
+    for name, child in children(kernel):
+        own |= {f"{name}__{key}": value for key, value in real_parameters(child).items()}
+    return own
+
+
+def rounded(kernel: Rounded, digits: int) -> Rounded:
+    """Return a kernel with its real parameters in so many significant digits."""
+    changes: dict[str, Any] = {}
+    for name, value in real_parameters(kernel).items():
+        numbers = [float(f"{v:.{digits}g}") for v in np.ravel(value)]
+        changes[name] = numbers[0] if np.ndim(value) == 0 else tuple(numbers)
+    return kernel.with_params(**changes)
+
+
+def children(kernel: Formula) -> list[tuple[str, Formula]]:
+    """Return the parts of a kernel with their names, in the order of its fields."""
+    found: list[tuple[str, Formula]] = []
+    for name, value in kernel.get_params(deep=False).items():
+        if is_formula(value):
+            found.append((name, value))
+        elif isinstance(value, tuple) and any(map(is_formula, value)):
+            found += [(f"{name}__{i}", part) for i, part in enumerate(value)]
+    return found
+
+
+def is_formula(value: Any) -> bool:
+    """Whether a field of a kernel is a kernel with a formula."""
+    return hasattr(value, "lower") and hasattr(value, "get_params")
+
+
+def has_domain(kernel: Formula, name: str) -> bool:
+    """Whether a parameter says which numbers it takes."""
+    return any(f.name == name and "domain" in f.metadata for f in fields(kernel))
+
+
 @cache
 def _worked_out(kind: type) -> frozenset[str]:
     """Return the names of what a class works out once."""
@@ -157,3 +208,10 @@ def _unknown(owner: str, name: str, names: list[str]) -> str:
     close = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(names) or 'none'}"
     return f"{owner} has no parameter {name!r}{hint}"
+
+
+def _numbers(value: Any) -> float | Array | None:
+    if isinstance(value, float):
+        return value
+    is_list = isinstance(value, tuple) and bool(value)
+    return np.array(value) if is_list and all(isinstance(v, float) for v in value) else None

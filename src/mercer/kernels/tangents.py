@@ -12,11 +12,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.params import children, has_domain, is_formula, real_parameters
 from mercer.tiles import Expression, Tile
 from mercer.tiles.derivative import Contraction, Place, adjoints, nodes
 from mercer.tiles.derivative.adjoints import Path
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from mercer.kernels.formula import Formula
 
 Array = NDArray[np.float64]
-Rounded = TypeVar("Rounded", bound="Formula")
 Nodes = dict[Path, Expression]
 
 # Central differences of order six: relative to a step of 3e-4 they are off by 1e-20, and rounding
@@ -129,7 +129,7 @@ class Part:
 
     @cached_property
     def _parts(self) -> list[tuple[str, Formula]]:
-        return _children(self.kernel)
+        return children(self.kernel)
 
     @cached_property
     def _stands(self) -> dict[str, Any]:
@@ -137,33 +137,11 @@ class Part:
         numbers, found = count(), dict[str, Any]()
         for f in fields(self.kernel):
             value = getattr(self.kernel, f.name)
-            if _is_formula(value):
+            if is_formula(value):
                 found[f.name] = Stand(next(numbers), value)
-            elif isinstance(value, tuple) and any(map(_is_formula, value)):
+            elif isinstance(value, tuple) and any(map(is_formula, value)):
                 found[f.name] = tuple(Stand(next(numbers), part) for part in value)
         return found
-
-
-def real_parameters(kernel: Formula) -> dict[str, float | Array]:
-    """Return the real parameters of a kernel, and of its parts, by their names in `get_params`.
-
-    These are numbers and lists of numbers that are not whole by their nature; the numbers of input
-    maps, which are fitted to rows, are none of them.
-    """
-    found = {f: _numbers(v) for f, v in kernel.get_params(deep=False).items()}
-    own = {f: v for f, v in found.items() if v is not None and _has_domain(kernel, f)}
-    for name, child in _children(kernel):
-        own |= {f"{name}__{key}": value for key, value in real_parameters(child).items()}
-    return own
-
-
-def rounded(kernel: Rounded, digits: int) -> Rounded:
-    """Return a kernel with its real parameters in so many significant digits."""
-    changes: dict[str, Any] = {}
-    for name, value in real_parameters(kernel).items():
-        numbers = [float(f"{v:.{digits}g}") for v in np.ravel(value)]
-        changes[name] = numbers[0] if np.ndim(value) == 0 else tuple(numbers)
-    return kernel.with_params(**changes)
 
 
 def parameter_gradient(kernel: Formula, sums: Contraction) -> dict[str, float | Array]:
@@ -185,7 +163,7 @@ def parameter_gradient(kernel: Formula, sums: Contraction) -> dict[str, float | 
     }
     for part in (whole, *whole.inner()):
         for name, value in part.kernel.get_params(deep=False).items():
-            if part.name + name not in found or not _has_domain(part.kernel, name):
+            if part.name + name not in found or not has_domain(part.kernel, name):
                 continue
             found[part.name + name] += _derivative(part, name, value, places, sums)
     return {name: value if np.ndim(value) else float(value) for name, value in found.items()}
@@ -369,32 +347,6 @@ def _is_replaced(node: Expression, other: Expression) -> bool:
         return (node.kind, node.left, node.right) != (other.kind, other.left, other.right)
     is_constant = isinstance(node, Number | Polynomial) and type(node) is type(other)
     return not is_constant and _own(node) != _own(other)
-
-
-def _children(kernel: Formula) -> list[tuple[str, Formula]]:
-    """Return the parts of a kernel with their names, in the order of its fields."""
-    found: list[tuple[str, Formula]] = []
-    for name, value in kernel.get_params(deep=False).items():
-        if _is_formula(value):
-            found.append((name, value))
-        elif isinstance(value, tuple) and any(map(_is_formula, value)):
-            found += [(f"{name}__{i}", part) for i, part in enumerate(value)]
-    return found
-
-
-def _is_formula(value: Any) -> bool:
-    return hasattr(value, "lower") and hasattr(value, "get_params")
-
-
-def _has_domain(kernel: Formula, name: str) -> bool:
-    return any(f.name == name and "domain" in f.metadata for f in fields(kernel))
-
-
-def _numbers(value: Any) -> float | Array | None:
-    if isinstance(value, float):
-        return value
-    is_list = isinstance(value, tuple) and bool(value)
-    return np.array(value) if is_list and all(isinstance(v, float) for v in value) else None
 
 
 def _size(kernel: Formula, name: str, value: float) -> float:

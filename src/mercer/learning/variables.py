@@ -14,7 +14,7 @@ from mercer.data.checks import as_matrix
 from mercer.kernels import After, Constant, Kernel, Scaled, Sum
 from mercer.kernels.heuristics import median_distance
 from mercer.kernels.maps import InputMap, Standardize
-from mercer.kernels.tangents import real_parameters
+from mercer.kernels.params import real_parameters
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer.kernels.tangents import real_parameters
+from mercer.kernels.params import real_parameters
 from mercer.learning import Learned
 from mercer.reports.axes import dress, legend_beside
 

@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from mercer.data.listing import as_frame, as_html, as_text
 from mercer.kernels import Kernel
-from mercer.kernels.tangents import rounded
+from mercer.kernels.params import rounded
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from mercer import Gaussian, KernelRidge, Linear
 from mercer.data.stream import stream_of
 from mercer.errors import MemoryLimitError
 from mercer.gram import gram_of
-from mercer.kernels.tangents import rounded
+from mercer.kernels.params import rounded
 from mercer.selection.automatic import left_out, search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, starts

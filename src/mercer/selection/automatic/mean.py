@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.functions.mean import weighted_kernel
 from mercer.selection.automatic.board import Candidate
-from mercer.solvers.ridge.stacking import mean_weights
+from mercer.solvers.stacking import mean_weights
 
 Array = NDArray[np.float64]
 Judge = Callable[[Array], tuple[Array, float]]

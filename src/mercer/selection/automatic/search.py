@@ -21,7 +21,7 @@ from mercer.errors import MemoryLimitError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
 from mercer.kernels import Kernel
-from mercer.kernels.tangents import rounded
+from mercer.kernels.params import rounded
 from mercer.learning import learn
 from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from mercer.solvers.ridge.stacking import mean_weights
+from mercer.solvers.stacking import mean_weights
 
 errors = arrays(np.float64, (12, 3), elements=st.floats(-10.0, 10.0))
 
