@@ -44,6 +44,29 @@ def test_decimals_may_follow_a_comma_and_points_be_by_thousands(tmp_path):
     assert "is text, for it has points by thousands in some numbers and before decimals" in said
 
 
+def test_commas_before_decimals_beside_a_point_alone_are_a_mixture(tmp_path):
+    cells = ["970,5", "980,5", "990,5", "1.000", "1.010"]
+    found, said = read(tmp_path, cells, ";")
+    assert found == cells
+    assert "commas before decimals in some numbers and a point alone in others; write all" in said
+
+
+def test_points_by_thousands_of_the_training_rows_are_so_in_later_files(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1.234,5;1\n970,5;1\n")
+    assert table_of(str(path)).by_thousands == ("a",)
+    form = Form(numbers=("a",), by_thousands=("a",))
+    assert read(tmp_path, ["1.234", "7", "2,5"], ";", form)[0] == [1234.0, 7.0, 2.5]
+    with pytest.raises(DataFileError, match=r"'a' has '2\.25' in row 1, and was numbers"):
+        read(tmp_path, ["2.25"], ";", form)
+
+
+def test_numbers_with_signs_may_begin_with_the_point(tmp_path):
+    assert read(tmp_path, [".5%", "1%"])[0] == [0.5, 1.0]
+    assert read(tmp_path, ["$.50", "-$.25"])[0] == [0.5, -0.25]
+    assert read(tmp_path, [",5%", "1%"], ";")[0] == [0.5, 1.0]
+
+
 @pytest.mark.parametrize(
     ("cells", "why"),
     [
@@ -58,12 +81,11 @@ def test_what_cannot_be_compared_stays_text_with_the_way_out(tmp_path, cells, wh
     assert "column 'a' is text, for" in said and why in said and "if it should be numbers" in said
 
 
-@pytest.mark.parametrize("cells", [["x1", "y2", "3"], ['"1,23"', '"4,5"'], ["0,123"]])
+@pytest.mark.parametrize("cells", [["x1", "y2", "3"], ['"1,23"', '"4,5"'], ['"0,123"']])
 def test_other_text_stays_as_it_is_without_a_word(tmp_path, cells):
-    assert read(tmp_path, cells, ";" if cells == ["0,123"] else ",")[1] in (
-        "",
-        "column 'a' is text, for '1,23' in row 1 is no number",
-    )
+    found, said = read(tmp_path, cells)
+    assert found == [cell.strip('"') for cell in cells]
+    assert said == ""
 
 
 def test_a_column_known_to_be_numbers_is_read_alike_or_refused(tmp_path):

@@ -27,6 +27,8 @@ class Form:
         The columns of text of a table: a category 7 among others is a number where it is alone.
     numbers : tuple of str
         The columns of numbers that a model reads: 7 is no category '7' for a word in another row.
+    by_thousands : tuple of str
+        Those with points by thousands where decimals follow a comma: 1.234 is no 1,234 there.
     target : str, optional
         The column that the model predicts.
     categories : tuple of (str, tuple of str)
@@ -45,9 +47,12 @@ class Form:
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
     ranges: Ranges = NO_RANGES
     remarks: tuple[str, ...] = ()
+    by_thousands: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(isinstance(name, str) for name in (*self.texts, *self.numbers)):
+        if not all(
+            isinstance(name, str) for name in (*self.texts, *self.numbers, *self.by_thousands)
+        ):
             raise ValueError("columns of a table have names that are texts")
         if not all(isinstance(text, str) for text in self.remarks):
             raise ValueError("remarks on how a file was read are texts")

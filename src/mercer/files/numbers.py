@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mercer.errors import DataFileError
 from mercer.files.form import Form
@@ -17,11 +17,29 @@ MISSING = (
 MONEY = ("$", "€", "£", "¥")
 SIGN = f"[{''.join(MONEY)}]"
 # Numbers by thousands, with the point or the comma before the decimals.
-POINT = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?"
-COMMA = r"(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d*)?"
+POINT = r"(?:(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)"
+COMMA = r"(?:(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d*)?|,\d+)"
 
 
-def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[Any, list[str]]:
+class Read(NamedTuple):
+    """Rows whose columns of text that spell numbers are numbers, and what is known of these.
+
+    Parameters
+    ----------
+    scan : polars.LazyFrame
+        The rows.
+    remarks : tuple of str
+        What a user should know of them.
+    by_thousands : tuple of str
+        Columns of numbers with points by thousands.
+    """
+
+    scan: Any
+    remarks: tuple[str, ...] = ()
+    by_thousands: tuple[str, ...] = ()
+
+
+def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
     """Return a scan whose columns of text that spell numbers are numbers, and remarks on them.
 
     A column is one of numbers if all cells are, or are marks for missing ones. Numbers may be by
@@ -45,15 +63,18 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[An
     schema = scan.collect_schema()
     texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in form.texts]
     if not texts:
-        return scan, []
-    cells = {name: _Cells(pl.col(name).str.strip_chars(), has_commas) for name in texts}
+        return Read(scan)
+    cells = {
+        name: _Cells(pl.col(name).str.strip_chars(), has_commas, name in form.by_thousands)
+        for name in texts
+    }
     counted = scan.select(
         expression.alias(f"{i} {what}")
         for i, name in enumerate(texts)
         for what, expression in cells[name].counts().items()
     )
     found = counted.collect(engine="streaming").row(0, named=True)
-    remarks, changes = [], []
+    remarks, changes, by_thousands = [], [], []
     for i, name in enumerate(texts):
         seen = _Seen(**{what: found[f"{i} {what}"] for what in _Seen.__annotations__})
         is_known = name in form.numbers
@@ -66,8 +87,9 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> tuple[An
             )
         if (seen.numbers or is_known) and not seen.words and not seen.mixture:
             changes.append(cells[name].value().alias(name))
+            by_thousands += [name] if seen.by_thousands else []
         remarks += [f"column {name!r}{text}" for text in seen.remarks()]
-    return scan.with_columns(changes), remarks
+    return Read(scan.with_columns(changes), tuple(remarks), tuple(by_thousands))
 
 
 @dataclass(frozen=True)
@@ -76,12 +98,19 @@ class _Cells:
 
     text: Any
     has_commas: bool
+    # Whether points are known to be by thousands where decimals follow a comma.
+    by_thousands: bool = False
 
     def plain(self) -> Any:
         import polars as pl
 
-        text = self.text.str.replace(",", ".", literal=True) if self.has_commas else self.text
-        return text.cast(pl.Float64, strict=False)
+        if not self.has_commas:
+            return self.text.cast(pl.Float64, strict=False)
+        number = self.text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        return pl.when(~self._has(".")).then(number) if self.by_thousands else number
+
+    def _has(self, sign: str) -> Any:
+        return self.text.str.contains(sign, literal=True)
 
     def dressed(self) -> Any:
         """Numbers by thousands or with a sign, where they are no plain ones."""
@@ -120,7 +149,8 @@ class _Cells:
             for sign in MONEY
         ]
         is_percent = is_number & self.text.str.ends_with("%")
-        has_point = self.text.str.contains(".", literal=True) if self.has_commas else pl.lit(False)
+        has_point = self._has(".") if self.has_commas else pl.lit(False)
+        has_comma = self._has(",") if self.has_commas else pl.lit(False)
         is_dressed = self.dressed().is_not_null()
         return {
             "numbers": is_number.sum(),
@@ -131,6 +161,7 @@ class _Cells:
             "signs": pl.sum_horizontal(*signs),
             "by_thousands": (is_dressed & has_point).any(),
             "by_decimals": (self.plain().is_not_null() & has_point).any(),
+            "by_commas": (is_number & has_comma).any(),
             "marks": self.is_mark().sum(),
             "mark": self.text.filter(self.is_mark()).first(),
             "words": self.is_word().sum(),
@@ -151,6 +182,7 @@ class _Seen:
     signs: int
     by_thousands: bool
     by_decimals: bool
+    by_commas: bool
     marks: int
     mark: str | None
     words: int
@@ -164,6 +196,8 @@ class _Seen:
             return "has a sign of percent behind some numbers and none behind others"
         if self.by_thousands and self.by_decimals:
             return "has points by thousands in some numbers and before decimals in others"
+        if self.by_commas and self.by_decimals:
+            return "has commas before decimals in some numbers and a point alone in others"
         return "has several signs of money" if self.signs > 1 else ""
 
     def remarks(self) -> list[str]:

@@ -62,12 +62,15 @@ class Table:
         What a user should know of how it was read.
     spool : object
         What holds standard input, or large text that was parsed, as long as it is needed.
+    by_thousands : tuple of str
+        Columns of numbers that were written with points by thousands.
     """
 
     path: str
     scan: Any
     remarks: tuple[str, ...] = ()
     spool: Any = None
+    by_thousands: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> list[str]:
@@ -239,7 +242,8 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     # are by all rows: whole numbers may be followed by others. What is known to be text is read as
     # it stands, since 07 would be the number 7.
     pl = polars()
-    texts = {name: pl.String for name in names if name in form.texts}
+    spelt = form.texts + (form.by_thousands if separator == ";" else ())
+    texts = {name: pl.String for name in names if name in spelt}
     if is_large(file):
         spool = parsed = ParsedText(file, separator, tuple(texts))
         scan = parsed.scan()
@@ -247,8 +251,8 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
         scan = pl.scan_csv(
             file, separator=separator, infer_schema_length=None, schema_overrides=texts
         )
-    scan, remarks = with_numbers(path, scan, form, has_commas=separator == ";")
-    return Table(path, scan, tuple(remarks), spool)
+    read = with_numbers(path, scan, form, has_commas=separator == ";")
+    return Table(path, read.scan, read.remarks, spool, read.by_thousands)
 
 
 def _spooled() -> Any:

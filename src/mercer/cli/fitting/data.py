@@ -197,7 +197,12 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
     schema = table.scan.collect_schema()
     numbers = tuple(name for name in others if schema[name].is_numeric())
-    form = Form(texts=text_columns(table), numbers=numbers, remarks=table.remarks)
+    form = Form(
+        texts=text_columns(table),
+        numbers=numbers,
+        remarks=table.remarks,
+        by_thousands=table.by_thousands,
+    )
     # Of many rows their numbers take half as much in this form.
     rows = np.arange(len(y), dtype=np.uint32)
     job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form, rows)
