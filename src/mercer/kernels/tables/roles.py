@@ -16,7 +16,7 @@ from mercer.data.categories import coded, is_missing, titled_columns
 from mercer.data.columns import as_seconds, column_values, is_table, select_columns
 from mercer.data.dates import Dates, are_iso_dates, as_dates
 from mercer.data.kinds import Kind, column_kinds, kind_of_values
-from mercer.data.spelled import spelled
+from mercer.kernels.tables.spelled import spelled
 
 # Rows below which one repeated value already says that text is a category.
 FEW_ROWS = 20
