@@ -241,7 +241,8 @@ def test_a_kernel_that_cannot_be_fitted_is_left_out(monkeypatch):
     learned, refused = search.learn, []
 
     def failing(kernel, *args, **settings):
-        if not refused:
+        # By its name, since kernels are tried side by side and any may be the first.
+        if "matern32" in str(kernel):
             refused.append(kernel)
             raise ValueError("singular to working precision")
         return learned(kernel, *args, **settings)
@@ -249,6 +250,7 @@ def test_a_kernel_that_cannot_be_fitted_is_left_out(monkeypatch):
     monkeypatch.setattr(search, "learn", failing)
     X, y = few_matter(60)
     names = [c.name for c in KernelRegressor().fit(X, y).candidates_]
+    assert refused
     assert "matern32, learned" not in names
     assert "gaussian, learned" in names
 
