@@ -267,3 +267,15 @@ def test_a_word_in_a_column_that_was_numbers_is_refused_and_a_mark_is_a_missing_
     assert "the column 'g' has 'x' in row 2, and was numbers" in refused("predict", model, rest)
     rest.write_text("g\nNA\n")
     assert "column 'g' has a missing value in row 1" in refused("predict", model, rest)
+
+
+def test_points_by_thousands_are_read_as_in_the_training_rows(tmp_path):
+    def predicted(cell):
+        path.write_text(f"a;b\n{cell};1\n")
+        return run("predict", model, path).stdout
+
+    path, model = tmp_path / "rows.csv", tmp_path / "m.mercer"
+    cells = [f"{1 + i // 10}.{i % 10}00,5;{i % 3};{i}" for i in range(30)]
+    path.write_text("\n".join(["a;b;y", *cells]))
+    fitted(path, "--target", "y", "--kernel", "linear", "--output", model)
+    assert predicted("2.000") == predicted("2000") != predicted("2")

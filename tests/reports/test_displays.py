@@ -18,6 +18,7 @@ from mercer import (
     KernelDisplay,
     KernelLogisticRegression,
     KernelRidge,
+    KernelRidgeMean,
     KernelSVC,
     KernelSVR,
     SpectrumDisplay,
@@ -173,10 +174,16 @@ def test_the_sum_of_the_bumps_is_the_prediction(line):
     display = KernelDisplay.from_estimator(model)
     assert display.curves.shape == (400, 30)
     assert_allclose(display.total, model.predict(display.x[:, None]), atol=1e-10)
-    assert display.title.startswith("30 bumps and their sum")
     several = KernelRidge("gaussian(0.7)").fit(X, np.column_stack([y, -y]))
     second = KernelDisplay.from_estimator(several, target=1)
     assert_allclose(second.total, several.predict(second.x[:, None])[:, 1], atol=1e-10)
+
+
+def test_the_bumps_of_all_parts_of_a_mean_are_counted(line):
+    model = KernelRidgeMean(["gaussian(0.7)", "matern32(0.7)"], [0.1, 0.1], [0.5, 0.5]).fit(*line)
+    display = KernelDisplay.from_estimator(model)
+    assert display.curves.shape == (400, 60)
+    assert display.title.startswith("60 bumps and their sum")
 
 
 def test_a_kernel_is_drawn_from_several_centres():

@@ -19,6 +19,8 @@ from mercer.solvers import ILL_CONDITIONED, Approximation, Certificate, ChainSol
 from mercer.solvers.contract import FEW_ROWS
 
 Array = NDArray[np.float64]
+# The least relative gap that is told from zero, where what rounding may hide counts as well.
+LEAST_GAP = 16.0 * float(np.finfo(np.float64).eps)
 
 
 def function_of(
@@ -183,9 +185,7 @@ def gap_certificate(
     A gap of a few units of rounding satisfies any tolerance: it is known no better.
     """
     radius = max(float(s.radius.max()) for s in solutions)
-    # The least relative gap that is told from zero, where what rounding may hide counts as well.
-    rounding = 16.0 * float(np.finfo(np.float64).eps)
-    return certificate_of(kernel, solutions, radius, settings, rounding)
+    return certificate_of(kernel, solutions, radius, settings, LEAST_GAP)
 
 
 def _or_landmarks(kernel: Kernel, solution: Solution, settings: Settings) -> str:

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import checked_positive
 from mercer.errors import ConvergenceWarning, warn_caller
+from mercer.estimators.fitted import LEAST_GAP
 from mercer.estimators.svm.supports import Start, Task, start_of
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers import Run, Solution
 
 Positions = NDArray[np.intp]
-# The least relative gap that is told from zero.
-GAP = 16.0 * float(np.finfo(np.float64).eps)
 
 
 def checked_price(C: Any) -> float:
@@ -44,7 +43,7 @@ class Priced(NamedTuple):
     @property
     def is_solved(self) -> bool:
         """Whether the coefficients are those of the solutions, to their tolerance."""
-        return all(float(s.residual.max()) <= max(s.tolerance, GAP) for s in self.solutions)
+        return all(float(s.residual.max()) <= max(s.tolerance, LEAST_GAP) for s in self.solutions)
 
 
 def hard_margin(
