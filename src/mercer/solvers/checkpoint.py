@@ -155,10 +155,9 @@ def _read(path: Path, key: str) -> dict[str, State]:
                 if name != HEADER:
                     part, _, title = name.partition("/")
                     states.setdefault(part, {})[title] = found[name]
-    except (zipfile.BadZipFile, OSError, EOFError, LookupError, *UNREADABLE) as error:
+    except (zipfile.BadZipFile, OSError, EOFError, LookupError, *UNREADABLE):
         raise CheckpointError(
-            f"checkpoint {str(path)!r} is damaged or none of mercer's ({error!s:.80}); delete it "
-            "and fit again"
+            f"checkpoint {str(path)!r} is damaged or none of mercer's; delete it and fit again"
         ) from None
     if version != VERSION:
         raise CheckpointError(
