@@ -143,7 +143,6 @@ def test_wrong_usage_has_its_own_exit_code(data):
         result = run("fit", data, *arguments)
         assert result.exit_code == 2, arguments
     assert "use --alpha" in run("fit", data, *PRICE, "--C", "1").stderr
-    assert "--target COLUMN" in refused("fit", data)
     assert "got 'many'" in refused("fit", data, *PRICE, "--select", "many")
 
 
@@ -225,3 +224,43 @@ def test_a_fault_of_ours_is_one_line_too(data, monkeypatch):
     monkeypatch.setattr(trained.Choice, "trained", fails)
     line = refused("fit", data, *PRICE)
     assert "AttributeError: no such thing; this is a fault of mercer" in line
+
+
+def test_dates_as_text_and_a_separator_are_told_on_standard_error(tmp_path):
+    path = tmp_path / "days.csv"
+    lines = [
+        f"{1 + i % 9:02}/{13 + i % 8}/2020;{i * 0.37:.2f}".replace(".", ",") for i in range(40)
+    ]
+    path.write_text("day;y\n" + "\n".join(lines) + "\n")
+    told = run("fit", path, "--target", "y", "--alpha", "1").stderr
+    assert "columns are separated by ';', where numbers may have decimal commas" in told
+    assert "column 'day' holds dates as text" in told
+
+
+def test_wrong_usage_of_fit_and_check_ends_with_exit_code_2(data):
+    for said, arguments in {
+        "--target COLUMN": ("fit", data),
+        "--memory must be a size such as 512MB or 4GB": ("fit", data, *PRICE, "--memory", "lots"),
+        "mercer check -- EXPR": ("check", "-1*linear"),
+    }.items():
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
+def test_check_counts_rows_of_a_file_from_1(data):
+    line = refused("check", "sigmoid", "--data", data)
+    assert "column 'site'" in line
+    assert "in row 1;" in line
+
+
+def test_a_missing_model_is_told_as_missing_data_are(data, tmp_path):
+    said = "there is no such file; check its name and folder"
+    assert said in refused("predict", tmp_path / "none.mercer", data)
+    assert said in refused("fit", tmp_path / "none.csv", *PRICE)
+
+
+def test_a_config_file_with_a_wrong_key_is_told_every_long_option(data, tmp_path):
+    path = tmp_path / "fit.toml"
+    path.write_text("colour = 1\n")
+    assert "it has C, alpha, drop" in run("fit", data, "--config", path).stderr

@@ -121,7 +121,9 @@ def test_a_report_asks_for_the_target_of_a_model_that_was_fitted_in_python(data,
     path = tmp_path / "m.mercer"
     rows = table()
     mercer.save(mercer.KernelRidge("linear").fit(rows.select("age"), rows["price"]), path)
-    assert "--target COLUMN" in refused("report", path, "--data", data)
+    result = run("report", path, "--data", data)
+    assert result.exit_code == 2
+    assert "--target COLUMN" in result.stderr
 
 
 def test_a_report_without_rows_to_test_on_says_so(model, tmp_path):

@@ -1,6 +1,7 @@
 """`mercer fit`: from a table to a tested model."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,8 @@ from sklearn.datasets import dump_svmlight_file
 
 import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
+from mercer.cli.fitting.result import _leaderboard
+from mercer.cli.fitting.screen import _shown_kernel
 from mercer.kernels.language.editable import editable
 
 
@@ -362,3 +365,26 @@ def test_what_candidates_are_ranked_by_has_a_name(data):
         "RMSE on rows left out, in units of price"
         in run("fit", data, *PRICE, "--time-limit", "1").stdout
     )
+
+
+def test_a_leaderboard_has_a_candidate_once_by_its_last_round():
+    tried = {
+        "kernel": ["linear"] * 5,
+        "C": np.array([0.1, 1.0, 10.0, 0.1, 1.0]),
+        "n_resources": np.array([50, 50, 50, 400, 400]),
+        "mean_test_score": -np.array([0.5, 0.3, 0.6, 0.45, 0.4]),
+        "rank_test_score": np.array([4, 3, 5, 2, 1]),
+    }
+    board = _leaderboard(SimpleNamespace(cv_results_=tried, cv="loo"))
+    assert [(e["rank"], e["C"], e["rows"], e["log loss"]) for e in board] == [
+        (1, 1.0, 400, 0.4),
+        (2, 0.1, 400, 0.45),
+        (3, 10.0, 50, 0.6),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_a_mean_of_fits_shows_alpha_only_where_it_can_be_given_back(kind):
+    mean = [{"weight": 0.9, "kernel": "linear", "alpha": 2.0}]
+    text = _shown_kernel({"data": {"kind": kind}, "mean": mean}, "")
+    assert ("--alpha 2" in text) == (kind == "regression")

@@ -273,5 +273,5 @@ def test_who_could_not_read_the_old_file_cannot_read_the_new_one(path):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ModelFileError, match=r"none\.mercer: No such file"):
+    with pytest.raises(ModelFileError, match=r"none\.mercer: there is no such file"):
         mercer.load(tmp_path / "none.mercer")

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import click
 
+from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import told
 
 __all__ = ["check"]
 
 
-@click.command()
+class Expression(click.Command):
+    """A command whose argument may begin with a minus, which options do too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments apart, and say how such an expression is given."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            error.message += " An expression that begins with - follows --: mercer check -- EXPR"
+            raise
+
+
+@click.command(cls=Expression)
 @click.argument("expression", metavar="EXPR")
 @click.option("--data", metavar="FILE", help="A table whose rows are tried as witnesses first.")
 @click.option(
@@ -35,7 +48,8 @@ def check(expression: str, data: str | None, trials: int) -> None:
     if data is not None:
         opened = opened_rows(data)
         rows = opened.X if isinstance(opened, SparseRows) else opened.read()
-    found = k.check(rows, trials=trials)
+    with rows_of_file(data or "", lambda row: row):
+        found = k.check(rows, trials=trials)
     click.echo(str(found))
     if found.status == Status.REFUTED:
         raise click.exceptions.Exit(1)

@@ -41,11 +41,18 @@ def _read(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
         if isinstance(p, click.Option) and p.expose_value
         for opt in p.opts
     }
+    listed = sorted(
+        opt.removeprefix("--")
+        for p in ctx.command.params
+        if isinstance(p, click.Option) and p.expose_value
+        for opt in p.opts
+        if opt.startswith("--")
+    )
     unknown = sorted(settings.keys() - names.keys())
     if unknown:
         raise click.BadParameter(
             f"{path} has {unknown[0]!r}, which is no option of {ctx.info_name}; it has "
-            + ", ".join(sorted(name for name in names if len(name) > 1))
+            + ", ".join(listed)
         )
     given = {names[key]: value for key, value in settings.items()}
     ctx.default_map = {**(ctx.default_map or {}), **given}

@@ -170,7 +170,15 @@ def _check_usage(options: dict[str, Any]) -> None:
 
 
 def _check_memory(memory: str | None) -> None:
-    """Refuse a limit that has no unit and is little: gigabytes will have been meant."""
+    """Refuse what is no limit, or has no unit and is little: gigabytes will have been meant."""
+    from mercer.data.memory import memory_limit
+
+    try:
+        memory_limit(memory)
+    except ValueError:
+        raise click.UsageError(
+            f"--memory must be a size such as 512MB or 4GB, got {memory!r}"
+        ) from None
     # Bytes in which nothing is fitted.
     least = 10**6
     is_bare = memory is not None and memory.strip().replace(".", "", 1).isdecimal()

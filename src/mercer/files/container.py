@@ -109,6 +109,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
     """
     try:
         return unsealed(_content(path))
+    except FileNotFoundError:
+        raise ModelFileError(
+            f"{os.fspath(path)}: there is no such file; check its name and folder"
+        ) from None
     except OSError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error.strerror or error}") from None
     except MemoryError:

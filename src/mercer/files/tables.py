@@ -237,6 +237,7 @@ def text_columns(table: Table) -> tuple[str, ...]:
 def _delimited(path: str, separator: str, form: Form) -> Table:
     spool = _spooled() if path == "-" else None
     file = path if spool is None else spool.name
+    usual = separator
     separator, names = _check_header(path, file, separator)
     # Dates stay text, which columns take for dates where it is ISO 8601 and nothing else. Kinds
     # are by all rows: whole numbers may be followed by others. What is known to be text is read as
@@ -252,7 +253,11 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
             file, separator=separator, infer_schema_length=None, schema_overrides=texts
         )
     read = with_numbers(path, scan, form, has_commas=separator == ";")
-    return Table(path, read.scan, read.remarks, spool, read.by_thousands)
+    remarks = read.remarks
+    if separator != usual:
+        commas = ", where numbers may have decimal commas" if separator == ";" else ""
+        remarks = (f"columns are separated by {separator!r}{commas}", *remarks)
+    return Table(path, read.scan, remarks, spool, read.by_thousands)
 
 
 def _spooled() -> Any:

@@ -7,17 +7,19 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.cli.fitting.known import Known
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
 from mercer.data.memory import memory_limit
-from mercer.data.stream import Stream, part_of
+from mercer.data.stream import Stream, part_of, some_rows
 from mercer.errors import DataFileError
 from mercer.files.form import OPEN, Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
 from mercer.files.tables import Table, text_columns
+from mercer.kernels import describe_columns
 
 Array = NDArray[Any]
 
@@ -158,7 +160,7 @@ def _sparse_job(rows: SparseRows, roles: Roles, task: str, like: Known | None) -
 def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known | None) -> Job:
     path, target = table.path, roles.target
     if target is None:
-        raise DataFileError(f"say which column of {path} to predict: --target COLUMN")
+        raise click.UsageError(f"say which column of {path} to predict: --target COLUMN")
     dropped = tuple(name for names in roles.drop for name in _listed(names, table.names))
     # One column may be for several things.
     aside = list(dict.fromkeys(n for n in (target, roles.weights, roles.groups) if n))
@@ -176,7 +178,9 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     columns = table.columns(aside) if whole is None else whole
     series = columns.get_column(target)
     check_finite(columns if whole is None else whole.select([*aside, *others]), path)
-    kept, notes = is_known(series), list(table.remarks)
+    X = table.stream(others) if whole is None else whole.select(others)
+    remarks = table.remarks if like is not None else (*table.remarks, *_spelled(X, table.remarks))
+    kept, notes = is_known(series), list(remarks)
     if not kept.all():
         notes.append(f"{counted(int((~kept).sum()))} without a target left out")
     if not kept.any():
@@ -186,7 +190,6 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     if full is not None:
         notes.append(f"{counted(int((kept & ~full).sum()))} with missing cells left out")
         kept = kept & full
-    X = table.stream(others) if whole is None else whole.select(others)
     y = values_of(
         series.filter(is_known(series)), is_classes, None if like is None else like.labels
     )
@@ -200,13 +203,24 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     form = Form(
         texts=text_columns(table),
         numbers=numbers,
-        remarks=table.remarks,
+        remarks=remarks,
         by_thousands=table.by_thousands,
     )
     # Of many rows their numbers take half as much in this form.
     rows = np.arange(len(y), dtype=np.uint32)
     job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form, rows)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
+
+
+def _spelled(X: Any, told: tuple[str, ...]) -> list[str]:
+    """Return what is to be said of columns of text that spell dates, and was not told before."""
+    uses = describe_columns(some_rows(X)).columns
+    remarks = {f"column {use.column!r}": use.remark for use in uses if use.remark}
+    return [
+        f"{column} {remark}"
+        for column, remark in remarks.items()
+        if not any(text.startswith(column) for text in told)
+    ]
 
 
 def _task(series: Any, path: str, task: str, like: Known | None) -> tuple[bool, str]:

@@ -115,7 +115,7 @@ def _columns(train: Job, judge: Any, is_given: bool) -> list[dict[str, Any]]:
 
 
 def _leaderboard(judge: Any) -> list[dict[str, Any]]:
-    """Return what was tried, best first."""
+    """Return what was tried, best first; of candidates of several rounds their last one."""
     tried = getattr(judge, "cv_results_", None)
     if tried is None:
         board = getattr(judge, "candidates_", None)
@@ -123,15 +123,20 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
     order = np.argsort(tried["rank_test_score"], kind="stable")
     name, loss = ("alpha", "MSE") if "alpha" in tried else ("C", "log loss")
     loss = "GCV" if judge.cv == "gcv" else loss
-    return [
-        {
-            "rank": int(tried["rank_test_score"][i]),
-            "kernel": str(editable(tried["kernel"][i])),
-            name: float(f"{tried[name][i]:.4g}"),
-            loss: float(f"{-tried['mean_test_score'][i]:.4g}"),
-        }
-        for i in order
-    ]
+    has_rounds = len(np.unique(tried["n_resources"])) > 1
+    entries: dict[tuple[str, float], dict[str, Any]] = {}
+    # The ranks are by round from the last to the first, so the first of a candidate is its last.
+    for i in order:
+        kernel, penalty = str(editable(tried["kernel"][i])), float(f"{tried[name][i]:.4g}")
+        if (kernel, penalty) not in entries:
+            entries[kernel, penalty] = {
+                "rank": len(entries) + 1,
+                "kernel": kernel,
+                name: penalty,
+                **({"rows": int(tried["n_resources"][i])} if has_rounds else {}),
+                loss: float(f"{-tried['mean_test_score'][i]:.4g}"),
+            }
+    return list(entries.values())
 
 
 def _entries(board: Leaderboard) -> list[dict[str, Any]]:

@@ -46,10 +46,12 @@ def _shown_kernel(result: dict[str, Any], penalty: str) -> str:
     if "mean" not in result:
         said = f"to edit and to give back: {penalty}--kernel"
         return f'{heading("kernel")}, {said}\n  "{result["kernel"]}"'
-    lines = [
-        f'  {part["weight"]:.2g} of --alpha {part["alpha"]:g} --kernel\n    "{part["kernel"]}"'
-        for part in result["mean"]
-    ]
+    # The ridges of classes are none of their options.
+    is_classes = result["data"]["kind"] == "classification"
+    lines = []
+    for part in result["mean"]:
+        ridge = "" if is_classes else f"--alpha {part['alpha']:g} "
+        lines.append(f'  {part["weight"]:.2g} of {ridge}--kernel\n    "{part["kernel"]}"')
     title = f"{heading('kernels')} of a mean of {len(lines)} fits, each to edit and to give back"
     return "\n".join([title, *lines])
 
@@ -82,6 +84,8 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, note: str) -> s
         (said[name] for name in header if name in said),
         f"best first, by rows left out: {header[-1]}",
     )
+    if len({entry.get("rows") for entry in board}) > 1 and header[-1] != "seconds":
+        measure += ", those that were tried on the most rows before the others"
     cells = [list(entry.values()) for entry in board[:MOST_CANDIDATES]]
     more = len(board) - MOST_CANDIDATES
     rest = [f"and {more} more"] if more > 0 else []
