@@ -18,8 +18,11 @@ class Expression(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            error.message += " An expression that begins with - follows --: mercer check -- EXPR"
-            raise
+            raise click.UsageError(
+                f"{error.format_message()} An expression that begins with - follows --: "
+                "mercer check -- EXPR",
+                ctx,
+            ) from None
 
 
 @click.command(cls=Expression)
