@@ -243,7 +243,11 @@ X2 = random.normal(size=(N, 2))
         (mercer.KernelRidge(mercer.FromFunction(lambda X, Z: X @ Z.T)), X2, X2[:, 0]),
         (mercer.KernelRidgeClassifier(), X2, X2[:, 0] > 0.0),
         (mercer.KernelRidgeMean(weights=[0.5, 0.5]), X2, X2[:, 0]),
-        (mercer.KernelRidgeMean(["gaussian", "linear"], n_landmarks=9), X2, X2[:, 0]),
+        (
+            mercer.KernelRidgeMean(["gaussian", "linear"], 1.0, [0.5, 0.5], n_landmarks=9),
+            X2,
+            X2[:, 0],
+        ),
         (mercer.KernelRidgeMeanClassifier(weights=[0.5, 0.5]), X2, X2[:, 0] > 0.0),
         (mercer.KernelRidgeClassifierCV("gaussian"), X2, X2[:, 0] > 0.0),
         (mercer.KernelLogisticRegressionCV("gaussian"), X2, X2[:, 0] > 0.0),
