@@ -9,7 +9,7 @@ from mercer.gram.pivots import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
 from mercer.solvers.lowrank.hessian import SAMPLED
 from mercer.solvers.lowrank.sketched import steps_of, sums_of
-from mercer.solvers.margin.smo import SMO
+from mercer.solvers.margin.screening import Screening
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Costs:
     newton_steps: int = 6
     newton_products: int = 10
     # Bytes that stand for telling a row of the steps of another one by working sets, for beginning
-    # with a problem, and the power by which rows beyond those of `SMO.many_rows` count; from real
+    # with a problem, and the power by which rows beyond `Screening.least_rows` count; from real
     # tables of 4601 to 59,535 rows.
     told: float = 200.0
     problem: int = 50_000
@@ -208,7 +208,7 @@ def working_set_work(n: int, problems: Sequence[int], entry: Work) -> Work:
     Every row of a problem is told of the steps of all others. Of many rows a low-rank copy of K
     tells first which there is doubt about, so that fewer count.
     """
-    many = SMO.many_rows
+    many = Screening.least_rows
     counted = [m if m <= many else many * (m / many) ** COSTS.more_than_many for m in problems]
     # Several problems have the entries of all rows in common, and the gap of all is measured.
     entries = 0.5 * min(sum(float(m) ** 2 for m in problems), float(n) ** 2) * entry

@@ -21,7 +21,7 @@ from mercer.errors import ConvergenceWarning, IndefiniteKernelError
 from mercer.estimators import KernelSVC
 from mercer.functions.pairs import PairFunction
 from mercer.kernels import FromFunction, Gaussian, Linear, Sigmoid
-from mercer.solvers import SMO
+from mercer.solvers.margin.screening import Screening
 
 
 @parametrize_with_checks(
@@ -324,7 +324,7 @@ def test_rows_are_predicted_alike_whether_at_once_or_in_parts(X, three, monkeypa
 
 
 def test_threads_change_no_bit_of_problems_large_and_small(rng, monkeypatch):
-    monkeypatch.setattr(SMO, "many_rows", 900)
+    monkeypatch.setattr(Screening, "least_rows", 900)
     X = rng.normal(size=(1300, 4))
     y = np.repeat([0, 1, 2, 3], [900, 200, 150, 50])
 

@@ -12,6 +12,7 @@ from mercer.gram import PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers import SMO, BlockAscent, MarginProblem, Run
 from mercer.solvers.margin import low_rank_start as seeding
+from mercer.solvers.margin.screening import Screening
 from mercer.tiles import loop_twin
 from mercer.tiles.evaluate import engine
 
@@ -67,7 +68,7 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
     problem = classification(signs, 5.0, fit_intercept)
     gram = StreamedGram(KERNEL, X)
     exact = SMO(tol=1e-7).solve(gram, problem)
-    monkeypatch.setattr(SMO, "many_rows", 100)
+    monkeypatch.setattr(Screening, "least_rows", 100)
     monkeypatch.setattr(SMO, "few_rows", 0)
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)
@@ -81,7 +82,7 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
 def test_screening_works_for_a_tube(X, rng, monkeypatch):
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=400)
     problem = MarginProblem.regression(y, np.full(400, 10.0), 0.1, True)
-    monkeypatch.setattr(SMO, "many_rows_in_tube", 100)
+    monkeypatch.setattr(Screening, "least_rows_in_tube", 100)
     monkeypatch.setattr(SMO, "few_rows", 0)
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)
@@ -139,7 +140,7 @@ def test_weights_and_repeated_rows_agree_to_the_last_digits_for_few_rows(X, sign
 @pytest.fixture
 def doubles(monkeypatch):
     """The shapes of all products with K in float64, for rows that are screened."""
-    monkeypatch.setattr(SMO, "many_rows", 100)
+    monkeypatch.setattr(Screening, "least_rows", 100)
     monkeypatch.setattr(SMO, "few_rows", 0)
     monkeypatch.setattr(seeding, "RANKS", (8, 16))
     monkeypatch.setattr(seeding, "FEWEST", 60)

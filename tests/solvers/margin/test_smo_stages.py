@@ -1,5 +1,7 @@
 """Stages of sequential minimal optimisation: what pairs are asked, on which rows, how precisely."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.gram import StreamedGram, gram_of
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers import SMO, MarginProblem, Run
-from mercer.solvers.margin import low_rank_start as seeding, smo
+from mercer.solvers.margin import low_rank_start as seeding, screening, smo
 from mercer.solvers.margin.problem import Gap
+from mercer.solvers.margin.screening import Screening
 
 KERNEL = Gaussian(1.0)
 
@@ -97,7 +100,6 @@ def test_a_matrix_that_does_not_fit_is_read_by_rows(X, signs, recorded):
 @pytest.mark.parametrize(("many", "working_set"), [(400, 256), (399, 512)])
 def test_a_working_set_is_larger_for_more_rows(X, signs, recorded, monkeypatch, many, working_set):
     monkeypatch.setattr(SMO, "many_rows", many)
-    monkeypatch.setattr(smo, "seed", lambda *given: None)
     SMO(tol=1e-2).solve(StreamedGram(KERNEL, X), classification(signs))
     assert recorded.calls[0]["working_set"] == working_set
 
@@ -108,7 +110,7 @@ def run_of(X, problem, tol=1e-3):
 
 def test_rows_in_doubt_are_not_clearly_at_a_bound(X, signs, monkeypatch):
     problem = classification(signs)
-    monkeypatch.setattr(SMO, "many_rows", 399)
+    monkeypatch.setattr(Screening, "least_rows", 399)
     run = run_of(X, problem)
     a = SMO(tol=1e-5).solve(run.gram, problem).coefficients[:, 0]
     f = KERNEL(X) @ a
@@ -120,16 +122,18 @@ def test_rows_in_doubt_are_not_clearly_at_a_bound(X, signs, monkeypatch):
     clear &= worst < np.quantile(worst[clear], 0.95)
     assert 0 < (~clear).sum() < 0.8 * 400
     assert_array_equal(run._doubtful(gap), np.flatnonzero(~clear))
-    monkeypatch.setattr(SMO, "most_active", float((~clear).mean()))
+    monkeypatch.setattr(Screening, "most_active", float((~clear).mean()))
     assert run._doubtful(gap) is None
-    monkeypatch.setattr(SMO, "many_rows", 400)
-    assert run._doubtful(gap) is None
+    monkeypatch.setattr(Screening, "least_rows", 400)
+    assert run_of(X, problem).screening is None
+    assert run_of(X, problem)._doubtful(gap) is None
 
 
-def test_a_tube_is_screened_from_more_rows_on(X, signs, rng):
-    assert run_of(X, classification(signs))._many == 8192
-    tube = MarginProblem.regression(rng.normal(size=400), np.ones(400), 0.1, True)
-    assert run_of(X, tube)._many == 20_000
+@pytest.mark.parametrize(("epsilon", "least"), [(0.0, 8192), (0.1, 20_000)])
+def test_a_tube_is_screened_from_more_rows_on(rng, epsilon, least):
+    for n, pays in ((least, False), (least + 1, True)):
+        problem = MarginProblem.regression(rng.normal(size=n), np.ones(n), epsilon, True)
+        assert Screening.pays(problem) is pays
 
 
 def test_what_ended_it_is_said(X, signs):
@@ -164,7 +168,7 @@ def test_callbacks_count_the_rounds_of_all_stages(X, signs):
 def test_float64_measures_once_float32_has_told_all_it_can(
     X, signs, monkeypatch, relative, before, active, is_certified
 ):
-    monkeypatch.setattr(SMO, "many_rows", 10)
+    monkeypatch.setattr(Screening, "least_rows", 10)
     run = run_of(X, classification(signs))
     run._gap = before
 
@@ -178,7 +182,7 @@ def test_float64_measures_once_float32_has_told_all_it_can(
     found, certified = run._measured(active)
     assert certified is is_certified
     assert (found == "certified") is is_certified
-    monkeypatch.setattr(SMO, "many_rows", 400)
+    run.screening = None
     assert run._measured(active) == ("certified", True)
 
 
@@ -209,7 +213,7 @@ def stages(X, problem, gaps, tol=1e-3):
         seen.append(("all" if active is None else "some", aim.goal, aim.floor, aim.is_double))
 
     state.values, state._improve = values, improve
-    state._seeded = lambda: np.arange(5)
+    state.screening = SimpleNamespace(start=lambda: np.arange(5))
     state._doubtful = lambda gap: np.arange(5)
     state._measured = lambda active: (values.gap, True)
     state.finish()
@@ -219,7 +223,7 @@ def stages(X, problem, gaps, tol=1e-3):
 def test_rows_in_doubt_are_solved_while_that_halves_the_gap_and_all_rows_where_it_does_not(
     X, signs, monkeypatch
 ):
-    monkeypatch.setattr(SMO, "many_rows", 399)
+    monkeypatch.setattr(Screening, "least_rows", 399)
     gaps = [0.4, 0.19, 0.15, 0.12, 0.1, 0.099, 0.04, 0.9e-3]
     seen = stages(X, classification(signs), gaps)
     assert [rows for rows, *_ in seen] == [*["some"] * 6, "all", "some"]
@@ -231,7 +235,7 @@ def test_rows_in_doubt_are_solved_while_that_halves_the_gap_and_all_rows_where_i
 
 
 def test_float64_is_for_all_rows_that_float32_does_not_get_on_with(X, signs, monkeypatch):
-    monkeypatch.setattr(SMO, "many_rows", 399)
+    monkeypatch.setattr(Screening, "least_rows", 399)
     gaps = [0.1, 0.09, 0.09, 0.09, 0.09, 0.08, 0.07]
     seen = stages(X, classification(signs), gaps)
     # Without progress for four stages all rows are solved for, then in float64, then no more.
@@ -266,10 +270,10 @@ def test_a_seed_leaves_the_rows_in_doubt_unless_they_are_none_or_most(
     problem = classification(signs)
     a = problem.feasible(np.where(X[:, 2] > 0.5, signs, 0.0))
     rows = np.arange(doubtful)
-    monkeypatch.setattr(smo, "are_bounded", lambda *given: True)
-    monkeypatch.setattr(smo, "seed", lambda *given: seeding.Seed(a.copy(), rows))
+    monkeypatch.setattr(screening, "are_bounded", lambda *given: True)
+    monkeypatch.setattr(screening, "seed", lambda *given: seeding.Seed(a.copy(), rows))
     state = run_of(X, problem)
-    found = state._seeded()
+    found = Screening(state.values, state.run).start()
     assert_array_equal(state.values.a, a)
     if is_taken:
         assert_array_equal(found, rows)
@@ -340,6 +344,6 @@ def test_working_sets_that_do_not_find_the_last_digits_are_not_missed(
 
 
 def test_after_thirty_stages_it_ends_with_what_there_is(X, signs, monkeypatch):
-    monkeypatch.setattr(SMO, "many_rows", 399)
+    monkeypatch.setattr(Screening, "least_rows", 399)
     gaps = 0.4 ** np.arange(1.0, 40.0)
     assert len(stages(X, classification(signs), gaps, tol=1e-30)) == 30

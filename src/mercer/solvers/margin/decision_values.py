@@ -41,10 +41,14 @@ class Values:
     tiny: ClassVar[float] = 1e-300
 
     def __init__(self, gram: Gram, single: Gram, problem: MarginProblem) -> None:
-        n = len(problem.z)
         self.gram = gram
         self.single = single
         self.problem = problem
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin at a = 0."""
+        n = len(self.problem.z)
         self.a, self.f = np.zeros(n), np.zeros(n)
         self._is_exact = np.ones(n, bool)
         self._is_rough, self._is_stale = True, False

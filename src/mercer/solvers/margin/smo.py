@@ -17,8 +17,8 @@ from mercer.solvers.contract import Solution
 from mercer.solvers.margin.active_set import NewtonStep, polished
 from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.interior import interior_point, pivoted_factor
-from mercer.solvers.margin.low_rank_start import are_bounded, seed
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
+from mercer.solvers.margin.screening import Screening
 from mercer.solvers.run import Progress, Run
 
 Array = NDArray[np.float64]
@@ -58,27 +58,15 @@ class SMO(MarginSolver):
     iterates: ClassVar[bool] = True
     name: ClassVar[str] = "smo"
     # The share of the tolerance that pairs are solved to: the last digits take few per cent of the
-    # time, and the predictions of two solvers agree by them. The share at which screening ends.
+    # time, and the predictions of two solvers agree by them.
     pair_share: ClassVar[float] = 0.1
-    screened_share: ClassVar[float] = 0.3
-    # The relative gap that the first active rows are solved to, and what the later ones leave of
-    # the gap of all rows: a wrong choice of rows is not worth more digits.
-    first_gap: ClassVar[float] = 1e-2
-    left_gap: ClassVar[float] = 0.02
-    # The relative gap below which float32 may be what keeps it from falling.
-    single_gap: ClassVar[float] = 1e-3
     # Rows whose Gram matrix is computed as a whole: few enough that its symmetric half costs less
     # than groups of rows, each of which packs all others.
     whole_rows: ClassVar[int] = 6400
     # Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
     store_bytes: ClassVar[int] = 384 << 20
-    # Rows from which on a low-rank copy of K tells first which rows there is doubt about.
+    # Rows beyond which a working set is twice as large.
     many_rows: ClassVar[int] = 8192
-    many_rows_in_tube: ClassVar[int] = 20_000
-    # The share of the rows that are at a bound, next to a kink of the loss, that count as doubtful.
-    near_share: ClassVar[float] = 0.05
-    # The share of the rows beyond which all are active.
-    most_active: ClassVar[float] = 0.8
     # The relative gap below which a solve of all rows begins with a Newton step on the active set.
     newton_gap: ClassVar[float] = 0.1
     # Rows up to which the last digits are had as well, so that whole weights and rows that are
@@ -111,7 +99,7 @@ class SMO(MarginSolver):
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
         state = _State(gram, problem, self, run)
         # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
-        few_are_free = len(problem.z) > self.many_rows and problem.epsilon == 0.0
+        few_are_free = Screening.pays(problem) and problem.epsilon == 0.0
         with one_blas_thread() if few_are_free else nullcontext():
             with run.guarded(lambda: state.rounds > 0):
                 state.finish()
@@ -146,6 +134,7 @@ class _State:
     settings: SMO
     run: Run
     values: Values = field(init=False)
+    screening: Screening | None = field(init=False)
     _damping: float | None = None
     _gap: float = np.inf
     # The gap that was measured last, while it is that of the coefficients.
@@ -160,6 +149,8 @@ class _State:
         # Few rows are solved for in float64. What float32 does not hold is refused all the same.
         single = self.gram.single()
         self.values = Values(self.gram, self.gram if self._is_few else single, self.problem)
+        pays = Screening.pays(self.problem)
+        self.screening = Screening(self.values, self.run) if pays else None
         n, rules = len(self.problem.z), self.settings
         self._most = rules.max_steps or max(rules.least_steps, rules.steps_each * n)
         is_small = n <= rules.interior_rows and self.gram.has_room(24 * n * n)
@@ -188,9 +179,9 @@ class _State:
             self.values.add(np.arange(n), self.problem.feasible(start))
             gap = self.values.gap
             active, floor = self._doubtful(gap), gap.scale
-        elif n > self._many:
-            active = self._seeded()
-            aim = goal if active is None else max(goal, self.settings.first_gap)
+        elif self.screening is not None:
+            active = self.screening.start()
+            aim = goal if active is None else max(goal, Screening.first_gap)
         slow, is_double = 0, self._is_few
         for _ in range(self.settings.stages):
             self._improve(active, _Aim(aim, floor, is_double))
@@ -211,7 +202,7 @@ class _State:
             # Where screening does not get on, all rows are active.
             is_stuck = slow > self.settings.patience
             active, floor = None if is_stuck else self._doubtful(gap), gap.scale
-            aim = goal if active is None else max(goal, self.settings.left_gap * gap.relative)
+            aim = goal if active is None else max(goal, Screening.left_gap * gap.relative)
         else:
             self._proved = gap = self.values.certified()
         if self._is_few and not self._is_over():
@@ -247,16 +238,17 @@ class _State:
     def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
         """Return the gap, and whether it is that of float64.
 
-        Of many rows it is not before float32 has told all it can: from then on f is kept in
-        float64, at the cost of all rows in every stage.
+        Of many rows it is not before float32 has told all it can.
         """
-        if len(self.problem.z) > self._many and not self._is_over():
+        if self.screening is not None and not self._is_over():
             gap = self.values.gap
-            is_slow = gap.relative > 0.5 * self._gap
-            is_rounded = is_slow and (active is None or gap.relative <= self.settings.single_gap)
-            if gap.relative > self.settings.screened_share * self.settings.tol and not is_rounded:
+            if self.screening.has_more(gap.relative, self._gap, self.settings.tol, active):
                 return gap, False
         return self.values.certified(), True
+
+    def _doubtful(self, gap: Gap) -> Rows | None:
+        """Return the rows that may have to move, or None for all."""
+        return None if self.screening is None else self.screening.doubtful(gap)
 
     def _polish(self, gap: Gap) -> None:
         """Find the last digits, which few rows give for little."""
@@ -277,12 +269,6 @@ class _State:
                 # Which rows are free is not found out for little.
                 self.reason = "converged" if self.reason in ("rounds", "stalled") else self.reason
                 break
-
-    @property
-    def _many(self) -> int:
-        """Rows from which on screening pays: a tube leaves few rows that are clearly at a bound."""
-        has_tube = self.problem.epsilon > 0.0
-        return self.settings.many_rows_in_tube if has_tube else self.settings.many_rows
 
     def _is_over(self) -> bool:
         return self.reason in ("rounds", "steps", "rounding") or bool(self.run.ended_by)
@@ -365,34 +351,6 @@ class _State:
     def _report(self) -> Progress | None:
         before, progress = self.rounds, self.run.progress
         return progress and (lambda rounds, gap: progress(before + rounds, gap))
-
-    def _seeded(self) -> Rows | None:
-        """Start from the solution for a low-rank copy of K; return the rows that are in doubt then.
-
-        At these alone f is computed. None stands for all rows.
-        """
-        n = len(self.problem.z)
-        with self.run.guarded(lambda: False):
-            single, problem = self.values.single, self.problem
-            pays = are_bounded(single, problem, self.run)
-            start = seed(self.gram, single, problem, self.run.is_over) if pays else None
-            if start is None:
-                return None
-            self.values.start(start.a, start.doubtful)
-            if 0 < len(start.doubtful) < self.settings.most_active * n:
-                return start.doubtful
-            self.values.add(np.arange(n), np.zeros(n))
-            return None
-        # The start is given up.
-        self.values = Values(self.gram, self.values.single, self.problem)
-        return None
-
-    def _doubtful(self, gap: Gap) -> Rows | None:
-        """Return the rows that may have to move, or None for all: not those clearly at a bound."""
-        if (n := len(self.problem.z)) <= self._many:
-            return None
-        active = self.values.doubtful(gap.offset, self.settings.near_share)
-        return active if len(active) < self.settings.most_active * n else None
 
 
 def _write_rows(gram: Gram, index: NDArray[np.int64], out: NDArray[Any]) -> None:
