@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import CACHE, MEMORY, row_blocks
 from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
 from mercer.tiles.tile import Leaf
 from mercer.tiles.twin import LEAVES, Array, run
@@ -22,7 +24,7 @@ def dense_share(width: int) -> float:
 
 def fill(bound: Bound, out: Array) -> None:
     """Write the Gram block of a bound program into `out`, some rows at a time."""
-    for rows in row_blocks(bound.shape):
+    for rows in _row_blocks(bound):
         out[rows] = _block(bound, rows)
         if bound.symmetric:
             # To the last bit, which depends on the side: the upper half counts.
@@ -33,7 +35,7 @@ def fill(bound: Bound, out: Array) -> None:
 
 def multiply(bound: Bound, V: Array, out: Array) -> None:
     """Write K @ V into `out`, some rows of K at a time."""
-    for rows in row_blocks(bound.shape):
+    for rows in _row_blocks(bound):
         out[rows] = _block(bound, rows) @ V
 
 
@@ -41,10 +43,17 @@ def residuals(
     bound: Bound, V: Array, targets: Array, weights: Array, out: Array, back: Array
 ) -> None:
     """Write R = targets - K V into `out`, and add K' W R to `back`, every entry computed once."""
-    for rows in row_blocks(bound.shape):
+    for rows in _row_blocks(bound):
         K = _block(bound, rows)
         out[rows] = targets[rows] - K @ V
         back += K.T @ (weights[rows, None] * out[rows])
+
+
+def _row_blocks(bound: Bound) -> Iterator[slice]:
+    # The several arrays of a block are to take little beside the matrix, and stay in the cache of a
+    # core; but blocks are to be few, since threads of a BLAS wait for each other in every product.
+    n, m = bound.shape
+    return row_blocks(bound.shape, min(MEMORY, max(CACHE, n * m // 8)))
 
 
 def _block(bound: Bound, rows: slice) -> Array:

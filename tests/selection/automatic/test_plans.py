@@ -57,8 +57,8 @@ def test_few_rows_are_not_learned_from(rng):
 
 def test_the_memory_is_that_of_the_rows_that_are_judged(X):
     plan = KernelRegressor().plan(X)
-    # Of the sum of six kernels every pair of rows takes 40 bytes and 8 for every term.
-    assert plan.memory == (40 + 6 * 8) * 120**2
+    # Of the sum of six kernels every pair of rows takes 56 bytes and 8 for every term.
+    assert plan.memory == (56 + 6 * 8) * 120**2
 
 
 @pytest.mark.parametrize("classes", [2, 3, 31])

@@ -68,9 +68,9 @@ PLAIN_RIDGES = (1e-4, 1e-2, 0.3)
 LEAST_RIDGE = 1e-7
 # Folds of whole groups on which models of classes are compared, and digits of what is learned.
 FOLDS, DIGITS = 5, 4
-# Bytes for every pair of rows that are learned from or judged: K, and what is made of it; and for
-# the matrix of each term whose weight is learned.
-PAIR_BYTES, TERM_BYTES = 40, 8
+# Bytes for every pair of rows that are learned from or judged: K, and what either engine makes of
+# it; and for the matrix of each term whose weight is learned.
+PAIR_BYTES, TERM_BYTES = 56, 8
 # Rows that samples are drawn from, at most, and the share of the memory that those of a stream take
 # at most: a hundred times as many as are judged are as good as all.
 POOL, POOL_SHARE = 100_000, 0.05
