@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
 from mercer.cli import predict as command
 from mercer.cli.fitting.unseen import Unseen
+from mercer.data.stream.text import pieces_of
 from mercer.files.written import table_writer
 
 MERCER = [sys.executable, "-m", "mercer.cli"]
@@ -83,13 +85,40 @@ def test_probabilities_are_columns_of_the_classes(data, tmp_path):
     found = pl.read_csv(run("predict", model, data, "--proba").stdout.encode())
     assert found.columns == ["prediction", "proba_0", "proba_1"]
     assert np.allclose(found["proba_0"] + found["proba_1"], 1.0)
-    assert "use --proba" in refused("predict", model, data, "--interval", "0.9")
+    result = run("predict", model, data, "--interval", "0.9")
+    assert result.exit_code == 2
+    assert "use --proba" in result.stderr
 
 
 def test_columns_that_would_be_written_twice_are_named(data, model):
     table().with_columns(prediction=pl.lit(1.0)).write_csv(data)
     assert "has a column 'prediction' already" in refused("predict", model, data, "--keep")
-    assert "use --interval" in refused("predict", model, data, "--proba")
+
+
+def test_probabilities_of_a_regression_are_wrong_usage(data, model):
+    result = run("predict", model, data, "--proba")
+    assert result.exit_code == 2
+    assert "--proba is for classes" in result.stderr
+
+
+@pytest.mark.parametrize("rows", [7, 1 << 14])
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_columns_that_are_kept_stand_as_in_the_file(
+    rows, ending, data, model, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(command, "ROWS", rows)
+    monkeypatch.setattr("mercer.files.tables.pieces_of", partial(pieces_of, size=200))
+    number = pl.int_range(pl.len()).cast(pl.String)
+    given = table().with_columns(number.str.zfill(5).alias("id"), ("$" + number).alias("cost"))
+    given.write_csv(data)
+    path = tmp_path / f"out.{ending}"
+    assert run("predict", model, data, "--keep", "-o", path).exit_code == 0
+    separator = "," if ending == "csv" else "\t"
+    found = pl.read_csv(path, infer_schema=False, separator=separator).drop("prediction")
+    assert found.equals(pl.read_csv(data, infer_schema=False))
+    # Of standard input, too.
+    piped = run("predict", model, "-", "--keep", input=data.read_bytes()).stdout
+    assert pl.read_csv(piped.encode(), infer_schema=False).drop("prediction").equals(found)
 
 
 def test_standard_input_and_output_are_a_pipe(data, model):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from operator import add
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -16,6 +16,8 @@ from mercer.cli.talk import note, phase, told
 
 __all__ = ["predict"]
 
+# What becomes of the columns of a table: a cell 007 of CSV is the number 7 that a model reads.
+Kept = Literal["dropped", "as written", "as read"]
 # Rows that are read, predicted and written at a time.
 ROWS = 1 << 14
 
@@ -52,7 +54,7 @@ def predict(
         check_output(output)
     machine = load(model)
     _check_model(machine, model, interval, proba)
-    blocks = _predicted(machine, data, interval, proba, keep)
+    blocks = _predicted(machine, data, interval, proba, _kept_as(keep, data, output))
     if output is None:
         write = lines_writer(sys.stdout.buffer, "csv")
         for block in blocks:
@@ -70,13 +72,25 @@ def _check_model(machine: Any, path: str, interval: float | None, proba: bool) -
     if not hasattr(machine, "predict"):
         raise ValueError(f"{path} holds a {kind}, which predicts nothing; give a model")
     if interval is not None and not hasattr(machine, "predict_interval"):
-        raise ValueError(f"--interval is for regression, and {path} holds a {kind}; use --proba")
+        raise click.UsageError(
+            f"--interval is for regression, and {path} holds a {kind}; use --proba"
+        )
     if proba and not hasattr(machine, "predict_proba"):
-        raise ValueError(f"--proba is for classes, and {path} holds a {kind}; use --interval")
+        raise click.UsageError(f"--proba is for classes, and {path} holds a {kind}; use --interval")
+
+
+def _kept_as(keep: bool, data: str, output: str | None) -> Kept:
+    """Return what becomes of the columns of a table in the result."""
+    from mercer.files.tables import format_of
+
+    if not keep:
+        return "dropped"
+    is_text = all(format_of(path) in ("csv", "tsv") for path in (data, output or "-"))
+    return "as written" if is_text else "as read"
 
 
 def _predicted(
-    machine: Any, data: str, interval: float | None, proba: bool, keep: bool
+    machine: Any, data: str, interval: float | None, proba: bool, kept: Kept
 ) -> Iterator[Any]:
     """Yield what a model says of a file, some rows at a time."""
     import polars as pl
@@ -87,11 +101,17 @@ def _predicted(
     from mercer.errors import DataFileError
     from mercer.files.form import form_of
     from mercer.files.lines import row_blocks
+    from mercer.files.tables import table_of
 
     first, form = 0, form_of(machine)
     looks = (Unseen(form.categories), FarRows(form.ranges))
-    for rows in row_blocks(data, ROWS, form):
-        X = rows[0] if isinstance(rows, tuple) else rows
+    if kept == "as written":
+        blocks = table_of(data, form).blocks_as_written(ROWS)
+    else:
+        # Of svmlight a block is the rows and their targets.
+        read = row_blocks(data, ROWS, form)
+        blocks = ((X[0] if isinstance(X, tuple) else X,) * 2 for X in read)
+    for X, cells in blocks:
         for look in looks:
             look.see(X)
         try:
@@ -101,7 +121,7 @@ def _predicted(
             raise
         except ValueError as error:
             raise DataFileError(f"{data}: {error}") from None
-        yield _kept(X, found, data) if keep else found
+        yield found if kept == "dropped" else _beside(cells, found, data)
         first += n_rows(X)
     if first == 0:
         raise DataFileError(f"{data} has no rows of data")
@@ -109,7 +129,7 @@ def _predicted(
         note(f"{data}, {text}")
 
 
-def _kept(X: Any, found: Any, data: str) -> Any:
+def _beside(X: Any, found: Any, data: str) -> Any:
     """Return the columns of a table with those that were found."""
     if not hasattr(X, "hstack"):
         raise ValueError(f"{data} is svmlight and has no columns to keep; predict without --keep")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer.data.stream import Stream
-from mercer.data.stream.text import ParsedText, is_large
+from mercer.data.stream.text import ParsedText, is_large, pieces_of
 from mercer.errors import DataFileError
 from mercer.files.form import OPEN, Form
 from mercer.files.numbers import with_numbers
@@ -64,6 +64,8 @@ class Table:
         What holds standard input, or large text that was parsed, as long as it is needed.
     by_thousands : tuple of str
         Columns of numbers that were written with points by thousands.
+    text : (str, str), optional
+        The file that holds the cells as text, and what stands between them.
     """
 
     path: str
@@ -71,6 +73,7 @@ class Table:
     remarks: tuple[str, ...] = ()
     spool: Any = None
     by_thousands: tuple[str, ...] = ()
+    text: tuple[str, str] | None = None
 
     @cached_property
     def names(self) -> list[str]:
@@ -99,6 +102,24 @@ class Table:
         )
         with in_one_line(self.path):
             yield from (batch.select(kept) for batch in batches if batch.height)
+
+    def blocks_as_written(self, rows: int = ROWS) -> Iterator[tuple[Any, Any]]:
+        """Yield the blocks of all columns, each with its cells as they stand in the file of text.
+
+        What was read as a number may have been 007 or $79.57.
+        """
+        assert self.text is not None
+        file, separator = self.text
+        pl = polars()
+        pieces = (
+            pl.read_csv(piece, separator=separator, infer_schema=False) for piece in pieces_of(file)
+        )
+        ahead = next(pieces)
+        for block in self.blocks(rows=rows):
+            while ahead.height < block.height:
+                ahead = ahead.vstack(next(pieces))
+            yield block, ahead.head(block.height)
+            ahead = ahead.slice(block.height)
 
     def columns(self, names: list[str]) -> Any:
         """Return some columns of all rows as a table in memory, without holding the others."""
@@ -257,7 +278,7 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     if separator != usual:
         commas = ", where numbers may have decimal commas" if separator == ";" else ""
         remarks = (f"columns are separated by {separator!r}{commas}", *remarks)
-    return Table(path, read.scan, remarks, spool, read.by_thousands)
+    return Table(path, read.scan, remarks, spool, read.by_thousands, (file, separator))
 
 
 def _spooled() -> Any:
