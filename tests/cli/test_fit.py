@@ -277,38 +277,6 @@ def test_a_report_is_written(data, tmp_path):
     assert str(page) in result.stdout
 
 
-def test_a_table_larger_than_the_memory_is_learnt_by_landmarks(tmp_path, monkeypatch):
-    from mercer.cli.fitting import data as reading, split, trained
-
-    monkeypatch.setattr(trained, "CHOSEN_ON", 200)
-    for module in (reading, split):
-        monkeypatch.setattr(module, "MOST_TESTED", 500)
-    path, model = tmp_path / "large.parquet", tmp_path / "m.mercer"
-    random = np.random.default_rng(0)
-    X = random.normal(size=(30_000, 12))
-    rows = pl.DataFrame(X, [f"x{j}" for j in range(12)])
-    rows = rows.with_columns(y=pl.col("x0").sin() + pl.col("x1"))
-    rows.write_parquet(path)
-    settings = ("--kernel", "gaussian(2.0).after(standardize()).on(x0, x1)", "--select", "loo")
-    found = fitted(path, "--target", "y", "--memory", "10MB", *settings, "-o", model)
-    assert found["plan"]["solver"] == "nystrom"
-    assert found["rows"] == {"train": 29_500, "test": 500}
-    assert found["scores"]["R2"]["value"] > 0.99
-    assert mercer.load(model).predict(rows[:5]).shape == (5,)
-
-
-@pytest.mark.parametrize(("limit", "is_said"), [("150MB", True), ("500MB", True), ("700MB", False)])
-def test_a_limit_that_the_command_cannot_keep_is_said(limit, is_said, data, monkeypatch):
-    from mercer.data import memory
-
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 310_000_000)
-    line = ("fit", data, *PRICE, "--kernel", "linear.on(age)", "--alpha", "1", "--memory", limit)
-    said = f"the command holds 0.31 GB by itself, so --memory {limit} limits the fit to"
-    result = run(*line)
-    assert result.exit_code == 0
-    assert (said in result.stderr and "from 0.7GB on" in result.stderr) == is_said
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_class_of_one_row_is_learnt_from(seed, tmp_path):
     path = tmp_path / "t.csv"

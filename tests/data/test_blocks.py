@@ -6,7 +6,16 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from mercer.data import blocks
-from mercer.data.blocks import CACHE, LARGE, MEMORY, PANEL, blocks_of, half_blocks, row_blocks
+from mercer.data.blocks import (
+    CACHE,
+    LARGE,
+    MEMORY,
+    PANEL,
+    blocks_of,
+    half_blocks,
+    narrow_blocks,
+    row_blocks,
+)
 
 
 def test_a_block_has_as_many_entries_as_are_asked_for():
@@ -50,3 +59,26 @@ def test_rows_that_are_one_block_are_not_copied(rng):
     ((rows, some),) = blocks_of(X, 2)
     assert some is X
     assert rows == slice(0, 7)
+
+
+@pytest.mark.parametrize(
+    ("X", "step"),
+    [
+        (np.zeros((3 << 17, 4)), 1 << 18),
+        ({"a": np.zeros(3 << 17), "b": np.zeros(3 << 17)}, 3 << 17),
+        (sp.eye_array(3 << 19, format="csr"), 1 << 20),
+        (["a"] * (3 << 19), 1 << 20),
+        (np.broadcast_to(0.0, (3000, 1 << 20)), 1 << 10),
+    ],
+)
+def test_narrow_blocks_are_cut_by_the_numbers_of_a_row(X, step):
+    rows, _ = next(narrow_blocks(X))
+    assert rows == slice(0, step)
+
+
+def test_narrow_blocks_of_a_table_are_all_of_its_rows(monkeypatch):
+    monkeypatch.setattr(blocks, "MEMORY", 1 << 11)
+    X = {"a": np.arange(3000), "b": np.arange(3000)}
+    found = [some["b"] for _, some in narrow_blocks(X)]
+    assert len(found) == 3
+    assert_array_equal(np.concatenate(found), X["b"])

@@ -1,8 +1,12 @@
 """Which columns of a table a kernel reads."""
 
+import numpy as np
+import pytest
+
+from mercer.data import blocks
 from mercer.data.kinds import Kind
 from mercer.kernels import Gaussian, Linear, Match
-from mercer.kernels.columns import assigned, columns_of, named_columns
+from mercer.kernels.columns import assigned, check_cells, columns_of, named_columns
 
 KINDS = {"a": Kind.NUMBERS, "b": Kind.NUMBERS, "site": Kind.CATEGORIES}
 
@@ -18,3 +22,12 @@ def test_parts_without_columns_are_put_on_those_of_their_domain():
 def test_a_kernel_that_names_all_its_columns_is_itself():
     k = Gaussian(2.0).on("a") + 0.5 * Match().on("site")
     assert assigned(k, KINDS) is k
+
+
+def test_a_bad_cell_in_a_late_block_is_named_by_its_row_among_all(monkeypatch):
+    monkeypatch.setattr(blocks, "MEMORY", 1 << 10)
+    X = {"a": np.zeros(3000)}
+    check_cells(Gaussian(2.0).on("a"), X)
+    X["a"][2345] = np.inf
+    with pytest.raises(ValueError, match="row 2345"):
+        check_cells(Gaussian(2.0).on("a"), X)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mercer.data.columns import n_rows, take_rows
+from scipy.sparse import issparse
+
+from mercer.data.columns import is_matrix, is_table, n_columns, n_rows, take_rows
 from mercer.data.deadline import check
 from mercer.data.stream.stream import Stream
 
@@ -70,6 +72,26 @@ def blocks_of(
         return
     for rows in row_blocks((n, width), entries, first):
         yield rows, take_rows(X, rows)
+
+
+def narrow_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
+    """Yield some rows of `X` at a time where no more is made of a row than numbers like its own.
+
+    Maps of a kernel copy the rows of a block a few times over, so that it is by their columns that
+    blocks are cut, as those of a stream are.
+
+    Parameters
+    ----------
+    X : rows
+        As for `blocks_of`.
+    """
+    # Rows of a block at least: whatever it meets is looked at again for every block.
+    least = 1 << 10
+    width = 1
+    if is_table(X) or is_matrix(X):
+        entries = X.nnz if issparse(X) else n_rows(X) * n_columns(X)
+        width = -(-entries // max(n_rows(X), 1))
+    yield from blocks_of(X, min(width, MEMORY // least))
 
 
 def half_blocks(n: int, entries: int | None = None) -> Iterator[tuple[slice, slice]]:

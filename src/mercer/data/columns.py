@@ -87,9 +87,8 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
     if _is_mapping(X):
         return {name: take_rows(column, index) for name, column in X.items()}
     if is_table(X):
-        frame = _frame(X)
-        picked = frame[index] if isinstance(index, slice) else frame[np.asarray(index).tolist()]
-        return picked.to_native()
+        rows = index if isinstance(index, slice) else np.asarray(index)
+        return _frame(X)[rows].to_native()
     if sp.issparse(X):
         return X.tocsr()[index]
     if hasattr(X, "iloc"):  # a column of pandas, which X[index] would search by its labels

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import LARGE, MEMORY, PANEL, blocks_of
+from mercer.data.blocks import LARGE, PANEL, blocks_of, narrow_blocks
 from mercer.data.checks import Matrix, fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit, steady_limit
@@ -129,7 +129,7 @@ class LandmarkGram(Gram):
         """Return K_nm V in float64, the matrix never stored."""
         out = np.empty((len(self), *V.shape[1:]))
         program = self.landmarks.kernel.program
-        for rows, some in blocks_of(self.X, 1, LARGE):
+        for rows, some in narrow_blocks(self.X):
             out[rows] = apply(program, some, self.landmarks.rows, V)
         return out
 
@@ -137,7 +137,7 @@ class LandmarkGram(Gram):
         """Return K_mn U in float64, the matrix never stored."""
         out = np.zeros((self.landmarks.n_features, *U.shape[1:]))
         program = self.landmarks.kernel.program
-        for rows, some in blocks_of(self.X, 1, LARGE):
+        for rows, some in narrow_blocks(self.X):
             out += apply(program, self.landmarks.rows, some, U[rows])
         return out
 
@@ -162,7 +162,7 @@ class LandmarkGram(Gram):
         """Return r = y - K_nm c, and K_mn W r, from entries in this precision."""
         program, adjoint = self.landmarks.kernel.program, np.zeros_like(c)
         r = np.empty((len(self), y.shape[1]))
-        for rows, X in blocks_of(self.X, 1, MEMORY):
+        for rows, X in narrow_blocks(self.X):
             some, landmarks = X, self.landmarks.rows
             if dtype == np.float32 and self._is_single_at(X):
                 some, landmarks = self._rounded(X)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.blocks import narrow_blocks
 from mercer.data.categories import AsCategories
 from mercer.data.checks import as_matrix
 from mercer.data.columns import column_names, is_matrix, is_table, select_columns
@@ -99,11 +100,22 @@ def columns_of(kernel: Kernel, domain: str) -> frozenset[str]:
 
 def check_cells(kernel: Kernel, X: Any) -> None:
     """Refuse cells of a table that a kernel cannot read in the columns it names, by their row."""
+    try:
+        # What maps make of all rows at once would take several times the memory of these.
+        for _, rows in narrow_blocks(X):
+            _check_named(kernel, rows)
+    except ValueError:
+        # All rows decide, and tell the number of a row among them.
+        _check_named(kernel, X)
+
+
+def _check_named(kernel: Kernel, X: Any) -> None:
+    """Refuse cells in the columns that the parts of a kernel name."""
     if isinstance(kernel, Columns):
         _check_rows(kernel.kernel, select_columns(X, kernel.columns))
     elif not isinstance(kernel, After):
         for part in kernel.parts:
-            check_cells(part, X)
+            _check_named(part, X)
 
 
 def _check_rows(kernel: Kernel, rows: Any) -> None:
@@ -112,7 +124,7 @@ def _check_rows(kernel: Kernel, rows: Any) -> None:
         if isinstance(kernel.g, InputMap):
             kernel.g.check(rows)
     elif isinstance(kernel, Columns):
-        check_cells(kernel, rows)
+        _check_named(kernel, rows)
     elif kernel.parts:
         for part in kernel.parts:
             _check_rows(part, rows)
