@@ -1,0 +1,66 @@
+"""A limit of memory for the whole command."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import mercer
+from commands import PRICE, fitted, run
+
+
+def test_a_table_larger_than_the_memory_is_learnt_by_landmarks(tmp_path, monkeypatch):
+    from mercer.cli.fitting import data as reading, split, trained
+
+    monkeypatch.setattr(trained, "CHOSEN_ON", 200)
+    for module in (reading, split):
+        monkeypatch.setattr(module, "MOST_TESTED", 500)
+    path, model = tmp_path / "large.parquet", tmp_path / "m.mercer"
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30_000, 12))
+    rows = pl.DataFrame(X, [f"x{j}" for j in range(12)])
+    rows = rows.with_columns(y=pl.col("x0").sin() + pl.col("x1"))
+    rows.write_parquet(path)
+    settings = ("--kernel", "gaussian(2.0).after(standardize()).on(x0, x1)", "--select", "loo")
+    found = fitted(path, "--target", "y", "--memory", "10MB", *settings, "-o", model)
+    assert found["plan"]["solver"] == "nystrom"
+    assert found["rows"] == {"train": 29_500, "test": 500}
+    assert found["scores"]["R2"]["value"] > 0.99
+    assert mercer.load(model).predict(rows[:5]).shape == (5,)
+
+
+# Bytes that stay in a process after polars has sorted 160 MB of numbers, with a limit of memory or
+# without one.
+LEFT_OVER = """
+import sys
+from mercer.cli.fit import _keep_little
+_keep_little(sys.argv[1] or None)
+import polars as pl
+from mercer.data.memory import resident_bytes
+before = resident_bytes()
+pl.select(pl.int_range(20_000_000)).to_series().sort(descending=True)
+print(resident_bytes() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of memory in /proc")
+def test_a_limit_of_memory_has_tables_give_back_what_they_were_read_with():
+    line = (sys.executable, "-c", LEFT_OVER, "1GB")
+    env = {name: value for name, value in os.environ.items() if name != "_RJEM_MALLOC_CONF"}
+    result = subprocess.run(line, capture_output=True, text=True, check=True, env=env)
+    assert int(result.stdout) < 60_000_000
+
+
+@pytest.mark.parametrize(("limit", "is_said"), [("150MB", True), ("500MB", True), ("700MB", False)])
+def test_a_limit_that_the_command_cannot_keep_is_said(limit, is_said, data, monkeypatch):
+    from mercer.data import memory
+
+    monkeypatch.setattr(memory, "resident_bytes", lambda: 310_000_000)
+    line = ("fit", data, *PRICE, "--kernel", "linear.on(age)", "--alpha", "1", "--memory", limit)
+    said = f"the command holds 0.31 GB by itself, so --memory {limit} limits the fit to"
+    result = run(*line)
+    assert result.exit_code == 0
+    assert (said in result.stderr and "from 0.7GB on" in result.stderr) == is_said
