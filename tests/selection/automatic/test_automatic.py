@@ -11,6 +11,7 @@ from mercer import Exponential, KernelClassifier, KernelRegressor, KernelRidge, 
 from mercer.selection.automatic import search
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
 from mercer.selection.automatic.kernels import Start, in_family, starts
+from mercer.solvers import Approximation
 
 random = np.random.default_rng(0)
 
@@ -82,6 +83,9 @@ def test_function_and_certificate_are_those_of_the_model_that_was_fitted_last(ki
     model = kind().fit(X, np.sign(X[:, 0]))
     assert model.function_ is model.estimator_.function_
     assert model.certificate_ == model.estimator_.certificate_
+    assert model.approximation_ is None
+    model.estimator_.approximation_ = Approximation(0.25, 10, 100)
+    assert model.approximation_ is model.estimator_.approximation_
 
 
 def test_the_time_of_a_classifier_is_for_kernels_for_a_comparison_and_for_the_last_fit(monkeypatch):

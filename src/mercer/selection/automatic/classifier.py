@@ -38,7 +38,7 @@ from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
-from mercer.solvers import Run
+from mercer.solvers import Approximation, Run
 
 Array = NDArray[np.float64]
 
@@ -287,6 +287,11 @@ class KernelClassifier(ClassifierMixin, Arguments):
     def certificate_(self) -> Any:
         """What the solver proves of `estimator_`."""
         return self._fitted().certificate_
+
+    @property
+    def approximation_(self) -> Approximation | None:
+        """What landmarks leave out of the matrix of `estimator_`; None of an exact fit."""
+        return self._fitted().approximation_
 
     @property
     def function_(self) -> Any:

@@ -27,7 +27,7 @@ from mercer.selection.automatic.last import affords, fitted_last
 from mercer.selection.automatic.plans import automatic_plan, likely_kernel
 from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
-from mercer.solvers import Run
+from mercer.solvers import Approximation, Run
 
 Array = NDArray[np.float64]
 
@@ -175,6 +175,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
     def certificate_(self) -> Any:
         """What the solver proves of `estimator_`."""
         return self._fitted().certificate_
+
+    @property
+    def approximation_(self) -> Approximation | None:
+        """What landmarks leave out of the matrix of `estimator_`; None of an exact fit."""
+        return self._fitted().approximation_
 
     @property
     def function_(self) -> Any:
