@@ -186,7 +186,10 @@ def leaderboard(errors: list[float], measure: str) -> Plot | None:
     """Draw the scores of the candidates, errors of some measure, in their order."""
     if len(errors) < 3:
         return None
-    place = np.arange(1, len(errors) + 1)
-    x, y = (0.5, len(errors) + 0.5), around(errors)
+    # One that is far off would leave no room to tell the others apart; the table has it.
+    found, best = np.asarray(errors), min(errors)
+    shown = found <= max(float(errors[0]), best + 3.0 * (float(np.median(found)) - best))
+    place = np.arange(1, len(errors) + 1)[shown]
+    x, y = (0.5, len(errors) + 0.5), around(found[shown])
     plot = Plot(x, y, "rank", f"{measure} on rows left out", "errors of the candidates by rank")
-    return plot.points(place, errors).points(place[:1], errors[:1], "second")
+    return plot.points(place, found[shown]).points(place[:1], found[:1], "second")
