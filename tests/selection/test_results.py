@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear
-from mercer.selection.results import Round, Schedule, table
+from mercer.selection.results import Candidates, Round, Schedule, sentence, table
 
 
 def round_of(Cs, scores, is_cut=False):
@@ -175,3 +175,109 @@ def test_the_fits_of_every_round_are_counted():
     # Up to four candidates are tried on all rows at once.
     assert fits(200, None, 4) == [(200, 12)]
     assert fits(200, 2, 4) == [(200, 8)]
+
+
+def test_the_rows_of_the_samples_are_250_and_1000_or_600_and_2400_over_the_classes():
+    schedule = Schedule()
+    assert schedule.sizes(1, 2) == (250, 1000)
+    assert schedule.sizes(3, 3) == (200, 800)
+    # Of every class there are eight.
+    assert schedule.sizes(10, 10) == (80, 240)
+    assert schedule.sizes(100, 100) == (800, 800)
+
+
+def test_the_rounds_by_default_are_those_of_the_documentation():
+    schedule, Cs = Schedule(), [np.ones(8)] * 10
+    assert schedule.fits(250, 1, 2, Cs, None) == [(250, 80)]
+    assert schedule.fits(251, 1, 2, Cs, None) == [(250, 80), (251, 15)]
+    assert schedule.fits(1001, 1, 2, Cs, None) == [(250, 80), (1000, 16), (1001, 15)]
+    assert schedule.fits(5000, 1, 2, [np.ones(4)], None) == [(5000, 12)]
+    assert schedule.fits(5000, 1, 2, [np.ones(5)], None)[0] == (250, 5)
+    assert (schedule.left_out, schedule.tested, schedule.gap) == (1000, 1000, 1e-4)
+
+
+def test_scores_in_units_are_averaged_in_the_largest():
+    one = Round([Linear()], [], [], 10, None, units=np.array([1.0, 4.0]))
+    assert one.averaged(np.array([[8.0, 16.0], [0.0, 2.0]])).tolist() == [8.25, 1.0]
+    plain = Round([Linear()], [], [], 10, None)
+    assert plain.averaged(np.array([[8.0, 16.0], [0.0, 2.0]])).tolist() == [12.0, 1.0]
+
+
+def test_a_target_that_is_nothing_beside_another_adds_nothing_where_it_is_infinite():
+    one = Round([Linear()], [], [], 10, None, units=np.array([1e-200, 1.0]))
+    assert one.averaged(np.array([-np.inf, -3.0])) == -1.5
+
+
+def test_scores_are_told_in_the_unit_of_a_target_or_in_the_largest():
+    one = Round([Linear()], [], [], 10, None, units=np.array([0.5, 4.0]))
+    scores = np.array([-2.0])
+    assert one.as_numbers(scores).tolist() == [-32.0]
+    assert one.as_numbers(scores, 0).tolist() == [-0.5]
+    assert one.as_numbers(scores, 1).tolist() == [-32.0]
+    large = Round([Linear()], [], [], 10, None, units=np.array([1e200]))
+    assert large.as_numbers(scores).tolist() == [-np.inf]
+    assert Round([Linear()], [], [], 10, None).as_numbers(scores) is scores
+
+
+def test_a_column_that_was_not_scored_in_time_has_its_middle_and_another_its_best():
+    scores = np.array([[[np.nan], [-3.0]], [[np.nan], [-2.0]], [[np.nan], [-1.0]]])
+    cut = Round([Linear()], [np.array([1.0, 2.0, 3.0])], [scores], 10, None, True)
+    assert cut.best.tolist() == [1, 2]
+    assert Round([Linear()], cut.alphas, [scores], 10, None).best.tolist() == [0, 2]
+
+
+def test_what_was_not_reached_is_not_reached_whatever_its_size():
+    assert not round_of([0.5], [0.0], True).reaches(round_of([0.7], [1.0]))
+
+
+def test_ranks_go_on_from_round_to_round():
+    parts = [round_of([1.0, 2.0], [-1.0, -2.0]), round_of([3.0], [-9.0]), round_of([4.0], [-8.0])]
+    assert table(parts)["rank_test_score"].tolist() == [3, 4, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("cv", "words"),
+    [
+        ("loo", "leave-one-out"),
+        ("gcv", "generalised cross-validation"),
+        (5, "cross-validation"),
+    ],
+)
+def test_a_sentence_says_what_was_tried_and_how(cv, words):
+    first, second = two_rounds()
+    said = f"2 kernels and 3 candidates by {words} on 10 rows"
+    assert sentence([first], cv) == said
+    assert sentence([first, second], cv) == (
+        f"{said} out of 30, with alpha over the sum of the weights kept; then 2 alphas of the "
+        "best kernel on all rows"
+    )
+    assert sentence([second], cv) == f"1 kernel and 2 candidates by {words} on 30 rows"
+
+
+@pytest.mark.parametrize("parameter", ["C", "alpha"])
+def test_every_kernel_is_listed_once_as_it_came_to_its_last_round(parameter):
+    found = Candidates.of(table(two_rounds(), parameter))
+    assert list(found) == [(Linear(), 4.0, 3.0, 30), (Gaussian(1.0), 2.0, 6.0, 10)]
+    assert (len(found), found[1].penalty, found.parameter) == (2, 2.0, parameter)
+    frame = found.to_pandas()
+    assert list(frame.columns) == ["rank", "kernel", parameter, "score", "rows"]
+    assert frame["rank"].tolist() == [1, 2]
+    assert "<table" in found._repr_html_()
+    assert "2 kernels" in found._repr_html_()
+    assert len(str(found).splitlines()) == 3
+
+
+def test_kernels_are_listed_in_three_digits():
+    one = Round([Gaussian(1.23456)], [np.ones(1)], [np.zeros((1, 1, 1))], 10, None)
+    listed = Candidates.of(table([one]))
+    assert "1.23" in str(listed)
+    assert "1.234" not in str(listed)
+    assert listed[0].kernel == Gaussian(1.23456)
+
+
+def test_a_candidate_of_one_kernel_is_told_by_its_own_cs():
+    Cs = [np.array([1.0, 50.0]), np.array([2.0, 70.0])]
+    last = tried([[-5.0, -4.0], [-1.0, -2.0]], Cs)
+    kernels, kept = Schedule().survivors(last, last.kernels, Cs, 2)
+    assert kernels == [Gaussian(2.0), Gaussian(1.0)]
+    assert [k.tolist() for k in kept] == [[2.0, 70.0], [50.0]]

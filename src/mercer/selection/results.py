@@ -200,7 +200,7 @@ class Schedule:
         best = float(np.nanmax(scores)) if np.isfinite(scores).any() else -np.inf
         if scores[-1] < best - self.worse * abs(best):
             return True
-        return len(scores) > 2 and max(scores[-2:]) < best
+        return max(scores[-2:]) < best
 
     def survivors(
         self, last: Round, kernels: Sequence[Kernel], Cs: Sequence[Array], count: int

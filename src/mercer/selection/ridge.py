@@ -250,9 +250,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         seen : Rows, optional
             The rows with views of them that are worked out for the candidates.
         """
-        scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
         splits = splits_or_none(self.cv, self.scoring, rows, targets, groups)
-        search = self._search(run, kernels, rows, targets, weights, scores, splits, copies, seen)
+        given = (rows, targets, weights, is_weighted)
+        search = self._search(run, kernels, *given, splits, copies, seen)
         kernels, alphas, search = self._candidates(kernels, search)
         search = search.leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
@@ -270,10 +270,9 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
         y = np.zeros(n_rows(X)) if y is None else y
         rows, targets = checked_training(self, reader_of(kernels), X, y)
-        scores = Scores.of(self.scoring, self.alpha_per_target, False, targets.ndim == 1)
         splits = splits_or_none(self.cv, self.scoring, rows, targets, None)
-        weights = np.ones(len(targets))
-        search = self._search(Run(), kernels, rows, targets, weights, scores, splits, None, None)
+        given = (rows, targets, np.ones(len(targets)), False)
+        search = self._search(Run(), kernels, *given, splits)
         kernels, alphas, search = self._candidates(kernels, search)
         is_whole = self._is_whole(kernels, alphas, search)
         sample = None if is_whole else self._sample(kernels, alphas, search, np.inf)
@@ -302,12 +301,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         rows: Any,
         targets: Array,
         weights: Array,
-        scores: Scores,
+        is_weighted: bool,
         splits: Splits | None,
-        copies: Array | None,
-        seen: Rows | None,
+        copies: Array | None = None,
+        seen: Rows | None = None,
     ) -> Search:
         """Return the search on all rows of positive weight."""
+        scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
         targets = targets.reshape(len(targets), -1)
         units = scores.units_of(targets)
         search = Search(

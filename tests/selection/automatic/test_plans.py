@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mercer
 from mercer import KernelClassifier, KernelRegressor
+from mercer.planning.rates import Work
+from mercer.selection.automatic import plans
 from mercer.selection.automatic.kernels import starts
-from mercer.selection.automatic.plans import automatic_plan, likely_kernel
+from mercer.selection.automatic.plans import automatic_plan, comparison_work, likely_kernel
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
 
@@ -61,11 +64,19 @@ def test_the_memory_is_that_of_the_rows_that_are_judged(X):
     assert plan.memory == (56 + 6 * 8) * 120**2
 
 
-@pytest.mark.parametrize("classes", [2, 3, 31])
-def test_classes_are_compared_up_to_thirty(rng, classes):
+@pytest.mark.parametrize("classes", [2, 3, 30, 31])
+def test_logistic_regression_is_counted_up_to_thirty_classes(rng, classes, monkeypatch):
+    seen = []
+    plan = mercer.KernelLogisticRegressionCV.plan
+
+    def counted(self, X, y):
+        seen.append((len(y), len(np.unique(y)), self.Cs))
+        return plan(self, X, y)
+
+    monkeypatch.setattr(mercer.KernelLogisticRegressionCV, "plan", counted)
     X, y = rng.normal(size=(93, 3)), np.arange(93) % classes
-    solver = KernelClassifier().plan(X, y).solver
-    assert (solver == "cholesky") is (classes == 31)
+    assert KernelClassifier().plan(X, y).seconds > 0.0
+    assert seen == ([] if classes == 31 else [(93, classes, (0.3, 3.0, 30.0, 300.0))])
 
 
 def test_a_table_with_text_and_categories_has_a_plan(rng):
@@ -84,3 +95,106 @@ def test_the_time_of_the_fit_is_added(X):
     last = KernelRegressor().plan(X)
     one, two = (automatic_plan(search, replace(last, seconds=s)).seconds for s in (1.0, 2.0))
     assert two - one == pytest.approx(1.0)
+
+
+class Fit:
+    """A plan of the fit after a search, which keeps what the search takes."""
+
+    time_limit = None
+
+    def after_search(self, candidates, scored, work, needed):
+        self.candidates, self.scored, self.work, self.needed = candidates, scored, work, needed
+        return self
+
+
+def search_of(n, d=3):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    return KernelSearch(X, X[:, :1], np.ones(n), 1.0, np.arange(n), 10**9, 0, Run())
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Steps and judgements count as one, and the entries of a kernel as one, by their rows."""
+
+    def step(n, entry):
+        return Work(double=n == 400, single=n == 800, symbol=entry.function * (n == 800))
+
+    def judged(n, entry):
+        return Work(column=n == 400, byte=n == 1000)
+
+    monkeypatch.setattr(plans, "_step", step)
+    monkeypatch.setattr(plans, "_judged", judged)
+    monkeypatch.setattr(plans, "entry_work", lambda kernel, rows: Work(function=1.0))
+
+
+def test_the_steps_and_judgements_that_are_counted_are_those_of_the_rounds(counted):
+    found = automatic_plan(search_of(1200), Fit())
+    # Two kernels that lead and a sum of 20 steps, six of 8, and 25 judged on 400 rows; two times
+    # 12 steps and 8 with the entries of one, three and six kernels, and seven judged on 1000.
+    assert found.work == Work(double=108, single=32, column=25, byte=7, symbol=12 + 36 + 48)
+    assert found.candidates == 17
+    assert found.scored == "400 rows, the best of them on 1000"
+    assert found.needed == (40 + 6 * 8) * 800**2
+
+
+def test_without_learning_two_widths_are_judged_and_the_best_two_again(monkeypatch):
+    monkeypatch.setattr(plans, "_judged", lambda n, entry: Work(column=1.0))
+    for n, learned in ((29, False), (30, True)):
+        found = automatic_plan(search_of(n), Fit())
+        # Eight kernels at two widths, and two finalists.
+        assert (found.work.column == 18) is not learned
+        assert (found.work.double > 0.0) is learned
+
+
+def test_the_matrix_that_is_judged_is_larger_than_the_sums_of_few_rows(monkeypatch):
+    monkeypatch.setattr(plans, "SECOND_ROWS", 100)
+    assert automatic_plan(search_of(1200), Fit()).needed == 40 * 1000**2
+
+
+def test_a_step_is_an_inverse_and_entries_with_derivatives_at_four_thirds_of_a_point():
+    found = plans._step(30, Work(function=2.0))
+    assert found.double == pytest.approx(4 / 3 * 1.25 * 30**3)
+    assert found.function == pytest.approx(4 / 3 * 1.5 * 30**2 * 2.0)
+    assert found.byte == pytest.approx(4 / 3 * 1.3e8, rel=1e-12)
+
+
+def test_rows_left_out_one_by_one_take_a_reduction_and_half_of_the_entries():
+    found = plans._judged(30, Work(function=2.0))
+    assert found == Work(double=8 / 3 * 30**3, function=30.0**2, byte=1e8)
+
+
+def test_the_entries_of_a_sum_are_those_of_all_its_terms(counted, monkeypatch):
+    seen = []
+    monkeypatch.setattr(plans, "_step", lambda n, entry: seen.append((n, entry.function)) or Work())
+    automatic_plan(search_of(1200, 2), Fit())
+    assert seen == [*[(400, 1.0)] * 8, (400, 4.0), (800, 1.0), (800, 3.0), (800, 6.0)]
+
+
+def test_models_of_classes_are_compared_by_a_kernel_and_a_mean_of_two(counted):
+    assert comparison_work(search_of(1200), 400) == Work(column=3.0)
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(0.1, 5.07), (1e6, None)])
+def test_a_plan_takes_the_fit_and_seven_tenths_of_a_limit_at_most(X, limit, seconds):
+    search = KernelSearch(X, X[:, :1], np.ones(120), 1.0, np.arange(120), 10**9, 0, Run())
+    last = replace(KernelRegressor().plan(X), seconds=5.0)
+    free = automatic_plan(search, last).seconds
+    found = automatic_plan(search, replace(last, time_limit=limit)).seconds
+    assert found == pytest.approx(free if seconds is None else seconds)
+
+
+@pytest.mark.parametrize("machine", [KernelRegressor, KernelClassifier])
+def test_the_fit_is_that_of_a_mean_of_two(X, machine, monkeypatch):
+    seen = []
+
+    def kept(search, last):
+        seen.append(last.seconds)
+        return last
+
+    names = {KernelRegressor: "regressor", KernelClassifier: "classifier"}
+    monkeypatch.setattr(f"mercer.selection.automatic.{names[machine]}.automatic_plan", kept)
+    monkeypatch.setattr(KernelClassifier, "most_classes", 0)
+    machine().plan(X)
+    kernel = likely_kernel(search_of(120)).resolved(X)
+    alone = mercer.KernelRidge(kernel).plan(X).seconds
+    assert seen == [pytest.approx(2.0 * alone, rel=0.01)]

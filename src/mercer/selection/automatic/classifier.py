@@ -32,7 +32,12 @@ from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.labelled import LabelledRows
 from mercer.selection.automatic.last import affords, fitted_last
-from mercer.selection.automatic.plans import automatic_plan, likely_kernel
+from mercer.selection.automatic.plans import (
+    LIKELY_PARTS,
+    automatic_plan,
+    comparison_work,
+    likely_kernel,
+)
 from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
@@ -160,8 +165,8 @@ class KernelClassifier(ClassifierMixin, Arguments):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.
 
-        The time is that of the search, of the comparison of both models and of the fit of the
-        slower one, with a kernel like those that are tried.
+        The time is that of the search, of the comparison of the models and of the fit of the
+        slower one, with kernels like those that are tried.
 
         Parameters
         ----------
@@ -174,15 +179,15 @@ class KernelClassifier(ClassifierMixin, Arguments):
         y = np.arange(n_rows(X)) % 2 if y is None else y
         search = clone(self)._search(Run(), reader_of_rows(some_rows(X)), X, y, None, None)
         kernel = likely_kernel(search)
-        last = KernelRidgeClassifier(kernel, memory=self.memory).plan(X, y)
-        compared = 0.0
+        last = KernelRidgeMeanClassifier([kernel] * LIKELY_PARTS, memory=self.memory).plan(X, y)
+        sample, labels = self._labelled(search)
+        compared = comparison_work(search, len(sample)).seconds
         if search.y.shape[1] <= self.most_classes:
             logistic = KernelLogisticRegression(kernel, memory=self.memory).plan(X, y)
             last = max(last, logistic, key=lambda plan: plan.seconds)
-            sample, labels = self._labelled(search)
             both = KernelLogisticRegressionCV([kernel], self.cs, memory=self.memory)
             rows = training_subset(kernel, search.X, sample)
-            compared = both.plan(rows, labels).seconds
+            compared += both.plan(rows, labels).seconds
         found = automatic_plan(search, replace(last, time_limit=self.time_limit))
         return replace(found, seconds=found.seconds + compared)
 

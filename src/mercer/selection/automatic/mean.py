@@ -71,7 +71,7 @@ def _mean(
     missed = missed[..., kept]
     # To the digits that the data can tell: what is printed is what runs.
     shares = [float(f"{share:.2g}") for share in _weights(missed, weights)] if kept else []
-    if len(kept) < 2 or min(shares) <= 0.0:
+    if len(kept) < 2 or not all(shares):
         return None
     parts = tuple(finalists[i] for i in kept)
     squares, score = judge(_by_other_rows(missed, weights, groups))

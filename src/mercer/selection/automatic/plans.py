@@ -25,15 +25,25 @@ from mercer.selection.automatic.search import (
     SECOND_ROWS,
     SECOND_STEPS,
     TERM_BYTES,
+    TERMS,
     WARM_STEPS,
     KernelSearch,
 )
 from mercer.selection.splits import Splits
 
+# Kernels of a mean that a search ends with, about: there are up to three, or one is taken alone.
+LIKELY_PARTS = 2
+
 
 def likely_kernel(search: KernelSearch) -> Kernel:
     """Return a kernel of the cost of the winner: the first that is tried, with numbers."""
     return starts(search.X)[0].kernel.resolved(search.X, search.weights)
+
+
+def comparison_work(search: KernelSearch, rows: int) -> Work:
+    """Return what the log losses of least squares with a kernel and with a mean take."""
+    entry = entry_work(likely_kernel(search), search.X)
+    return (1 + LIKELY_PARTS) * _judged(rows, entry)
 
 
 def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
@@ -52,10 +62,10 @@ def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
     work = Work()
     for start in tried:
         work += _first(search, start, few)
-    kernel, rows = tried[0].kernel, search.X
-    entry = entry_work(kernel.resolved(rows, search.weights), rows)
+    entry = entry_work(likely_kernel(search), search.X)
     if learned:
-        work += (FURTHER + 1) * SECOND_STEPS * _step(second, entry)
+        work += FURTHER * SECOND_STEPS * _step(second, entry)
+        work += SECOND_STEPS * _step(second, min(TERMS, len(learned)) * entry)
         work += WARM_STEPS * _step(second, min(MIXED, len(learned)) * entry)
         work += (FURTHER + 2 + FINALISTS) * _judged(judged, entry)
     work += FINALISTS * _judged(judged, entry)
@@ -84,11 +94,13 @@ def _first(search: KernelSearch, start: Start, n: int) -> Work:
 
 def _step(n: int, entry: Work) -> Work:
     """Return what a step of learning takes: an inverse, and entries with their derivatives."""
-    # Bytes that stand for the calls of a step, whatever its rows.
-    calls = Work(byte=1.7e8)
-    return calls + Work(double=2.0 * n**3) + 1.5 * n**2 * entry
+    # Bytes that stand for the calls of a step, whatever its rows, and the points of a line search.
+    calls, points = Work(byte=1.3e8), 4.0 / 3.0
+    return points * (calls + Work(double=1.25 * n**3) + 1.5 * n**2 * entry)
 
 
 def _judged(n: int, entry: Work) -> Work:
     """Return what the errors of n rows take that are left out one by one."""
-    return Work(double=entries_held_out(n, Splits(n), 1)[0]) + 0.5 * n**2 * entry
+    calls = Work(byte=1e8)
+    steps, _ = entries_held_out(n, Splits(n), 1)
+    return calls + Work(double=steps) + 0.5 * n**2 * entry

@@ -24,7 +24,7 @@ from mercer.planning import Plan
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import affords, fitted_last
-from mercer.selection.automatic.plans import automatic_plan, likely_kernel
+from mercer.selection.automatic.plans import LIKELY_PARTS, automatic_plan, likely_kernel
 from mercer.selection.automatic.ranges import training_ranges, warn_outside
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Approximation, Run
@@ -128,7 +128,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.
 
-        The time is that of the search and of the fit of a kernel like those that it tries.
+        The time is that of the search and of a mean of two kernels like those that it tries.
 
         Parameters
         ----------
@@ -140,7 +140,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
         X, y, _ = opened_for("auto", self.memory, X, y)
         y = np.zeros(n_rows(X)) if y is None else y
         search = clone(self)._search(Run(), X, y, None, None)
-        last = KernelRidge(likely_kernel(search), memory=self.memory, time_limit=self.time_limit)
+        kernels = [likely_kernel(search)] * LIKELY_PARTS
+        last = KernelRidgeMean(kernels, memory=self.memory, time_limit=self.time_limit)
         return automatic_plan(search, last.plan(X, y))
 
     def _search(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> KernelSearch:
