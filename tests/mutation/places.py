@@ -27,10 +27,6 @@ class Mutant:
     code: str
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        return self.path, self.before, self.after
-
-    @property
     def module(self) -> str:
         parts = (PACKAGE.name, *Path(self.path).with_suffix("").parts)
         return ".".join(part for part in parts if part != "__init__")

@@ -18,19 +18,16 @@ import random
 import resource
 import signal
 import sys
-import tomllib
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
-from pathlib import Path
 from time import monotonic, sleep
 
 from cover import measured
+from listed import listed, stale
 from places import PACKAGE, ROOT, Mutant, files, places
-
-KNOWN = Path(__file__).with_name("mutants.toml")
 
 # What guards the promises: solvers, the validity of kernels, checks of the data, and selection.
 SCOPE = ["solvers", "selection", "kernels/validity", "data/checks.py"]
@@ -122,7 +119,9 @@ def main() -> int:
     parser.add_argument("--measure", action="store_true", help="measure anew what tests run")
     given = parser.parse_args()
     os.chdir(ROOT)
-    known = _known()
+    known = listed()
+    if gone := stale(known):
+        raise SystemExit("\n".join(["lines of mutants.toml that are not there once:", *gone]))
 
     folder = ROOT / "build" / "mutate" / ",".join(given.scope).replace("/", ".")
     cover = measured(folder, given.scope, given.workers, given.measure)
@@ -142,7 +141,7 @@ def main() -> int:
                 continue
             print(f"{ends.total()} of {len(sample)}: {end} {mutant}", flush=True)
             if end != "endless":
-                reason = known.get(mutant.key) or known.get((mutant.path, mutant.before, ""))
+                reason = next((entry.reason for entry in known if entry.means(mutant)), None)
                 excused += reason is not None
                 print(f"    = {reason or 'NO REASON GIVEN'}", flush=True)
     down, size = ends["killed"] + ends["endless"], len(sample)
@@ -150,24 +149,6 @@ def main() -> int:
     print(f"{down / max(size - excused, 1):.1%} without those that may live")
     print(dict(ends))
     return 0
-
-
-def _known() -> dict[tuple[str, str, str], str]:
-    """Return the reasons of mutants that may live; without `after` they are all of a line.
-
-    One of a line that is there no more is refused: the line may have become another.
-    """
-    listed = tomllib.loads(KNOWN.read_text())["mutant"]
-    stale = [f"{m['path']}: {m['before']}" for m in listed if m["before"] not in _lines(m["path"])]
-    if stale:
-        raise SystemExit("\n".join([f"lines of {KNOWN.name} that are there no more:", *stale]))
-    return {(m["path"], m["before"], m.get("after", "")): m["reason"] for m in listed}
-
-
-def _lines(path: str) -> set[str]:
-    """Return the lines of a file of the package as mutants have them, of no file none."""
-    file = ROOT / PACKAGE / path
-    return {line.strip() for line in file.read_text().splitlines()} if file.exists() else set()
 
 
 if __name__ == "__main__":
