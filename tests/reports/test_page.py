@@ -14,7 +14,9 @@ from scipy.sparse import csr_array
 import mercer
 from mercer.reports.held_out import classification_scores, regression_scores
 from mercer.reports.page.facts import Facts
+from mercer.reports.page.html import number
 from mercer.reports.page.mathml import mathml
+from mercer.reports.page.sections import _formula
 
 random = np.random.default_rng(0)
 N = 60
@@ -367,3 +369,19 @@ def test_support_vectors_are_not_taken_for_all_rows():
     html = mercer.report(model, random.uniform(size=(100, 1)), np.arange(100) % 2 == 0).html
     assert "distributed differently" not in html
     assert "rows only: the scores" not in html
+
+
+def test_a_factor_before_a_sum_is_multiplied_out_into_lines():
+    k = mercer.Gaussian(1.0) + 0.5 * (mercer.Linear() + 4.0 * mercer.Exponential(2.0))
+    assert _formula(k).count("<div>") == 3
+
+
+def test_a_sum_of_many_terms_is_cut_short_and_says_so():
+    text = _formula(sum((mercer.Gaussian(1.0 + i) for i in range(20)), mercer.Linear()))
+    assert text.count("<div>") == 13
+    assert "9 terms more" in text
+
+
+def test_zero_has_no_sign():
+    assert number(-0.0) == "0"
+    assert number(-0.25) == "−0.25"

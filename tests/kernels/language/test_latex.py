@@ -145,6 +145,15 @@ def test_many_columns_are_cut_short():
     assert r"z_{0,\, 1,\, 2,\, 3,\, 4,\, \dots}" in h.on(*range(9)).latex()
 
 
+def test_long_names_of_columns_are_cut_short_earlier():
+    k = h.on("mean radius", "mean texture", "mean perimeter")
+    assert r"z_{\text{mean radius},\, \dots}" in k.latex()
+    assert (
+        r"z_{\text{a name that is longer than an index}}"
+        in h.on("a name that is longer than an index").latex()
+    )
+
+
 def test_length_scales_of_few_columns_are_written_out():
     assert Gaussian((1.0, 2.0)).on("age", "bmi").latex() == (
         r"\exp\left(-\frac{1}{2} \, \left(\left(x_{\text{age}} - z_{\text{age}}\right)^{2} + "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import Any
 
 from mercer.data.categories import AsCategories
@@ -194,7 +195,10 @@ class _Row:
     @property
     def listed(self) -> str:
         columns = self.columns or ()
-        shown = [_label(c) for c in columns[:5]] + [r"\dots"] * (len(columns) > 5)
+        # As many as make a short index, the first one in any case.
+        letters = accumulate(len(str(c)) + 2 for c in columns[:5])
+        n = max(1, sum(count <= 24 for count in letters))
+        shown = [_label(c) for c in columns[:n]] + [r"\dots"] * (len(columns) > n)
         return r",\, ".join(shown)
 
     @property

@@ -52,7 +52,8 @@ def number(value: Any) -> str:
     """Return a number in four digits; nothing where it is missing."""
     if isinstance(value, int | np.integer):
         return str(value)
-    return "" if np.isnan(value) else f"{value:.4g}".replace("-", "−")
+    # With 0 added, zero has no sign.
+    return "" if np.isnan(value) else f"{value + 0.0:.4g}".replace("-", "−")
 
 
 class Markup(str):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer.data.columns import column_names, is_table, n_rows, take_rows
 from mercer.data.kept import rows_state
-from mercer.kernels import Kernel, Sum
+from mercer.kernels import Kernel, Scaled, Sum
 from mercer.kernels.language.editable import editable
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, cells_of, has_columns
@@ -21,8 +21,8 @@ from mercer.reports.spectrum import eigenvalues_of, ridge_of
 
 # Rows of a leaderboard, of influential rows, and columns of these.
 CANDIDATES, INFLUENTIAL, SHOWN_COLUMNS = 12, 10, 8
-# Characters of a formula that is set; longer ones are read better as an expression.
-FORMULA = 3000
+# Characters of a formula that is set, longer ones are read better as an expression; and its lines.
+FORMULA, LINES = 3000, 12
 # Nodes up to which the tree of a kernel is shown at once.
 NODES = 12
 PENALTIES = ("alpha", "C", "epsilon")
@@ -58,15 +58,25 @@ def _nodes(k: Kernel) -> int:
 
 def _formula(k: Kernel) -> str:
     """Return k(x, z) = ... with a line for every term of a sum."""
-    terms = k.terms if isinstance(k, Sum) else (k,)
-    lines = []
-    for i, term in enumerate(terms):
+    terms, lines = _terms(k), []
+    for i, term in enumerate(terms[:LINES]):
         latex = term.latex()
         if len(latex) > FORMULA:
             lines.append(f"<code>{escape(repr(term))}</code>")
         else:
             lines.append(("+ " if i else "") + mathml(("k(x, z) = " if i == 0 else "") + latex))
+    if len(terms) > LINES:
+        lines.append(f"+ … {len(terms) - LINES} terms more, which are in the tree")
     return f'<div class="formula">{"".join(f"<div>{line}</div>" for line in lines)}</div>'
+
+
+def _terms(k: Kernel) -> list[Kernel]:
+    """Return the terms of a sum, with the factors before sums among them multiplied out."""
+    if isinstance(k, Sum):
+        return [term for each in k.terms for term in _terms(each)]
+    if isinstance(k, Scaled) and isinstance(k.kernel, Sum):
+        return [k.factor * term for term in _terms(k.kernel)]
+    return [k]
 
 
 def selection(facts: Facts) -> str:
