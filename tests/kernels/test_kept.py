@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.kernels.columns import named_columns, reads_a_matrix, reads_everything, takes_missing
-from mercer.kernels.params import kept_with
+from mercer.kernels.columns import (
+    kept_with,
+    named_columns,
+    reads_a_matrix,
+    reads_everything,
+    takes_missing,
+)
+from mercer.kernels.params import shared
 
 
 class Lookup:
@@ -46,3 +52,52 @@ def test_functions_of_one_name_keep_answers_of_their_own():
     kernel = mercer.Gaussian(1.0)
     first, second = (kept_with(lambda _, answer=answer: answer) for answer in (1, 2))
     assert (first(kernel), second(kernel)) == (1, 2)
+
+
+class Own(mercer.kernels.families.stationary.Gaussian):
+    """A kernel of a user, whose code may hold anything."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mercer.Gaussian(1.25),
+        lambda: (mercer.Gaussian(1.25) + 2.0 * mercer.Match().on("b")).normalized(),
+        lambda: mercer.Linear().after(mercer.Standardize((0.5, 1.5), (1.0, 2.0))),
+    ],
+)
+def test_equal_kernels_of_numbers_are_compiled_once(make):
+    first, second = make(), make()
+    assert first is not second
+    assert shared(first) is shared(second)
+    assert shared(second) == second
+    assert shared(first).program is shared(second).program
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mercer.FromFunction(Lookup()),
+        lambda: mercer.Gaussian(1.0).after(np.abs),
+        lambda: 2.0 * Own(1.0),
+        lambda: mercer.Gaussian(tuple(np.linspace(1.0, 2.0, 300))),
+    ],
+)
+def test_kernels_that_hold_more_are_not_remembered(make):
+    kernel = make()
+    assert shared(kernel) is kernel
+    freed = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert freed() is None
+
+
+def test_few_kernels_are_remembered():
+    kernel = mercer.Gaussian(0.125)
+    shared(kernel)
+    freed = weakref.ref(kernel)
+    del kernel
+    for i in range(300):
+        shared(mercer.Gaussian(3.0 + i))
+    gc.collect()
+    assert freed() is None

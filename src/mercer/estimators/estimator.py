@@ -31,6 +31,7 @@ from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
 from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel, recentred
 from mercer.kernels.columns import reads_whole_rows, takes_missing
 from mercer.kernels.language.names import UNNAMED, is_auto
+from mercer.kernels.params import shared
 from mercer.planning import Settings
 from mercer.solvers import Approximation, Run
 from mercer.solvers.checkpoint import Checkpoint, digest
@@ -301,7 +302,7 @@ class KernelMachine(KernelEstimator):
         An offset keeps the sum of the coefficients at zero: a kernel that is valid on these alone
         is replaced by one that is valid on all and gives the same function.
         """
-        kernel = kernel.resolved(rows, weights)
+        kernel = shared(kernel.resolved(rows, weights))
         is_free = self.fit_intercept and self.repair is None
         return recentred(kernel, rows.X) if is_free and kernel.is_conditional else kernel
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, TypeVarTuple
 
 import numpy as np
 
@@ -15,10 +16,32 @@ from mercer.data.columns import column_names, is_matrix, is_table, select_column
 from mercer.data.kinds import READ, Kind
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
-from mercer.kernels.params import Parametric, kept_with
+from mercer.kernels.params import KEPT, Parametric
+
+V = TypeVar("V")
+Others = TypeVarTuple("Others")
+T = TypeVar("T")
 
 # Kernels and maps of these read one column alone.
 SINGLE = {"sequences": "text", "dates": "dates"}
+
+
+def kept_with(function: Callable[[V, *Others], T]) -> Callable[[V, *Others], T]:
+    """Return a function of a kernel whose answers are kept with that kernel, as long as it lives.
+
+    A cache of the module would keep kernels alive, and with them what their users put into them.
+    """
+
+    @wraps(function)
+    def answer(value: V, *others: *Others) -> T:
+        known = vars(value).setdefault(KEPT, {})
+        question = (function, *others)
+        if question not in known:
+            known[question] = function(value, *others)
+        found: T = known[question]
+        return found
+
+    return answer
 
 
 @kept_with
