@@ -15,7 +15,6 @@ from mercer.kernels.columns import (
     reads_everything,
     takes_missing,
 )
-from mercer.kernels.params import shared
 
 
 class Lookup:
@@ -69,9 +68,9 @@ class Own(mercer.kernels.families.stationary.Gaussian):
 def test_equal_kernels_of_numbers_are_compiled_once(make):
     first, second = make(), make()
     assert first is not second
-    assert shared(first) is shared(second)
-    assert shared(second) == second
-    assert shared(first).program is shared(second).program
+    assert first.remembered() is second.remembered()
+    assert second.remembered() == second
+    assert first.remembered().program is second.remembered().program
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_equal_kernels_of_numbers_are_compiled_once(make):
 )
 def test_kernels_that_hold_more_are_not_remembered(make):
     kernel = make()
-    assert shared(kernel) is kernel
+    assert kernel.remembered() is kernel
     freed = weakref.ref(kernel)
     del kernel
     gc.collect()
@@ -94,10 +93,10 @@ def test_kernels_that_hold_more_are_not_remembered(make):
 
 def test_few_kernels_are_remembered():
     kernel = mercer.Gaussian(0.125)
-    shared(kernel)
+    kernel.remembered()
     freed = weakref.ref(kernel)
     del kernel
     for i in range(300):
-        shared(mercer.Gaussian(3.0 + i))
+        mercer.Gaussian(3.0 + i).remembered()
     gc.collect()
     assert freed() is None

@@ -25,7 +25,6 @@ from mercer.solvers import (
     OffsetAlone,
     RidgeProblem,
     Run,
-    solved,
 )
 from mercer.solvers.few_rows import FEW, FEWER, some_rows
 from mercer.solvers.logistic.solver import NewtonOnRows
@@ -50,7 +49,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_without_time_for_an_answer_it_is_that_of_some_rows_of_which_nothing_is_proved(name):
     problem, run = PROBLEMS[name], Run(60.0)
-    found = solved(OffsetAlone(1e-4), GRAM, problem, run)
+    found = OffsetAlone(1e-4).answer(GRAM, problem, run)
     index = some_rows(problem.groups)
     other = np.delete(np.arange(len(X)), index)
     assert len(index) == FEW
@@ -66,7 +65,7 @@ def test_without_time_for_an_answer_it_is_that_of_some_rows_of_which_nothing_is_
 
 
 def test_it_is_the_exact_answer_of_these_rows():
-    found, index = solved(OffsetAlone(1e-4), GRAM, RIDGE, Run(60.0)), some_rows(RIDGE.groups)
+    found, index = OffsetAlone(1e-4).answer(GRAM, RIDGE, Run(60.0)), some_rows(RIDGE.groups)
     exact = Cholesky().solve(GRAM.part(index), RIDGE.on(index))
     assert_array_equal(found.coefficients[index], exact.coefficients)
     assert_array_equal(found.intercept, exact.intercept)
@@ -74,7 +73,7 @@ def test_it_is_the_exact_answer_of_these_rows():
 
 def test_by_landmarks_its_function_is_in_their_features():
     gram = landmark_gram(KERNEL, X, 60)
-    found = solved(OffsetAlone(1e-4), gram, RIDGE, Run(60.0))
+    found = OffsetAlone(1e-4).answer(gram, RIDGE, Run(60.0))
     F = gram.landmarks(X)
     assert_allclose(F @ found.theta, F @ (F.T @ found.coefficients), atol=1e-9)
     missed = F @ found.theta + found.intercept - RIDGE.y
@@ -92,21 +91,21 @@ def test_every_class_has_a_row_in_the_sample_that_is_the_same_in_every_call():
 
 def test_on_a_machine_that_is_late_it_is_the_answer_of_fewer_rows():
     run = Run(1.0, began=perf_counter() - 100.0)
-    found = solved(OffsetAlone(1e-4), GRAM, RIDGE, run)
+    found = OffsetAlone(1e-4).answer(GRAM, RIDGE, run)
     assert np.count_nonzero(found.coefficients.any(axis=1)) == FEWER
 
 
 def test_a_deadline_of_whoever_calls_leaves_the_offset_alone():
     run = Run(1.0, began=perf_counter() - 100.0)
     with until(perf_counter() - 1.0):
-        found = solved(OffsetAlone(1e-4), GRAM, RIDGE, run)
+        found = OffsetAlone(1e-4).answer(GRAM, RIDGE, run)
     assert found.solver == "offset alone"
     assert not found.coefficients.any()
 
 
 def test_an_answer_in_time_is_left_alone():
     run = Run(60.0)
-    found = solved(Cholesky(), GRAM, RIDGE, run)
+    found = Cholesky().answer(GRAM, RIDGE, run)
     assert_array_equal(found.coefficients, Cholesky().solve(GRAM, RIDGE).coefficients)
 
 

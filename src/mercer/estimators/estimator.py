@@ -31,7 +31,6 @@ from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
 from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel, recentred
 from mercer.kernels.columns import reads_whole_rows, takes_missing
 from mercer.kernels.language.names import UNNAMED, is_auto
-from mercer.kernels.params import shared
 from mercer.planning import Settings
 from mercer.solvers import Approximation, Run
 from mercer.solvers.checkpoint import Checkpoint, digest
@@ -110,7 +109,8 @@ def _meant(
             # What no kernel takes is refused before one is looked for.
             check_array(X, ensure_all_finite=False)
         return default_kernel(X)
-    return as_kernel(kernel, beside, is_machine)
+    found = as_kernel(kernel, beside, is_machine)
+    return found.remembered() if found is kernel else found
 
 
 def tag_rows(tags: Tags, kernels: Sequence[Kernel]) -> None:
@@ -198,7 +198,7 @@ class KernelMachine(KernelEstimator):
 
     def _settings(self) -> Settings:
         """Return what the estimator was told about how to solve."""
-        seed = checked_seed(self.random_state)
+        seed = None if self.random_state is None else checked_seed(self.random_state)
         given = (self.solver, self.tol, self.max_iter, seed, self.memory, self.repair)
         return Settings(*given, self.n_landmarks, self.landmarks, self.time_limit)
 
@@ -302,7 +302,7 @@ class KernelMachine(KernelEstimator):
         An offset keeps the sum of the coefficients at zero: a kernel that is valid on these alone
         is replaced by one that is valid on all and gives the same function.
         """
-        kernel = shared(kernel.resolved(rows, weights))
+        kernel = kernel.resolved(rows, weights).remembered()
         is_free = self.fit_intercept and self.repair is None
         return recentred(kernel, rows.X) if is_free and kernel.is_conditional else kernel
 

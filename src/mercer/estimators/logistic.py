@@ -38,7 +38,7 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.planning import Plan, logistic_plan, planned_logistic
-from mercer.solvers import LogisticProblem, Run, Solution, as_logistic_solver, solved
+from mercer.solvers import LogisticProblem, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 from mercer.tiles import Rows
@@ -210,7 +210,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
             numbers = (problem.codes, problem.C, problem.weights, problem.fit_intercept)
             started = problem.start or ()
             self._keep_states(run, solver, gram, training.kernel, training.rows, *numbers, *started)
-        solve = partial(solved, solver, gram, problem)
+        solve = partial(solver.answer, gram, problem)
         try:
             solution = self._solved(solve, run, training.X, y)
         except IndefiniteKernelError as error:

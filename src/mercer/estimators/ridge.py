@@ -27,7 +27,7 @@ from mercer.estimators.validation import (
 from mercer.gram import LandmarkGram
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings, planned_ridge, ridge_plan
-from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution, solved
+from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
 from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.tiles import Rows
@@ -241,7 +241,7 @@ class KernelRidge(
             numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
             self._keep_states(run, solver, gram, kernel, rows, *numbers)
         try:
-            solve = partial(solved, solver, gram, problem)
+            solve = partial(solver.answer, gram, problem)
             solution = carried(self._solved(solve, run, X, y, solver.iterates), repair)
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, rows, REPAIR) from None

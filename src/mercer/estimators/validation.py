@@ -34,12 +34,13 @@ from mercer.data.columns import (
     n_rows,
     select_columns,
     table_matrix,
+    take_rows,
 )
 from mercer.data.kept import is_constant, owned
 from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
-from mercer.data.stream import Stream, part_of, stream_of
+from mercer.data.stream import Stream, stream_of
 from mercer.estimators.classes import coded, labels_of
 from mercer.estimators.columns import refuse_mapping
 from mercer.estimators.streams import BlockCheck, checked_stream
@@ -223,7 +224,7 @@ def training_subset(kernel: Kernel, X: Any, index: NDArray[np.intp]) -> Any:
     """Return some training rows; of a precomputed Gram matrix the columns as well."""
     if kernel.is_precomputed:
         return X[np.ix_(index, index)]
-    return part_of(X, index)
+    return X.part(index) if isinstance(X, Stream) else take_rows(X, index)
 
 
 def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:

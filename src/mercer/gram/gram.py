@@ -160,15 +160,19 @@ class Gram(ABC):
         """Return K in float32, or refuse where the numbers of float32 end before its entries."""
         if self.dtype == np.float32:
             return self
+        self.check_single()
+        from mercer.gram.wrapped import SingleGram
+
+        return SingleGram(self)
+
+    def check_single(self) -> None:
+        """Refuse entries beyond the numbers of float32."""
         diagonal = self.diagonal()
         if not fits_single(diagonal):
             raise ValueError(
                 f"k(x, x) is up to {np.abs(diagonal).max():.2g} on these rows, and working sets "
                 "are solved in float32, which ends at 3.4e+38; scale the columns"
             )
-        from mercer.gram.wrapped import SingleGram
-
-        return SingleGram(self)
 
     def shifted(self, d: Any) -> Gram:
         """Return K + diag(d) for a number or a vector d."""

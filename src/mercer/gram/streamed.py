@@ -150,6 +150,12 @@ class StreamedGram(Gram):
     def entries_at(self, X: Any) -> Array:
         return evaluate(self.kernel.program, X, self.seen).T
 
+    def fresh(self) -> Array:
+        if not self.has_room(8 * self.seen.n**2):
+            self.check_room(np.float64)
+        # They are computed anew whenever they are asked for.
+        return np.asarray(evaluate(self.kernel.program, self.seen), np.float64)
+
     def dense(self) -> Array:
         if not self.has_room(8 * self.seen.n**2):
             # In float32 they take half of that.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
@@ -24,6 +25,8 @@ from mercer.tiles.tile import Leaf
 
 Array = NDArray[Any]
 Rule = str | None
+# Numbers that a kernel may hold to be remembered: those of a wide table are many.
+MOST_NUMBERS = 256
 
 
 @dataclass(frozen=True)
@@ -208,8 +211,36 @@ class Formula(Parametric, ABC):
                 changes[f.name] = tuple(v.resolved(seen, weights) for v in value)
         return replace(self, **changes)
 
+    def remembered(self) -> Self:
+        """Return the formula that equals this one and was met before, with what is known of it.
+
+        One of numbers and names alone is remembered for a while, so that it is compiled, proved
+        and read for features once, however often it is fitted. What users put into a kernel,
+        functions or rows, would live on with it: such a kernel is returned as it is.
+        """
+        found: Self = _known(self) if _count(self) <= MOST_NUMBERS else self
+        return found
+
     @functools.cached_property
     def _ruled(self) -> list[str]:
         """The parameters that a rule stands for."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if "domain" in f.metadata}
         return [name for name, v in values.items() if isinstance(v, str) and v in RULES]
+
+
+@functools.lru_cache(maxsize=256)
+def _known(formula: Any) -> Any:
+    return formula
+
+
+def _count(value: Any) -> float:
+    """Return how many numbers and names a kernel holds, infinite if it holds anything else."""
+    kind: Any = type(value)
+    if kind in (bool, float, int, str, type(None)):
+        return 1
+    if kind is tuple:
+        return sum(map(_count, value)) if len(value) <= MOST_NUMBERS else math.inf
+    # The code of a class of a user may hold anything.
+    if issubclass(kind, Parametric) and kind.__module__.startswith("mercer."):
+        return sum(_count(getattr(value, f.name)) for f in fields(kind))
+    return math.inf

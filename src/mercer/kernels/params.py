@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -20,13 +19,10 @@ if TYPE_CHECKING:
     from mercer.kernels.formula import Formula
 
 Array = NDArray[np.float64]
-V = TypeVar("V")
 Rounded = TypeVar("Rounded", bound="Formula")
 
 # Where a value keeps what functions have found of it.
 KEPT = "_kept"
-# Numbers that a kernel may hold to be remembered: those of a wide table are many.
-MOST_NUMBERS = 256
 
 
 class Parametric:
@@ -101,34 +97,6 @@ class Parametric:
         kind: Any = type(self)
         derived = _worked_out(kind)
         return {n: v for n, v in vars(self).items() if n not in derived and n != KEPT}
-
-
-def shared(value: V) -> V:
-    """Return the kernel that equals this one and was met before, with what is known of it.
-
-    A kernel of numbers and names alone is remembered for a while, so that its formula is compiled,
-    proved and read for features once, however often it is fitted. What users put into a kernel,
-    functions or rows, would live on with it: such a kernel is returned as it is.
-    """
-    return _known(value) if _count(value) <= MOST_NUMBERS else value
-
-
-@lru_cache(maxsize=256)
-def _known(value: Any) -> Any:
-    return value
-
-
-def _count(value: Any) -> float:
-    """Return how many numbers and names a kernel holds, infinite if it holds anything else."""
-    kind: Any = type(value)
-    if kind in (bool, float, int, str, type(None)):
-        return 1
-    if kind is tuple:
-        return sum(map(_count, value)) if len(value) <= MOST_NUMBERS else math.inf
-    # The code of a class of a user may hold anything.
-    if issubclass(kind, Parametric) and kind.__module__.startswith("mercer."):
-        return 1 + sum(_count(getattr(value, f.name)) for f in fields(kind))
-    return math.inf
 
 
 def real_parameters(kernel: Formula) -> dict[str, float | Array]:

@@ -48,7 +48,8 @@ class Settings:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_time_limit(self.time_limit)
+        if self.time_limit is not None:
+            check_time_limit(self.time_limit)
 
     @cached_property
     def is_open(self) -> bool:

@@ -223,7 +223,7 @@ class _RidgeCosts:
     @cached_property
     def few_features(self) -> int | None:
         """How many explicit features there are, if the rows are better solved in them."""
-        if self.kernel.without_rules().feature_map is None:
+        if self.kernel.feature_map is None:
             return None
         return few_features(self.kernel, self.rows, len(self.problem.y), self.gram.memory)
 

@@ -17,7 +17,6 @@ from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside
 from mercer.estimators.validation import checked_training, checked_weights, copies_of
 from mercer.kernels import Kernel
-from mercer.kernels.params import shared
 from mercer.planning import Plan, Settings
 from mercer.planning.held_out import entries_held_out
 from mercer.selection.delegate import Chosen
@@ -284,7 +283,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     ) -> tuple[list[Kernel], list[Array], Search]:
         """Return kernels with numbers for parameters, their ridges, and the search by the plan."""
         seen = search.seen or search.X
-        kernels = [shared(kernel.resolved(seen, search.weights)) for kernel in kernels]
+        kernels = [kernel.resolved(seen, search.weights).remembered() for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, search.X)
         alphas = [ridges(self.alphas, k, seen, search.weights) for k in kernels]

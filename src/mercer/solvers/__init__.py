@@ -10,7 +10,6 @@ from mercer.solvers.contract import (
     Solver,
 )
 from mercer.solvers.definite import refuse_indefinite
-from mercer.solvers.few_rows import solved
 from mercer.solvers.line.banded import Banded, ChainSolution
 from mercer.solvers.line.path import ChainPath
 from mercer.solvers.logistic.likelihood import LogisticProblem
@@ -86,5 +85,4 @@ __all__ = [
     "check_time_limit",
     "component_solver",
     "refuse_indefinite",
-    "solved",
 ]

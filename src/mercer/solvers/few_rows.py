@@ -27,8 +27,8 @@ from mercer.solvers.run import Run
 FEW, FEWER = 500, 100
 
 
-def solved(solver: Solver[Any], gram: Gram, problem: Any, run: Run) -> Solution:
-    """Return the solution of a problem, or where the time was up without one that of a few rows.
+def stand_in(found: Solution, gram: Gram, problem: Any, run: Run) -> Solution:
+    """Return what was found of a problem, or where that is nothing the solution of a few rows.
 
     That takes what a fit may take beyond the limit. Its coefficients are zero at all other rows,
     and nothing is measured of how far it is from the answer of all, so that its residual and its
@@ -36,18 +36,17 @@ def solved(solver: Solver[Any], gram: Gram, problem: Any, run: Run) -> Solution:
 
     Parameters
     ----------
-    solver : Solver
-        What solves it.
+    found : Solution
+        What a solver had when the time was up.
     gram : Gram
         K.
     problem : RidgeProblem, LogisticProblem or MarginProblem
         What to solve.
     run : Run
-        The time that there is.
+        The time that there was.
     """
-    found = solver.solve(gram, problem, run)
     weights = found.coefficients if found.theta is None else found.theta
-    if run.ended_by != "time" or run.time_limit is None or weights.any():
+    if run.time_limit is None or weights.any():
         return found
     # Of several problems that share a limit all together have no more.
     limit, now = run.began + run.time_limit, perf_counter()

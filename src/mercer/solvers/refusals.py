@@ -124,17 +124,16 @@ def check_scores(diagonal: Array, largest: float) -> None:
         )
 
 
-def check_costs(largest: float) -> None:
-    """Refuse losses that count so much that the squares of coefficients overflow.
+def too_costly(largest: float) -> ValueError:
+    """Return the refusal of losses that count so much that the squares of coefficients overflow.
 
     The largest C times weight is about the largest coefficient; objectives have its square, times
     entries of K.
     """
-    if largest > LARGEST_COST:
-        raise ValueError(
-            f"C times the largest weight is {largest:g}, whose squares overflow; use at most "
-            f"{LARGEST_COST:g}"
-        )
+    return ValueError(
+        f"C times the largest weight is {largest:g}, whose squares overflow; use at most "
+        f"{LARGEST_COST:g}"
+    )
 
 
 def overflow(alpha: float) -> ValueError:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.checks import checked_positive
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.fitted import LEAST_GAP
 from mercer.estimators.svm.supports import Start, Task, start_of
@@ -17,12 +16,6 @@ from mercer.kernels import Kernel
 from mercer.solvers import Run, Solution
 
 Positions = NDArray[np.intp]
-
-
-def checked_price(C: Any) -> float:
-    """Return a price, which is infinite for a hard margin, or refuse what is none."""
-    is_hard = isinstance(C, float | np.floating) and np.inf == C
-    return np.inf if is_hard else checked_positive("C", C)
 
 
 class Priced(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.checks import checked_positive
 from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
@@ -19,7 +20,7 @@ from mercer.estimators.fitted import carried, landmark_function
 from mercer.estimators.validation import training_subset
 from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
-from mercer.functions.pairs import pairs_of
+from mercer.functions.pairs import by_other_class, pairs_of
 from mercer.gram import Gram, Repair, dense_rows, repair_of, with_copy
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
@@ -33,7 +34,6 @@ from mercer.solvers import (
     OffsetAlone,
     Run,
     Solution,
-    solved,
 )
 from mercer.tiles import Rows
 
@@ -41,6 +41,12 @@ Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 # A price, and for every problem the rows given to `fit` and their coefficients.
 Start: TypeAlias = tuple[float, list[tuple[Positions, Array]]]
+
+
+def checked_price(C: Any) -> float:
+    """Return a price, which is infinite for a hard margin, or refuse what is none."""
+    is_hard = isinstance(C, float | np.floating) and np.inf == C
+    return np.inf if is_hard else checked_positive("C", C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +104,22 @@ def class_tasks(
     return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
 
 
+def coefficients_by_row(
+    tasks: Sequence[Task], solutions: Sequence[Solution], codes: Positions, is_by_pairs: bool
+) -> Array:
+    """Return the coefficients of every row: a line for each problem, or for each other class.
+
+    `codes` are the classes of the rows, which meet two at a time if `is_by_pairs`.
+    """
+    index, duals = [task.index for task in tasks], [s.coefficients[:, 0] for s in solutions]
+    if is_by_pairs:
+        return by_other_class(codes, index, duals, int(codes.max()) + 1)
+    A = np.zeros((len(tasks), len(codes)))
+    for line, rows, a in zip(A, index, duals, strict=True):
+        line[rows] = a
+    return A
+
+
 def solve_all(
     solver: MarginSolver, gram: Gram, repair: str | None, tasks: Sequence[Task], run: Run
 ) -> list[Solution]:
@@ -115,7 +137,7 @@ def solve_all(
     if len(tasks) == 1:
         # It is that of all rows.
         fixed = repaired(gram, run)
-        return [carried(solved(solver, fixed.gram, tasks[0].problem, run), fixed)]
+        return [carried(solver.answer(fixed.gram, tasks[0].problem, run), fixed)]
     if repair is None and isinstance(solver, SMO):
         given = gram
         gram = run.attempt(lambda: with_copy(given), lambda: given)
@@ -129,7 +151,7 @@ def solve_all(
         with run.limited():
             whole = len(task.index) == len(gram)
             fixed = repaired(gram if whole else gram.part(task.index), part)
-        solution = solved(solver, fixed.gram, task.problem, part)
+        solution = solver.answer(fixed.gram, task.problem, part)
         # Where one of them ended early, so did the fit.
         run.ended_by = run.ended_by or part.ended_by
         return carried(solution, fixed)

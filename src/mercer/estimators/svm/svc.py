@@ -14,7 +14,7 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
 from mercer.estimators.classes import class_weighted, decided, present_classes
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.svm.hard_margin import Priced, checked_price, hard_margin, mean_diagonal
+from mercer.estimators.svm.hard_margin import Priced, hard_margin, mean_diagonal
 from mercer.estimators.svm.one_vs_one import check_schemes, clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
@@ -23,7 +23,9 @@ from mercer.estimators.svm.supports import (
     Start,
     SupportVectorMachine,
     Task,
+    checked_price,
     class_tasks,
+    coefficients_by_row,
     support_rows,
     warm_starts,
 )
@@ -35,7 +37,7 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.functions import DualFunction, PairFunction
-from mercer.functions.pairs import by_other_class, pairs_of
+from mercer.functions.pairs import pairs_of
 from mercer.gram import Gram
 from mercer.planning import Plan
 from mercer.solvers import MarginProblem, Run, Solution
@@ -332,13 +334,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         solutions: list[Solution],
     ) -> None:
         """Store the support vectors, class by class, and the function of them."""
-        duals, n_classes = [s.coefficients[:, 0] for s in solutions], len(self.classes_)
-        if self._is_by_pairs:
-            A = by_other_class(codes, [task.index for task in tasks], duals, n_classes)
-        else:
-            A = np.zeros((len(tasks), len(codes)))
-            for k, task in enumerate(tasks):
-                A[k, task.index] = duals[k]
+        n_classes = len(self.classes_)
+        A = coefficients_by_row(tasks, solutions, codes, self._is_by_pairs)
         support = np.flatnonzero(A.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]
         self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)

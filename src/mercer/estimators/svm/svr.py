@@ -12,12 +12,13 @@ from sklearn.utils import column_or_1d
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.data.columns import n_rows
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.svm.hard_margin import Priced, checked_price, hard_margin, mean_diagonal
+from mercer.estimators.svm.hard_margin import Priced, hard_margin, mean_diagonal
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import (
     Start,
     SupportVectorMachine,
     Task,
+    checked_price,
     support_rows,
     warm_starts,
 )

@@ -14,7 +14,6 @@ from mercer.kernels.families.stationary import Gaussian, Laplacian
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.language.expression import kernel_of_rows
 from mercer.kernels.language.tokens import suggestion
-from mercer.kernels.params import shared
 
 # The kernel that the rows decide, by `default_kernel`.
 AUTO = "auto"
@@ -114,7 +113,7 @@ def as_kernel(
             )
         return kernel_of_rows(value)
     if isinstance(value, Kernel):
-        return shared(value)
+        return value
     if isinstance(value, type) and issubclass(value, Kernel):
         raise TypeError(f"{called} is the class {value.__name__}; pass {value.__name__}(...)")
     if callable(value):

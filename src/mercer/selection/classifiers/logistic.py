@@ -23,7 +23,6 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.kernels import Kernel
-from mercer.kernels.params import shared
 from mercer.planning import Plan
 from mercer.selection.classifiers.classes import ClassScores
 from mercer.selection.classifiers.logistic_plan import logistic_search_plan
@@ -261,7 +260,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         problem = LogisticProblem(numbers, len(classes), 1.0, weights[used], self.fit_intercept)
         seed = int(check_random_state(self._seed).randint(2**31))
         limit = memory_limit(self.memory)
-        kernels = [shared(kernel.resolved(rows, copies[used])) for kernel in kernels]
+        kernels = [kernel.resolved(rows, copies[used]).remembered() for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, rows)
         return kernels, LogisticSearch(

@@ -12,7 +12,7 @@ from scipy.special import expit, xlog1py
 
 from mercer.data.deadline import check
 from mercer.solvers.contract import OFFSET_ALONE, Solution
-from mercer.solvers.refusals import check_costs
+from mercer.solvers.refusals import LARGEST_COST, too_costly
 from mercer.solvers.rounding import EPS, TINY
 
 Array = NDArray[np.float64]
@@ -60,7 +60,8 @@ class LogisticProblem:
     start: tuple[Array, Array] | None = None
 
     def __post_init__(self) -> None:
-        check_costs(self.largest)
+        if self.largest > LARGEST_COST:
+            raise too_costly(self.largest)
 
     @property
     def largest(self) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.native.smo import Box
 from mercer.solvers.contract import OFFSET_ALONE, Solution, Solver
-from mercer.solvers.refusals import LARGEST_COST, check_costs
+from mercer.solvers.refusals import LARGEST_COST, too_costly
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding, usual_unit
 
 Array = NDArray[np.float64]
@@ -46,7 +46,8 @@ class MarginProblem:
     start: Array | None = None
 
     def __post_init__(self) -> None:
-        check_costs(self.largest)
+        if self.largest > LARGEST_COST:
+            raise too_costly(self.largest)
 
     @property
     def largest(self) -> float:

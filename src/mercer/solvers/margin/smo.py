@@ -147,8 +147,10 @@ class _State:
 
     def __post_init__(self) -> None:
         # Few rows are solved for in float64. What float32 does not hold is refused all the same.
-        single = self.gram.single()
-        self.values = Values(self.gram, self.gram if self._is_few else single, self.problem)
+        if self._is_few:
+            self.gram.check_single()
+        single = self.gram if self._is_few else self.gram.single()
+        self.values = Values(self.gram, single, self.problem)
         pays = Screening.pays(self.problem)
         self.screening = Screening(self.values, self.run) if pays else None
         n, rules = len(self.problem.z), self.settings
