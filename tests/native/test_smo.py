@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.native import smo
-from mercer.native.smo import Box, Effort, minimise
+from mercer.native.smo import Box, Course, Effort, minimise
 
 native = pytest.importorskip("mercer.native._native", reason="the native core is not built here")
 
@@ -223,3 +223,49 @@ def test_a_run_ends_after_the_steps_that_are_allowed(rng, core):
     ending = minimise(K, box, a, g, Effort(1e-4, steps=20), np.zeros(1, np.uint8))
     assert ending.reason == "steps"
     assert ending.steps >= 20
+
+
+@pytest.mark.parametrize("offset", [True, False])
+def test_a_run_that_goes_on_from_its_course_gives_the_bits_of_one_that_never_ended(
+    rng, core, offset
+):
+    K, box = problem(rng, 400, offset)
+    expected_a, expected_g, whole = run(K, box, working_set=16)
+    a, g, course, pauses = np.zeros(400), -box.z, Course.begun(400, 16), 0
+    while True:
+        seen = []
+
+        def pause(rounds, gap, seen=seen):
+            seen.append(rounds)
+            return len(seen) > 3
+
+        ending = minimise(
+            K, box, a, g, Effort(1e-10), np.zeros(1, np.uint8), pause, working_set=16, course=course
+        )
+        if ending.reason != "progress":
+            break
+        pauses += 1
+    assert pauses > 2
+    assert ending == whole
+    assert_array_equal(a, expected_a)
+    assert_array_equal(g, expected_g)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [(0, -1.0), (0, np.nan), (1, -1.0), (2, 0.0), (2, 1e9), (3, 51.0), (3, 0.5)]
+)
+def test_a_course_of_no_run_is_refused(rng, place, value):
+    K, box = problem(rng, 50)
+    course = Course(np.array([1.0, 9.0, 8.0, 4.0, 0.0, 1.0, 0.0]), np.zeros(50, np.int64))
+    run(K, box, course=course)
+    course.numbers[:4] = 1.0, 9.0, 8.0, 4.0
+    course.numbers[place] = value
+    with pytest.raises(ValueError, match="the course is that of no run"):
+        run(K, box, course=course)
+
+
+def test_a_course_with_rows_that_are_not_there_is_refused(rng):
+    K, box = problem(rng, 50)
+    course = Course(np.array([1.0, 9.0, 8.0, 4.0, 0.0, 1.0, 0.0]), np.full(50, 50))
+    with pytest.raises(ValueError, match="the course is that of no run"):
+        run(K, box, course=course)

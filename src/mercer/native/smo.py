@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,33 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
+class Course:
+    """Where a run stands between two rounds, beside a and g: what the next one begins from.
+
+    It is written before `progress` is called. A run that is given it with that a and g goes on as
+    the first one did, to the same bits with the same engine.
+
+    Parameters
+    ----------
+    numbers : array of shape (7,)
+        The rounds and the steps so far, none at the beginning, and what only the engine reads.
+    last : array of int
+        The rows of the last working set, of which as many count as the engine has noted.
+    """
+
+    numbers: Array
+    last: NDArray[np.int64]
+
+    # Rows of the largest working set, unless more are asked for.
+    largest_set: ClassVar[int] = 2048
+
+    @classmethod
+    def begun(cls, n: int, working_set: int) -> Course:
+        """Return the beginning of a run of n rows."""
+        return cls(np.zeros(7), np.zeros(min(n, max(cls.largest_set, working_set)), np.int64))
+
+
+@dataclass(frozen=True, eq=False)
 class Request:
     """What the solver is handed, natively and by the twin.
 
@@ -95,6 +122,8 @@ class Request:
         As in `minimise`.
     threads : int
         Threads to run on.
+    course : Course
+        Where the run stands.
     """
 
     box: Box
@@ -111,6 +140,7 @@ class Request:
     capacity: int
     working_set: int
     threads: int
+    course: Course
 
 
 @dataclass(frozen=True)
@@ -137,6 +167,7 @@ def minimise(
     newton_step: Callable[[], float] | None = None,
     newton_first: bool = False,
     index: NDArray[np.int64] | None = None,
+    course: Course | None = None,
 ) -> Ending:
     """Move `a`, and with it the gradient g = K a - z, to where the duality gap is small.
 
@@ -167,6 +198,8 @@ def minimise(
         Whether to begin with a Newton step.
     index : array of shape (n,), optional
         The rows and columns of a larger `K` that are those of the problem.
+    course : Course, optional
+        Where an earlier run stood with this `a` and `g`, and this one does between its rounds.
     """
     whole = K if isinstance(K, np.ndarray) else None
     if whole is not None:
@@ -194,6 +227,7 @@ def minimise(
         capacity,
         working_set,
         thread_count() if effort.threads is None else effort.threads,
+        Course.begun(len(a), working_set) if course is None else course,
     )
     cpu = cpu_level() if is_native else ""
     steps, rounds, gap, end = routines(smo_twin).smo_solve(request, a, g, cpu)

@@ -48,6 +48,10 @@ class NewtonPolicy {
         return true;
     }
 
+    // What the next decision depends on, to go on from later: three numbers.
+    void leave(double* to) const { to[0] = spent, to[1] = patience, to[2] = again; }
+    void restore(const double* from) { spent = from[0], patience = from[1], again = from[2]; }
+
   private:
     // Multiplications of a factorisation that take as long as one for a pair.
     static constexpr double factor_speed = 60.0;

@@ -31,6 +31,8 @@ struct Request {
     bool single, newton_first;
     Index capacity, together;
     int threads;
+    Flat<double> course;
+    Flat<Index> last;
 
     explicit Request(nb::handle r) {
         const nb::object box = r.attr("box"), effort = r.attr("effort");
@@ -58,6 +60,8 @@ struct Request {
         capacity = field<Index>(r, "capacity");
         together = field<Index>(r, "working_set");
         threads = field<int>(r, "threads");
+        course = nb::cast<Flat<double>>(r.attr("course").attr("numbers"), false);
+        last = nb::cast<Flat<Index>>(r.attr("course").attr("last"), false);
     }
 };
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "margin/course.hpp"
 #include "margin/working_set_keys.hpp"
 #include "margin/newton_policy.hpp"
 #include "gil.hpp"
@@ -88,8 +89,8 @@ template <class T> class Solver {
         resize(std::min(q, p.n));
     }
 
-    Outcome run(const Limits& limits) {
-        Outcome out;
+    Outcome run(const Limits& limits, const Course& course) {
+        Outcome out = restored(course);
         auto asked = Clock::now();
         for (;; ++out.rounds) {
             sides = level.measure(p, up.get(), down.get());
@@ -106,6 +107,8 @@ template <class T> class Solver {
                 asked = now;
             }
             if (!limits.progress.is_none() && out.rounds > 0) {
+                course.leave(out.rounds, out.steps, q, set);
+                newton.leave(course.of_newton());
                 nb::gil_scoped_acquire gil;
                 if (nb::cast<bool>(nb::bool_(limits.progress(out.rounds, out.gap))))
                     return ended(out, End::progress);
@@ -126,6 +129,17 @@ template <class T> class Solver {
     }
 
   private:
+    Outcome restored(const Course& course) {
+        Outcome out;
+        if (!course.has_begun()) return out;
+        out.rounds = course.rounds(), out.steps = course.steps();
+        // There may be less room than there was.
+        resize(std::min(course.together(), rows.room()));
+        set = course.last_set();
+        newton.restore(course.of_newton());
+        return out;
+    }
+
     void resize(Index rows_together) {
         q = rows_together;
         stride = (q + working_lanes - 1) / working_lanes * working_lanes;
@@ -358,6 +372,7 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
     const Limits limits{r.tolerance, r.allowed, r.steps,
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
                         r.stop.data(), r.progress, r.asks_signals};
+    const Course course(r.course, r.last, n, std::min(n, std::max(largest_set, r.together)));
     const Index itemsize = r.single ? sizeof(float) : sizeof(double);
     Rows rows = rows_of(r.K, r.source, r.index, r.store, std::min(r.together, n), r.capacity, n,
                         itemsize);
@@ -365,7 +380,7 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
         const NewtonPolicy newton(r.newton_step, r.newton_first);
         return Solver<T>(level, problem, rows, r.together, r.floor, r.largest, newton,
                          r.threads)
-            .run(limits);
+            .run(limits, course);
     };
     Outcome out;
     {

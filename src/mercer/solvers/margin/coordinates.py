@@ -227,6 +227,8 @@ class _State:
         """Go on by working sets, whose rounds count as epochs; return what they advise."""
         epochs, progress = self.epoch, self.run.progress
         run = self.run.part()
+        # Its states are others than those of this problem.
+        run.problem = f"{run.problem} {solver.name}"
         if progress is not None:
             run.progress = lambda rounds, gap: progress(epochs + rounds, gap)
         found = solver.solve(gram, replace(self.problem, start=self.a), run)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
+from mercer.solvers.checkpoint import State
 from mercer.solvers.margin.problem import Gap, MarginProblem
 
 Array = NDArray[np.float64]
@@ -53,6 +54,18 @@ class Values:
         self._is_exact = np.ones(n, bool)
         self._is_rough, self._is_stale = True, False
         self._error = 0.0
+
+    def state(self) -> State:
+        """Return what there is, for `restore`."""
+        flags = np.array([self._is_rough, self._is_stale])
+        known = {"is_exact": self._is_exact, "flags": flags, "error": np.array(self._error)}
+        return {"coefficients": self.a, "f": self.f, **known}
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self.a, self.f, self._is_exact = state["coefficients"], state["f"], state["is_exact"]
+        self._is_rough, self._is_stale = state["flags"].tolist()
+        self._error = float(state["error"])
 
     @property
     def gap(self) -> Gap:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
-from mercer.native.smo import Effort, minimise
+from mercer.native.smo import Course, Effort, minimise
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.active_set import NewtonStep, polished
@@ -19,6 +19,7 @@ from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.interior import interior_point, pivoted_factor
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.margin.screening import Screening
+from mercer.solvers.margin.stages import Aim, Midway, Stage
 from mercer.solvers.run import Progress, Run
 
 Array = NDArray[np.float64]
@@ -116,15 +117,6 @@ class SMO(MarginSolver):
         return LOST
 
 
-class _Aim(NamedTuple):
-    """The relative gap to reach, beside a floor, in which precision and by how many rounds."""
-
-    goal: float
-    floor: float
-    is_double: bool
-    most: int = 2**62
-
-
 @dataclass(eq=False)
 class _State:
     """One solve: the coefficients and their values, and what was spent on them."""
@@ -139,6 +131,8 @@ class _State:
     _gap: float = np.inf
     # The gap that was measured last, while it is that of the coefficients.
     _proved: Gap | None = None
+    # The stage of which states are kept, as those of what follows it take little time.
+    _stage: Stage | None = None
     rounds: int = 0
     steps: int = 0
     reason: str = "converged"
@@ -174,26 +168,20 @@ class _State:
 
     def finish(self) -> None:
         """Solve to the tolerance, or as far as the run allows."""
-        n, tol, start = len(self.problem.z), self.settings.tol, self.problem.start
-        goal = aim = self.settings.pair_share * tol
-        active, floor = None, 0.0
-        if start is not None and start.any():
-            self.values.add(np.arange(n), self.problem.feasible(start))
-            gap = self.values.gap
-            active, floor = self._doubtful(gap), gap.scale
-        elif self.screening is not None:
-            active = self.screening.start()
-            aim = goal if active is None else max(goal, Screening.first_gap)
-        slow, is_double = 0, self._is_few
-        for _ in range(self.settings.stages):
-            self._improve(active, _Aim(aim, floor, is_double))
+        tol, goal = self.settings.tol, self.settings.pair_share * self.settings.tol
+        begun = self._restored()
+        number, active, aim, slow = self._first(goal) if begun is None else begun.stage
+        for stage in range(number, self.settings.stages):
+            self._stage = Stage(stage, active, aim, slow)
+            self._improve(active, aim, begun)
+            self._stage = begun = None
             if self.reason == "steps" and self._allowed < self._most:
-                self._take_over(_Aim(aim, floor, is_double))
+                self._take_over(aim)
             gap, is_certified = self._measured(active)
             if is_certified and (gap.relative <= tol or self._is_over()):
                 self._proved = gap
                 break
-            slow = slow + 1 if gap.relative > 0.5 * self._gap else 0
+            slow, is_double = slow + 1 if gap.relative > 0.5 * self._gap else 0, aim.is_double
             if slow and active is None:
                 # What is left over is the rounding of float32, or of float64.
                 if is_double:
@@ -203,14 +191,44 @@ class _State:
             self._gap = min(self._gap, gap.relative)
             # Where screening does not get on, all rows are active.
             is_stuck = slow > self.settings.patience
-            active, floor = None if is_stuck else self._doubtful(gap), gap.scale
-            aim = goal if active is None else max(goal, Screening.left_gap * gap.relative)
+            active = None if is_stuck else self._doubtful(gap)
+            near = goal if active is None else max(goal, Screening.left_gap * gap.relative)
+            aim = Aim(near, gap.scale, is_double)
         else:
             self._proved = gap = self.values.certified()
         if self._is_few and not self._is_over():
             self._polish(gap)
 
-    def _take_over(self, aim: _Aim) -> None:
+    def _first(self, goal: float) -> Stage:
+        """Return the first stage, from the start of the problem or one of its own."""
+        start = self.problem.start
+        if start is not None and start.any():
+            self.values.add(np.arange(len(start)), self.problem.feasible(start))
+            gap = self.values.gap
+            return Stage(0, self._doubtful(gap), Aim(goal, gap.scale, self._is_few))
+        active = None if self.screening is None else self.screening.start()
+        first = goal if active is None else max(goal, Screening.first_gap)
+        return Stage(0, active, Aim(first, 0.0, self._is_few))
+
+    def _restored(self) -> Midway | None:
+        """Go on from what an earlier run has left, and return how far its last stage had come."""
+        kept = self.run.restored()
+        begun = None if kept is None else Midway.of(kept)
+        if kept is None or begun is None:
+            return None
+        self.values.restore(kept)
+        self.rounds, self.steps, self._allowed = kept["spent"].tolist()
+        self._gap = float(kept["gap"])
+        return begun
+
+    def _leave(self, midway: Midway) -> None:
+        """Leave what the next working set begins from."""
+        spent = {"spent": np.array([self.rounds, self.steps, self._allowed])}
+        self.run.keep(
+            {**midway.state(), **self.values.state(), **spent, "gap": np.array(self._gap)}
+        )
+
+    def _take_over(self, aim: Aim) -> None:
         """Go on by an interior point once pairs have taken as long as it would."""
         K = self.gram.fresh()
         F = pivoted_factor(K.copy())
@@ -265,7 +283,7 @@ class _State:
                 if gap.relative <= self.settings.rounding_gap:
                     return
             rounds = self.rounds + self.settings.fine_rounds
-            self._improve(None, _Aim(goal, 0.0, True, rounds))
+            self._improve(None, Aim(goal, 0.0, True, rounds))
             gap = self.values.gap
             if self.reason != "converged":
                 # Which rows are free is not found out for little.
@@ -275,22 +293,30 @@ class _State:
     def _is_over(self) -> bool:
         return self.reason in ("rounds", "steps", "rounding") or bool(self.run.ended_by)
 
-    def _improve(self, active: Rows | None, aim: _Aim) -> None:
-        """Solve for the active rows with all others held fixed."""
+    def _improve(self, active: Rows | None, aim: Aim, begun: Midway | None = None) -> None:
+        """Solve for the active rows with all others held fixed, from where an earlier run was."""
         values, z, self._proved = self.values, self.problem.z, None
-        if active is None:
-            a, g = values.a.copy(), values.f - z
-            with self.run.guarded():
-                self._minimise(None, self.problem, a, g, aim)
-            values.replace(a, g + z, aim.is_double)
-            return
-        a, g = values.a[active], (values.f - z)[active]
+        rows: Any = slice(None) if active is None else active
+        a, g = values.a[rows].copy(), (values.f - z)[rows]
+        course = None
+        if begun is not None:
+            a, g, course, self._damping = begun.a, begun.g, begun.course, begun.damping
+        problem = self.problem if active is None else self.problem.on(active)
         with self.run.guarded():
-            self._minimise(active, self.problem.on(active), a, g, aim)
-        values.add(active, a - values.a[active])
+            self._minimise(active, problem, a, g, aim, course)
+        if active is None:
+            values.replace(a, g + z, aim.is_double)
+        else:
+            values.add(active, a - values.a[active])
 
     def _minimise(
-        self, active: Rows | None, problem: MarginProblem, a: Array, g: Array, aim: _Aim
+        self,
+        active: Rows | None,
+        problem: MarginProblem,
+        a: Array,
+        g: Array,
+        aim: Aim,
+        course: Course | None,
     ) -> None:
         source = self.gram if aim.is_double else self.values.single
         gram = source if active is None else source.part(active)
@@ -319,6 +345,8 @@ class _State:
             # Rows that are asked for, or packed out of a larger matrix, are kept.
             capacity = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
         usual = 128 if index is not None else 256 if n <= self.settings.many_rows else 512
+        together = self.settings.working_set or usual
+        course = course or Course.begun(n, together)
         step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
         )
@@ -329,13 +357,14 @@ class _State:
             g,
             effort,
             self.run.stop,
-            self._report(),
+            self._report(a, g, course, step),
             itemsize == 4,
             capacity,
-            self.settings.working_set or usual,
+            together,
             step,
             active is None and not aim.is_double and self._gap < self.settings.newton_gap,
             index,
+            course,
         )
         self.rounds += ending.rounds
         self.steps += ending.steps
@@ -350,9 +379,18 @@ class _State:
         """Return K in float64 at some of the active rows."""
         return self.gram.part(rows if active is None else active[rows]).fresh()
 
-    def _report(self) -> Progress | None:
-        before, progress = self.rounds, self.run.progress
-        return progress and (lambda rounds, gap: progress(before + rounds, gap))
+    def _report(self, a: Array, g: Array, course: Course, step: NewtonStep) -> Progress | None:
+        before, run, stage = self.rounds, self.run, self._stage
+        is_kept = run.checkpoint is not None and stage is not None
+        if run.progress is None and not is_kept:
+            return None
+
+        def report(rounds: int, gap: float) -> bool:
+            if is_kept and stage is not None:
+                self._leave(Midway(stage, a, g, course, step.damping))
+            return bool(run.progress and run.progress(before + rounds, gap)) or bool(run.ended_by)
+
+        return report
 
 
 def _write_rows(gram: Gram, index: NDArray[np.int64], out: NDArray[Any]) -> None:
