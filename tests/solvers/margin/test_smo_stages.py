@@ -12,6 +12,7 @@ from mercer.solvers import SMO, MarginProblem, Run
 from mercer.solvers.margin import low_rank_start as seeding, screening, smo
 from mercer.solvers.margin.problem import Gap
 from mercer.solvers.margin.screening import Screening
+from mercer.solvers.margin.stages import Aim
 
 KERNEL = Gaussian(1.0)
 
@@ -39,9 +40,8 @@ class Recorded:
 
     def __call__(self, *given):
         names = ("K", "box", "a", "g", "effort", "stop", "progress", "is_single", "capacity")
-        call = dict(
-            zip((*names, "working_set", "newton_step", "is_eager", "index"), given, strict=True)
-        )
+        names += ("working_set", "newton_step", "is_eager", "index", "course")
+        call = dict(zip(names, given, strict=True))
         self.calls.append(call)
         return self.minimise(*given)
 
@@ -148,9 +148,10 @@ def test_what_ended_it_is_said(X, signs):
 def test_callbacks_count_the_rounds_of_all_stages(X, signs):
     seen = []
     run = run_of(X, classification(signs))
-    assert run._report() is None
+    nothing_kept = (None, None, None, None)
+    assert run._report(*nothing_kept) is None
     run.run.progress, run.rounds = lambda i, gap: seen.append((i, gap)), 7
-    run._report()(2, 0.5)
+    assert not run._report(*nothing_kept)(2, 0.5)
     assert seen == [(9, 0.5)]
 
 
@@ -208,7 +209,8 @@ def stages(X, problem, gaps, tol=1e-3):
     state = run_of(X, problem, tol)
     seen, values = [], Told([2.0 * gap for gap in gaps])
 
-    def improve(active, aim):
+    def improve(active, aim, begun):
+        assert begun is None
         assert values.is_exact is aim.is_double
         seen.append(("all" if active is None else "some", aim.goal, aim.floor, aim.is_double))
 
@@ -257,7 +259,7 @@ def test_a_solve_of_all_rows_near_the_optimum_begins_with_a_newton_step(
 ):
     state = run_of(X, classification(signs))
     state._gap = gap
-    state._improve(active, smo._Aim(1e-2, 0.0, is_double))
+    state._improve(active, Aim(1e-2, 0.0, is_double))
     assert recorded.calls[0]["is_eager"] is is_eager
 
 

@@ -94,8 +94,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
     time_limit : float, optional
         Seconds after which what there is is kept, with a warning; also by the first Ctrl-C.
     checkpoint : str or Path, optional
-        A file that keeps the state of ``"nystrom"`` and ``"primal"``, as that of `KernelRidge`
-        does; other solvers, for fewer rows, begin anew.
+        A file that keeps the state of the solver, as that of `KernelRidge` does.
     random_state : int, RandomState or None
         Where the random orders of ``"primal"`` and ``"sgd"`` come from; None is always the same
         seed.

@@ -77,8 +77,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         Seconds after which the solver returns what it has, with a warning. So does the first
         Ctrl-C.
     checkpoint : str or Path, optional
-        A file that keeps the state of ``"nystrom"`` and ``"primal"``, as that of `KernelRidge`
-        does; other solvers, for fewer rows, begin anew.
+        A file that keeps the state of the solver, as that of `KernelRidge` does.
     random_state : int, RandomState or None
         Where the random orders of ``"primal"`` and ``"sgd"`` come from; None is always the same
         seed.
