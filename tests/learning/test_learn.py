@@ -163,10 +163,10 @@ def test_a_time_limit_returns_what_was_found(table):
     ("settings", "message"),
     [
         ({"criterion": "aic"}, "criterion must be one of likelihood, loo, got 'aic'"),
-        ({"alpha": 0.0}, "alpha must be a positive number, got 0.0"),
+        ({"alpha": 0.0}, "alpha must be a positive finite number, got 0.0"),
         ({"rows": 0}, "rows must be a whole number of at least 1, got 0"),
         ({"max_iter": 2.5}, "max_iter must be a whole number of at least 1, got 2.5"),
-        ({"time_limit": -1.0}, "time_limit must be a positive number of seconds or None"),
+        ({"time_limit": -1.0}, "time_limit must be a positive finite number of seconds or None"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message, table):

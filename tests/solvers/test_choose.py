@@ -61,7 +61,7 @@ def test_any_positive_number_is_a_tolerance(value):
 
 @pytest.mark.parametrize("value", [True, np.nan, 0, -1e-9])
 def test_what_is_not_positive_is_no_tolerance(value):
-    with pytest.raises(ValueError, match="tol must be a positive number or None, got"):
+    with pytest.raises(ValueError, match="tol must be a positive finite number or None, got"):
         as_solver("cg", tol=value)
 
 

@@ -114,7 +114,9 @@ def test_a_share_has_so_much_of_the_time_left_and_speaks_of_all_of_it():
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, np.nan, np.inf, "long", True])
 def test_limits_that_mean_nothing_are_refused(limit):
-    with pytest.raises(ValueError, match="time_limit must be a positive number of seconds or None"):
+    with pytest.raises(
+        ValueError, match="time_limit must be a positive finite number of seconds or None"
+    ):
         Run(limit)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from math import inf
 from numbers import Real
 from typing import Any
 
@@ -31,8 +32,9 @@ def memory_limit(memory: Any = None) -> int:
                 f"memory must be bytes or text such as '512MB' or '4GB', got {memory!r}"
             )
         return int(float(match[1]) * UNITS[match[2].upper()])
-    if isinstance(memory, bool) or not isinstance(memory, Real) or not float(memory) > 0.0:
-        raise ValueError(f"memory must be a positive number of bytes, got {memory!r}")
+    is_number = isinstance(memory, Real) and not isinstance(memory, bool)
+    if not (is_number and 0.0 < memory < inf):
+        raise ValueError(f"memory must be a positive finite number of bytes, got {memory!r}")
     return int(float(memory))
 
 

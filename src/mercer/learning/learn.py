@@ -188,7 +188,7 @@ def learn(
         if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
     if alpha is not None and not 0.0 < alpha < math.inf:
-        raise ValueError(f"alpha must be a positive number, got {alpha!r}")
+        raise ValueError(f"alpha must be a positive finite number, got {alpha!r}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     start = kernel_for(kernel, X)

@@ -333,7 +333,7 @@ def _positive(name: str, value: Any) -> float | None:
         return None
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number or not 0.0 < value < np.inf:
-        raise ValueError(f"{name} must be a positive number or None, got {value!r}")
+        raise ValueError(f"{name} must be a positive finite number or None, got {value!r}")
     return float(value)
 
 

@@ -30,7 +30,9 @@ def check_time_limit(limit: Any) -> None:
     """Refuse what is neither a positive finite number of seconds nor None."""
     is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
     if limit is not None and not (is_number and 0.0 < limit < inf):
-        raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}")
+        raise ValueError(
+            f"time_limit must be a positive finite number of seconds or None, got {limit!r}"
+        )
 
 
 @dataclass(eq=False)

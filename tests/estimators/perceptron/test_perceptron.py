@@ -208,7 +208,10 @@ def test_time_is_limited(rings):
         ({"eta": "fast"}, "eta must be a positive finite number, got 'fast'"),
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1, got 0"),
         ({"budget": 0}, "budget must be a whole number of at least 1 or None, got 0"),
-        ({"time_limit": 0.0}, "time_limit must be a positive number of seconds or None, got 0.0"),
+        (
+            {"time_limit": 0.0},
+            "time_limit must be a positive finite number of seconds or None, got 0.0",
+        ),
         ({"class_weight": {"inside": -1.0}}, "class_weight must be finite and not negative"),
         ({"class_weight": {"inside": 0.0, "outside": 0.0}}, "class_weight is zero for every row"),
     ],

@@ -205,7 +205,9 @@ def test_a_limit_that_is_not_reached_changes_nothing(rng):
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 def test_limits_that_mean_nothing_are_refused(model, limit, rows):
     model = clone(model).set_params(time_limit=limit)
-    with pytest.raises(ValueError, match="time_limit must be a positive number of seconds or None"):
+    with pytest.raises(
+        ValueError, match="time_limit must be a positive finite number of seconds or None"
+    ):
         model.fit(*rows)
 
 

@@ -299,7 +299,7 @@ def test_a_table_and_its_targets_must_agree(X, y):
     [
         (dict(kernel="no_such_kernel"), "no_such_kernel"),
         (dict(solver="magic"), "solver must be one of 'auto', "),
-        (dict(tol=-1.0), "tol must be a positive number or None, got -1"),
+        (dict(tol=-1.0), "tol must be a positive finite number or None, got -1"),
         (dict(memory="much"), "memory must be bytes or text such as"),
         (dict(kernel="precomputed"), r"must be square, got shape \(40, 3\)"),
     ],

@@ -287,14 +287,17 @@ def test_a_clone_is_equal_and_a_pickle_predicts_alike(X, three):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": 0.0}, r"C must be a positive finite number, got 0\.0"),
-        ({"C": -np.inf}, "C must be a positive finite number, got -inf"),
+        ({"C": 0.0}, r"C must be a positive number, or inf to allow no loss, got 0\.0"),
+        ({"C": -1}, "C must be a positive number, or inf to allow no loss, got -1"),
+        ({"C": -np.inf}, "C must be a positive number, or inf to allow no loss, got -inf"),
+        ({"C": np.nan}, "C must be a positive number, or inf to allow no loss, got nan"),
+        ({"C": np.ones(2)}, r"C must be a positive number, or inf to allow no loss, got array"),
         ({"C": 1e200}, r"C times the largest weight is 1e\+200, whose squares overflow"),
         ({"multiclass": "all"}, "multiclass must be 'ovo' or 'ovr', got 'all'"),
         ({"decision_function_shape": "x"}, "decision_function_shape must be 'ovo' or 'ovr'"),
         ({"multiclass": "ovr", "decision_function_shape": "ovo"}, "use multiclass='ovo'"),
         ({"solver": "newton"}, "solver must be one of 'auto', 'smo', 'primal', 'sgd'"),
-        ({"tol": -1.0}, "tol must be a positive number"),
+        ({"tol": -1.0}, "tol must be a positive finite number"),
         ({"repair": "mend"}, "repair must be None or one of"),
     ],
 )

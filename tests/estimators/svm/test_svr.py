@@ -135,7 +135,7 @@ def test_an_indefinite_kernel_is_refused(X, y):
     ("settings", "message"),
     [
         ({"epsilon": -0.1}, r"epsilon must be a finite number and not negative, got -0\.1"),
-        ({"C": "much"}, "C must be a positive finite number, got 'much'"),
+        ({"C": "much"}, "C must be a positive number, or inf to allow no loss, got 'much'"),
     ],
 )
 def test_bad_settings_are_named(X, y, settings, message):

@@ -164,7 +164,7 @@ def test_an_unknown_solver_is_refused_with_those_that_exist(solver):
 
 @pytest.mark.parametrize("tol", [0.0, -1.0, np.nan, np.inf, "small", True])
 def test_a_tolerance_that_means_nothing_is_refused(tol):
-    with pytest.raises(ValueError, match="tol must be a positive number or None, got"):
+    with pytest.raises(ValueError, match="tol must be a positive finite number or None, got"):
         as_solver("cholesky", tol=tol)
 
 

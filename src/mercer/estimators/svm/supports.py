@@ -45,8 +45,14 @@ Start: TypeAlias = tuple[float, list[tuple[Positions, Array]]]
 
 def checked_price(C: Any) -> float:
     """Return a price, which is infinite for a hard margin, or refuse what is none."""
-    is_hard = isinstance(C, float | np.floating) and np.inf == C
-    return np.inf if is_hard else checked_positive("C", C)
+    if isinstance(C, float | np.floating) and np.inf == C:
+        return np.inf
+    try:
+        return checked_positive("C", C)
+    except ValueError:
+        raise ValueError(
+            f"C must be a positive number, or inf to allow no loss, got {C!r}"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
