@@ -102,7 +102,8 @@ def _widths(kernel: Kernel, factors: Sequence[float]) -> list[Kernel]:
 
 def reader_of(kernels: list[Kernel]) -> Kernel:
     """Return a kernel that reads rows as all of these do, which a sum of them does."""
-    return kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))
+    first, *others = kernels
+    return Sum(tuple(kernels)) if others else first
 
 
 def tag_kernels(tags: Tags, kernels: Any) -> None:

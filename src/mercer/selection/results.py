@@ -216,7 +216,7 @@ class Schedule:
         count : int
             The number of kernels to return at most.
         """
-        means = [np.nan_to_num(m[:, 0], nan=-np.inf) for m in last.means]
+        means = [np.nan_to_num(m.ravel(), nan=-np.inf) for m in last.means]
         order = np.argsort([-m.max() for m in means], kind="stable")[:count]
         best = [last.alphas[k][int(means[k].argmax())] for k in order]
         kept = [Cs[k][Cs[k] >= self.below * C] for k, C in zip(order, best, strict=True)]

@@ -384,11 +384,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         choice = last.alphas[position][best]
         means = last.means[position]
         score = np.array([last.as_numbers(means[i, j], j) for j, i in enumerate(best)])
-        several = self.alpha_per_target and len(best) > 1
+        several = len(best) > 1
         self.cv_results_ = table(rounds)
         self.kernel_ = last.kernels[position]
-        self.alpha_ = choice if several else float(choice[0])
-        self.best_score_ = score if several else float(score[0])
-        self.best_index_ = before + best if several else int(before + best[0])
+        self.alpha_ = choice if several else choice.item()
+        self.best_score_ = score if several else score.item()
+        self.best_index_ = before + best if several else (before + best).item()
         self.best_params_ = {"kernel": self.kernel_, "alpha": self.alpha_}
         self.search_ = sentence(rounds, self.cv)

@@ -17,8 +17,8 @@ Rows = NDArray[np.intp]
 SEED = 0
 
 
-def distinct_rows(reader: Kernel, X: Any, *labels: NDArray[Any]) -> Rows:
-    """Return which of the distinct rows every row is, equal ones having equal labels too.
+def distinct_rows(reader: Kernel, X: Any, codes: Rows, *labels: NDArray[Any]) -> Rows:
+    """Return which of the distinct rows every row is, equal ones having equal classes too.
 
     The order follows from what they hold. Rows of a finished Gram matrix hold nothing but their
     places, and of sequences only texts are told apart by how they are written: there all rows count
@@ -30,15 +30,17 @@ def distinct_rows(reader: Kernel, X: Any, *labels: NDArray[Any]) -> Rows:
         A kernel that reads the rows.
     X : rows
         An array, CSR matrix, table, list or finished Gram matrix.
+    codes : array of shape (n,)
+        The classes.
     *labels : arrays of shape (n,)
-        What else must be equal, such as classes.
+        What else must be equal.
     """
-    n = len(labels[0])
+    n = len(codes)
     if reader.is_precomputed:
         return np.arange(n)
     if isinstance(X, list) and not all(isinstance(row, str) for row in X):
         return np.arange(n)
-    keys = np.column_stack([row_numbers(X), *labels])
+    keys = np.column_stack([row_numbers(X), codes, *labels])
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(n)
 
 

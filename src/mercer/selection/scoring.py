@@ -77,7 +77,7 @@ class Scores:
         for i, j in np.ndindex(*scores.shape):
             predicted, truth = ((v[:, together[j]]) for v in (y - errors[i], y))
             if self.per_target or self.is_single:
-                predicted, truth = predicted[:, 0], truth[:, 0]
+                predicted, truth = predicted.ravel(), truth.ravel()
             scores[i, j] = self.scorer(HeldOut(predicted), X, truth, **options)
         return scores
 

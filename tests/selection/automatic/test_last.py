@@ -1,5 +1,6 @@
 """The last fit: to all rows, or to some where the search took nearly all the time."""
 
+import warnings
 from dataclasses import replace
 from time import perf_counter
 from types import SimpleNamespace
@@ -7,9 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelRidgeClassifier
+from mercer import (
+    Gaussian,
+    KernelLogisticRegression,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeMean,
+    KernelRidgeMeanClassifier,
+)
 from mercer.errors import ConvergenceWarning
 from mercer.planning import logistic_part, ridge_part
+from mercer.planning.parts import Part
+from mercer.selection.automatic import last
 from mercer.selection.automatic.last import _tell, fitted_last
 from mercer.selection.automatic.search import JUDGED_ROWS, KernelSearch
 from mercer.solvers import Run
@@ -127,3 +137,89 @@ def test_where_landmarks_are_fewer_than_classes_rows_of_every_class_are_factored
 def test_a_fit_to_all_rows_leaves_time_for_the_judged_ones():
     model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), Run(600.0), SEARCH, X, Y, None)
     assert model.time_limit == pytest.approx(570.0, abs=1.0)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """A row is counted for every thousand seconds that are left, and what was asked is kept."""
+    seen = []
+
+    def part(kind):
+        def counting(reader, rows, n, columns, memory, left):
+            seen.append((kind, reader, n, columns, memory, round(left / 1000.0)))
+            return Part(min(n, round(left / 1000.0)), 5)
+
+        return counting
+
+    monkeypatch.setattr(last, "ridge_part", part("ridge"))
+    monkeypatch.setattr(last, "logistic_part", part("logistic"))
+    return seen
+
+
+MEAN = {"kernels": [Gaussian(1.0), Gaussian(2.0)], "alphas": [1.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "left"),
+    [
+        (KernelRidge(Gaussian(1.0), memory="1GB"), "ridge", 100),
+        (KernelLogisticRegression(Gaussian(1.0), memory="1GB"), "logistic", 100),
+        # Half is for the rows left out that probabilities come from.
+        (KernelRidgeClassifier(Gaussian(1.0), memory="1GB"), "ridge", 50),
+        (KernelRidgeMean(**MEAN, memory="1GB"), "ridge", 50),
+        (KernelRidgeMeanClassifier(**MEAN, memory="1GB"), "ridge", 25),
+    ],
+)
+def test_the_time_left_is_shared_by_the_fits_and_the_rows_left_out(counted, model, kind, left):
+    search = SimpleNamespace(judged=SOME, X=X, y=np.zeros((120, 3)), seed=0)
+    found = last._affordable(model, Run(1e5), search, 10**6)
+    ((named, reader, n, columns, memory, seconds),) = counted
+    assert (named, n, columns, memory, seconds) == (kind, 10**6, 3, "1GB", left)
+    assert found.rows == left
+    is_mean = isinstance(model, KernelRidgeMean | KernelRidgeMeanClassifier)
+    assert reader == (Gaussian(1.0) + Gaussian(2.0) if is_mean else Gaussian(1.0))
+
+
+def test_a_model_is_afforded_if_there_is_time_for_all_rows(counted):
+    model, search = KernelRidge(Gaussian(1.0)), SEARCH
+    for limit, is_afforded in ((120e3, True), (119e3, False), (None, True)):
+        assert last.affords(model, Run(limit), search, X) is is_afforded
+
+
+def test_a_tenth_of_the_time_is_enough_for_a_fit_to_all_rows():
+    for share, is_all in ((0.89, True), (0.91, False)):
+        model, run = KernelRidge(Gaussian(0.5), 0.1), spent(share)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = fitted_last(model, run, SEARCH, X, Y, None)
+        assert (len(model.X_fit_) == 120) is is_all
+
+
+def test_where_time_is_up_the_judged_rows_have_what_is_beyond_the_limit():
+    with pytest.warns(ConvergenceWarning, match="fitted to 40 of them"):
+        run = spent(1.5)
+        model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), run, SEARCH, X, Y, None)
+    assert model.time_limit == run.grace
+    assert model.n_landmarks is None
+
+
+def test_some_rows_are_the_same_in_every_call_and_have_every_class(counted, monkeypatch):
+    fitted = []
+
+    class Kept(KernelRidgeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            fitted.append((X[:, 0].tolist(), sample_weight))
+            return super().fit(X, y, sample_weight)
+
+    labels = np.arange(120) % 2
+    labels[7] = 2
+    for _ in range(2):
+        with pytest.warns(ConvergenceWarning, match="as many as there is time for"):
+            fitted_last(Kept(Gaussian(0.5), 0.1), Run(60e3), SEARCH, X, labels, 2.0)
+    assert fitted[0] == fitted[1]
+    rows, weight = fitted[0]
+    assert rows == sorted(rows)
+    # Half of the time is for a classifier's rows, and the first of every class is there.
+    assert 30 <= len(rows) <= 33
+    assert {X[0, 0], X[1, 0], X[7, 0]} <= set(rows)
+    assert weight == 2.0

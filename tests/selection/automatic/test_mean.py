@@ -10,7 +10,14 @@ import mercer
 from mercer import Gaussian, Laplacian
 from mercer.selection.automatic import regressor
 from mercer.selection.automatic.board import Candidate, Leaderboard
-from mercer.selection.automatic.mean import LEAST_WEIGHT, MOST_PARTS, with_mean
+from mercer.selection.automatic.mean import (
+    LEAST_WEIGHT,
+    MOST_PARTS,
+    _by_other_rows,
+    _largest,
+    _weights,
+    with_mean,
+)
 
 ROWS = np.arange(200)
 
@@ -163,3 +170,59 @@ def test_the_first_candidate_of_a_classifier_is_the_one_that_it_uses(
     assert bool(first.parts) == (best == "mean")
     assert best == "mean" or first.kernel == model.kernel_
     assert len(model.candidates_) == 3
+
+
+def test_a_mean_has_the_ridge_and_the_round_of_its_first_part(rng):
+    given = candidates(rng, 0.1, [1.0, 1.05, 1.02])
+    given[1] = replace(given[1], rounds=7, rows=123)
+    made = averaged(given)[0]
+    first = made.parts[0]
+    assert (made.alpha, made.rounds, made.rows) == (first.alpha, first.rounds, first.rows)
+    assert [c.alpha for c in made.parts] != [made.alpha] * 3
+    assert list(made.shares) == sorted(made.shares, reverse=True)
+
+
+def test_shares_are_told_in_two_digits_and_make_the_name(rng):
+    made = averaged(candidates(rng, 0.1, [1.0, 1.05]))[0]
+    names = [f"{share:.2g} {c.name}" for share, c in zip(made.shares, made.parts, strict=True)]
+    assert made.name == "mean: " + " + ".join(names)
+
+
+def test_rows_of_more_weight_count_more_in_the_weights_of_a_mean(rng):
+    one, other = rng.normal(size=(2, 200, 1))
+    # The first misses little in rows of much weight, the other in the rest.
+    heavy = np.arange(200) < 100
+    one[heavy], other[~heavy] = 0.3 * one[heavy], 0.3 * other[~heavy]
+    given = [candidate(0, one), candidate(1, other)]
+    made = next(c for c in with_mean(given, judge, np.where(heavy, 1.0, 0.3), ROWS) if c.parts)
+    shares = dict(zip((c.name for c in made.parts), made.shares, strict=True))
+    assert shares["c0"] > shares["c1"] + 0.1
+
+
+def test_a_mean_of_equally_many_rows_in_five_folds_is_judged_by_the_other_four(rng):
+    missed = rng.normal(size=(10, 1, 2))
+    found = _by_other_rows(missed, np.ones(10), np.arange(10))
+    folds = np.random.default_rng(0).permutation(10) % 5
+    for fold in range(5):
+        out = folds == fold
+        assert out.sum() == 2
+        assert_allclose(found[out], missed[out] @ _weights(missed[~out], np.ones(8)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "places"),
+    [
+        ([0.5, 0.05, 0.45], [0, 2, 1]),
+        ([0.5, 0.049, 0.451], [0, 2]),
+        ([0.1, 0.2, 0.3, 0.4], [3, 2, 1]),
+        ([0.3, 0.3, 0.4], [2, 0, 1]),
+    ],
+)
+def test_the_largest_three_weights_of_a_twentieth_at_least_are_kept(weights, places):
+    assert _largest(np.array(weights)) == places
+
+
+def test_candidates_without_errors_of_their_own_are_not_averaged(rng):
+    given = candidates(rng, 0.1, [1.0, 1.05])
+    lost = [given[0], replace(given[1], missed=None)]
+    assert averaged(lost) == lost

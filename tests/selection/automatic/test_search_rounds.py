@@ -37,11 +37,11 @@ def noted(monkeypatch):
     seen = Counter()
 
     def learned(self, kernel, alpha, sample, steps, limit):
-        seen["learned", len(sample), steps, alpha, round(limit.seconds_left, -1)] += 1
+        seen["learned", len(sample), steps, alpha, round(limit.seconds_left, -4)] += 1
         return kernel.resolved(self.X), 0.5
 
     def weighted(self, terms, sample, steps, limit):
-        seen["weighted", len(sample), steps, len(terms), round(limit.seconds_left, -1)] += 1
+        seen["weighted", len(sample), steps, len(terms), round(limit.seconds_left, -4)] += 1
         return Gaussian(3.0), 0.25
 
     def judged(self, kernel, factors, alpha, sample):
@@ -61,19 +61,19 @@ def noted(monkeypatch):
 def test_every_kernel_is_tried_on_400_rows_and_the_best_are_learned_on_800_and_judged_on_1000(
     noted,
 ):
-    board = search_of(1200, run=Run(1000.0)).winners()
+    board = search_of(1200, run=Run(1e6)).winners()
     assert noted == {
         # Two lead, six start from the scales and the ridge of the better, one learns weights.
-        ("learned", 400, 20, None, 400.0): 2,
-        ("learned", 400, 8, 0.5, 400.0): 6,
-        ("weighted", 400, 20, 4, 400.0): 1,
+        ("learned", 400, 20, None, 4e5): 2,
+        ("learned", 400, 8, 0.5, 4e5): 6,
+        ("weighted", 400, 20, 4, 4e5): 1,
         ("judged", 400, RIDGES): 9,
         # Eight as they are, at two widths.
         ("judged", 400, PLAIN_RIDGES): 16,
         # The best one and the sum of three learn on; of six the weights are learned.
-        ("learned", 800, 12, 0.5, 700.0): 1,
-        ("learned", 800, 12, 1.0, 700.0): 1,
-        ("weighted", 800, 8, 6, 700.0): 1,
+        ("learned", 800, 12, 0.5, 7e5): 1,
+        ("learned", 800, 12, 1.0, 7e5): 1,
+        ("weighted", 800, 8, 6, 7e5): 1,
         # These three, and the best two that are learned and that are not.
         ("judged", 1000, RIDGES): 7,
     }
@@ -168,7 +168,7 @@ def test_what_learning_is_given_and_gives_back_in_four_digits(monkeypatch):
     found = one._learned(Gaussian(2.0), 0.7, some, 9, Run(500.0))
     assert found == (Gaussian(1.235), 0.001235)
     assert (given["alpha"], given["rows"], given["max_iter"]) == (0.7, 3, 9)
-    assert given["time_limit"] == pytest.approx(500.0, abs=1.0)
+    assert given["time_limit"] == pytest.approx(500.0, abs=60.0)
     assert_array_equal(given["X"], one.X[some])
     assert_array_equal(given["y"], one.y[some])
     assert_array_equal(given["sample_weight"], weights[some])

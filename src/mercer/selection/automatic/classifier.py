@@ -226,7 +226,7 @@ class KernelClassifier(ClassifierMixin, Arguments):
             most = min(most, max(self.compared_numbers // targets, 250))
         sample = search.sample(most)
         codes = search.y[sample]
-        labels = (codes[:, 0] > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
+        labels = (codes.ravel() > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
         return sample, labels
 
     def _compared(

@@ -54,7 +54,7 @@ def wrong_share(codes: Array, scores: Array, w: Array) -> float:
         The weights of the rows.
     """
     if codes.shape[1] == 1:
-        is_wrong = (scores[:, 0] > 0.0) != (codes[:, 0] > 0.0)
+        is_wrong = ((scores > 0.0) != (codes > 0.0)).ravel()
     else:
         is_wrong = scores.argmax(axis=1) != codes.argmax(axis=1)
     return float(w @ is_wrong / w.sum())

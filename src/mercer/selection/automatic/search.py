@@ -146,7 +146,7 @@ class KernelSearch:
         columns = [row_numbers(X), told, weights > 0.0, *([] if numbers is None else [numbers])]
         keys = np.column_stack(columns)
         _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        total = np.bincount(places.reshape(-1), weights)
+        total = np.bincount(places.ravel(), weights)
         kept = np.flatnonzero(total > 0.0)
         kept = kept[np.argsort(first[kept])]
         index, w = first[kept], total[kept]

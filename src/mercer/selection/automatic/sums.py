@@ -36,4 +36,5 @@ def n_terms(kernel: Kernel) -> int:
 
 def _flat(terms: Sequence[Kernel]) -> Kernel:
     parts = [part for term in terms for part in (term.terms if isinstance(term, Sum) else (term,))]
-    return Sum(tuple(parts)) if len(parts) > 1 else parts[0]
+    first, *others = parts
+    return Sum(tuple(parts)) if others else first

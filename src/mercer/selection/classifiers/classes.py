@@ -57,7 +57,7 @@ class Signs:
         codes = np.zeros(len(used), np.intp)
         codes[used] = numbers
         targets = one_against_rest(codes, len(classes))
-        targets = targets[:, 0] if len(classes) == 2 else targets
+        targets = targets.ravel() if len(classes) == 2 else targets
         return cls(rows, classes, codes, targets, weights, copies_of(own))
 
 
@@ -79,7 +79,7 @@ class HeldOutClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores, whatever the rows."""
-        return np.asarray(self.scores[:, 0] if self.scores.shape[1] == 1 else self.scores)
+        return np.asarray(self.scores.ravel() if self.scores.shape[1] == 1 else self.scores)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes."""

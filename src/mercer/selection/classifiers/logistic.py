@@ -297,7 +297,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
 
     def _keep(self, rounds: list[Round]) -> None:
         last = rounds[-1]
-        position, best = last.best_kernel, int(last.best[0])
+        position, (best,) = last.best_kernel, last.best.tolist()
         before = sum(len(r) for r in rounds[:-1]) + sum(len(C) for C in last.alphas[:position])
         self.cv_results_ = table(rounds, "C")
         self.kernel_ = last.kernels[position]

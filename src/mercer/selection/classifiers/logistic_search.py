@@ -293,8 +293,10 @@ class LogisticSearch:
     @property
     def _n_trained(self) -> int:
         """The number of rows, without those that a sample is tested on."""
-        pairs = self.splits.pairs
-        return len(pairs[0][0]) if pairs is not None and len(pairs) == 1 else len(self)
+        match self.splits.pairs:
+            case [(train, _)]:
+                return len(train)
+        return len(self)
 
     def _scored(
         self, gram: Gram, kernel: Kernel, Cs: Array, stops_early: bool
@@ -339,20 +341,24 @@ class LogisticSearch:
         for train, test in self.splits.pairs or ():
             part, scored = fold_of(K, train, test)
             # The first fold says for all where to end.
-            count = len(found[0]) if found else len(Cs)
-            folds.append([])
-            found.append([])
+            is_first = not found
+            count = len(Cs) if is_first else len(found[0])
+            fold: list[Array] = []
+            scores: list[float] = []
             for _, s in self._fits(part, trained_on(self.problem, train), Cs[:count]):
-                folds[-1].append(scored(s))
-                found[-1].append(self._judged(folds[-1][-1], test))
-                if stops_early and len(found) == 1 and self.schedule.is_past(found[0]):
+                F = scored(s)
+                fold.append(F)
+                scores.append(self._judged(F, test))
+                if stops_early and is_first and self.schedule.is_past(scores):
                     break
                 if self.is_over:
-                    is_cut |= len(found[-1]) < count or is_unfinished(s)
+                    is_cut |= len(scores) < count or is_unfinished(s)
                     break
+            folds.append(fold)
+            found.append(scores)
         count = min(map(len, found))
         if not self.splits.is_pooled:
-            return np.array([scores[:count] for scores in found]).T, is_cut
+            return np.array([some[:count] for some in found]).T, is_cut
         tested = self.splits.tested
         together = [np.concatenate([F[i] for F in folds]) for i in range(count)]
         return np.array([[self._judged(F, tested)] for F in together]), is_cut
