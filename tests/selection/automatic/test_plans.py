@@ -134,7 +134,7 @@ def test_the_steps_and_judgements_that_are_counted_are_those_of_the_rounds(count
     assert found.work == Work(double=108, single=32, column=25, byte=7, symbol=12 + 36 + 48)
     assert found.candidates == 17
     assert found.scored == "400 rows, the best of them on 1000"
-    assert found.needed == (40 + 6 * 8) * 800**2
+    assert found.needed == (56 + 6 * 8) * 800**2
 
 
 def test_without_learning_two_widths_are_judged_and_the_best_two_again(monkeypatch):
@@ -148,7 +148,7 @@ def test_without_learning_two_widths_are_judged_and_the_best_two_again(monkeypat
 
 def test_the_matrix_that_is_judged_is_larger_than_the_sums_of_few_rows(monkeypatch):
     monkeypatch.setattr(plans, "SECOND_ROWS", 100)
-    assert automatic_plan(search_of(1200), Fit()).needed == 40 * 1000**2
+    assert automatic_plan(search_of(1200), Fit()).needed == 56 * 1000**2
 
 
 def test_a_step_is_an_inverse_and_entries_with_derivatives_at_four_thirds_of_a_point():

@@ -143,13 +143,13 @@ def test_as_many_kernels_run_side_by_side_as_memory_holds_of_the_largest_that_fi
     assert seen == [at_once]
 
 
-def test_a_pair_of_rows_takes_forty_bytes_and_eight_for_every_term():
-    assert module._bytes(np.arange(10)) == 40 * 100
-    assert module._bytes(np.arange(10), 3) == (40 + 3 * 8) * 100
+def test_a_pair_of_rows_takes_56_bytes_and_eight_for_every_term():
+    assert module._bytes(np.arange(10)) == 56 * 100
+    assert module._bytes(np.arange(10), 3) == (56 + 3 * 8) * 100
 
 
 @pytest.mark.parametrize(
-    ("memory", "rows"), [(40 * 25**2, 25), (40 * 25**2 - 1, 24), (0, 2), (10**9, 30)]
+    ("memory", "rows"), [(56 * 25**2, 25), (56 * 25**2 - 1, 24), (0, 2), (10**9, 30)]
 )
 def test_a_sample_is_of_as_many_rows_as_memory_holds_pairs_of_and_of_two_at_least(memory, rows):
     assert len(search_of(50, memory=memory).sample(30)) == rows
