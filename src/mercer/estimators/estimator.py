@@ -38,6 +38,7 @@ from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
+Kind = TypeVar("Kind", bound="Arguments")
 
 
 class Arguments(BaseEstimator):
@@ -56,6 +57,17 @@ class Arguments(BaseEstimator):
             if given not in known:
                 raise TypeError(unknown_refusal(name, given, settings[given], known))
         return super().__new__(cls)
+
+
+def like(estimator: Arguments, kind: type[Kind], **arguments: Any) -> Kind:
+    """Return another kind of estimator with some arguments, and all others that both have.
+
+    A kernel that is given has its numbers: those beside the name of another are left out.
+    """
+    own = set(parameters_of(type(estimator).__init__)).intersection(parameters_of(kind.__init__))
+    if "kernel" in arguments:
+        own -= {"gamma", "degree", "coef0"}
+    return kind(**{name: getattr(estimator, name) for name in own} | arguments)
 
 
 def beside(estimator: Any) -> PeerParameters:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.errors import ApproximationWarning
-from mercer.estimators.estimator import KernelEstimator, kernels_for
+from mercer.estimators.estimator import KernelEstimator, kernels_for, like
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.posterior import RidgePosterior
 from mercer.estimators.ridge import KernelRidge, checked_ridges
@@ -81,18 +81,6 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
     """
 
     function_: MeanFunction
-    # Parameters that are those of every fit.
-    shared: ClassVar[tuple[str, ...]] = (
-        "fit_intercept",
-        "solver",
-        "n_landmarks",
-        "landmarks",
-        "tol",
-        "memory",
-        "max_iter",
-        "time_limit",
-        "random_state",
-    )
 
     def __init__(
         self,
@@ -303,9 +291,9 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
                 f"alphas must be a number or have one entry for each of {len(kernels)} kernels, "
                 f"got shape {alphas.shape}"
             )
-        settings = {name: getattr(self, name) for name in self.shared}
         each = np.broadcast_to(alphas, (len(kernels),)).tolist()
-        return [KernelRidge(k, a, **settings) for k, a in zip(kernels, each, strict=True)]
+        pairs = zip(kernels, each, strict=True)
+        return [like(self, KernelRidge, kernel=k, alpha=a) for k, a in pairs]
 
     def _given_weights(self, count: int) -> Array:
         """Return the weights that were given, or ones where they are to be found."""

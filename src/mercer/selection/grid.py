@@ -119,7 +119,7 @@ def tag_kernels(tags: Tags, kernels: Any) -> None:
 def _specific(kernel: Any, beside: PeerParameters) -> Any:
     if is_auto(kernel) and not beside.given:
         return AUTO
-    return as_kernel(kernel, beside, called="one of kernels")
+    return as_kernel(kernel, beside, called="one of kernels").remembered()
 
 
 def _from_grid(grid: Mapping[str, Any], beside: PeerParameters) -> Iterable[Any]:

@@ -14,7 +14,7 @@ from mercer.data.columns import is_matrix, n_rows
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
-from mercer.estimators.estimator import beside
+from mercer.estimators.estimator import beside, like
 from mercer.estimators.validation import checked_training, checked_weights, copies_of
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
@@ -195,16 +195,13 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         is_weighted = sample_weight is not None
         seen = Rows.checked(rows)
         how = self.choose(run, kernels, rows, targets, weights, is_weighted, groups, seen=seen)
-        model = KernelRidge(
-            self.kernel_,
-            self.alpha_,
-            fit_intercept=self.fit_intercept,
+        model = like(
+            self,
+            KernelRidge,
+            kernel=self.kernel_,
+            alpha=self.alpha_,
             solver=how.solver,
             n_landmarks=how.n_landmarks,
-            landmarks=self.landmarks,
-            time_limit=self.time_limit,
-            memory=self.memory,
-            random_state=self.random_state,
         )
         if len(kernels) == 1 or is_matrix(rows):
             self._show_columns(model)
@@ -283,9 +280,10 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
     ) -> tuple[list[Kernel], list[Array], Search]:
         """Return kernels with numbers for parameters, their ridges, and the search by the plan."""
         seen = search.seen or search.X
-        kernels = [kernel.resolved(seen, search.weights).remembered() for kernel in kernels]
+        kernels = [kernel.resolved(seen, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, search.X)
+        kernels = [kernel.remembered() for kernel in kernels]
         alphas = [ridges(self.alphas, k, seen, search.weights) for k in kernels]
         return kernels, alphas, search.by_plan(self._settings(search.reader), kernels, alphas)
 

@@ -9,15 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import one_against_rest
-from mercer.estimators.estimator import Arguments, tag_rows
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_classification,
@@ -32,23 +29,24 @@ from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.labelled import LabelledRows
 from mercer.selection.automatic.last import affords, fitted_last
+from mercer.selection.automatic.machine import AutomaticMachine
 from mercer.selection.automatic.plans import (
     LIKELY_PARTS,
     automatic_plan,
     comparison_work,
     likely_kernel,
 )
-from mercer.selection.automatic.ranges import training_ranges, warn_outside
+from mercer.selection.automatic.ranges import training_ranges
 from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
-from mercer.solvers import Approximation, Run
+from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
 
-class KernelClassifier(ClassifierMixin, Arguments):
+class KernelClassifier(ClassifierMixin, AutomaticMachine):
     """Classification of a table without a choice to make, with calibrated probabilities.
 
     Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1, with one likelihood
@@ -105,17 +103,6 @@ class KernelClassifier(ClassifierMixin, Arguments):
     most_classes: ClassVar[int] = 30
     # Cs that logistic regression tries, over the mean of k(x, x).
     cs: ClassVar[tuple[float, ...]] = (0.3, 3.0, 30.0, 300.0)
-
-    def __init__(
-        self,
-        *,
-        time_limit: float | None = None,
-        memory: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.time_limit = time_limit
-        self.memory = memory
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a kernel for the rows `X` and their classes `y`, and fit it.
@@ -287,30 +274,3 @@ class KernelClassifier(ClassifierMixin, Arguments):
     def decision_function(self, X: Any) -> Array:
         """Return the scores of the classes at the rows `X`."""
         return np.asarray(self._fitted(X).decision_function(X))
-
-    @property
-    def certificate_(self) -> Any:
-        """What the solver proves of `estimator_`."""
-        return self._fitted().certificate_
-
-    @property
-    def approximation_(self) -> Approximation | None:
-        """What landmarks leave out of the matrix of `estimator_`; None of an exact fit."""
-        return self._fitted().approximation_
-
-    @property
-    def function_(self) -> Any:
-        """The fitted function, that of `estimator_`."""
-        return self._fitted().function_
-
-    def _fitted(self, X: Any = None) -> KernelRidgeClassifier | KernelLogisticRegression:
-        """Return the model, after a look at rows that it is to predict."""
-        check_is_fitted(self, "estimator_")
-        warn_outside(self.ranges_, X)
-        return self.estimator_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tag_rows(tags, [])
-        return tags

@@ -7,13 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.estimators import KernelRidge, KernelRidgeMean
-from mercer.estimators.estimator import Arguments, tag_rows
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_seed,
@@ -24,15 +21,16 @@ from mercer.planning import Plan
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import affords, fitted_last
+from mercer.selection.automatic.machine import AutomaticMachine
 from mercer.selection.automatic.plans import LIKELY_PARTS, automatic_plan, likely_kernel
-from mercer.selection.automatic.ranges import training_ranges, warn_outside
+from mercer.selection.automatic.ranges import training_ranges
 from mercer.selection.automatic.search import KernelSearch
-from mercer.solvers import Approximation, Run
+from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
     """Regression of a table without a choice to make: the best kernel ridge that we know to find.
 
     Columns become what they hold: numbers, standardised or by their ranks, categories, dates,
@@ -74,17 +72,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
     Phases of the fit are lines of the logger ``mercer``:
     ``logging.basicConfig(level=logging.INFO)`` shows them.
     """
-
-    def __init__(
-        self,
-        *,
-        time_limit: float | None = None,
-        memory: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.time_limit = time_limit
-        self.memory = memory
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a kernel for the rows `X` and their targets `y`, and fit it.
@@ -171,30 +158,3 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, Arguments):
             The share of new targets to cover, between 0 and 1.
         """
         return self._fitted(X).predict_interval(X, coverage)
-
-    @property
-    def certificate_(self) -> Any:
-        """What the solver proves of `estimator_`."""
-        return self._fitted().certificate_
-
-    @property
-    def approximation_(self) -> Approximation | None:
-        """What landmarks leave out of the matrix of `estimator_`; None of an exact fit."""
-        return self._fitted().approximation_
-
-    @property
-    def function_(self) -> Any:
-        """The fitted function, that of `estimator_`."""
-        return self._fitted().function_
-
-    def _fitted(self, X: Any = None) -> KernelRidge | KernelRidgeMean:
-        """Return the model, after a look at rows that it is to predict."""
-        check_is_fitted(self, "estimator_")
-        warn_outside(self.ranges_, X)
-        return self.estimator_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tag_rows(tags, [])
-        return tags

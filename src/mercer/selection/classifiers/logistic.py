@@ -15,7 +15,7 @@ from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import class_weighted, present_classes
-from mercer.estimators.estimator import beside
+from mercer.estimators.estimator import beside, like
 from mercer.estimators.validation import (
     checked_classification,
     checked_weights,
@@ -193,16 +193,13 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         search = search.by_plan(settings, kernels)
         how = search.by_landmarks or settings
         self._keep(self._rounds(kernels, search.leaving_a_fit(kernels, run)))
-        model = KernelLogisticRegression(
-            self.kernel_,
-            self.C_,
-            class_weight=self.class_weight,
-            fit_intercept=self.fit_intercept,
+        model = like(
+            self,
+            KernelLogisticRegression,
+            kernel=self.kernel_,
+            C=self.C_,
             solver=how.solver,
             n_landmarks=how.n_landmarks,
-            landmarks=self.landmarks,
-            time_limit=self.time_limit,
-            memory=self.memory,
             random_state=self._seed,
         )
         self.best_estimator_ = model.fit_within(run, X, y, sample_weight)

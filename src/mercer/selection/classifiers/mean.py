@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from mercer.estimators import KernelRidgeMean
-from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.estimator import KernelEstimator, like
 from mercer.kernels import Kernel
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 from mercer.selection.grid import reader_of
@@ -74,8 +74,7 @@ class KernelRidgeMeanClassifier(KernelRidgeClassifier):
         self.random_state = random_state
 
     def _regression(self, kernel: Kernel) -> KernelRidgeMean:
-        settings = {name: getattr(self, name) for name in KernelRidgeMean.shared}
-        return KernelRidgeMean(self.kernels, self.alphas, self.weights, **settings)
+        return like(self, KernelRidgeMean)
 
     def _kernel_for(self, X: Any) -> Kernel:
         return reader_of(KernelRidgeMean(self.kernels).placed(X))

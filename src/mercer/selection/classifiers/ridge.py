@@ -12,10 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.classes import decided
-from mercer.estimators.estimator import KernelMachine, beside
-from mercer.estimators.validation import (
-    checked_rows,
-)
+from mercer.estimators.estimator import KernelMachine, beside, like
+from mercer.estimators.validation import checked_rows
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.calibration import Calibration
@@ -183,20 +181,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
 
     def _regression(self, kernel: Kernel) -> KernelRidge | KernelRidgeMean:
         """Return the regression on the signs of the classes."""
-        return KernelRidge(
-            kernel,
-            self.alpha,
-            fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            n_landmarks=self.n_landmarks,
-            landmarks=self.landmarks,
-            tol=self.tol,
-            memory=self.memory,
-            max_iter=self.max_iter,
-            time_limit=self.time_limit,
-            random_state=self.random_state,
-            repair=self.repair,
-        )
+        return like(self, KernelRidge, kernel=kernel)
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
@@ -333,19 +318,13 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         choice = self._regressions()
         given = (kernels, signs.rows, signs.targets, signs.weights)
         how = choice.choose(run, *given, is_weighted=True, copies=signs.copies)
-        model = KernelRidgeClassifier(
-            choice.kernel_,
-            choice.alpha_,
-            fit_intercept=self.fit_intercept,
-            class_weight=self.class_weight,
+        model = like(
+            self,
+            KernelRidgeClassifier,
+            kernel=choice.kernel_,
+            alpha=choice.alpha_,
             solver=how.solver,
             n_landmarks=how.n_landmarks,
-            landmarks=self.landmarks,
-            tol=self.tol,
-            memory=self.memory,
-            max_iter=self.max_iter,
-            time_limit=self.time_limit,
-            random_state=self.random_state,
         )
         self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
         self._warn_of_landmarks(len(signs.targets))
@@ -361,20 +340,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
 
     def _regressions(self) -> KernelRidgeCV:
         """Return the search among regressions on the signs of the classes."""
-        return KernelRidgeCV(
-            self.kernels,
-            self.alphas,
-            fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            n_landmarks=self.n_landmarks,
-            landmarks=self.landmarks,
-            time_limit=self.time_limit,
-            memory=self.memory,
-            random_state=self.random_state,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-        )
+        return like(self, KernelRidgeCV)
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""

@@ -1,0 +1,62 @@
+"""What the automatic machines share: their parameters, and the model that they fit last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.data.ranges import Ranges
+from mercer.estimators.estimator import Arguments, tag_rows
+from mercer.selection.automatic.ranges import warn_outside
+from mercer.solvers import Approximation
+
+
+class AutomaticMachine(Arguments):
+    """An estimator that chooses another one and predicts by it.
+
+    The parameters are those of `KernelRegressor`.
+    """
+
+    estimator_: Any
+    ranges_: Ranges | None
+
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = None,
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.time_limit = time_limit
+        self.memory = memory
+        self.random_state = random_state
+
+    @property
+    def certificate_(self) -> Any:
+        """What the solver proves of `estimator_`."""
+        return self._fitted().certificate_
+
+    @property
+    def approximation_(self) -> Approximation | None:
+        """What landmarks leave out of the matrix of `estimator_`; None of an exact fit."""
+        found: Approximation | None = self._fitted().approximation_
+        return found
+
+    @property
+    def function_(self) -> Any:
+        """The fitted function, that of `estimator_`."""
+        return self._fitted().function_
+
+    def _fitted(self, X: Any = None) -> Any:
+        """Return the model, after a look at rows that it is to predict."""
+        check_is_fitted(self, "estimator_")
+        warn_outside(self.ranges_, X)
+        return self.estimator_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tag_rows(tags, [])
+        return tags
