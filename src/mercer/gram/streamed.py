@@ -47,7 +47,7 @@ class StreamedGram(Gram):
         self.seen = Rows.of(X)
         if memory is not None:
             self.memory = memory_limit(memory)
-        self.kernel = kernel.resolved(self.seen)
+        self.kernel = kernel if kernel.is_resolved else kernel.resolved(self.seen)
         self.seen.check_together(self.kernel.program)
         self.X = self.seen.X
 

@@ -102,15 +102,15 @@ class Run:
         """The seconds beyond the limit after which work is broken off."""
         return self.share_to_measure * (self.time_limit or 0.0) + self.seconds_to_measure
 
-    @contextmanager
-    def limited(self) -> Iterator[None]:
-        """Let blocks and native code look at the clock as well in this context.
+    def limited(self) -> AbstractContextManager[None]:
+        """Return a context in which blocks and native code look at the clock as well.
 
         What cannot, such as a factor by LAPACK, is kept from waiting for busy processors.
         """
-        if self.time_limit is None:
-            yield
-            return
+        return nullcontext() if self.time_limit is None else self._limited()
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
         with until(self.deadline + self.grace), blas_threads_by_load():
             yield
 

@@ -100,7 +100,7 @@ class SMO(MarginSolver):
         """Return the coefficients of shape (n, 1), offset and gap of shape (1,)."""
         state = _State(gram, problem, self, run)
         # Of many rows few are free, unless there is a tube: too few for more threads of the BLAS.
-        few_are_free = Screening.pays(problem) and problem.epsilon == 0.0
+        few_are_free = state.screening is not None and problem.epsilon == 0.0
         with one_blas_thread() if few_are_free else nullcontext():
             with run.guarded(lambda: state.rounds > 0):
                 state.finish()

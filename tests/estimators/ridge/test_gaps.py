@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from mercer.data.gaps import alike_in_gaps, missing_cells
+from mercer.estimators.posterior import alike_in_gaps, missing_cells
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
