@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian
 from mercer.errors import MemoryLimitError
-from mercer.gram import HeldLandmarkGram, fits_features, landmark_gram
+from mercer.gram import HeldEntriesGram, HeldLandmarkGram, fits_features, landmark_gram
 from mercer.testing import check_gram
 
 random = np.random.default_rng(0)
@@ -56,3 +56,33 @@ def test_features_in_float64_have_to_fit_beside_those_in_float32():
     for memory, fits in ((both, True), (both - 1, False)):
         held = HeldLandmarkGram.of(landmark_gram(Gaussian(1.5), X, 10, memory=memory), np.float32)
         assert fits_features(held, np.float64) == fits
+
+
+def test_entries_that_are_held_have_the_products_of_the_features():
+    held, V, U = (
+        HeldEntriesGram.of(gram()),
+        random.normal(size=(12, 2)),
+        random.normal(size=(60, 2)),
+    )
+    F = held.landmarks(X)
+    check_gram(held, F @ F.T)
+    assert held.held_bytes == 4 * 60 * 12
+    assert_allclose(held.held_product(V), F @ V, atol=1e-4)
+    assert_allclose(held.held_transposed(U), F.T @ U, atol=1e-4)
+    for blocks in (held.feature_blocks(np.float32), held.held_blocks(100)):
+        assert_allclose(np.vstack([B for _, B in blocks]), F, atol=1e-4)
+
+
+@pytest.mark.parametrize("index", [[3, 4, 5], [50, 7, 9], np.arange(60)[::-1]])
+def test_a_part_of_the_entries_has_its_rows_in_their_order(index):
+    held, V = HeldEntriesGram.of(gram()), random.normal(size=(12, 1))
+    part = held.part(np.array(index))
+    assert part.K is held.K
+    assert_allclose(part.held_product(V), held.landmarks(X[index]) @ V, atol=1e-4)
+    assert_allclose(
+        np.vstack([K for _, K in part.cross_blocks()]), held.landmarks.entries(X[index])
+    )
+
+
+def test_landmarks_that_are_nearly_dependent_have_features_and_no_entries():
+    assert isinstance(HeldEntriesGram.of(gram(scale=30.0)), HeldLandmarkGram)

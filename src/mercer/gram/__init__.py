@@ -12,7 +12,7 @@ from mercer.gram.features import (
     sparse_entries,
 )
 from mercer.gram.gram import Gram
-from mercer.gram.held import HeldLandmarkGram, fits_features
+from mercer.gram.held import HeldEntriesGram, HeldLandmarkGram, fits_features
 from mercer.gram.landmarks import LandmarkGram, landmark_gram
 from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
@@ -29,6 +29,7 @@ __all__ = [
     "FeatureGram",
     "FormulaOfPrecomputed",
     "Gram",
+    "HeldEntriesGram",
     "HeldLandmarkGram",
     "LandmarkGram",
     "LowRankGram",

@@ -91,14 +91,103 @@ class HeldLandmarkGram(LandmarkGram):
     ) -> Iterator[tuple[slice, Array]]:
         entries = entries or block_entries(self.steady_memory)
         for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
-            some = self.where[rows]
-            is_run = some[-1] - some[0] + 1 == len(some) and (np.diff(some) == 1).all()
-            yield rows, self.F[some[0] : some[-1] + 1] if is_run else self.F[some]
+            yield rows, _rows_of(self.F, self.where[rows])
 
     def part(self, index: Index) -> HeldLandmarkGram:
         some = positions(index, len(self))
         rows = part_of(self.X, some)
         return HeldLandmarkGram(self.landmarks, rows, self.asked, self.F, self.where[some])
+
+
+class HeldEntriesGram(LandmarkGram):
+    """F F' with K_nm computed once, in float32: F V = K_nm L^-T V takes no features of all rows.
+
+    It spares the triangular system of every row, where products are few beside the landmarks. A
+    part has the same entries, of which it knows its rows.
+
+    Parameters
+    ----------
+    landmarks, X, memory
+        As for `HeldLandmarkGram`.
+    K : array of shape (rows, m)
+        The entries of these rows, or of more.
+    where : array of shape (n,)
+        Which rows of K.
+    """
+
+    def __init__(
+        self, landmarks: LandmarkMap, X: Any, memory: Any, K: Array, where: NDArray[np.intp]
+    ) -> None:
+        super().__init__(landmarks, X, memory)
+        self.K, self.where = K, where
+
+    @classmethod
+    def of(cls, gram: LandmarkGram) -> LandmarkGram:
+        """Return the matrix with entries, or where L^-1 takes digits from them with features."""
+        is_precise = gram.landmarks.single_error <= HeldLandmarkGram.most_error
+        if not (is_precise and gram.landmarks.is_in_single):
+            return HeldLandmarkGram.of(gram, np.float32)
+        if not fits_features(gram, np.float32):
+            raise _too_large(gram, np.float32)
+        K = np.empty((len(gram), gram.landmarks.n_features), np.float32)
+        for rows, block in LandmarkGram.cross_blocks(gram, np.float32):
+            K[rows] = block
+        held = cls(gram.landmarks, gram.X, gram.asked, K, np.arange(len(gram)))
+        held.index = gram.index
+        return held
+
+    @property
+    def stored_dtype(self) -> np.dtype[Any]:
+        return self.K.dtype
+
+    @property
+    def held_bytes(self) -> int:
+        return int(self.K.nbytes)
+
+    def part(self, index: Index) -> HeldEntriesGram:
+        some = positions(index, len(self))
+        rows = part_of(self.X, some)
+        return HeldEntriesGram(self.landmarks, rows, self.asked, self.K, self.where[some])
+
+    def cross_blocks(
+        self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
+    ) -> Iterator[tuple[slice, Array]]:
+        if dtype != np.float32:
+            yield from super().cross_blocks(dtype, entries, first)
+            return
+        for rows, K in self._read(entries or block_entries(self.steady_memory), first):
+            yield rows, K.copy()
+
+    def held_blocks(
+        self, entries: int | None = None, first: int = 0
+    ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
+        yield from self.feature_blocks(np.float32, entries, first)
+
+    def held_product(self, V: Array) -> Array:
+        c = self.landmarks.coefficients(V).astype(np.float32)
+        out = np.empty((len(self), V.shape[1]))
+        for rows, K in self._read():
+            out[rows] = K @ c
+        return out
+
+    def held_transposed(self, U: Array) -> Array:
+        sums = np.zeros((self.landmarks.n_features, U.shape[1]))
+        for rows, K in self._read():
+            sums += K.T @ U[rows].astype(np.float32)
+        return self.landmarks.whitened(np.array(sums.T)).T
+
+    def _read(
+        self, entries: int | None = None, first: int = 0
+    ) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Yield the entries of some rows at a time, not to be written to."""
+        for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
+            yield rows, _rows_of(self.K, self.where[rows])
+
+
+def _rows_of(A: NDArray[Any], where: NDArray[np.intp]) -> NDArray[Any]:
+    """Return some rows of an array, themselves where they follow each other."""
+    is_run = where[-1] - where[0] + 1 == len(where) and (np.diff(where) == 1).all()
+    return A[where[0] : where[-1] + 1] if is_run else A[where]
 
 
 def fits_features(gram: LandmarkGram, dtype: Any) -> bool:

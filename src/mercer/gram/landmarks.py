@@ -292,6 +292,20 @@ class LandmarkGram(Gram):
         """Yield the features of some rows at a time as they are stored, not to be written to."""
         yield from self.feature_blocks(entries=entries, first=first)
 
+    def held_product(self, V: Array) -> Array:
+        """Return F V by the features as they are stored, in their precision."""
+        out = np.empty((len(self), V.shape[1]))
+        for rows, F in self.held_blocks():
+            out[rows] = F @ V.astype(F.dtype)
+        return out
+
+    def held_transposed(self, U: Array) -> Array:
+        """Return F'U in the same way, summed in float64."""
+        out = np.zeros((self.landmarks.n_features, U.shape[1]))
+        for rows, F in self.held_blocks():
+            out += F.T @ U[rows].astype(F.dtype)
+        return out
+
     def by_landmarks(self) -> LandmarkGram:
         return self
 

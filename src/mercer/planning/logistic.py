@@ -14,7 +14,7 @@ from mercer.data.stream import Stream
 from mercer.gram import (
     FeatureGram,
     Gram,
-    HeldLandmarkGram,
+    HeldEntriesGram,
     LandmarkGram,
     gram_of,
     unheld_gram_of,
@@ -163,11 +163,11 @@ def _by_landmarks(
 
 
 def logistic_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:
-    """Return the Gram matrix by landmarks, its features stored where they fit beside the rest."""
+    """Return the Gram matrix by landmarks, its entries stored where they fit beside the rest."""
     gram = planned_landmarks(settings, kernel, rows)
     n, m = len(gram), gram.landmarks.n_features
     fits = landmark_feature_bytes(n, m, gram.memory) <= gram.memory
-    return HeldLandmarkGram.of(gram, np.float32) if fits else gram
+    return HeldEntriesGram.of(gram) if fits else gram
 
 
 def wants_factor(gram: Gram, problem: LogisticProblem) -> bool:

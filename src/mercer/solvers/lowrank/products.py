@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +17,7 @@ EVEN = 1e-2
 class FeatureProducts:
     """F V and F'U for the features F = K_nm L^-T of all rows, summed in float64.
 
-    Features that are stored are multiplied in their precision. Else entries between rows and
+    What is stored is multiplied in its precision. Else entries between rows and
     landmarks are computed for every product and nothing of their size is stored: F V = K_nm L^-T V
     and F'U = L^-1 K_mn U. Where small pivots of L would spoil these sums, features are computed
     block by block, at the price of a triangular system for every row.
@@ -40,25 +38,24 @@ class FeatureProducts:
 
     def forward(self, V: Array) -> Array:
         """Return F V, of shape (n, columns)."""
-        if self._is_even and not self._is_read:
+        if self._is_read:
+            return self.gram.held_product(V)
+        if self._is_even:
             return self.gram.cross_product(self.gram.landmarks.coefficients(V))
         out = np.empty((len(self.gram), V.shape[1]))
-        for rows, F in self._blocks():
-            out[rows] = F @ V.astype(F.dtype)
+        for rows, F in LandmarkGram.feature_blocks(self.gram):
+            out[rows] = F @ V
         return out
 
     def back(self, U: Array) -> Array:
         """Return F'U, of shape (m, columns)."""
-        if self._is_even and not self._is_read:
+        if self._is_read:
+            return self.gram.held_transposed(U)
+        if self._is_even:
             # BLAS counts along columns: rows are whitened, which are the columns of K_mn U.
             sums = np.array(self.gram.cross_transposed(U).T)
             return self.gram.landmarks.whitened(sums).T
         out = np.zeros((self.gram.landmarks.n_features, U.shape[1]))
-        for rows, F in self._blocks():
-            out += F.T @ U[rows].astype(F.dtype)
+        for rows, F in LandmarkGram.feature_blocks(self.gram):
+            out += F.T @ U[rows]
         return out
-
-    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.floating]]]:
-        if self._is_read:
-            return self.gram.held_blocks()
-        return LandmarkGram.feature_blocks(self.gram)
