@@ -12,7 +12,12 @@ from mercer.gram.features import (
     sparse_entries,
 )
 from mercer.gram.gram import Gram
-from mercer.gram.held import HeldEntriesGram, HeldLandmarkGram, fits_features
+from mercer.gram.held import (
+    HeldEntriesGram,
+    HeldLandmarkGram,
+    StoredLandmarkGram,
+    fits_features,
+)
 from mercer.gram.landmarks import LandmarkGram, landmark_gram
 from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
@@ -42,6 +47,7 @@ __all__ = [
     "ScaledGram",
     "ShiftedGram",
     "SingleGram",
+    "StoredLandmarkGram",
     "StreamedGram",
     "chain_of",
     "dense_rows",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -17,7 +18,23 @@ from mercer.gram.gram import Array, Index, positions
 from mercer.gram.landmarks import LandmarkGram, block_entries
 
 
-class HeldLandmarkGram(LandmarkGram):
+class StoredLandmarkGram(LandmarkGram):
+    """F F' of which a matrix with a row for each of n is stored, from which F follows."""
+
+    @abstractmethod
+    def stored_rows(self, rows: slice) -> NDArray[np.floating]:
+        """Return what is stored of some rows, not to be written to."""
+
+    def to_stored(self, V: Array) -> Array:
+        """Return c for which F V is what is stored times c."""
+        return V
+
+    def from_stored(self, sums: Array) -> Array:
+        """Return F'U for what is stored, transposed, times U."""
+        return sums
+
+
+class HeldLandmarkGram(StoredLandmarkGram):
     """F F' with F = phi(X) computed once, for solvers that read it many times.
 
     A part has the same array of features, of which it knows its rows.
@@ -93,13 +110,16 @@ class HeldLandmarkGram(LandmarkGram):
         for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
             yield rows, _rows_of(self.F, self.where[rows])
 
+    def stored_rows(self, rows: slice) -> NDArray[np.floating]:
+        return _rows_of(self.F, self.where[rows])
+
     def part(self, index: Index) -> HeldLandmarkGram:
         some = positions(index, len(self))
         rows = part_of(self.X, some)
         return HeldLandmarkGram(self.landmarks, rows, self.asked, self.F, self.where[some])
 
 
-class HeldEntriesGram(LandmarkGram):
+class HeldEntriesGram(StoredLandmarkGram):
     """F F' with K_nm computed once, in float32: F V = K_nm L^-T V takes no features of all rows.
 
     It spares the triangular system of every row, where products are few beside the landmarks. A
@@ -129,9 +149,7 @@ class HeldEntriesGram(LandmarkGram):
             return HeldLandmarkGram.of(gram, np.float32)
         if not fits_features(gram, np.float32):
             raise _too_large(gram, np.float32)
-        K = np.empty((len(gram), gram.landmarks.n_features), np.float32)
-        for rows, block in LandmarkGram.cross_blocks(gram, np.float32):
-            K[rows] = block
+        K = gram.single_entries()
         held = cls(gram.landmarks, gram.X, gram.asked, K, np.arange(len(gram)))
         held.index = gram.index
         return held
@@ -163,17 +181,14 @@ class HeldEntriesGram(LandmarkGram):
     ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
         yield from self.feature_blocks(np.float32, entries, first)
 
-    def held_product(self, V: Array) -> Array:
-        c = self.landmarks.coefficients(V).astype(np.float32)
-        out = np.empty((len(self), V.shape[1]))
-        for rows, K in self._read():
-            out[rows] = K @ c
-        return out
+    def stored_rows(self, rows: slice) -> NDArray[np.floating]:
+        return _rows_of(self.K, self.where[rows])
 
-    def held_transposed(self, U: Array) -> Array:
-        sums = np.zeros((self.landmarks.n_features, U.shape[1]))
-        for rows, K in self._read():
-            sums += K.T @ U[rows].astype(np.float32)
+    def to_stored(self, V: Array) -> Array:
+        return self.landmarks.coefficients(V)
+
+    def from_stored(self, sums: Array) -> Array:
+        # BLAS counts along columns: rows are whitened, which are the columns of the sums.
         return self.landmarks.whitened(np.array(sums.T)).T
 
     def _read(

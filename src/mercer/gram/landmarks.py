@@ -118,6 +118,17 @@ class LandmarkGram(Gram):
             else:
                 yield rows, phi.entries(some, dtype)
 
+    def single_entries(self) -> NDArray[np.float32]:
+        """Return K_nm of all rows in float32, each written where it stays."""
+        phi = self.landmarks
+        K = np.empty((len(self), phi.n_features), np.float32)
+        for rows, some in blocks_of(self.X, phi.n_features, block_entries(self.steady_memory)):
+            if self._is_single_at(some):
+                evaluate(phi.kernel.program, *self._rounded(some), out=K[rows])
+            else:
+                K[rows] = phi.entries(some, np.float32)
+        return K
+
     def feature_blocks(
         self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
@@ -291,20 +302,6 @@ class LandmarkGram(Gram):
     ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
         """Yield the features of some rows at a time as they are stored, not to be written to."""
         yield from self.feature_blocks(entries=entries, first=first)
-
-    def held_product(self, V: Array) -> Array:
-        """Return F V by the features as they are stored, in their precision."""
-        out = np.empty((len(self), V.shape[1]))
-        for rows, F in self.held_blocks():
-            out[rows] = F @ V.astype(F.dtype)
-        return out
-
-    def held_transposed(self, U: Array) -> Array:
-        """Return F'U in the same way, summed in float64."""
-        out = np.zeros((self.landmarks.n_features, U.shape[1]))
-        for rows, F in self.held_blocks():
-            out += F.T @ U[rows].astype(F.dtype)
-        return out
 
     def by_landmarks(self) -> LandmarkGram:
         return self

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mercer.gram.pivots import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
-from mercer.solvers.lowrank.hessian import SAMPLED
+from mercer.solvers.lowrank.hessian import sampled_rows
 from mercer.solvers.lowrank.sketched import steps_of, sums_of
 from mercer.solvers.margin.screening import Screening
 
@@ -230,14 +230,15 @@ def landmark_coordinate_work(n: int, m: int, problems: Sequence[int], entry: Wor
 
 
 def landmark_newton_work(n: int, m: int, columns: int, entry: Work) -> Work:
-    """Return the work for Newton's method in stored features of m landmarks on n rows."""
-    # The preconditioner is made of a sample of the rows, and once more where it is poor.
-    made = Work(single=min(n, SAMPLED * m) * float(m) ** 2, double=columns * m**3 / 6.0)
+    """Return the work for Newton's method by stored entries of m landmarks on n rows."""
+    # The preconditioner is made of features of a sample of the rows, once more where it is poor.
+    some = sampled_rows(n, m)
+    made = whitened_work(some, m) + Work(single=some * float(m) ** 2, double=columns * m**3 / 6.0)
     multiplied = Work(single=2.0 * columns * n * m, byte=8.0 * n * m)
-    measured = 2.0 * n * m * entry
-    return (
-        landmark_feature_work(n, m, entry) + made + COSTS.landmark_products * multiplied + measured
-    )
+    # Entries that are stored, and those of a look at the gap, there and back.
+    entries = 3.0 * n * m * entry
+    chosen = landmark_choice_work(n, m, entry)
+    return chosen + entries + made + COSTS.landmark_products * multiplied
 
 
 def batch_work(n: int, entry: Work, batch: int = 0, factors: int = 1) -> Work:

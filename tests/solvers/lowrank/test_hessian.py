@@ -46,7 +46,7 @@ def written_out(F, root, is_centred):
 def test_conjugate_gradients_solve_the_system_and_return_the_scores(
     gram, rng, classes, fit_intercept, monkeypatch
 ):
-    monkeypatch.setattr(hessian, "SAMPLED", 1000)
+    monkeypatch.setattr(hessian, "sampled_rows", lambda n, m: n)
     root = root_of(rng, classes)
     H = Hessian(FeatureProducts(gram), root, C, fit_intercept)
     preconditioner = Preconditioner(gram, fit_intercept, 0)
@@ -107,7 +107,7 @@ def test_every_column_has_the_inverse_of_its_own_curvatures(gram, rng, classes, 
     root = root_of(rng, classes)
     made = Preconditioner(gram, is_centred, 0)
     made.prepare(root, C)
-    assert len(made.rows) == 8 * M < N
+    assert len(made.rows) == 4 * M < N
     weights = np.array([np.diag(block) for block in root.blocks()])
     some = gram.features()[made.rows]
     r = rng.normal(size=(M, weights.shape[1]))
@@ -122,7 +122,7 @@ def test_every_column_has_the_inverse_of_its_own_curvatures(gram, rng, classes, 
 @pytest.mark.parametrize("form", ["computed", "held"])
 def test_many_columns_share_one_mean_curvature_and_have_a_factor_each(gram, rng, monkeypatch, form):
     monkeypatch.setattr(hessian, "FEW_COLUMNS", 2)
-    monkeypatch.setattr(hessian, "SAMPLED", 1000)
+    monkeypatch.setattr(hessian, "sampled_rows", lambda n, m: n)
     root = root_of(rng, 3, spread=4.0)
     used = gram if form == "computed" else HeldLandmarkGram.of(gram, np.float64)
     made = Preconditioner(used, False, 0)
@@ -164,11 +164,14 @@ def test_another_cost_takes_the_sums_that_there_are(gram, rng):
     assert_array_equal(made(r), fresh(r))
 
 
-@pytest.mark.parametrize(("n", "is_all"), [(8 * M, True), (8 * M + 1, False)])
-def test_a_sample_has_eight_rows_for_every_landmark_in_their_order(rng, n, is_all):
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [(4 * M, 4 * M), (4 * M + 1, 4 * M), (50 * M, 5 * M), (80 * M, 8 * M), (90 * M, 8 * M)],
+)
+def test_a_sample_is_a_tenth_of_the_rows_but_four_to_eight_for_every_landmark(rng, n, expected):
     gram = landmark_gram(Gaussian(1.5), rng.normal(size=(n, 2)), M)
-    rows = Preconditioner(gram, True, 0).rows
-    assert len(rows) == 8 * M
+    rows, is_all = Preconditioner(gram, True, 0).rows, n == expected
+    assert len(rows) == expected
     assert_array_equal(rows, np.unique(rows))
     assert np.array_equal(rows, np.arange(n)) == is_all
     assert_array_equal(rows, Preconditioner(gram, True, 0).rows)

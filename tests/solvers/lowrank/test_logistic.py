@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from mercer.gram import HeldLandmarkGram, LowRankGram, StreamedGram, landmark_gram
+from mercer.gram import HeldEntriesGram, HeldLandmarkGram, LowRankGram, StreamedGram, landmark_gram
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, NewtonCholesky, NystromNewton, Run
 from mercer.solvers.lowrank import hessian
@@ -30,6 +30,10 @@ def held(m=20):
     return HeldLandmarkGram.of(gram(m), np.float32)
 
 
+def entries(m=20):
+    return HeldEntriesGram.of(gram(m))
+
+
 def problem(classes=2, C=1.0, fit_intercept=True):
     codes = SIDES if classes == 2 else THREE
     return LogisticProblem(codes, classes, C, WEIGHTS, fit_intercept)
@@ -37,7 +41,7 @@ def problem(classes=2, C=1.0, fit_intercept=True):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("form", [gram, held])
+@pytest.mark.parametrize("form", [gram, held, entries])
 def test_it_keeps_the_contract_of_a_solver(classes, fit_intercept, form):
     check_solver(NystromNewton(), form(), problem(classes, 3.0, fit_intercept))
 
@@ -106,7 +110,8 @@ def test_products_with_the_second_derivative_are_those_of_differences(classes, f
     assert_allclose(FV, F @ V)
 
 
-def test_the_preconditioner_of_all_rows_is_the_inverse_for_two_classes():
+def test_the_preconditioner_of_all_rows_is_the_inverse_for_two_classes(monkeypatch):
+    monkeypatch.setattr(hessian, "sampled_rows", lambda n, m: n)
     asked = problem(C=3.0)
     root = asked.curvature(np.zeros((90, 1)))
     H = Hessian(FeatureProducts(gram()), root, 3.0, True)
@@ -125,7 +130,7 @@ def test_many_classes_share_the_sums_of_a_preconditioner(few, monkeypatch):
 
 
 def test_a_preconditioner_that_took_many_steps_is_made_anew(monkeypatch):
-    monkeypatch.setattr(hessian, "SAMPLED", 1)
+    monkeypatch.setattr(hessian, "sampled_rows", lambda n, m: m)
     asked = problem(C=3.0)
     made = Preconditioner(gram(), True, 0)
     assert len(made.rows) == 20

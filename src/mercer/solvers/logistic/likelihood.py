@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,6 +279,10 @@ class Root:
 
     scale: Array
     unit: Array
+
+    def at(self, rows: Any) -> Root:
+        """Return that of some rows."""
+        return Root(self.scale[rows], self.unit[rows])
 
     def project(self, U: Array) -> Array:
         """Return (I - u u') U, without the part of U that R maps to zero."""
