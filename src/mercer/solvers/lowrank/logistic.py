@@ -33,7 +33,8 @@ class NystromNewton(Newton):
 
     Newton steps on theta, with the offset b at its best, are solved by conjugate gradients. The
     preconditioner is the second derivative of a sample of the rows, an m x m matrix. A product
-    with the second derivative reads the features twice, stored in float32 where that fits. The
+    with the second derivative reads features, or the entries that they follow from, once: they
+    are stored in float32 where that fits. The
     gradient g gives the duality gap as well: the residuals of the classes are a feasible point of
     the dual, and the gap of the two is 1/2 ||g||^2. At the end it is measured in float64.
 
