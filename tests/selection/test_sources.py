@@ -6,7 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import gram_of
 from mercer.kernels import AdditiveChi2, FromFunction, Gaussian, Laplacian, Linear, Precomputed
-from mercer.planning.held_out import chain_held_out, entries_held_out, features_held_out
+from mercer.planning import Settings
+from mercer.planning.held_out import (
+    chain_held_out,
+    entries_held_out,
+    features_held_out,
+    landmarks_held_out,
+)
+from mercer.planning.landmarks import landmark_bytes, landmark_count
+from mercer.planning.ridge import FEATURE_BYTES
 from mercer.selection import sources as module
 from mercer.selection.sources import (
     Chain,
@@ -14,6 +22,8 @@ from mercer.selection.sources import (
     EntrySource,
     Features,
     FeatureSource,
+    Landmarks,
+    LandmarkSource,
     _chain_bytes,
     entry_bytes,
     structured_source,
@@ -74,7 +84,7 @@ def test_few_features_are_taken_with_the_work_of_the_cheaper_way(rng):
     source = structured_source(Linear(), X, y, halves(N), 9, MEMORY)
     assert isinstance(source, FeatureSource)
     assert source.work == min(features_held_out((N, 2), halves(N), 9))
-    assert source.bytes % (N * 2) == 0
+    assert source.bytes == FEATURE_BYTES * N * 2
 
 
 @pytest.mark.parametrize(("n", "is_chain"), [(40, False), (200, True)])
@@ -119,3 +129,27 @@ def test_entries_are_looked_at_where_nothing_proves_them_definite(
     held = EntrySource(kernel, X, gram_of(kernel, X), 8 * N * N).held()
     assert_allclose(held.K, kernel(X))
     assert bool(seen) is is_looked_at
+
+
+@pytest.mark.parametrize(("given", "taken"), [(7, 7), (99, N), (None, None)])
+def test_a_source_by_landmarks_has_no_more_of_them_than_rows(rng, given, taken):
+    X, settings = rng.normal(size=(N, 2)), Settings("nystrom", n_landmarks=given, memory=MEMORY)
+    found = LandmarkSource.of(Gaussian(1.0), X, (N, 3), halves(N), 5, settings)
+    assert found.settings.n_landmarks == taken
+    m = landmark_count(found.settings, N)
+    assert found.work == landmarks_held_out((N, m), halves(N), 5)
+    assert found.bytes == landmark_bytes(N, m, 5 * 3, MEMORY)
+
+
+def test_landmarks_that_were_given_are_taken_as_they_are(rng):
+    X = rng.normal(size=(N, 2))
+    settings = Settings("nystrom", n_landmarks=99, landmarks=X[:4], memory=MEMORY)
+    found = LandmarkSource.of(Gaussian(1.0), X, (N, 3), None, 5, settings)
+    assert found.settings is settings
+
+
+def test_folds_of_landmarks_and_chains_come_from_one_path_where_pairs_are_complements(rng):
+    some = Splits(N, [(np.arange(3), np.array([5]))])
+    for held in (Landmarks(None), Chain(None, 0, 0.0)):
+        assert held.by_identity(halves(N), 3)
+        assert not held.by_identity(some, 3)

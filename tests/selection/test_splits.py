@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold, LeaveOneOut
+from sklearn.model_selection import KFold, LeaveOneGroupOut, LeaveOneOut
 
-from mercer.selection.splits import Splits
+from mercer.selection.splits import Splits, splits_or_none
 
 X, Y = np.zeros((9, 1)), np.arange(9.0)
 
@@ -82,3 +82,21 @@ def test_folds_that_test_nothing_or_train_on_nothing_are_refused():
         splits.on(np.array([0, 1]))
     with pytest.raises(ValueError, match="holds out no row of positive weight"):
         Splits(9, [(np.arange(4), np.array([5]))]).on(np.arange(4))
+
+
+def test_a_ridge_is_chosen_by_rows_left_out_by_folds_or_by_generalised_cross_validation():
+    for scoring in (None, "r2"):
+        single = splits_or_none("loo", scoring, X, Y, None)
+        assert (single.n, single.pairs) == (9, None)
+    assert splits_or_none("gcv", None, X, Y, None) is None
+    assert len(splits_or_none(3, "r2", X, Y, None).pairs) == 3
+    groups = np.arange(9) // 3
+    grouped = splits_or_none(LeaveOneGroupOut(), None, X, Y, groups)
+    assert listed(grouped.pairs)[1] == ([0, 1, 2, 6, 7, 8], [3, 4, 5])
+
+
+def test_what_no_rows_are_held_out_by_is_refused():
+    with pytest.raises(ValueError, match=r"cv must be 'loo', 'gcv', a number .* got 'other'"):
+        splits_or_none("other", None, X, Y, None)
+    with pytest.raises(ValueError, match="cv='gcv' predicts no held-out rows that scoring could"):
+        splits_or_none("gcv", "r2", X, Y, None)
