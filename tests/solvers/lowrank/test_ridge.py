@@ -264,3 +264,9 @@ def test_a_coarse_tolerance_takes_smaller_pivots_for_even(tol, rng, monkeypatch)
     )
     NystromRidge(tol=tol).solve(gram, problem_of(y, 0.1))
     assert (seen[0] == (NystromRidge.coarse_pivot,)) is (tol >= NystromRidge.coarse)
+
+
+def test_few_rows_beside_their_landmarks_are_counted_without_sums():
+    # With a sixth of a cubed landmark for steps without sums these take less than two sums.
+    assert sums_of(400, 400) == 0
+    assert sums_of(600, 400) == 2

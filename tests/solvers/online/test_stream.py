@@ -8,6 +8,8 @@ from scipy.optimize import minimize
 from mercer.gram import landmark_gram
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, LogisticStream, NystromRidge, RidgeProblem, RidgeStream
+from mercer.solvers.logistic.likelihood import probabilities
+from mercer.solvers.online.stream import _bound
 
 N, BLOCK = 300, 50
 
@@ -131,3 +133,14 @@ def test_without_an_offset_there_is_none(gram, rng):
     F = gram.features()
     problem = LogisticProblem(labels(rng, F, 3), 3, 1.0, np.ones(N), False)
     assert not LogisticStream.empty(F.shape[1], 3, False).after(F, problem).b.any()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_curvature_of_a_bound_is_that_of_its_log_odds_with_price_and_weight(rng, classes):
+    weights, columns = rng.uniform(0.2, 2.0, 5), 1 if classes == 2 else 3
+    problem = LogisticProblem(np.arange(5) % classes, classes, 3.0, weights, True)
+    scores = rng.normal(size=(5, columns))
+    P = probabilities(scores)
+    odds = scores if classes == 2 else np.log(P / (1.0 - P))
+    expected = 3.0 * weights[:, None] * np.tanh(odds / 2.0) / (2.0 * odds)
+    assert_allclose(_bound(problem, scores), (1.0 if classes == 2 else 1.5) * expected)

@@ -270,3 +270,10 @@ def test_products_with_the_matrix_are_counted(points):
     found = found_by(IterativeComponents(random_state=0), gram, 3, False)
     assert found.iterations == Counted.count > 3
     assert found_by(DenseComponents(), gram, 3, False).iterations == 1
+
+
+def test_a_matrix_and_two_more_of_its_size_are_what_all_components_take(points):
+    X, needed = points(30), 3 * 8 * 30**2
+    found_by(DenseComponents(), gram_of(Gaussian(), X, needed), None, True)
+    with pytest.raises(MemoryLimitError, match="all components of 30 rows need"):
+        found_by(DenseComponents(), gram_of(Gaussian(), X, needed - 1), None, True)
