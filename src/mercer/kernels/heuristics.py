@@ -62,12 +62,15 @@ def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> floa
     Rows that occur several times count once, so that a weight of 2 and a row written twice mean
     the same. It is 1 where no two rows are apart.
     """
+    # Imported here because kernels alone, and the help of the command, do without it.
+    from scipy.spatial.distance import squareform
+
     if isinstance(X, Stream):
         X = distinct_rows(X, most)
     _refuse_small(X)
     X = X[distinct_sample(X, most)]
     distances = evaluate(_distance(metric), Rows(X, "X", X))
-    pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
+    pairs = squareform(distances, checks=False).astype(np.float64)
     apart = pairs[pairs > 0.0]
     median = float(np.median(apart)) if apart.size else 1.0
     largest = np.finfo(distances.dtype).max
