@@ -26,7 +26,7 @@ from mercer.gram import (
     unheld_gram_of,
     with_copy,
 )
-from mercer.gram.held import HeldLandmarkGram
+from mercer.gram.held import HeldEntriesGram, HeldLandmarkGram
 from mercer.kernels import Gaussian, Laplacian, Linear, Precomputed, Sigmoid, Sobolev, Spectrum
 from mercer.testing import check_gram
 
@@ -88,6 +88,10 @@ GRAMS = {
     "features of texts": (lambda: FeatureGram(Spectrum(2), TEXTS), Spectrum(2)(TEXTS)),
     "landmarks": (lambda: landmark_gram(KERNEL, X, N), K),
     "held landmarks": (lambda: HeldLandmarkGram.of(landmark_gram(KERNEL, X, N), np.float64), K),
+    "held entries of landmarks": (
+        lambda: HeldEntriesGram.of(landmark_gram(Gaussian(0.5), X, N)),
+        Gaussian(0.5)(X),
+    ),
     "Laplacian on a line": (lambda: chain_of(Laplacian(0.7), X[:, :1]), Laplacian(0.7)(X[:, :1])),
     "Sobolev on a line": (
         lambda: chain_of(2.0 * Sobolev() + 1.0, HEIGHTS),
