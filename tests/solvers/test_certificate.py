@@ -1,5 +1,7 @@
 """What a certificate says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -37,6 +39,11 @@ def test_an_infinite_radius_bounds_nothing_wherever():
     assert np.isinf(certificate(radius=np.inf).bound(X)).all()
     bound = certificate(radius=np.array([np.inf, 2.0])).bound(X)
     assert_allclose(bound, [[np.inf, 10.0], [np.inf, 0.0]])
+
+
+def test_the_bound_is_zero_where_rounding_makes_a_square_negative():
+    rounded = replace(certificate(), diagonal=lambda X: np.array([-1e-17, 4.0]))
+    assert_allclose(rounded.bound(None), [0.0, 4.0])
 
 
 def test_it_prints_in_one_line():

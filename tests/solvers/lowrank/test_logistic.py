@@ -84,6 +84,7 @@ def test_the_gap_is_that_of_the_residuals_as_a_point_of_the_dual(classes):
     primal = asked.loss(F @ theta + found.intercept) + 0.5 * (theta**2).sum()
     gap = 0.5 * ((theta - F.T @ found.coefficients) ** 2).sum()
     assert_allclose(found.residual, gap / primal, rtol=1e-3)
+    assert_allclose(found.radius, np.sqrt(2.0 * gap), rtol=1e-3)
     assert found.measure == "relative duality gap in the landmark model"
     assert (found.residual <= 1e-3).all()
 
