@@ -7,11 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.data.deadline import TimeIsUpError
+from mercer.data.memory import steady_limit
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.kernels import AdditiveChi2, Gaussian, Linear
 from mercer.native import NotPositiveError
 from mercer.planning import Settings
 from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
+from mercer.planning.landmarks import landmark_bytes
 from mercer.planning.rates import Work
 from mercer.selection import search as module
 from mercer.selection.scoring import Scores
@@ -214,6 +216,8 @@ def test_landmarks_are_asked_for_where_they_were_named_or_rows_are_many(search, 
     assert kernel == kernels[0]
     assert exact == search._exact_work(kernels[0], ALPHAS)
     assert first.work(7) == Work(double=landmarks_held_out((N, 7), search.splits, 2))
+    # Two ridges of two targets.
+    assert first.bytes(7) == landmark_bytes(N, 7, 4, steady_limit())
 
 
 def test_where_a_kernel_takes_no_landmarks_none_is_asked_for(search, asked, monkeypatch):

@@ -317,7 +317,7 @@ class ScoredKernel(NamedTuple):
     rows: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Candidates:
     """The kernels of a search, best first: prints as a table, and is iterated.
 

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import Constant, Gaussian, Laplacian, Linear, Matern32
-from mercer.kernels import Match, Standardize
+from mercer.kernels import Match, Standardize, Sum
 from mercer.selection.automatic import kernels as module
 from mercer.selection.automatic.kernels import (
     Start,
@@ -84,9 +84,10 @@ def test_a_factor_of_one_category_is_one_where_values_differ_and_two_where_they_
 
 
 def test_texts_keep_their_terms_beside_the_numbers():
-    X = table(0).assign(note=["one two three", "two three four"] * 20)
-    first = starts(X)[0].kernel
+    words = np.random.default_rng(0).choice(["one", "two", "three", "four", "five"], (40, 8))
+    first = starts(table(0).assign(note=[" ".join(row) for row in words]))[0].kernel
     # The numbers, and what the default kernel makes of the text.
+    assert isinstance(first, Sum)
     assert len(first.terms) == 2
     assert ".on(x)" in str(first.terms[0])
     assert "note" in str(first.terms[1])

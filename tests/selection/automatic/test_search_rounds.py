@@ -271,6 +271,7 @@ def test_equal_rows_of_other_groups_or_classes_stay_apart():
     found = KernelSearch.of(Gaussian(1.0), X, y, w, None, 0, Run(), [5, 6, 5, 6])
     assert_allclose(found.weights * found.unit, [2.0, 2.0])
     assert found.groups.tolist() == [0, 1]
+    assert not found.is_classes
     with pytest.raises(ValueError, match="two groups of positive weight at least, got one"):
         KernelSearch.of(
             Gaussian(1.0), X, y, np.array([1.0, 0.0, 1.0, 0.0]), None, 0, Run(), [5, 6, 5, 6]
