@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mercer.gram.pivots import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
-from mercer.solvers.lowrank.hessian import sampled_rows
+from mercer.solvers.lowrank.hessian import FEW_COLUMNS, sampled_rows
 from mercer.solvers.lowrank.sketched import steps_of, sums_of
 from mercer.solvers.margin.screening import Screening
 
@@ -231,14 +231,16 @@ def landmark_coordinate_work(n: int, m: int, problems: Sequence[int], entry: Wor
 
 def landmark_newton_work(n: int, m: int, columns: int, entry: Work) -> Work:
     """Return the work for Newton's method by stored entries of m landmarks on n rows."""
-    # The preconditioner is made of features of a sample of the rows, once more where it is poor.
-    some = sampled_rows(n, m)
-    made = whitened_work(some, m) + Work(single=some * float(m) ** 2, double=columns * m**3 / 6.0)
+    # The preconditioner is made of features of a sample of the rows, for every column of scores or
+    # for all together, and once more where it is poor.
+    some, made = sampled_rows(n, m), columns if columns <= FEW_COLUMNS else 1
+    factors = made * Work(single=some * float(m) ** 2, double=m**3 / 6.0)
     multiplied = Work(single=2.0 * columns * n * m, byte=8.0 * n * m)
     # Entries that are stored, and those of a look at the gap, there and back.
     entries = 3.0 * n * m * entry
     chosen = landmark_choice_work(n, m, entry)
-    return chosen + entries + made + COSTS.landmark_products * multiplied
+    sample = whitened_work(some, m) + factors
+    return chosen + entries + sample + COSTS.landmark_products * multiplied
 
 
 def batch_work(n: int, entry: Work, batch: int = 0, factors: int = 1) -> Work:

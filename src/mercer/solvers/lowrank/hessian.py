@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mercer.gram import LandmarkGram
 from mercer.solvers.checkpoint import State
 from mercer.solvers.logistic.likelihood import Root
-from mercer.solvers.lowrank.normal import Inverse, normal_sums
+from mercer.solvers.lowrank.normal import Inverse, NormalSums, block_sums
 from mercer.solvers.lowrank.products import FeatureProducts
 from mercer.solvers.rounding import EPS, TINY
 from mercer.solvers.run import Run
@@ -159,7 +159,7 @@ class Preconditioner:
         is_shared = columns > FEW_COLUMNS
         if self._sums is None:
             mean = curvature.mean(axis=1, keepdims=True)
-            self._sums = [self._sum(w) for w in (mean if is_shared else curvature).T]
+            self._sums = self._summed(mean if is_shared else curvature)
         self._scales, self._C = np.full(columns, C), C
         if is_shared:
             shares = curvature.sum(axis=0) / max(float(curvature.sum()) / columns, TINY)
@@ -200,10 +200,15 @@ class Preconditioner:
         columns = zip(self._inverses, self._scales, r.T, strict=True)
         return np.stack([inverse(g[:, None])[:, 0] / s for inverse, s, g in columns], axis=1)
 
-    def _sum(self, weights: Array) -> Array:
-        """Return F'WF of all rows, from those of the sample."""
+    def _summed(self, weights: Array) -> list[Array]:
+        """Return F'WF of all rows for every column of weights, from the features of the sample."""
         some, part = weights[self.rows], self.gram.part(self.rows)
         dtype = np.float64 if part.stored_dtype is None else part.stored_dtype
-        sums = normal_sums(part, np.zeros((len(some), 0)), some, None, dtype)
-        sums = sums.centred() if self.is_centred else sums
-        return sums.G * (weights.sum() / max(some.sum(), TINY))
+        nothing = np.zeros((len(some), 0))
+        totals: list[NormalSums] = []
+        for rows, F in part.feature_blocks(dtype):
+            sums = [block_sums(F.copy(), nothing[rows], w[rows], None) for w in some.T]
+            totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
+        found = [sums.centred().G if self.is_centred else sums.G for sums in totals]
+        scales = weights.sum(axis=0) / np.maximum(some.sum(axis=0), TINY)
+        return [G * scale for G, scale in zip(found, scales, strict=True)]
