@@ -178,15 +178,18 @@ def refuse_unknown(kernel: Kernel, X: Any) -> None:
 
 def column_terms(kernel: Kernel, columns: Sequence[Any]) -> dict[Any, list[str]]:
     """Return for each column, by name or position, the parts of a kernel that read it, as text."""
-    found: dict[Any, list[str]] = {column: [] for column in columns}
-    for part in _whole_row_parts(kernel):
-        for terms in found.values():
-            terms.append(str(part))
+    parts = _parts_by_column(kernel, columns)
+    return {column: [str(part) for part in read_by] for column, read_by in parts.items()}
+
+
+def _parts_by_column(kernel: Kernel, columns: Sequence[Any]) -> dict[Any, list[Kernel]]:
+    whole = _whole_row_parts(kernel)
+    found: dict[Any, list[Kernel]] = {column: [*whole] for column in columns}
     for placed in _on_columns(kernel):
         for column in placed.columns:
             title = columns[column] if isinstance(column, int) else column
             if title in found:
-                found[title].append(str(placed.kernel))
+                found[title].append(placed.kernel)
     return found
 
 
@@ -196,7 +199,8 @@ def read_columns(kernel: Kernel, X: Any) -> list[str]:
         titles = [str(name) for name in column_names(X)]
     else:
         titles = [str(j) for j in range(X.shape[1] if is_matrix(X) else np.size(X[0]))]
-    return [title for title, terms in column_terms(kernel, titles).items() if terms]
+    # Not by the terms as text, which takes long where a map of the kernel holds many numbers.
+    return [title for title, parts in _parts_by_column(kernel, titles).items() if parts]
 
 
 def _on_columns(kernel: Kernel) -> list[Columns]:
