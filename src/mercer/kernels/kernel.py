@@ -329,10 +329,12 @@ class After(Kernel):
     def inputs(self, X: Any) -> Any:
         return self.g(X if isinstance(self.g, InputMap) else numbers_of(X))
 
-    @cached_property
+    # Not a cached_property: Python 3.11 has a lock for each of them, and that of a map and that of
+    # other kernels would be taken in either order by threads, which then wait for each other.
+    @property
     def is_resolved(self) -> bool:
         is_known = not isinstance(self.g, InputMap) or self.g.is_resolved
-        return is_known and super().is_resolved
+        return is_known and not self._ruled and self.kernel.is_resolved
 
     def resolved(self, X: Any, weights: NDArray[Any] | None = None) -> Self:
         if isinstance(self.g, InputMap) and not self.g.is_resolved:
