@@ -1,6 +1,8 @@
 """Standardize: a kernel that carries the scaling of its columns."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -285,3 +287,24 @@ def test_a_gap_without_the_mean_stands_at_the_mean():
     X = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]])
     k = Standardize(missing="mean", with_mean=False).resolved(X)
     assert_allclose(k(X)[1, 1] * k.scale[1], 4.0)
+
+
+def test_threads_that_ask_whether_a_mapped_kernel_is_resolved_do_not_wait_for_each_other():
+    # Each of two locks, taken in either order, was held for so short that it took many kernels.
+    code = """
+import sys, threading
+from mercer import Gaussian, Standardize
+sys.setswitchinterval(1e-6)
+g = Standardize((0.0,), (1.0,))
+for _ in range(100):
+    inner = [Gaussian(i + 1.0).after(g) + Gaussian(1.0).after(g) for i in range(8)]
+    outer = [k.after(g) for k in inner]
+    jobs = [threading.Thread(target=lambda ks=ks: [k.is_resolved for k in ks], daemon=True)
+            for ks in (outer, inner, outer, inner)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join(20)
+        assert not job.is_alive()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
