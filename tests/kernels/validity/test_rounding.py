@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.kernels import (
     Constant,
@@ -130,3 +130,9 @@ def test_steps_add_up_along_a_sum_with_factors(points):
     # The dot product is granted a step of the sizes of its terms, and every later step one more.
     assert (errors >= 3.0 * 1e-12 * sizes).all()
     assert (errors <= 3.0 * 1e-12 * (sizes + 3.0 * K) * 1.001).all()
+
+
+def test_a_diagonal_that_may_be_positive_is_in_doubt_and_one_that_is_surely_not_is_none():
+    doubt = _doubt(np.array([-0.1, -2.0, 1.0]), np.array([0.5, 0.5, 0.5]))
+    # The second is at most -1.5, and gives the factor zero without error.
+    assert_array_equal(doubt, [[np.inf, np.inf, np.inf], [np.inf, 0.0, 1.0], [np.inf, 1.0, 2.0]])
