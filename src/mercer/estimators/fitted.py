@@ -119,7 +119,7 @@ def warn_of_landmarks(
         The name of a solver that is exact.
     """
     limit = settings.time_limit
-    allowed = "a minute" if limit is None else f"the {limit:.3g} s that time_limit leaves"
+    allowed = "a minute" if limit is None else f"half of the {limit:.3g} s that time_limit leaves"
     warn_caller(
         f"{instead_of} is counted to take longer than {allowed}, or more memory than allowed, so "
         f"that landmarks stand for them: {found}; use solver={exact!r} to be exact, or choose "

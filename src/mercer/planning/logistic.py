@@ -130,7 +130,7 @@ def planned_logistic_search(
     """
     if not settings.is_open:
         return settings
-    limit, n = memory_limit(settings.memory), n_rows(rows)
+    limit, n = steady_limit(settings.memory), n_rows(rows)
     by_landmarks = _by_landmarks(kernel, rows, problem, settings)
     work = by_landmarks.work
     several = replace(by_landmarks, work=lambda m: float(fits) * work(m))
@@ -149,7 +149,8 @@ def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticPro
         return _by_landmarks(kernel, rows, problem, settings).limited(settings)
     if not settings.is_open or n_rows(rows) <= FEW:
         return settings
-    exact = logistic_work(kernel, rows, problem, memory_limit(settings.memory))
+    # Not by what is free: the same call is exact or by landmarks every time.
+    exact = logistic_work(kernel, rows, problem, steady_limit(settings.memory))
     return _by_landmarks(kernel, rows, problem, settings).chosen(settings, kernel, exact)
 
 

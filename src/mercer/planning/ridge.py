@@ -198,7 +198,11 @@ class _RidgeCosts:
         is_exact = len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
         if is_exact or not settings.is_open:
             return settings
-        exact = self.work(self.choice(settings).name)
+        # Not by what is free: the same call is exact or by landmarks every time.
+        limit, steady = steady_limit(settings.memory), self
+        if self.bytes("eigen") > min(limit, self.gram.memory):
+            steady = replace(self, gram=unheld_gram_of(self.kernel, self.rows, limit))
+        exact = steady.work(steady.choice(settings).name)
         return self.by_landmarks(settings).chosen(settings, self.kernel, exact)
 
     def by_landmarks(self, settings: Settings) -> ByLandmarks:
