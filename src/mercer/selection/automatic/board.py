@@ -83,7 +83,9 @@ class Leaderboard:
 
     The score is the root of the mean squared error on rows left out (``RMSE``), in units of the
     target, or the share of them that are put into a wrong class (``error``). Candidates of the
-    second round are scored on other rows than those of the first.
+    second round are scored on other rows than those of the first. Scales of learned kernels come
+    from some of the rows that they are scored on, from all where these are at most 800, so that
+    their errors at new rows are larger, the more so the more columns and the fewer rows there are.
 
     Parameters
     ----------

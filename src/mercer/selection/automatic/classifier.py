@@ -73,7 +73,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         weights.
     losses_ : dict
         The log loss on rows left out of ``"logistic"``, ``"ridge"`` and ``"mean"``, those that
-        were compared; none where it is least squares with one kernel without a comparison.
+        were compared; none where it is least squares with one kernel without a comparison. They
+        are less than at new rows where scales were learned from the rows left out.
     estimator_ : KernelRidgeClassifier, KernelRidgeMeanClassifier or KernelLogisticRegression
         The model, fitted to all rows.
     classes_ : array
