@@ -308,3 +308,16 @@ def test_points_by_thousands_are_read_as_in_the_training_rows(tmp_path):
     path.write_text("\n".join(["a;b;y", *cells]))
     fitted(path, "--target", "y", "--kernel", "linear", "--output", model)
     assert predicted("2.000") == predicted("2000") != predicted("2")
+
+
+def test_what_is_said_of_rows_follows_the_line_of_the_phase(data, model, tmp_path):
+    table().with_columns(age=pl.col("age") + 1e6).write_csv(data)
+    lines = run("predict", model, data, "-o", tmp_path / "out.csv").stderr.splitlines()
+    assert lines[0].startswith(f"predicting {data} ... ") and lines[0].endswith(" s")
+    assert "far outside" in lines[1]
+
+
+def test_standard_input_is_called_that_in_errors(data, model):
+    table().with_columns(prediction=pl.lit(1.0)).write_csv(data)
+    line = refused("predict", model, "-", "--keep", input=data.read_bytes())
+    assert "standard input has a column 'prediction' already" in line

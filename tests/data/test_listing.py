@@ -1,6 +1,8 @@
 """Small tables for people."""
 
-from mercer.data.listing import as_frame, as_html, as_text
+import pytest
+
+from mercer.data.listing import as_frame, as_html, as_text, in_four_digits
 
 ROWS = [("a", 1, 0.123456), ("long\nname", "", 22.0)]
 
@@ -26,3 +28,21 @@ def test_a_table_without_rows_has_a_header():
 def test_markup_is_escaped():
     assert "<caption>&lt;t&gt;</caption>" in as_html("<t>", ("a",), [("<i>",)])
     assert "<td>&lt;i&gt;</td>" in as_html("<t>", ("a",), [("<i>",)])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (91764.2, "91,760"),
+        (-2.5e6, "-2,500,000"),
+        (9999.6, "10,000"),
+        (1234.56, "1235"),
+        (3.2e9, "3.2e+09"),
+        (-0.0, "0"),
+        (1.5e-7, "1.5e-07"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_numbers_of_thousands_and_millions_are_written_out(value, text):
+    assert in_four_digits(value) == text

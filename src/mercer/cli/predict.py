@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import add
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from mercer.cli.config import config_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
+
+if TYPE_CHECKING:
+    from mercer.cli.fitting.outside import FarRows
+    from mercer.cli.fitting.unseen import Unseen
 
 __all__ = ["predict"]
 
@@ -47,23 +51,34 @@ def predict(
     CSV on standard output unless a file is given. Rows are read, predicted and written in blocks,
     so that a table may be larger than memory; - is CSV from standard input.
     """
+    from mercer.cli.fitting.outside import FarRows
+    from mercer.cli.fitting.unseen import Unseen
     from mercer.files import load
+    from mercer.files.form import form_of
     from mercer.files.written import check_output, lines_writer, table_writer
 
     if output is not None:
         check_output(output)
     machine = load(model)
     _check_model(machine, model, interval, proba)
-    blocks = _predicted(machine, data, interval, proba, _kept_as(keep, data, output))
+    form = form_of(machine)
+    looks = (Unseen(form.categories), FarRows(form.ranges))
+    blocks = _predicted(machine, data, interval, proba, _kept_as(keep, data, output), looks)
     if output is None:
         write = lines_writer(sys.stdout.buffer, "csv")
         for block in blocks:
             write(block)
             sys.stdout.buffer.flush()
-        return
-    with phase(f"predicting {data}"), table_writer(output) as write:
-        for block in blocks:
-            write(block)
+    else:
+        with phase(f"predicting {_called(data)}"), table_writer(output) as write:
+            for block in blocks:
+                write(block)
+    for text in (sentence for look in looks for sentence in look.sentences):
+        note(f"{_called(data)}, {text}")
+
+
+def _called(data: str) -> str:
+    return "standard input" if data == "-" else data
 
 
 def _check_model(machine: Any, path: str, interval: float | None, proba: bool) -> None:
@@ -90,13 +105,17 @@ def _kept_as(keep: bool, data: str, output: str | None) -> Kept:
 
 
 def _predicted(
-    machine: Any, data: str, interval: float | None, proba: bool, kept: Kept
+    machine: Any,
+    data: str,
+    interval: float | None,
+    proba: bool,
+    kept: Kept,
+    looks: Sequence[Unseen | FarRows],
 ) -> Iterator[Any]:
-    """Yield what a model says of a file, some rows at a time."""
+    """Yield what a model says of a file, some rows at a time, after a look at these."""
     import polars as pl
 
-    from mercer.cli.fitting.outside import FarRows, without_far_warnings
-    from mercer.cli.fitting.unseen import Unseen
+    from mercer.cli.fitting.outside import without_far_warnings
     from mercer.data.columns import n_rows
     from mercer.errors import DataFileError
     from mercer.files.form import form_of
@@ -104,7 +123,6 @@ def _predicted(
     from mercer.files.tables import table_of
 
     first, form = 0, form_of(machine)
-    looks = (Unseen(form.categories), FarRows(form.ranges))
     if kept == "as written":
         blocks = table_of(data, form).blocks_as_written(ROWS)
     else:
@@ -120,13 +138,11 @@ def _predicted(
         except DataFileError:
             raise
         except ValueError as error:
-            raise DataFileError(f"{data}: {error}") from None
+            raise DataFileError(f"{_called(data)}: {error}") from None
         yield found if kept == "dropped" else _beside(cells, found, data)
         first += n_rows(X)
     if first == 0:
-        raise DataFileError(f"{data} has no rows of data")
-    for text in (sentence for look in looks for sentence in look.sentences):
-        note(f"{data}, {text}")
+        raise DataFileError(f"{_called(data)} has no rows of data")
 
 
 def _beside(X: Any, found: Any, data: str) -> Any:
@@ -135,7 +151,10 @@ def _beside(X: Any, found: Any, data: str) -> Any:
         raise ValueError(f"{data} is svmlight and has no columns to keep; predict without --keep")
     taken = [name for name in found.columns if name in X.columns]
     if taken:
-        raise ValueError(f"{data} has a column {taken[0]!r} already; predict without --keep")
+        raise ValueError(
+            f"{_called(data)} has a column {taken[0]!r} already; rename it, or predict without "
+            "--keep"
+        )
     return X.hstack(found)
 
 

@@ -49,13 +49,20 @@ def as_frame(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
     return nw.from_dict(columns, backend="pandas").to_native()
 
 
+def in_four_digits(value: float) -> str:
+    """Return a number in four digits, of which thousands and millions are written out: 91,760."""
+    # With 0 added, zero has no sign.
+    rounded = float(f"{value + 0.0:.4g}")
+    return f"{rounded:,.0f}" if 1e4 <= abs(rounded) < 1e9 else f"{rounded:.4g}"
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _spelled(value: Any) -> str:
     if _is_number(value) and not isinstance(value, int):
-        return f"{float(value):.4g}"
+        return in_four_digits(float(value))
     text = value if isinstance(value, str) else str(value)
     text = text.replace("\n", "\\n")
     # Characters of a cell that are printed.

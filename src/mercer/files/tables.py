@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
+from weakref import finalize
 
 from mercer.data.stream import Stream
 from mercer.data.stream.text import ParsedText, is_large, pieces_of
@@ -256,7 +257,7 @@ def text_columns(table: Table) -> tuple[str, ...]:
 
 
 def _delimited(path: str, separator: str, form: Form) -> Table:
-    spool = _spooled() if path == "-" else None
+    stdin = spool = _spooled() if path == "-" else None
     file = path if spool is None else spool.name
     usual = separator
     separator, names = _check_header(path, file, separator)
@@ -278,12 +279,15 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     if separator != usual:
         commas = ", where numbers may have decimal commas" if separator == ";" else ""
         remarks = (f"columns are separated by {separator!r}{commas}", *remarks)
-    return Table(path, read.scan, remarks, spool, read.by_thousands, (file, separator))
+    table = Table(path, read.scan, remarks, spool, read.by_thousands, (file, separator))
+    if stdin is not None:
+        # Closed with the table, even where an error keeps both alive in a cycle.
+        finalize(table, stdin.close)
+    return table
 
 
 def _spooled() -> Any:
     """Return a file with all of standard input: what it holds is read more than once."""
-    # It lives as long as the table that holds it.
     spool = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115
     shutil.copyfileobj(sys.stdin.buffer, spool)
     spool.flush()

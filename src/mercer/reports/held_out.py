@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.listing import in_four_digits
+
 Array = NDArray[Any]
 
 # Probabilities are at least so large, as scikit-learn has it.
@@ -43,7 +45,10 @@ class Score:
         return self.low > self.baseline if self.higher_is_better else self.high < self.baseline
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}), baseline {self.baseline:.4g}"
+        value, low, high, baseline = map(
+            in_four_digits, (self.value, self.low, self.high, self.baseline)
+        )
+        return f"{value} ({low} to {high}), baseline {baseline}"
 
 
 def inside(model: Any) -> Any:

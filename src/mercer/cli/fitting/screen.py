@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.cli.talk import heading, indented, pairs, wrapped
-from mercer.data.listing import as_text
+from mercer.data.listing import as_text, in_four_digits
 from mercer.data.memory import gigabytes
 
 # Columns that are listed one by one, and candidates of a leaderboard.
@@ -98,9 +98,9 @@ def _shown_scores(result: dict[str, Any]) -> str:
     cells = [
         (
             name,
-            f"{s['value']:.4g}",
-            f"{s['low']:.4g} to {s['high']:.4g}",
-            f"{s['baseline']:.4g}",
+            in_four_digits(s["value"]),
+            f"{in_four_digits(s['low'])} to {in_four_digits(s['high'])}",
+            in_four_digits(s["baseline"]),
             "better than the baseline" if s["beats_baseline"] else "NOT surely better",
         )
         for name, s in result["scores"].items()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import LOOKED_AT
 from mercer.data.dates import are_iso_dates
+from mercer.data.listing import in_four_digits
 from mercer.errors import DataFileError
 
 Array = NDArray[Any]
@@ -74,7 +75,8 @@ def task_of(series: Any, path: str, asked: str) -> tuple[bool, str]:
     if is_whole and distinct <= MOST_CLASSES:
         kinds = f"{distinct} distinct whole numbers"
         return True, f"{kinds}: classification (--task regression if they are numbers)"
-    return False, f"numbers from {values.min():.4g} to {values.max():.4g}: regression"
+    least, most = in_four_digits(values.min()), in_four_digits(values.max())
+    return False, f"numbers from {least} to {most}: regression"
 
 
 def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool, str]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.listing import in_four_digits
+
 
 def section(title: str, *parts: str) -> str:
     """Return a section, or nothing where it has no parts."""
@@ -52,8 +54,7 @@ def number(value: Any) -> str:
     """Return a number in four digits; nothing where it is missing."""
     if isinstance(value, int | np.integer):
         return str(value)
-    # With 0 added, zero has no sign.
-    return "" if np.isnan(value) else f"{value + 0.0:.4g}".replace("-", "−")
+    return "" if np.isnan(value) else in_four_digits(value).replace("-", "−")
 
 
 class Markup(str):

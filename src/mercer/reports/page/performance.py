@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from mercer.data.columns import n_rows
+from mercer.data.listing import in_four_digits
 from mercer.reports.held_out import Score
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts
@@ -50,7 +51,7 @@ def _interval_card(tests: HeldOut) -> str:
     return (
         f'<div class="card"><span>intervals of {COVERAGE:.0%}</span><b>{tests.coverage:.1%}</b>'
         f"<span>of held-out targets are inside</span>"
-        f"<span>median width {float(np.median(high - low)):.4g}</span></div>"
+        f"<span>median width {in_four_digits(float(np.median(high - low)))}</span></div>"
     )
 
 
@@ -85,7 +86,7 @@ def _verdict(tests: HeldOut | None) -> str:
     less = 1.0 - error.value / error.baseline if error.baseline > 0.0 else 0.0
     return (
         f"It explains {first.value:.1%} of the variance of the target, and misses it by "
-        f"{error.value:.3g} on average, {less:.0%} less than predicting the mean would."
+        f"{in_four_digits(error.value)} on average, {less:.0%} less than predicting the mean would."
     )
 
 

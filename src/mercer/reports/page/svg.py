@@ -24,6 +24,9 @@ TICKS, DATES, LETTER = 5, 3, 8.0
 MONTHS = 183 * 86400
 # Characters of what an axis measures.
 LABEL = 44
+# Sizes from which on numbers along an axis would take too much room, and the units that they are
+# written in.
+UNITS = ((1e13, 1.0, ""), (1e9, 1e9, "billions"), (1e6, 1e6, "millions"), (1e4, 1e3, "thousands"))
 
 
 @dataclass
@@ -103,7 +106,9 @@ class Plot:
 
     def _x_axis(self) -> list[str]:
         middle = (LEFT + WIDTH - RIGHT) / 2
-        parts = [f'<text class="label" x="{middle}" y="{HEIGHT - 6}">{_label(self.x_label)}</text>']
+        is_number = not self.x_names and not self.is_date
+        label = _label(self.x_label, _unit(self.x)[1] if is_number else "")
+        parts = [f'<text class="label" x="{middle}" y="{HEIGHT - 6}">{label}</text>']
         width = (WIDTH - LEFT - RIGHT) / max(len(self.x_names), 1)
         for value, text in self._x_ticks():
             a = float(self._at(value, self.y[0])[0])
@@ -127,20 +132,22 @@ class Plot:
             unit = "M8[M]" if self.x[1] - self.x[0] > MONTHS else "M8[D]"
             moments = np.linspace(*self.x, DATES + 2)[1:-1]
             return [(float(t), str(np.datetime64(int(t), "s").astype(unit))) for t in moments]
-        return [(t, _number(t)) for t in ticks(*self.x)]
+        size, _ = _unit(self.x)
+        return [(t, _number(t / size)) for t in ticks(*self.x)]
 
     def _y_axis(self) -> list[str]:
         middle = (TOP + HEIGHT - BOTTOM) / 2
         turned = f'transform="rotate(-90 14 {middle})"'
-        parts = [f'<text class="label" x="14" y="{middle}" {turned}>{_label(self.y_label)}</text>']
+        unit, word = _unit(self.y)
+        label = _label(self.y_label, word)
+        parts = [f'<text class="label" x="14" y="{middle}" {turned}>{label}</text>']
         for value in ticks(*self.y):
             b = float(self._at(self.x[0], value)[1])
             parts.append(
                 f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{b:.1f}" y2="{b:.1f}"/>'
             )
-            parts.append(
-                f'<text class="tick end" x="{LEFT - 6}" y="{b + 5:.1f}">{_number(value)}</text>'
-            )
+            text = _number(value / unit)
+            parts.append(f'<text class="tick end" x="{LEFT - 6}" y="{b + 5:.1f}">{text}</text>')
         return parts
 
 
@@ -159,7 +166,14 @@ def _number(value: float) -> str:
     return f"{value + 0.0:.4g}".replace("-", "−")
 
 
-def _label(text: str) -> str:
+def _unit(ends: tuple[float, float]) -> tuple[float, str]:
+    """Return the number that those along an axis are divided by, and what it is called."""
+    size = max(abs(ends[0]), abs(ends[1]))
+    return next(((unit, word) for least, unit, word in UNITS if size >= least), (1.0, ""))
+
+
+def _label(text: str, unit: str = "") -> str:
+    text = f"{text}, {unit}" if unit else text
     return escape(text if len(text) <= LABEL else f"{text[: LABEL - 1]}…")
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.listing import as_frame, as_html, as_text
+from mercer.data.listing import as_frame, as_html, as_text, in_four_digits
 from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
@@ -155,7 +155,7 @@ class Leaderboard:
 
     def _rows(self) -> list[tuple[Any, ...]]:
         return [
-            (i + 1, c.name, c.rounds, c.rows, f"{c.score:.4g}", f"{c.seconds:.1f}")
+            (i + 1, c.name, c.rounds, c.rows, in_four_digits(c.score), f"{c.seconds:.1f}")
             for i, c in enumerate(self)
         ]
 
