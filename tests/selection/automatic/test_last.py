@@ -57,7 +57,7 @@ def test_a_class_beside_the_judged_rows_is_not_lost():
     labels[100] = "rare"
     with pytest.warns(ConvergenceWarning, match="for 120 rows"):
         model = fitted_last(
-            KernelRidgeClassifier(Gaussian(0.5), 0.1), spent(0.95), SEARCH, X, labels, None
+            KernelRidgeClassifier(Gaussian(0.5), 0.1), spent(1.0), SEARCH, X, labels, None
         )
     assert list(model.classes_) == ["high", "low", "rare"]
 
@@ -186,13 +186,23 @@ def test_a_model_is_afforded_if_there_is_time_for_all_rows(counted):
         assert last.affords(model, Run(limit), search, X) is is_afforded
 
 
-def test_a_tenth_of_the_time_is_enough_for_a_fit_to_all_rows():
-    for share, is_all in ((0.89, True), (0.91, False)):
-        model, run = KernelRidge(Gaussian(0.5), 0.1), spent(share)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = fitted_last(model, run, SEARCH, X, Y, None)
-        assert (len(model.X_fit_) == 120) is is_all
+@pytest.mark.parametrize(
+    ("share", "affordable", "rows"), [(0.89, 100, 100), (0.91, 100, 40), (0.91, 120, 120)]
+)
+def test_with_less_than_a_tenth_of_the_time_all_rows_are_fitted_or_those_judged(
+    share, affordable, rows, monkeypatch
+):
+    monkeypatch.setattr(last, "ridge_part", lambda *given: Part(affordable, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), spent(share), SEARCH, X, Y, None)
+    assert model._problem_.y.shape[0] == rows
+
+
+def test_a_fit_to_all_rows_has_the_time_that_is_left_but_for_that_of_the_judged_rows():
+    for share, left in ((0.5, 300.0 - 30.0), (0.95, 15.0)):
+        model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), spent(share), SEARCH, X, Y, None)
+        assert model.time_limit == pytest.approx(left, abs=5.0)
 
 
 def test_where_time_is_up_the_judged_rows_have_what_is_beyond_the_limit():

@@ -53,12 +53,14 @@ def fitted_last(
         model.fit(X, y, sample_weight)
         return model
     n = n_rows(X)
-    # The share of a time limit below which all rows are too many for what is left of it.
+    # The share of a time limit below which rows are fitted only if all of them are soon done.
     enough = 0.1
-    if run.seconds_left >= enough * run.time_limit:
-        part, index = _affordable(model, run, search, n), None
+    left = run.seconds_left
+    part = _affordable(model, run, search, n)
+    if left >= enough * run.time_limit or (left > 0.0 and part.rows >= n):
+        index = None
         # What is kept back is for the judged rows, should this come to nothing.
-        model.time_limit = run.seconds_left - 0.5 * enough * run.time_limit
+        model.time_limit = left - min(0.5 * enough * run.time_limit, 0.5 * left)
         if part.rows < n:
             index = np.sort(np.random.default_rng(search.seed).choice(n, part.rows, False))
             index = _with_every_class(model, index, y)
