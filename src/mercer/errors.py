@@ -24,6 +24,7 @@ __all__ = [
     "MemoryLimitError",
     "ModelFileError",
     "OutsideRangeWarning",
+    "TextColumnsWarning",
     "warn_caller",
 ]
 
@@ -97,6 +98,10 @@ class IgnoredColumnsWarning(UserWarning):
 
 class OutsideRangeWarning(UserWarning):
     """A row to predict has a number far outside of the range of the training rows."""
+
+
+class TextColumnsWarning(UserWarning):
+    """Columns of text spell numbers or dates, and the default kernel compares them as text."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

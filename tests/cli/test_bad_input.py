@@ -234,7 +234,7 @@ def test_dates_as_text_and_a_separator_are_told_on_standard_error(tmp_path):
     path.write_text("day;y\n" + "\n".join(lines) + "\n")
     told = run("fit", path, "--target", "y", "--alpha", "1").stderr
     assert "columns are separated by ';', where numbers may have decimal commas" in told
-    assert "column 'day' holds dates as text" in told
+    assert told.count("column 'day' holds dates as text") == 1
 
 
 def test_wrong_usage_of_fit_and_check_ends_with_exit_code_2(data):

@@ -100,7 +100,7 @@ def fit(
     _keep_little(options["memory"])
     for path in (output, report):
         _check_folder(path)
-    from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
+    from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of, without_text_warnings
     from mercer.cli.fitting.outside import FarRows, ranges_of, without_far_warnings
     from mercer.cli.fitting.result import result_of
     from mercer.cli.fitting.screen import shown
@@ -136,7 +136,7 @@ def fit(
     _tell_memory(memory, left)
     choice = Choice(options["kernel"], penalty, options["select"], left, limit, seed)
     file_rows = rows_of_file(data, lambda row: int(train.rows[row]))
-    with phase(f"fitting to {len(train)} rows"), file_rows:
+    with phase(f"fitting to {len(train)} rows"), without_text_warnings(), file_rows:
         model, judge = choice.trained(train)
         kernel = inside(model).kernel_
         levels, ranges = categories_of(train, kernel), ranges_of(train, kernel)
@@ -147,7 +147,8 @@ def fit(
         for text in seen.sentences:
             note(f"held-out rows, {text}")
     file_rows = rows_of_file(test.path, lambda row: int(test.rows[row]))
-    with phase(f"testing on {len(test)} rows"), without_far_warnings(), file_rows:
+    told = without_text_warnings()
+    with phase(f"testing on {len(test)} rows"), without_far_warnings(), told, file_rows:
         result = result_of(model, judge, train, test, choice.kernel is not None)
     if output is not None:
         save(model, output)

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from mercer.data.columns import is_table
 from mercer.data.kinds import READ, Kind, column_kinds
-from mercer.errors import IgnoredColumnsWarning, warn_caller
-from mercer.kernels import Kernel
+from mercer.errors import IgnoredColumnsWarning, TextColumnsWarning, warn_caller
+from mercer.kernels import ColumnReport, Kernel
 from mercer.kernels.columns import assigned, named_columns, names_columns, reads_a_matrix, unread
 
 
@@ -44,6 +44,20 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
         f"{more}; the kernel 'auto' reads every column and scales the numbers, and .on(...) says "
         "which columns are meant",
         IgnoredColumnsWarning,
+    )
+
+
+def warn_of_text(report: ColumnReport) -> None:
+    """Say of columns of text that they spell numbers or dates, and how to convert the first."""
+    found = [use for use in report if use.remark]
+    if not found:
+        return
+    first = found[0]
+    code = f": {first.conversion}" if first.conversion else ""
+    more = f"; so do {len(found) - 1} more, see mercer.describe_columns(X)" if found[1:] else ""
+    warn_caller(
+        f"column {first.column!r} {first.remark}{code}; or declare it a category to keep it{more}",
+        TextColumnsWarning,
     )
 
 

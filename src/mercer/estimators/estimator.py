@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array
@@ -16,7 +17,12 @@ from mercer.data.deadline import TimeIsUpError
 from mercer.data.stream import Stream
 from mercer.estimators.arguments import twice_refusal, unknown_refusal
 from mercer.estimators.callbacks import run_as_task
-from mercer.estimators.columns import placed_on_columns, refuse_mapping, warn_of_ignored
+from mercer.estimators.columns import (
+    placed_on_columns,
+    refuse_mapping,
+    warn_of_ignored,
+    warn_of_text,
+)
 from mercer.estimators.fitted import approximation_of
 from mercer.estimators.refusals import refuse_unproved
 from mercer.estimators.streams import opened_for
@@ -28,9 +34,17 @@ from mercer.estimators.validation import (
 )
 from mercer.functions import Function, PrimalFunction
 from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
-from mercer.kernels import Kernel, PeerParameters, as_kernel, default_kernel, recentred
+from mercer.kernels import (
+    Kernel,
+    PeerParameters,
+    as_kernel,
+    default_kernel,
+    describe_columns,
+    recentred,
+)
 from mercer.kernels.columns import reads_whole_rows, takes_missing
 from mercer.kernels.language.names import UNNAMED, is_auto
+from mercer.kernels.tables.default import kernel_of_report
 from mercer.planning import Settings
 from mercer.solvers import Approximation, Run
 from mercer.solvers.checkpoint import Checkpoint, digest
@@ -120,7 +134,11 @@ def _meant(
         if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
             # What no kernel takes is refused before one is looked for.
             check_array(X, ensure_all_finite=False)
-        return default_kernel(X)
+        if sp.issparse(X):
+            return default_kernel(X)
+        report = describe_columns(X)
+        warn_of_text(report)
+        return kernel_of_report(report, X)
     found = as_kernel(kernel, beside, is_machine)
     return found.remembered() if found is kernel else found
 

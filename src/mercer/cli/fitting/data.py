@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,7 +18,7 @@ from mercer.cli.fitting.known import Known
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
 from mercer.data.memory import memory_limit
 from mercer.data.stream import Stream, part_of, some_rows
-from mercer.errors import DataFileError
+from mercer.errors import DataFileError, TextColumnsWarning
 from mercer.files.form import OPEN, Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
 from mercer.files.tables import Table, text_columns
@@ -221,6 +224,14 @@ def _spelled(X: Any, told: tuple[str, ...]) -> list[str]:
         for column, remark in remarks.items()
         if not any(text.startswith(column) for text in told)
     ]
+
+
+@contextmanager
+def without_text_warnings() -> Iterator[None]:
+    """Have models keep to themselves what the command has said of the columns of a file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TextColumnsWarning)
+        yield
 
 
 def _task(series: Any, path: str, task: str, like: Known | None) -> tuple[bool, str]:

@@ -87,7 +87,11 @@ def default_kernel(X: Any) -> Kernel:
     """
     if sp.issparse(X):
         return _of_sparse(X)
-    report = describe_columns(X)
+    return kernel_of_report(describe_columns(X), X)
+
+
+def kernel_of_report(report: ColumnReport, X: Any) -> Kernel:
+    """Return the kernel of a report on the columns of `X`, or refuse rows that suggest none."""
     if report.kernel is None:
         told = [f"{u.column!r} {u.remark or u.reason}" for u in report.columns[:10]]
         reasons = "; ".join(told) or "there are none"
@@ -100,7 +104,8 @@ class ColumnUse(NamedTuple):
     """A row of a report on columns.
 
     `becomes` says what a kernel makes of the column; of one that is left out, `reason` says why. Of
-    text that spells numbers or dates, `remark` says so, and what to do.
+    text that spells numbers or dates, `remark` says so, and what to do; `conversion` is the code of
+    pandas or polars that does it to a table `X` of theirs, where the texts leave no doubt.
     """
 
     column: str | int
@@ -110,6 +115,7 @@ class ColumnUse(NamedTuple):
     becomes: str
     reason: str = ""
     remark: str = ""
+    conversion: str = ""
 
     @property
     def is_used(self) -> bool:
@@ -199,15 +205,15 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     """
     if sp.issparse(X):
         return _sparse_report(X, kernel)
-    columns = columns_with_roles(X)
+    columns, library = columns_with_roles(X), type(X).__module__.partition(".")[0]
     if kernel is None:
-        uses = [_use(column, _becomes(column), column.reason) for column in columns]
+        uses = [_use(column, _becomes(column), column.reason, library) for column in columns]
         return ColumnReport(tuple(uses), _suggested(columns, is_table(X)))
     given = parsed(kernel)
     refuse_unknown(given, X)
     placed = assigned(given, {c.title: c.kind for c in columns}) if is_table(X) else given
     terms = column_terms(placed, [c.title for c in columns])
-    uses = [_use(column, ", ".join(terms[column.title]), NOT_READ) for column in columns]
+    uses = [_use(column, ", ".join(terms[column.title]), NOT_READ, library) for column in columns]
     return ColumnReport(tuple(uses), placed)
 
 
@@ -237,7 +243,7 @@ def _sparse_report(X: Any, kernel: Kernel | str | None) -> ColumnReport:
     return ColumnReport(tuple(uses), given)
 
 
-def _use(column: Column, becomes: str, reason: str) -> ColumnUse:
+def _use(column: Column, becomes: str, reason: str, library: str = "") -> ColumnUse:
     """Return the row of a column, which is left out for a reason unless it becomes something."""
     reason = "" if becomes else reason
     return ColumnUse(
@@ -247,8 +253,21 @@ def _use(column: Column, becomes: str, reason: str) -> ColumnUse:
         column.distinct,
         becomes or f"{Role.LEFT_OUT}: {reason}",
         reason,
-        column.remark,
+        column.spelled.remark,
+        _conversion(column, library),
     )
+
+
+def _conversion(column: Column, library: str) -> str:
+    """Return the code that makes what it spells of a column of text in a table of a library."""
+    if not isinstance(column.title, str):
+        return ""
+    name = repr(column.title)
+    if library == "pandas" and column.spelled.pandas:
+        return f"X[{name}] = {column.spelled.pandas.format(column=name)}"
+    if library == "polars" and column.spelled.polars:
+        return f"X = X.with_columns({column.spelled.polars.format(column=name)})"
+    return ""
 
 
 def _becomes(column: Column) -> str:

@@ -16,7 +16,7 @@ from mercer.data.categories import coded, is_missing, titled_columns
 from mercer.data.columns import as_seconds, column_values, is_table, select_columns
 from mercer.data.dates import Dates, are_iso_dates, as_dates
 from mercer.data.kinds import Kind, column_kinds, kind_of_values
-from mercer.kernels.tables.spelled import spelled
+from mercer.kernels.tables.spelled import NOTHING, Spelled, spelled
 
 # Rows below which one repeated value already says that text is a category.
 FEW_ROWS = 20
@@ -62,8 +62,8 @@ class Column:
         The values of a date.
     text_kernel : str
         The kernel of text, in the expression language.
-    remark : str
-        What it seems to hold, and what to do, if that is not what it becomes.
+    spelled : Spelled
+        What its text seems to hold, and what to do, if that is not what it becomes.
     """
 
     title: Any
@@ -74,7 +74,7 @@ class Column:
     reason: str = ""
     dates: Dates | None = None
     text_kernel: str = ""
-    remark: str = ""
+    spelled: Spelled = NOTHING
 
 
 def columns_with_roles(X: Any) -> list[Column]:
@@ -144,8 +144,8 @@ def _category(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> C
         return Column(title, kind, Role.CATEGORY, missing, distinct)
     if are_iso_dates(words):
         return _date(title, kind, as_dates(rows()))
-    remark = "" if _is_key_name(title) else spelled(words)
-    found = partial(Column, title, kind, missing=missing, distinct=distinct, remark=remark)
+    what = NOTHING if _is_key_name(title) else spelled(words)
+    found = partial(Column, title, kind, missing=missing, distinct=distinct, spelled=what)
     if distinct == n and _are_keys(title, words):
         return found(Role.LEFT_OUT, reason=NUMBERS_ROWS)
     if _are_categories(words, n):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 # Numbers with a point or a comma, by thousands or not, with a sign of money or percent or without;
 # no codes such as "007" or "01067".
@@ -18,10 +18,26 @@ DATE = re.compile(
     r"|(?P<first>\d{1,2})([-/.])(?P<second>\d{1,2})\3(?:\d{4}|\d{2}))"
     r"(?:[T ]\s*\d{1,2}:\d{2}.*)?\s*"
 )
+# What dates begin with.
+YEAR_FIRST, DAY_FIRST, MONTH_FIRST = "the year first", "the day first", "the month first"
 
 
-def spelled(words: Sequence[Any]) -> str:
-    """Return what different texts spell, by an example, and what to do; "" of other text."""
+class Spelled(NamedTuple):
+    """What text spells: a remark, and an expression for a column of each library that converts it.
+
+    The expressions have `{column}` for its name, and are "" where the texts leave it open how.
+    """
+
+    remark: str = ""
+    pandas: str = ""
+    polars: str = ""
+
+
+NOTHING = Spelled()
+
+
+def spelled(words: Sequence[Any]) -> Spelled:
+    """Return what different texts spell, by an example, and what to do; nothing of other text."""
     # The share of different values that says what was meant, where others are marks such as "n/a".
     meant_share = 0.9
     for what, pattern in (("numbers", NUMBER), ("dates", DATE)):
@@ -33,11 +49,13 @@ def spelled(words: Sequence[Any]) -> str:
         beside = "" if mark is None else f" and {mark!r:.30}"
         gaps = "" if mark is None else ", missing where there is none,"
         how, use = _of_numbers(found) if what == "numbers" else _of_dates(found)
-        return (
+        remark = (
             f"holds {what} as text, such as {found[0]!r:.30}{beside}; make {what} of it{how}{gaps} "
             f"to have them compared by {use}"
         )
-    return ""
+        convert = _numbers_from if what == "numbers" else _dates_from
+        return Spelled(remark, *convert(found, has_gaps=mark is not None))
+    return NOTHING
 
 
 def _of_numbers(texts: Sequence[str]) -> tuple[str, str]:
@@ -45,9 +63,51 @@ def _of_numbers(texts: Sequence[str]) -> tuple[str, str]:
 
 
 def _of_dates(texts: Sequence[str]) -> tuple[str, str]:
+    order = _order_of(texts)
+    if order == YEAR_FIRST:
+        return "", "time"
+    return (f" ({order})" if order else " (the day or the month first, as you know)"), "time"
+
+
+def _order_of(texts: Sequence[str]) -> str:
+    """Return what dates begin with, "" where all of them would do with either."""
     found = [match for match in map(DATE.fullmatch, texts) if match and match["first"]]
     if not found:
-        return "", "time"
+        return YEAR_FIRST
     first, second = (max(int(match[part]) for match in found) for part in ("first", "second"))
-    order = "the day first" if first > 12 else "the month first" if second > 12 else ""
-    return (f" ({order})" if order else " (the day or the month first, as you know)"), "time"
+    return DAY_FIRST if first > 12 else MONTH_FIRST if second > 12 else ""
+
+
+def _numbers_from(texts: Sequence[str], has_gaps: bool) -> tuple[str, str]:
+    """Return the expressions of pandas and polars that make numbers of texts, if one rule does."""
+    bare = [re.sub(r"[^0-9.,]", "", text) for text in texts]
+    # A comma before anything but three digits, or after a point, stands before decimals.
+    has_commas = any(re.search(r",(?!\d{3}(?!\d))|\..*,", text) for text in bare)
+    form = r"(?:\d*|\d{1,3}(?:\.\d{3})+(?=,))(?:,\d*)?" if has_commas else r"[\d,]*(?:\.\d*)?"
+    is_one_form = all(re.fullmatch(form, text) for text in bare)
+    is_one_unit = len({"".join(re.findall("[%$€£¥]", text)) for text in texts} - {""}) < 2
+    some_percent = 0 < sum("%" in text for text in texts) < len(texts)
+    if not is_one_form or not is_one_unit or some_percent:
+        return "", ""
+    kept, point = ("[^0-9,eE-]", ".str.replace(',', '.')") if has_commas else ("[^0-9.eE-]", "")
+    coerced, strict = (", errors='coerce'", ", strict=False") if has_gaps else ("", "")
+    return (
+        f"pd.to_numeric(X[{{column}}].str.replace({kept!r}, '', regex=True){point}{coerced})",
+        f"pl.col({{column}}).str.replace_all({kept!r}, ''){point}.cast(pl.Float64{strict})",
+    )
+
+
+def _dates_from(texts: Sequence[str], has_gaps: bool) -> tuple[str, str]:
+    """Return the expressions of pandas and polars that make dates of texts, if one form does."""
+    parts = {YEAR_FIRST: "Ymd", DAY_FIRST: "dmY", MONTH_FIRST: "mdY"}.get(_order_of(texts))
+    signs = {"".join(re.findall("[^0-9]", text)) for text in texts}
+    mark = signs.pop()
+    years = {len(number) for text in texts for number in re.findall(r"\d+", text)} - {1, 2}
+    if parts is None or signs or len(mark) != 2 or years != {4}:
+        return "", ""
+    form = mark[0].join(f"%{part}" for part in parts)
+    coerced, strict = (", errors='coerce'", ", strict=False") if has_gaps else ("", "")
+    return (
+        f"pd.to_datetime(X[{{column}}], format={form!r}{coerced})",
+        f"pl.col({{column}}).str.to_date({form!r}{strict})",
+    )
