@@ -113,7 +113,7 @@ def test_the_leaderboard_is_read_by_people_and_ordered():
     board = KernelRegressor().fit(X, y).candidates_
     lines = str(board).splitlines()
     assert lines[0].split() == ["rank", "kernel", "round", "rows", "RMSE", "seconds"]
-    assert len(lines) == len(board) + 1
+    assert len(lines) == 1 + len(board) + len(board.remarks)
     assert len(board.to_pandas()) == len(board)
     rest = [c.score for c in board][1:]
     assert rest == sorted(rest)

@@ -32,6 +32,7 @@ def test_nothing_of_the_search_stays_on_the_board():
 
 def test_a_table_has_ranks_from_one_scores_in_four_digits_and_seconds_in_one():
     board = Leaderboard.of(candidate("a", 0.123456), [candidate("b", 20.0, rounds=1)], False)
+    assert not board.remarks
     rows = [line.split() for line in str(board).splitlines()]
     assert rows == [
         ["rank", "kernel", "round", "rows", "RMSE", "seconds"],
@@ -43,6 +44,34 @@ def test_a_table_has_ranks_from_one_scores_in_four_digits_and_seconds_in_one():
     noted = replace(board, note="told")
     assert str(noted) == f"{board}\ntold"
     assert "2 candidates; told" in noted._repr_html_()
+
+
+def test_those_that_were_scored_on_the_most_rows_come_before_the_others():
+    late, early = candidate("late", 3.0), candidate("early", 1.0, rounds=1, rows=20)
+    board = Leaderboard.of(candidate("chosen", 2.0), [early, late], False)
+    assert [c.name for c in board] == ["chosen", "late", "early"]
+    assert board.remarks == ["errors on other rows than those of the first are not to be compared"]
+
+
+@pytest.mark.parametrize(
+    ("is_classes", "said"),
+    [(False, "as good as those with lower errors"), (True, "by squared errors of their scores")],
+)
+def test_a_lower_error_than_that_of_the_chosen_one_is_accounted_for(is_classes, said):
+    board = Leaderboard.of(candidate("chosen", 2.0), [candidate("b", 1.0)], is_classes)
+    (remark,) = board.remarks
+    assert said in remark
+    other_rows = candidate("b", 1.0, rows=20)
+    assert said not in str(Leaderboard.of(candidate("chosen", 2.0), [other_rows], is_classes))
+
+
+def test_errors_of_learned_kernels_are_said_to_be_larger_at_new_rows():
+    plain, learned = candidate("a", 1.0), candidate("b, learned", 1.0, is_learned=True)
+    assert "larger" in str(Leaderboard.of(learned, [plain], False))
+    for part in (plain, learned):
+        board = Leaderboard.of(candidate("mean", 1.0, parts=(plain, part)), [], False)
+        assert ("larger" in str(board)) is part.is_learned
+    assert "larger" not in str(Leaderboard.of(plain, [learned], False))
 
 
 def test_without_means_the_best_of_the_last_round_is_first_unless_one_kernel_was():

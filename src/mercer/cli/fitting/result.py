@@ -42,7 +42,7 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
         "rows": {"train": len(train), "test": len(test)},
         "columns": _columns(train, judge, is_given),
         "leaderboard": _leaderboard(judge),
-        "note": getattr(getattr(judge, "candidates_", None), "note", ""),
+        "notes": getattr(getattr(judge, "candidates_", None), "remarks", []),
         "model": type(inner).__name__,
         "kernel": str(editable(inner.kernel_)),
         **_penalties(inner),

@@ -33,7 +33,7 @@ def shown(result: dict[str, Any]) -> str:
     parts = [
         pairs(top),
         _shown_columns(result["columns"]),
-        _shown_leaderboard(result["leaderboard"], data["target"], result["note"]),
+        _shown_leaderboard(result["leaderboard"], data["target"], result["notes"]),
         _shown_kernel(result, penalty),
         f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
@@ -72,7 +72,7 @@ def _shown_columns(columns: list[dict[str, Any]]) -> str:
     return f"{title}\n{indented(as_text(header, cells))}"
 
 
-def _shown_leaderboard(board: list[dict[str, Any]], target: str, note: str) -> str:
+def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str]) -> str:
     if not board:
         return ""
     header = list(board[0])
@@ -89,7 +89,7 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, note: str) -> s
     cells = [list(entry.values()) for entry in board[:MOST_CANDIDATES]]
     more = len(board) - MOST_CANDIDATES
     rest = [f"and {more} more"] if more > 0 else []
-    below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *([note] if note else [])])
+    below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *notes])
     return f"{heading('leaderboard')}, {measure}\n{indented(as_text(header, cells))}{below}"
 
 

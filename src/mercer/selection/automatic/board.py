@@ -79,7 +79,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
-    """The candidates, the chosen one first, then by score: prints as a table, and is iterated.
+    """The candidates, the chosen one first, then by rows and score: a table, and iterated over.
 
     The score is the root of the mean squared error on rows left out (``RMSE``), in units of the
     target, or the share of them that are put into a wrong class (``error``). Candidates of the
@@ -139,14 +139,28 @@ class Leaderboard:
     def __getitem__(self, place: int) -> Candidate:
         return self.entries[place]
 
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader should know of the scores and of the choice, a sentence each."""
+        said, best = [], self[0]
+        rivals = [c for c in self if c.rows == best.rows and c.score < best.score]
+        if self.measure == "error" and rivals:
+            said.append("kernels are chosen by squared errors of their scores, not by counts")
+        elif rivals:
+            said.append("the first is as good as those with lower errors within a deviation")
+        if any(c.rows != best.rows for c in self):
+            said.append("errors on other rows than those of the first are not to be compared")
+        if any(c.is_learned for c in (best, *best.parts)):
+            said.append("learned scales saw rows that are scored: errors at new rows are larger")
+        return [*said, self.note] if self.note else said
+
     def __str__(self) -> str:
-        table = as_text(self.header, self._rows())
-        return f"{table}\n{self.note}" if self.note else table
+        return "\n".join([as_text(self.header, self._rows()), *self.remarks])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        title = f"{len(self)} candidates; {self.note}" if self.note else f"{len(self)} candidates"
+        title = "; ".join([f"{len(self)} candidates", *self.remarks])
         return as_html(title, self.header, self._rows())
 
     def to_pandas(self) -> Any:
@@ -165,8 +179,9 @@ def _settled(candidate: Candidate) -> Candidate:
     return replace(candidate, parts=tuple(map(_settled, candidate.parts)), missed=None)
 
 
-def _by_score(candidate: Candidate) -> tuple[float, float]:
-    return candidate.score, candidate.error
+def _by_score(candidate: Candidate) -> tuple[int, float, float]:
+    """Return what candidates are sorted by: errors on other rows are not to be compared."""
+    return -candidate.rows, candidate.score, candidate.error
 
 
 def simplest_first(finalists: list[Candidate]) -> list[Candidate]:
