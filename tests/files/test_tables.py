@@ -1,6 +1,7 @@
 """Tables from files of every format."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 from mercer.errors import DataFileError
 from mercer.files.lines import opened_rows
+from mercer.files.tables import table_of
 
 TABLE = pl.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"], "c": [1, 2]})
 
@@ -81,3 +83,14 @@ def test_a_folder_is_refused(tmp_path):
     (tmp_path / "t.csv").mkdir()
     with pytest.raises(DataFileError, match="is a folder"):
         opened_rows(str(tmp_path / "t.csv"))
+
+
+@pytest.mark.parametrize("later", ["a\n1\n2\n", "a\n1\n2\n3\n4\n"])
+def test_a_file_whose_rows_become_others_is_refused_where_cells_are_kept(later, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n2\n3\n")
+    opened = table_of(str(path))
+    other = tmp_path / "other.csv"
+    other.write_text(later)
+    with pytest.raises(DataFileError, match="another number of rows when it is read again"):
+        list(replace(opened, text=(str(other), ",")).blocks_as_written())

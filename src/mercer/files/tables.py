@@ -117,10 +117,20 @@ class Table:
         )
         ahead = next(pieces)
         for block in self.blocks(rows=rows):
-            while ahead.height < block.height:
-                ahead = ahead.vstack(next(pieces))
+            while ahead.height < block.height and (piece := next(pieces, None)) is not None:
+                ahead = ahead.vstack(piece)
+            if ahead.height < block.height:
+                raise self._changed()
             yield block, ahead.head(block.height)
             ahead = ahead.slice(block.height)
+        if ahead.height or next(pieces, None) is not None:
+            raise self._changed()
+
+    def _changed(self) -> DataFileError:
+        return DataFileError(
+            f"{self.path} has another number of rows when it is read again; wait until it is "
+            "written, or give a copy of it"
+        )
 
     def columns(self, names: list[str]) -> Any:
         """Return some columns of all rows as a table in memory, without holding the others."""

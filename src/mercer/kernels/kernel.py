@@ -329,8 +329,7 @@ class After(Kernel):
     def inputs(self, X: Any) -> Any:
         return self.g(X if isinstance(self.g, InputMap) else numbers_of(X))
 
-    # Not a cached_property: Python 3.11 has a lock for each of them, and that of a map and that of
-    # other kernels would be taken in either order by threads, which then wait for each other.
+    # No cached_property: Python 3.11 has a lock for each, which threads take in either order here.
     @property
     def is_resolved(self) -> bool:
         is_known = not isinstance(self.g, InputMap) or self.g.is_resolved
@@ -383,9 +382,8 @@ class Columns(Kernel):
 
 
 def _as_term(value: Any) -> Kernel | None:
-    if isinstance(value, Kernel):
-        return value
-    return Constant(value) if is_number(value) else None
+    is_kernel = isinstance(value, Kernel)
+    return value if is_kernel else Constant(value) if is_number(value) else None
 
 
 @dataclass(frozen=True)
