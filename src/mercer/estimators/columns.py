@@ -49,7 +49,7 @@ def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
 
 def warn_of_text(report: ColumnReport) -> None:
     """Say of columns of text that they spell numbers or dates, and how to convert the first."""
-    found = [use for use in report if use.remark]
+    found = [use for use in report if use.remark and not use.is_code]
     if not found:
         return
     first = found[0]

@@ -129,6 +129,14 @@ def test_no_expression_is_given_where_the_cells_leave_it_open(cells):
     assert use.remark and use.conversion == ""
 
 
+def test_digits_that_come_back_may_be_a_code_and_have_no_warning():
+    for cells in ([str(i % 3) for i in range(N)], [str(70 + i % 9) for i in range(N)]):
+        rows = pd.DataFrame({"age": AGE, "c": cells})
+        assert fitted(KernelRidge("auto"), rows) == []
+    (told,) = fitted(KernelRidge("auto"), rows.assign(c=[f"{i % 3}.5" for i in range(N)]))
+    assert "such as '0.5'" in str(told.message)
+
+
 def test_a_declared_category_or_another_kernel_has_no_warning():
     rows = pd.DataFrame({"age": AGE, "c": pd.Categorical([str(i % 3) for i in range(N)])})
     assert fitted(KernelRegressor(), rows) == []

@@ -105,7 +105,8 @@ class ColumnUse(NamedTuple):
 
     `becomes` says what a kernel makes of the column; of one that is left out, `reason` says why. Of
     text that spells numbers or dates, `remark` says so, and what to do; `conversion` is the code of
-    pandas or polars that does it to a table `X` of theirs, where the texts leave no doubt.
+    pandas or polars that does it to a table `X` of theirs, where the texts leave no doubt. Digits
+    that come back may be meant as a code, `is_code`.
     """
 
     column: str | int
@@ -116,6 +117,7 @@ class ColumnUse(NamedTuple):
     reason: str = ""
     remark: str = ""
     conversion: str = ""
+    is_code: bool = False
 
     @property
     def is_used(self) -> bool:
@@ -255,6 +257,7 @@ def _use(column: Column, becomes: str, reason: str, library: str = "") -> Column
         reason,
         column.spelled.remark,
         _conversion(column, library),
+        column.role is Role.CATEGORY and column.spelled.are_digits,
     )
 
 

@@ -26,11 +26,13 @@ class Spelled(NamedTuple):
     """What text spells: a remark, and an expression for a column of each library that converts it.
 
     The expressions have `{column}` for its name, and are "" where the texts leave it open how.
+    Digits alone, `are_digits`, may be codes.
     """
 
     remark: str = ""
     pandas: str = ""
     polars: str = ""
+    are_digits: bool = False
 
 
 NOTHING = Spelled()
@@ -54,7 +56,8 @@ def spelled(words: Sequence[Any]) -> Spelled:
             f"to have them compared by {use}"
         )
         convert = _numbers_from if what == "numbers" else _dates_from
-        return Spelled(remark, *convert(found, has_gaps=mark is not None))
+        are_digits = all(text.isdecimal() for text in found)
+        return Spelled(remark, *convert(found, has_gaps=mark is not None), are_digits)
     return NOTHING
 
 
