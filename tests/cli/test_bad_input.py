@@ -229,12 +229,17 @@ def test_a_fault_of_ours_is_one_line_too(data, monkeypatch):
 def test_dates_as_text_and_a_separator_are_told_on_standard_error(tmp_path):
     path = tmp_path / "days.csv"
     lines = [
-        f"{1 + i % 9:02}/{13 + i % 8}/2020;{i * 0.37:.2f}".replace(".", ",") for i in range(40)
+        f"{1 + i % 9:02}/{1 + i % 8}/2020;{1 + i % 9}/{13 + i % 8}/2020;{i * 0.37:.2f}".replace(
+            ".", ","
+        )
+        for i in range(40)
     ]
-    path.write_text("day;y\n" + "\n".join(lines) + "\n")
+    path.write_text("day;end;y\n" + "\n".join(lines) + "\n")
     told = run("fit", path, "--target", "y", "--alpha", "1").stderr
     assert "columns are separated by ';', where numbers may have decimal commas" in told
     assert told.count("column 'day' holds dates as text") == 1
+    assert "make dates of it (the day or the month first, as you know)" in told
+    assert "column 'end': dates with the month first, such as '1/13/2020'" in told
 
 
 def test_wrong_usage_of_fit_and_check_ends_with_exit_code_2(data):

@@ -321,3 +321,19 @@ def test_standard_input_is_called_that_in_errors(data, model):
     table().with_columns(prediction=pl.lit(1.0)).write_csv(data)
     line = refused("predict", model, "-", "--keep", input=data.read_bytes())
     assert "standard input has a column 'prediction' already" in line
+
+
+def test_dates_with_the_day_first_are_read_as_in_the_training_rows(tmp_path):
+    days = pl.date_range(pl.date(2020, 1, 25), pl.date(2020, 4, 3), eager=True)
+    y = (np.arange(len(days)) / 7.0).round(3)
+    rows = pl.DataFrame({"d": days.dt.strftime("%d/%m/%Y"), "y": y})
+    rows.write_csv(tmp_path / "rows.csv")
+    model = tmp_path / "days.mercer"
+    result = run("fit", tmp_path / "rows.csv", "--target", "y", "--alpha", "0.01", "-o", model)
+    assert "column 'd': dates with the day first, such as '25/01/2020'" in result.stderr
+    assert "calendar(" in result.stdout
+    (tmp_path / "new.csv").write_text("d\n02/03/2020\n03/02/2020\n")
+    (tmp_path / "iso.csv").write_text("d\n2020-03-02\n")
+    told = run("predict", model, tmp_path / "new.csv").stdout.splitlines()[1:]
+    assert np.array(told, float) == pytest.approx([37 / 7.0, 9 / 7.0], abs=0.2)
+    assert "was dates with the day first" in refused("predict", model, tmp_path / "iso.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ from mercer.data.ranges import Ranges
 # Where a model has it.
 ATTRIBUTE = "file_form_"
 NO_RANGES = Ranges(())
+# How dates are written, as `strftime` says it.
+WRITTEN = re.compile(r"(?:%d(.)%m\1|%m(.)%d\2)%Y(?: %H:%M(?::%S)?)?|%Y(.)%m\3%d(?: %H:%M(?::%S)?)?")
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class Form:
         The columns of numbers that a model reads: 7 is no category '7' for a word in another row.
     by_thousands : tuple of str
         Those with points by thousands where decimals follow a comma: 1.234 is no 1,234 there.
+    dates : tuple of (str, str)
+        Columns of dates that were text, each with how they are written: 3/4/2020 is in April where
+        the model has seen ``"%d/%m/%Y"``.
     target : str, optional
         The column that the model predicts.
     categories : tuple of (str, tuple of str)
@@ -48,6 +54,7 @@ class Form:
     ranges: Ranges = NO_RANGES
     remarks: tuple[str, ...] = ()
     by_thousands: tuple[str, ...] = ()
+    dates: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not all(
@@ -58,6 +65,8 @@ class Form:
             raise ValueError("remarks on how a file was read are texts")
         if not all(_are_categories(entry) for entry in self.categories):
             raise ValueError("categories are the name of a column and a tuple of texts")
+        if not all(_is_date(entry) for entry in self.dates):
+            raise ValueError("dates are the name of a column and how its cells are written")
         if self.first_index not in (None, 0, 1):
             raise ValueError(f"columns are counted from 0 or 1, got {self.first_index!r}")
 
@@ -66,6 +75,12 @@ def _are_categories(entry: Any) -> bool:
     if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[1], tuple):
         return False
     return all(isinstance(text, str) for text in (entry[0], *entry[1]))
+
+
+def _is_date(entry: Any) -> bool:
+    if not isinstance(entry, tuple) or len(entry) != 2:
+        return False
+    return all(isinstance(text, str) for text in entry) and bool(WRITTEN.fullmatch(entry[1]))
 
 
 # Nothing is known, and the file is to say it.

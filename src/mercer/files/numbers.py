@@ -61,7 +61,8 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
     import polars as pl
 
     schema = scan.collect_schema()
-    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in form.texts]
+    others = (*form.texts, *dict(form.dates))
+    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in others]
     if not texts:
         return Read(scan)
     cells = {

@@ -21,6 +21,7 @@ from weakref import finalize
 from mercer.data.stream import Stream
 from mercer.data.stream.text import ParsedText, is_large, pieces_of
 from mercer.errors import DataFileError
+from mercer.files.dates import with_dates
 from mercer.files.form import OPEN, Form
 from mercer.files.numbers import with_numbers
 
@@ -67,6 +68,8 @@ class Table:
         Columns of numbers that were written with points by thousands.
     text : (str, str), optional
         The file that holds the cells as text, and what stands between them.
+    dates : tuple of (str, str)
+        Columns of dates that are text in the file, each with how they are written.
     """
 
     path: str
@@ -75,6 +78,7 @@ class Table:
     spool: Any = None
     by_thousands: tuple[str, ...] = ()
     text: tuple[str, str] | None = None
+    dates: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def names(self) -> list[str]:
@@ -271,11 +275,11 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     file = path if spool is None else spool.name
     usual = separator
     separator, names = _check_header(path, file, separator)
-    # Dates stay text, which columns take for dates where it is ISO 8601 and nothing else. Kinds
+    # Dates of ISO 8601 stay text, which columns take for dates and for nothing else. Kinds
     # are by all rows: whole numbers may be followed by others. What is known to be text is read as
     # it stands, since 07 would be the number 7.
     pl = polars()
-    spelt = form.texts + (form.by_thousands if separator == ";" else ())
+    spelt = (*form.texts, *dict(form.dates), *(form.by_thousands if separator == ";" else ()))
     texts = {name: pl.String for name in names if name in spelt}
     if is_large(file):
         spool = parsed = ParsedText(file, separator, tuple(texts))
@@ -285,11 +289,13 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
             file, separator=separator, infer_schema_length=None, schema_overrides=texts
         )
     read = with_numbers(path, scan, form, has_commas=separator == ";")
-    remarks = read.remarks
+    dated = with_dates(path, read.scan, form)
+    remarks = (*read.remarks, *dated.remarks)
     if separator != usual:
         commas = ", where numbers may have decimal commas" if separator == ";" else ""
         remarks = (f"columns are separated by {separator!r}{commas}", *remarks)
-    table = Table(path, read.scan, remarks, spool, read.by_thousands, (file, separator))
+    written = (file, separator)
+    table = Table(path, dated.scan, remarks, spool, read.by_thousands, written, dated.formats)
     if stdin is not None:
         # Closed with the table, even where an error keeps both alive in a cycle.
         finalize(table, stdin.close)

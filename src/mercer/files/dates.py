@@ -1,0 +1,167 @@
+"""Columns of text that spell dates in one order of day, month and year, which their cells tell."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mercer.errors import DataFileError
+from mercer.files.form import Form
+from mercer.files.numbers import MISSING
+
+# The orders in which dates are written beside that of ISO 8601, by the parts in them.
+ORDERS = {"dmY": "the day first", "mdY": "the month first", "Ymd": "the year first"}
+WRITTEN = re.compile(
+    r"(?:\d{1,2}(?P<sign>[-/.])\d{1,2}(?P=sign)\d{4}|\d{4}(?P<mark>[/.])\d{1,2}(?P=mark)\d{1,2})"
+    r"(?P<clock> \d{1,2}:\d{2}(?P<seconds>:\d{2})?)?"
+)
+
+
+class Dated(NamedTuple):
+    """Rows whose columns of text that spell dates are dates, and what is known of these.
+
+    Parameters
+    ----------
+    scan : polars.LazyFrame
+        The rows.
+    remarks : tuple of str
+        What a user should know of them.
+    formats : tuple of (str, str)
+        Columns that were text, each with how its dates are written, as `strftime` says it.
+    """
+
+    scan: Any
+    remarks: tuple[str, ...] = ()
+    formats: tuple[tuple[str, str], ...] = ()
+
+
+def with_dates(path: str, scan: Any, form: Form) -> Dated:
+    """Return a scan whose columns of text that spell dates are dates, and remarks on them.
+
+    A column is one of dates if all cells are, or are marks for missing ones, in one order of day,
+    month and year and in no other: 30/01/2020 tells that the day is first in all of its column, and
+    3/4/2020 alone tells nothing. In a column that is known to be of dates what is none is refused.
+
+    Parameters
+    ----------
+    path : str
+        The file, for errors.
+    scan : polars.LazyFrame
+        Its rows.
+    form : Form
+        What is known of its columns.
+    """
+    import polars as pl
+
+    known = dict(form.dates)
+    schema = scan.collect_schema()
+    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in form.texts]
+    if not texts:
+        return Dated(scan)
+    cells = {name: _Cells(pl.col(name).str.strip_chars()) for name in texts}
+    firsts = scan.select(cells[name].known().first().alias(name) for name in texts)
+    first = firsts.collect(engine="streaming").row(0, named=True)
+    tried = [
+        (name, format)
+        for name in texts
+        for format in ([known[name]] if name in known else _formats(first[name]))
+    ]
+    if not tried:
+        return Dated(scan)
+    counted = scan.select(
+        expression.alias(f"{i} {what}")
+        for i, (name, format) in enumerate(tried)
+        for what, expression in cells[name].counts(format).items()
+    )
+    found = counted.collect(engine="streaming").row(0, named=True)
+    seen = {
+        key: _Seen(**{what: found[f"{i} {what}"] for what in _Seen.__annotations__})
+        for i, key in enumerate(tried)
+    }
+    formats, remarks = [], []
+    for name in dict(tried):
+        fitting = [f for n, f in tried if n == name and not seen[n, f].others]
+        if name in known and not fitting:
+            others = seen[name, known[name]]
+            raise DataFileError(
+                f"{path}: the column {name!r} has {others.other!r} in row {others.row}, and was "
+                f"dates with {_order(known[name])} in the rows that the model was fitted to; write "
+                "that cell like them or leave it empty"
+            )
+        if len(fitting) == 1:
+            formats.append((name, fitting[0]))
+            remarks.append(
+                f"column {name!r}: dates with {_order(fitting[0])}"
+                f"{seen[name, fitting[0]].remark(first[name])}"
+            )
+    changes = [cells[name].dates(format).alias(name) for name, format in formats]
+    return Dated(scan.with_columns(changes), tuple(remarks), tuple(formats))
+
+
+def _formats(text: str | None) -> list[str]:
+    """Return the ways in which a text may be a date that is not of ISO 8601."""
+    written = WRITTEN.fullmatch(text or "")
+    if written is None:
+        return []
+    clock = (" %H:%M:%S" if written["seconds"] else " %H:%M") if written["clock"] else ""
+    orders = ("Ymd",) if written["mark"] else ("dmY", "mdY")
+    sign = written["mark"] or written["sign"]
+    return [sign.join(f"%{part}" for part in order) + clock for order in orders]
+
+
+def _order(format: str) -> str:
+    return ORDERS["".join(re.findall("%([dmY])", format))]
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Expressions of polars on the cells of a column, without spaces around them."""
+
+    text: Any
+
+    def is_mark(self) -> Any:
+        return self.text.str.to_lowercase().is_in(MISSING).fill_null(False)
+
+    def known(self) -> Any:
+        return self.text.filter(self.text.is_not_null() & ~self.is_mark())
+
+    def dates(self, format: str) -> Any:
+        """Return the cells as dates, or as moments where they have a time of the day."""
+        import polars as pl
+
+        # Years of fewer digits are none, which the parser would take.
+        digits = {"%Y": r"\d{4}", ".": "[.]"}
+        form = re.sub("%Y|[.]|%.", lambda part: digits.get(part[0], r"\d{1,2}"), format)
+        kind = pl.Datetime("us") if "%H" in format else pl.Date()
+        parsed = self.text.str.strptime(kind, format, strict=False)
+        return pl.when(self.text.str.contains(f"^{form}$")).then(parsed)
+
+    def counts(self, format: str) -> dict[str, Any]:
+        """Return what `_Seen` has, by its names."""
+        is_other = self.dates(format).is_null() & self.text.is_not_null() & ~self.is_mark()
+        return {
+            "marks": self.is_mark().sum(),
+            "mark": self.text.filter(self.is_mark()).first(),
+            "others": is_other.sum(),
+            "row": is_other.arg_true().first() + 1,
+            "other": self.text.filter(is_other).first(),
+        }
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the cells of a column are, taken for dates of a format."""
+
+    marks: int
+    mark: str | None
+    others: int
+    row: int | None
+    other: str | None
+
+    def remark(self, example: str | None) -> str:
+        shown = "" if example is None else f", such as {example!r}"
+        if not self.marks:
+            return shown
+        cells, verb = ("1 cell", "counts") if self.marks == 1 else (f"{self.marks} cells", "count")
+        return f"{shown}; {cells} such as {self.mark!r} {verb} as missing"
