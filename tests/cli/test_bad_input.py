@@ -23,6 +23,14 @@ BAD = {
     "constant target": (rows(lambda i: 2.5), "'y' is 2.5 in all 30 rows"),
     "no other column": ("y\n1.5\n2.5\n", "no column beside the target"),
     "text in one cell": (rows(lambda i: "abc" if i == 20 else i / 2), "'y' has 'abc' in row 21"),
+    "text after a mark": (
+        rows(lambda i: {5: "unknown", 9: "call us"}.get(i, i / 2)),
+        "'y' has 'call us' in row 10",
+    ),
+    "text after money": (
+        rows(lambda i: {5: "-", 9: "call us"}.get(i, f"${i}.50")),
+        "'y' has 'call us' in row 10",
+    ),
     "text after a gap": (rows(lambda i: {3: "", 9: "x"}.get(i, i / 2)), "'y' has 'x' in row 10"),
     "a long line": (rows(lambda i: "1,2" if i == 4 else i), "3 cells in line 6 and 2 in the first"),
     "an infinite number": ("a,b,y\n" + "1,2,3\n2,inf,4\n" * 9, "'b' has inf in row 2"),

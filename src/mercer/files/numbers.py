@@ -93,6 +93,18 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
     return Read(scan.with_columns(changes), tuple(remarks), tuple(by_thousands))
 
 
+def is_word(text: Any) -> Any:
+    """Return which cells are neither numbers, with decimals in any way, nor marks for missing ones.
+
+    Parameters
+    ----------
+    text : polars.Expr
+        Cells of text.
+    """
+    bare = text.str.strip_chars()
+    return _Cells(bare, has_commas=False).is_word() & _Cells(bare, has_commas=True).is_word()
+
+
 @dataclass(frozen=True)
 class _Cells:
     """Expressions of polars on the cells of a column, without spaces around them."""

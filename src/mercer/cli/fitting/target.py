@@ -11,6 +11,7 @@ from mercer.data.checks import LOOKED_AT
 from mercer.data.dates import are_iso_dates
 from mercer.data.listing import in_four_digits
 from mercer.errors import DataFileError
+from mercer.files.numbers import is_word
 
 Array = NDArray[Any]
 
@@ -116,11 +117,20 @@ def _are_dates(series: Any, known: Any) -> bool:
 
 
 def _first_text(series: Any) -> tuple[int, Any]:
-    """Return the first row of a target that is no number, and what it holds."""
+    """Return the first row of a target that is no number, and what it holds.
+
+    A mark for a missing number, or money, is named only where there is nothing else.
+    """
     import polars as pl
 
-    is_text = series.is_not_null() & series.cast(pl.Float64, strict=False).is_null()
-    row = int(is_text.arg_max() or 0)
+    texts = series.cast(pl.String).to_frame()
+    column = pl.col(series.name)
+    is_text = column.is_not_null() & column.cast(pl.Float64, strict=False).is_null()
+    for found in (is_word(column), is_text):
+        rows = texts.select(found.arg_true()).to_series()
+        if len(rows):
+            break
+    row = int(rows[0]) if len(rows) else 0
     return row, series[row]
 
 
