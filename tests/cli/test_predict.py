@@ -337,3 +337,16 @@ def test_dates_with_the_day_first_are_read_as_in_the_training_rows(tmp_path):
     told = run("predict", model, tmp_path / "new.csv").stdout.splitlines()[1:]
     assert np.array(told, float) == pytest.approx([37 / 7.0, 9 / 7.0], abs=0.2)
     assert "was dates with the day first" in refused("predict", model, tmp_path / "iso.csv")
+
+
+def test_postal_codes_with_a_zero_before_them_are_categories(tmp_path):
+    path, model = tmp_path / "rows.csv", tmp_path / "zip.mercer"
+    lines = [f"0{1000 + i % 4},{(i % 4) ** 2 + i / 100}" for i in range(40)]
+    path.write_text("zip,y\n" + "\n".join(lines) + "\n")
+    result = run("fit", path, "--target", "y", "--alpha", "0.01", "-o", model)
+    assert "column 'zip': 40 cells such as '01000', with a zero" in result.stderr
+    assert "match(" in result.stdout
+    (tmp_path / "new.csv").write_text("zip\n01003\n1003\n")
+    seen = run("predict", model, tmp_path / "new.csv")
+    assert float(seen.stdout.split()[1]) == pytest.approx(9.0, abs=0.5)
+    assert "'1003'" in seen.stderr

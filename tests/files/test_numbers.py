@@ -88,6 +88,32 @@ def test_other_text_stays_as_it_is_without_a_word(tmp_path, cells):
     assert said == ""
 
 
+def test_digits_with_a_zero_before_them_in_every_cell_are_codes(tmp_path):
+    cells = [f"{1000 + i:05d}" for i in range(150)]
+    found, said = read(tmp_path, cells)
+    assert found == cells
+    assert said == (
+        "column 'a': 150 cells such as '01000', with a zero before the digits, are codes and no "
+        "number; the column is text"
+    )
+    assert read(tmp_path, ["007", "", "01067"])[0] == ["007", None, "01067"]
+    assert "1 cell such as '007'" in read(tmp_path, ["?", "007"])[1]
+
+
+@pytest.mark.parametrize("last", ["10067", "0", "0.5", "n/a"])
+def test_digits_are_numbers_unless_all_have_a_zero_before_them(tmp_path, last):
+    found, said = read(tmp_path, [*(f"{1000 + i:05d}" for i in range(150)), last])
+    if last == "n/a":
+        assert found[-2:] == ["01149", "n/a"] and "150 cells such as '01000'" in said
+    else:
+        assert found == [*(1000.0 + i for i in range(150)), float(last)] and said == ""
+
+
+def test_codes_are_numbers_to_a_model_that_was_fitted_to_numbers(tmp_path):
+    assert read(tmp_path, ["007", "011"], form=Form(numbers=("a",))) == ([7.0, 11.0], "")
+    assert read(tmp_path, ["7", "11"], form=Form(texts=("a",)))[0] == ["7", "11"]
+
+
 def test_a_column_known_to_be_numbers_is_read_alike_or_refused(tmp_path):
     form = Form(numbers=("a",))
     assert read(tmp_path, ['"$1,000"', "unknown"], form=form)[0] == [1000.0, None]

@@ -19,6 +19,8 @@ SIGN = f"[{''.join(MONEY)}]"
 # Numbers by thousands, with the point or the comma before the decimals.
 POINT = r"(?:(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)"
 COMMA = r"(?:(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d*)?|,\d+)"
+# Digits that nobody writes for a number: 01067.
+CODE = r"^0\d+$"
 
 
 class Read(NamedTuple):
@@ -44,8 +46,9 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
 
     A column is one of numbers if all cells are, or are marks for missing ones. Numbers may be by
     thousands (1,234), have a sign of money, all the same one, or a sign of percent, all of them:
-    33% is 33. Of other columns that are numbers but for a few cells a remark names the first such
-    cell; it is refused in one that is known to be of numbers.
+    33% is 33. Digits with a zero before them in every cell are codes, and text. Of other columns
+    that are numbers but for a few cells a remark names the first such cell; it is refused in one
+    that is known to be of numbers.
 
     Parameters
     ----------
@@ -86,11 +89,22 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
                 if seen.words
                 else f"{path}: the column {name!r} {seen.mixture}; write all numbers alike"
             )
-        if (seen.numbers or is_known) and not seen.words and not seen.mixture:
+        are_codes = seen.are_codes and not is_known
+        if (seen.numbers or is_known) and not (seen.words or seen.mixture or are_codes):
             changes.append(cells[name].value().alias(name))
             by_thousands += [name] if seen.by_thousands else []
-        remarks += [f"column {name!r}{text}" for text in seen.remarks()]
+        told = [seen.of_codes()] if are_codes else seen.remarks()
+        remarks += [f"column {name!r}{text}" for text in told]
     return Read(scan.with_columns(changes), tuple(remarks), tuple(by_thousands))
+
+
+def codes_in(rows: Any) -> list[str]:
+    """Return the columns of a table of text all cells of which are codes, as far as it goes."""
+    return [
+        series.name
+        for series in rows.get_columns()
+        if len(known := series.drop_nulls()) and known.str.contains(CODE).all()
+    ]
 
 
 def is_word(text: Any) -> Any:
@@ -167,6 +181,8 @@ class _Cells:
         is_dressed = self.dressed().is_not_null()
         return {
             "numbers": is_number.sum(),
+            "codes": self.text.str.contains(CODE).sum(),
+            "code": self.text.filter(self.text.str.contains(CODE)).first(),
             "dressed": (is_number & is_dressed).sum(),
             "example": self.text.filter(is_dressed).first(),
             "means": self.dressed().drop_nulls().first(),
@@ -188,6 +204,8 @@ class _Seen:
     """What the cells of a column are: how many, and the first of each kind."""
 
     numbers: int
+    codes: int
+    code: str | None
     dressed: int
     example: str | None
     means: float | None
@@ -201,6 +219,19 @@ class _Seen:
     words: int
     row: int | None
     word: str | None
+
+    @property
+    def are_codes(self) -> bool:
+        """Whether all cells are digits with a zero before them, as in a postal code, or marks."""
+        return 0 < self.codes == self.numbers and not self.words
+
+    def of_codes(self) -> str:
+        """Return what a user should know of a column of codes, without its name."""
+        verb = "is a code" if self.codes == 1 else "are codes"
+        return (
+            f": {_cells(self.codes)} such as {self.code!r}, with a zero before the digits, {verb} "
+            "and no number; the column is text"
+        )
 
     @property
     def mixture(self) -> str:

@@ -23,7 +23,7 @@ from mercer.data.stream.text import ParsedText, is_large, pieces_of
 from mercer.errors import DataFileError
 from mercer.files.dates import with_dates
 from mercer.files.form import OPEN, Form
-from mercer.files.numbers import with_numbers
+from mercer.files.numbers import codes_in, with_numbers
 
 # The formats by the ending of a file.
 ENDINGS = {
@@ -280,6 +280,9 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     # it stands, since 07 would be the number 7.
     pl = polars()
     spelt = (*form.texts, *dict(form.dates), *(form.by_thousands if separator == ";" else ()))
+    # Rows that say which columns may be codes, of which all rows are looked at later.
+    first = pl.scan_csv(file, separator=separator, infer_schema=False).head(100).collect()
+    spelt += tuple(name for name in codes_in(first) if name not in form.numbers)
     texts = {name: pl.String for name in names if name in spelt}
     if is_large(file):
         spool = parsed = ParsedText(file, separator, tuple(texts))

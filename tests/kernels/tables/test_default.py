@@ -180,7 +180,7 @@ def test_short_text_is_a_category_also_if_it_never_comes_back(table):
     k = default_kernel(rows)
     assert k == CATEGORIES.on("state")
     assert_array_equal(k(rows), np.eye(len(states)))
-    with pytest.raises(ValueError, match="'code' numbers the rows"):
+    with pytest.raises(ValueError, match="'code' is another text in every row"):
         default_kernel(table({"code": [f"A{i}" for i in range(100)]}))
 
 

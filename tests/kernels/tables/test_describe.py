@@ -16,6 +16,7 @@ TABLES = {"mapping": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyar
 EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 N = 40
 START = datetime(2020, 1, 1)
+WHOLE = "is another number in every row"
 
 # The values of a column, and what it becomes.
 ROLES = {
@@ -41,8 +42,8 @@ ROLES = {
         "text: spectrum(k=3).normalized()",
     ),
     "row": (list(range(N)), "left out: numbers the rows"),
-    "user_id": ([7 * i + 1000 for i in range(N)], "left out: numbers the rows"),
-    "code": ([f"A-{i:04d}" for i in range(N)], "left out: numbers the rows"),
+    "user_id": ([7 * i + 1000 for i in range(N)], f"left out: {WHOLE}"),
+    "code": ([f"A-{i:04d}" for i in range(N)], "left out: is another text in every row"),
     "same": ([3.5] * N, "left out: has one value"),
     "same date": ([START] * N, "left out: has one value"),
     "same text": (["x"] * N, "left out: has one value"),
@@ -73,7 +74,7 @@ def test_it_prints_as_a_table(table):
     assert str(describe_columns(rows)).splitlines() == [
         "2 of 3 columns are used",
         "column  holds    missing  distinct  becomes",
-        "id      numbers        0         3  left out: numbers the rows",
+        f"id      numbers        0         3  left out: {WHOLE}",
         "age     numbers        1         2  number, indicator where missing",
         "site    text           0         2  category",
     ]

@@ -201,7 +201,7 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     >>> print(mercer.describe_columns(table))
     2 of 3 columns are used
     column  holds    missing  distinct  becomes
-    id      numbers        0         3  left out: numbers the rows
+    id      numbers        0         3  left out: is another number in every row
     age     numbers        1         2  number, indicator where missing
     site    text           0         2  category
     """

@@ -28,6 +28,10 @@ KEY_VALUE = re.compile(
 )
 
 NO_VALUE, ONE_VALUE, NUMBERS_ROWS = "has no value", "has one value", "numbers the rows"
+NUMBER_KEY, TEXT_KEY = (
+    "is another number in every row",
+    "is another text in every row",
+)
 
 
 class Role(StrEnum):
@@ -114,9 +118,13 @@ def _with_role(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> 
 def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
     known = values[~np.isnan(values)]
     missing, distinct = len(values) - len(known), len(np.unique(known))
-    is_key = _counts_rows(known) or (_is_key_name(title) and _are_whole_and_different(known))
-    if distinct < 2 or (is_key and kind is Kind.NUMBERS):
-        reason = NUMBERS_ROWS if distinct > 1 else ONE_VALUE if distinct else NO_VALUE
+    if distinct < 2:
+        reason = ONE_VALUE if distinct else NO_VALUE
+        return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
+    counts = _counts_rows(known)
+    is_key = counts or (_is_key_name(title) and _are_whole_and_different(known))
+    if is_key and kind is Kind.NUMBERS:
+        reason = NUMBERS_ROWS if counts else NUMBER_KEY
         return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
     return Column(title, kind, Role.NUMBER, missing, distinct)
 
@@ -147,7 +155,7 @@ def _category(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> C
     what = NOTHING if _is_key_name(title) else spelled(words)
     found = partial(Column, title, kind, missing=missing, distinct=distinct, spelled=what)
     if distinct == n and _are_keys(title, words):
-        return found(Role.LEFT_OUT, reason=NUMBERS_ROWS)
+        return found(Role.LEFT_OUT, reason=TEXT_KEY)
     if _are_categories(words, n):
         return found(Role.CATEGORY)
     return found(Role.TEXT, text_kernel=_text_kernel(words))
