@@ -66,6 +66,7 @@ def _tested(tests: HeldOut) -> list[str]:
     held = tests.coverage
     if held is not None and abs(held - COVERAGE) > 0.1:
         found.append(f"Intervals of {COVERAGE:.0%} hold {held:.0%} of the held-out targets.")
+    found += _uneven(tests)
     same = _seen_before(tests)
     if same > 0.01:
         found.append(
@@ -73,6 +74,19 @@ def _tested(tests: HeldOut) -> list[str]:
             "flatter."
         )
     return found
+
+
+def _uneven(tests: HeldOut) -> list[str]:
+    """Say if errors grow or fall with what is predicted: intervals have one width for all."""
+    y, predicted = np.asarray(tests.y), np.asarray(tests.predicted)
+    if tests.machine.is_classes or y.ndim > 1 or tests.n < FEW_ROWS or np.ptp(predicted) == 0.0:
+        return []
+    rank, chance = spearmanr(predicted, np.abs(y.astype(float) - predicted))
+    if abs(rank) < 0.3 or chance > 1e-3:
+        return []
+    word, where = ("grow", "large") if rank > 0.0 else ("fall", "small")
+    advice = "; fit the logarithm of the target" if rank > 0.0 and np.min(y) > 0.0 else ""
+    return [f"Errors {word} with the prediction: intervals are too narrow at {where} ones{advice}."]
 
 
 def _columns(facts: Facts) -> list[str]:
