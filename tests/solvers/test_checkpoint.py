@@ -4,13 +4,15 @@ import errno
 import json
 import os
 import zipfile
+from threading import Event, Thread, current_thread
+from time import perf_counter
 
 import numpy as np
 import pytest
 
 from mercer.errors import CheckpointError, CheckpointWarning
 from mercer.solvers import Run, checkpoint as module
-from mercer.solvers.checkpoint import Checkpoint, digest
+from mercer.solvers.checkpoint import Checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +57,29 @@ def test_states_are_not_written_more_often_than_their_time_allows(tmp_path, monk
     kept = Checkpoint(tmp_path / "fit.npz", "key")
     kept.keep("0", state(1.0))
     assert not (tmp_path / "fit.npz").exists()
+
+
+def test_problems_on_threads_share_the_time_that_writing_may_take(tmp_path, monkeypatch):
+    kept, written, asked = Checkpoint(tmp_path / "fit.npz", "key"), [], Event()
+    monkeypatch.setattr(module.Checkpoint, "seconds", 1e9)
+    other = Thread(target=kept.keep, args=("1", state(2.0)))
+
+    def clock():
+        if current_thread() is other:
+            asked.set()
+        return perf_counter()
+
+    def write_as_the_other_waits(path, key, states):
+        written.append(sorted(states))
+        if len(written) == 1:
+            other.start()
+            assert asked.wait(60)
+
+    monkeypatch.setattr(module, "perf_counter", clock)
+    monkeypatch.setattr(module, "_write", write_as_the_other_waits)
+    kept.keep("0", state(1.0))
+    other.join(60)
+    assert written == [["0"]]
 
 
 def test_the_file_is_a_plain_archive_with_a_header_of_json(tmp_path):
@@ -141,21 +166,3 @@ def test_a_write_that_breaks_off_leaves_the_last_checkpoint(tmp_path, monkeypatc
 def test_what_is_no_path_of_a_file_is_refused(path, said):
     with pytest.raises(ValueError, match=said):
         Checkpoint(path, "key")
-
-
-def test_digests_tell_values_shapes_types_and_order_apart():
-    x = np.arange(4.0)
-    found = [
-        digest(x, "a"),
-        digest(x.astype(np.float32), "a"),
-        digest(x.reshape(2, 2), "a"),
-        digest(x + 1e-300, "a"),
-        digest(x[::-1], "a"),
-        digest("a", x),
-        digest(x, "b"),
-        digest(["a", "b"]),
-        digest(["a,b"]),
-    ]
-    assert digest(x, "a") == digest(x.copy(), "a")
-    # Adding so little to the entries changes that of zero alone.
-    assert len(set(found)) == len(found)

@@ -47,7 +47,8 @@ from mercer.kernels.language.names import UNNAMED, is_auto
 from mercer.kernels.tables.default import kernel_of_report
 from mercer.planning import Settings
 from mercer.solvers import Approximation, Run
-from mercer.solvers.checkpoint import Checkpoint, digest
+from mercer.solvers.checkpoint import Checkpoint
+from mercer.solvers.digest import digest
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -205,7 +206,7 @@ class KernelMachine(KernelEstimator):
     A function of several targets has a row of `dual_coef_` and `coef_` for each.
     """
 
-    # Rows that tell the problem of a checkpoint from others.
+    # Rows of a stream that tell the problem of a checkpoint from others.
     compared_rows: ClassVar[int] = 200
     # Whether a kernel that is valid on coefficients of sum zero alone is solved with, too, where no
     # offset keeps their sum.
@@ -316,14 +317,18 @@ class KernelMachine(KernelEstimator):
         run, solver, gram
             What is going to be solved, and by what.
         kernel, rows
-            k, and the rows, of which a sample tells them from others.
+            k, and the rows; of a stream a sample tells them from others.
         given : arrays and numbers
             Whatever else the answer depends on: targets, weights, penalties.
         """
         landmarks = None if gram.landmarks is None else gram.landmarks.rows
-        index = np.linspace(0, len(gram) - 1, min(len(gram), self.compared_rows)).astype(np.intp)
-        settings = (type(self).__name__, str(kernel), repr(solver), len(gram))
-        key = digest(*settings, take_rows(rows, index), landmarks, *given)
+        if isinstance(rows, Stream):
+            n = len(gram)
+            rows = take_rows(
+                rows, np.linspace(0, n - 1, min(n, self.compared_rows)).astype(np.intp)
+            )
+        settings = (type(self).__name__, kernel, repr(solver), self.repair, len(gram))
+        key = digest(*settings, rows, landmarks, *given)
         run.checkpoint = Checkpoint(self.checkpoint, key)
 
     def _resolved(self, kernel: Kernel, rows: Rows, weights: Any = None) -> Kernel:

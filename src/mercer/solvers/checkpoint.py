@@ -6,16 +6,14 @@ import json
 import os
 import warnings
 import zipfile
-from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.kept import rows_state
 from mercer.errors import CheckpointError, CheckpointWarning
 
 # What a solver needs to go on from between two steps, by name.
@@ -40,7 +38,7 @@ class Checkpoint:
     path : str or Path
         The file.
     key : str
-        What identifies the fit, see `digest`; a file of another one is refused.
+        What identifies the fit, see `mercer.solvers.digest`; a file of another one is refused.
     """
 
     # Seconds of work that a lost checkpoint may cost, and the share of all time that writing may
@@ -78,6 +76,9 @@ class Checkpoint:
             return
         with self._lock:
             began = perf_counter()
+            # Another problem has written while this one waited.
+            if began < self._due:
+                return
             # Copies: other problems write them again, after this one has gone on.
             self._states[problem] = {name: np.array(array) for name, array in state.items()}
             try:
@@ -92,29 +93,13 @@ class Checkpoint:
             ended = perf_counter()
             self._due = ended + max(self.seconds, (ended - began) / self.share)
 
+    def refuse(self) -> NoReturn:
+        """Refuse the file, of which a solver has found that it is that of another problem."""
+        raise _of_another_fit(self.path)
+
     def remove(self) -> None:
         """Delete the file: the fit is done."""
         self.path.unlink(missing_ok=True)
-
-
-def digest(*parts: Any) -> str:
-    """Return the SHA-256 of settings, arrays and rows, which tells one problem from another."""
-    found = sha256()
-    for part in parts:
-        for piece in _pieces(part):
-            found.update(len(piece).to_bytes(8, "little"))
-            found.update(piece)
-    return found.hexdigest()
-
-
-def _pieces(part: Any) -> list[bytes]:
-    if isinstance(part, np.ndarray) and part.dtype != object:
-        return [f"{part.dtype.str} {part.shape}".encode(), part.tobytes()]
-    if isinstance(part, str | int | float | list | tuple | None):
-        return [repr(part).encode()]
-    if isinstance(part, dict):
-        return [piece for name, value in part.items() for piece in (name.encode(), *_pieces(value))]
-    return _pieces(rows_state(part))
 
 
 def random_state(random: np.random.Generator) -> NDArray[np.uint8]:
@@ -165,8 +150,12 @@ def _read(path: Path, key: str) -> dict[str, State]:
             f"{VERSION}; delete it and fit again"
         )
     if owner != key:
-        raise CheckpointError(
-            f"checkpoint {str(path)!r} belongs to another fit, of other rows, targets or settings; "
-            "give another path, or delete it"
-        )
+        raise _of_another_fit(path)
     return states
+
+
+def _of_another_fit(path: Path) -> CheckpointError:
+    return CheckpointError(
+        f"checkpoint {str(path)!r} belongs to another fit, of other rows, targets or settings; "
+        "give another path, or delete it"
+    )

@@ -62,8 +62,15 @@ def as_margin_solver(
     max_iter: Any = None,
     random_state: Any = None,
 ) -> MarginSolver:
-    """Return a solver of margin problems, as `as_solver` returns one of ridge problems."""
-    return _configured(solver, MarginSolver, MARGIN_SOLVERS, tol, max_iter, random_state)
+    """Return a solver of margin problems, as `as_solver` returns one of ridge problems.
+
+    Of the tolerance that is given and that of a solver object the tighter holds: estimators of
+    margin problems have one by default, which nobody may have chosen.
+    """
+    chosen = _configured(solver, MarginSolver, MARGIN_SOLVERS, tol, max_iter, random_state)
+    own, taken = getattr(solver, "tol", None), getattr(chosen, "tol", None)
+    is_tighter = own is not None and taken is not None and own < taken
+    return chosen.configured(own, None, None) if is_tighter else chosen
 
 
 def as_logistic_solver(

@@ -7,12 +7,15 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR
+from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR, Spectrum
 from mercer.errors import CheckpointError, CheckpointWarning
+from mercer.estimators import estimator
 from mercer.native.threads import one_blas_thread
 from mercer.solvers import SMO, Run, StochasticLogistic, StochasticRidge, checkpoint as module
 from mercer.solvers.margin.screening import Screening
@@ -124,13 +127,35 @@ def test_killed_fits_of_other_machines_do_so_too(tmp_path, name):
     assert not path.exists()
 
 
+# So few rows are solved for in float64; of more, in float32, the others are screened.
+@pytest.mark.parametrize(("n", "is_double"), [(600, False), (100, True)])
 @pytest.mark.parametrize("writes", [1, 4, 8])
-def test_working_sets_of_screened_rows_go_on_to_the_same_bits(tmp_path, eager, monkeypatch, writes):
+def test_working_sets_go_on_to_the_same_bits(tmp_path, eager, monkeypatch, writes, n, is_double):
     monkeypatch.setattr(Screening, "least_rows", 100)
-    rng, path, keep, left = np.random.default_rng(0), tmp_path / "fit.npz", Run.keep, [writes]
-    X = rng.standard_normal((600, 2))
-    y = X[:, 0] + 0.5 * rng.standard_normal(600) > 0.0
-    machine = KernelSVC(Gaussian(0.5), 10.0, solver=SMO(tol=1e-6, working_set=4))
+    path = tmp_path / "fit.npz"
+    X, y = noisy(n)
+    machine = KernelSVC(Gaussian(0.5), 10.0, solver=SMO(working_set=4), tol=1e-6)
+    with one_blas_thread():
+        expected = clone(machine).fit(X, y)
+        machine.set_params(checkpoint=path)
+        stopped(monkeypatch, machine, X, y, writes)
+        with np.load(path) as kept:
+            # Counts of the stage: its number, slow ones before it, whether it is of float64.
+            assert kept["0/stage"][2] == is_double
+        found = clone(machine).fit(X, y)
+    assert same(found, expected)
+    assert found.n_iter_ == expected.n_iter_
+
+
+def noisy(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 2))
+    return X, X[:, 0] + 0.5 * rng.standard_normal(n) > 0.0
+
+
+def stopped(monkeypatch, machine, X, y, writes):
+    """Fit until some states are kept; there are as many."""
+    keep, left = Run.keep, [writes]
 
     def kept_until_the_limit_strikes(run, state):
         keep(run, state)
@@ -138,20 +163,108 @@ def test_working_sets_of_screened_rows_go_on_to_the_same_bits(tmp_path, eager, m
         if left[0] == 0:
             run.ended_by = "time"
 
-    with one_blas_thread():
-        expected = clone(machine).fit(X, y)
-        machine.set_params(checkpoint=path)
-        with monkeypatch.context() as patched:
-            patched.setattr(Run, "keep", kept_until_the_limit_strikes)
-            with warnings.catch_warnings():
-                # The last writes come when the gap is small enough all the same.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                clone(machine).fit(X, y)
-        assert path.exists()
-        found = clone(machine).fit(X, y)
+    with monkeypatch.context() as patched, warnings.catch_warnings():
+        # The last writes come when the gap is small enough all the same.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        patched.setattr(Run, "keep", kept_until_the_limit_strikes)
+        clone(machine).fit(X, y)
     assert left[0] <= 0
-    assert same(found, expected)
-    assert found.n_iter_ == expected.n_iter_
+
+
+def wide(factor):
+    return lambda X: factor * X
+
+
+def machine_after(g, path, repair=None):
+    k = Gaussian(0.5).after(g)
+    return KernelSVC(k, 10.0, solver=SMO(working_set=4), repair=repair, checkpoint=path)
+
+
+@pytest.mark.parametrize("other", ["code", "closure", "repair", "row", "weight"])
+def test_a_checkpoint_of_another_machine_is_refused(tmp_path, eager, monkeypatch, other):
+    path = tmp_path / "fit.npz"
+    X, y = noisy(600)
+    stopped(monkeypatch, machine_after(wide(1.0), path, "clip"), X, y, 5)
+    g = {"code": lambda X: X + 0.0, "closure": wide(2.0)}.get(other, wide(1.0))
+    weights = np.ones(600)
+    if other == "row":
+        X[1] += 1e-9
+    if other == "weight":
+        weights[1] = 2.0
+    machine = machine_after(g, path, "flip" if other == "repair" else "clip")
+    with pytest.raises(CheckpointError, match="belongs to another fit"):
+        machine.fit(X, y, weights)
+
+
+def test_a_checkpoint_of_the_same_functions_is_taken(tmp_path, eager, monkeypatch):
+    path = tmp_path / "fit.npz"
+    X, y = noisy(600)
+    with one_blas_thread():
+        stopped(monkeypatch, machine_after(wide(1.0), path), X, y, 5)
+        found = machine_after(wide(1.0), path).fit(X, y)
+        assert same(found, machine_after(wide(1.0), None).fit(X, y))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("n", [600, 100])
+@pytest.mark.parametrize("least_rows", [50, 10_000])
+@pytest.mark.parametrize("factor", [1.001, 2.0])
+def test_no_certificate_rests_on_what_a_file_claims(
+    tmp_path, eager, monkeypatch, n, least_rows, factor
+):
+    """Where the keys of two problems are the same by mistake, the values tell them apart."""
+    monkeypatch.setattr(Screening, "least_rows", least_rows)
+    monkeypatch.setattr(estimator, "digest", lambda *parts: "the same")
+    path = tmp_path / "fit.npz"
+    X, y = noisy(n)
+    stopped(monkeypatch, machine_after(wide(1.0), path), X, y, 5)
+    machine = machine_after(wide(factor), path)
+    try:
+        machine.fit(X, y)
+    except CheckpointError as error:
+        assert "belongs to another fit" in str(error)
+    else:
+        # What float32 cannot tell apart is a start as good as any other.
+        assert factor == 1.001
+        assert machine.certificate_.satisfied
+        assert relative_gap(machine, X, y) <= 1e-3
+
+
+def relative_gap(machine, X, y):
+    a, f = np.zeros(len(X)), machine.decision_function(X)
+    a[machine.support_] = machine.dual_coef_[0]
+    square = a @ (f - machine.intercept_)
+    primal = 0.5 * square + 10.0 * np.maximum(0.0, 1.0 - np.where(y, f, -f)).sum()
+    return (primal - (np.abs(a).sum() - 0.5 * square)) / primal
+
+
+def test_the_tighter_tolerance_of_a_solver_object_and_a_machine_holds():
+    X, y = noisy(60)
+    for machine in (KernelSVC, KernelSVR):
+        for own, given, taken in ((1e-6, 1e-3, 1e-6), (1e-2, 1e-4, 1e-4)):
+            found = machine(Gaussian(0.5), solver=SMO(tol=own), tol=given).fit(X, y * 1.0)
+            assert found.solver_.tol == taken
+            assert found.certificate_.tolerance == taken
+
+
+@pytest.mark.parametrize("rows", ["table", "sparse", "texts"])
+def test_rows_of_all_forms_have_checkpoints(tmp_path, eager, monkeypatch, rows):
+    path = tmp_path / "fit.npz"
+    X, y = noisy(150)
+    k = Gaussian(0.5)
+    if rows == "table":
+        X = pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "w": np.where(y, "a", None)})
+        k = "auto"
+    elif rows == "sparse":
+        X = sp.csr_array(X)
+    else:
+        X = ["".join("abcd"[int(v)] for v in np.clip(2 + 10 * x, 0, 3)) for x in X]
+        k = Spectrum(1)
+    machine = KernelSVC(k, 10.0, solver=SMO(working_set=4), checkpoint=path)
+    with one_blas_thread():
+        stopped(monkeypatch, machine, X, y, 1)
+        found = clone(machine).fit(X, y)
+        assert same(found, clone(machine).set_params(checkpoint=None).fit(X, y))
 
 
 @pytest.fixture

@@ -86,7 +86,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
         or centres of clusters; or the landmarks themselves.
     tol : float
-        The relative duality gap that `certificate_` has to reach.
+        The relative duality gap that `certificate_` has to reach; that of a solver object, if it
+        is tighter.
     memory : int or str, optional
         The limit for Gram matrices, in bytes or as ``"512MB"``, ``"4GB"``.
     max_iter : int, optional

@@ -38,6 +38,8 @@ class Values:
     # Rows that tell how far f is off by K in float32, and how many times that is granted to others.
     many_rows: ClassVar[int] = 1024
     safety: ClassVar[float] = 4.0
+    # How far many steps in float64 let f drift from K a, as a share of the largest value.
+    steps_error: ClassVar[float] = 1e-9
     # The least size of a row that is divided by.
     tiny: ClassVar[float] = 1e-300
 
@@ -66,6 +68,32 @@ class Values:
         self.a, self.f, self._is_exact = state["coefficients"], state["f"], state["is_exact"]
         self._is_rough, self._is_stale = state["flags"].tolist()
         self._error = float(state["error"])
+
+    def holds(self, state: State) -> bool:
+        """Whether the values of a state are those of its coefficients, or not known yet."""
+        is_stale, a = bool(state["flags"][1]), state["coefficients"]
+        return is_stale or self.are_values(a, state["f"], None, state["is_exact"])
+
+    def are_values(
+        self, a: Array, f: Array, rows: Rows | None, is_exact: bool | NDArray[np.bool_]
+    ) -> bool:
+        """Whether f is K a at some rows, or at all for None, but for rounding.
+
+        Parameters
+        ----------
+        a, f : array
+            Coefficients of all rows, and values at those rows.
+        rows : index, optional
+            Which rows.
+        is_exact : bool or array of bool
+            Where K was in float64, for each of the rows if it is an array.
+        """
+        used = np.flatnonzero(a)
+        product = self.gram.partial_product(rows, used, a[used])
+        share = np.where(is_exact, self.steps_error, 2.0 * self.gram.single_error)
+        allowed = share * (self._largest(a) + np.abs(self.problem.z).max())
+        # What is not a number is no value either.
+        return bool(np.all(np.abs(product - f) <= allowed))
 
     @property
     def gap(self) -> Gap:
@@ -172,5 +200,8 @@ class Values:
         """Return how far f + b may be off at every row where K was taken in float32."""
         if self._error > 0.0:
             return self.safety * self._error * self._sizes
-        largest = float(np.abs(self.a).sum() * self._sizes.max() ** 2)
-        return np.full(len(self.a), 2.0 * self.gram.single_error * largest)
+        return np.full(len(self.a), 2.0 * self.gram.single_error * self._largest(self.a))
+
+    def _largest(self, a: Array) -> float:
+        """Return what no value of K a exceeds, as no entry exceeds the largest of the diagonal."""
+        return float(np.abs(a).sum() * self._sizes.max() ** 2)

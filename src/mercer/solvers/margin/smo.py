@@ -212,10 +212,12 @@ class _State:
 
     def _restored(self) -> Midway | None:
         """Go on from what an earlier run has left, and return how far its last stage had come."""
-        kept = self.run.restored()
+        file, kept = self.run.checkpoint, self.run.restored()
         begun = None if kept is None else Midway.of(kept)
-        if kept is None or begun is None:
+        if file is None or kept is None or begun is None:
             return None
+        if not begun.is_of(self.values, kept):
+            file.refuse()
         self.values.restore(kept)
         self.rounds, self.steps, self._allowed = kept["spent"].tolist()
         self._gap = float(kept["gap"])

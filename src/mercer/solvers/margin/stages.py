@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.native.core import core
 from mercer.native.smo import Course
 from mercer.solvers.checkpoint import State
+from mercer.solvers.margin.decision_values import Values
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -94,3 +95,18 @@ class Midway:
         stage = Stage(number, active, Aim(goal, floor, bool(is_double)), slow)
         course = Course(state["numbers"], state["last"])
         return cls(stage, state["a"], state["g"], course, None if np.isnan(damping) else damping)
+
+    def is_of(self, values: Values, state: State) -> bool:
+        """Whether a state and this part of it are of the problem, whatever a file claims.
+
+        The certificate rests on f = K a, and where all rows are solved for on g = K a - z: both
+        are compared with K in float64.
+        """
+        active, a = self.stage.active, state["coefficients"]
+        rows: Any = slice(None) if active is None else active
+        a = a.copy()
+        a[rows] = self.a
+        f = self.g + values.problem.z[rows]
+        is_begun = values.are_values(a, f, active, self.stage.aim.is_double)
+        # What all rows are solved for replaces f.
+        return is_begun and (active is None or values.holds(state))
