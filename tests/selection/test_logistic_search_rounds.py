@@ -193,7 +193,7 @@ def test_landmarks_are_asked_for_by_the_fits_to_all_rows_of_every_kernel(search,
 def test_there_are_no_more_landmarks_than_rows(search, monkeypatch, given, landmarks):
     seen = []
     monkeypatch.setattr(
-        module, "logistic_landmarks", lambda s, kernel, X: seen.append((s.n_landmarks, kernel))
+        module, "logistic_landmarks", lambda s, kernel, *_: seen.append((s.n_landmarks, kernel))
     )
     settings = Settings("nystrom", n_landmarks=given)
     list(replace(search, by_landmarks=settings)._grams([Linear(), Gaussian(1.0)]))

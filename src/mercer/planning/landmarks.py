@@ -18,10 +18,14 @@ from mercer.kernels import Kernel
 from mercer.planning.forecast import SAMPLE, trace_at
 from mercer.planning.plan import Plan, Settings, check_room
 from mercer.planning.rates import Work
+from mercer.solvers.lowrank.hessian import FEW_COLUMNS
 
 # Arrays of m x m numbers that are there at the same time: the factor of the landmarks, the sums of
 # all rows or a sketch, those of a block in either precision, a factor of them and what it is of.
 SQUARES = 6
+# Arrays of scores of all rows that are there at the same time in a Newton step: those of the point
+# and of the one before, the root of the curvature, a direction, and what a product makes of it.
+SCORES = 14
 # Blocks of rows that are there at the same time.
 BLOCKS = 2
 # Seconds on one thread up to which a fit is exact where no limit is given, a minute on two, and
@@ -244,6 +248,18 @@ def landmark_feature_bytes(n: int, m: int, memory: int, itemsize: int = 4) -> in
     """
     block = min(block_entries(memory), n * m)
     return itemsize * n * m + 8 * (SQUARES * m**2 + BLOCKS * block)
+
+
+def landmark_newton_bytes(n: int, m: int, columns: int, memory: int) -> int:
+    """Return the memory of Newton's method by stored entries, for so many columns of scores."""
+    return landmark_feature_bytes(n, m, memory) + newton_step_bytes(n, m, columns)
+
+
+def newton_step_bytes(n: int, m: int, columns: int) -> int:
+    """Return the memory of a Newton step beside features: scores of all rows, preconditioners."""
+    # Sums and a factor for every column of scores, or for all together.
+    made = columns if columns <= FEW_COLUMNS else 1
+    return 8 * (SCORES * n * columns + 2 * made * m**2)
 
 
 def stream_bytes(m: int, columns: int) -> int:

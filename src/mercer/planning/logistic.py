@@ -32,8 +32,9 @@ from mercer.planning.landmarks import (
     ByLandmarks,
     landmark_bytes,
     landmark_count,
-    landmark_feature_bytes,
+    landmark_newton_bytes,
     may_have_landmarks,
+    newton_step_bytes,
     planned_landmarks,
     streamed_plan,
 )
@@ -68,9 +69,11 @@ def planned_logistic(
     if settings.names(NystromNewton):
         limit, n = memory_limit(settings.memory), seen.n
         # Features that do not fit are computed again in every pass.
-        needed = landmark_bytes(n, landmark_count(settings, n), 0, limit)
+        m = landmark_count(settings, n)
+        needed = landmark_bytes(n, m, 0, limit) + newton_step_bytes(n, m, problem.columns)
         check_room("nystrom", needed, limit, "nystrom")
-        return _solver(settings, None, problem), logistic_landmarks(settings, kernel, rows)
+        by_landmarks = logistic_landmarks(settings, kernel, rows, problem.columns)
+        return _solver(settings, None, problem), by_landmarks
     gram = unheld_gram_of(kernel, seen, settings.memory)
     solver = _solver(settings, gram, problem)
     if isinstance(solver, StochasticLogistic):
@@ -160,14 +163,15 @@ def _by_landmarks(
     """Return what landmarks take."""
     n, entry, memory = n_rows(rows), entry_work(kernel, rows), steady_limit(settings.memory)
     work = partial(landmark_newton_work, n, columns=problem.columns, entry=entry)
-    return ByLandmarks(n, work, partial(landmark_feature_bytes, n, memory=memory))
+    needed = partial(landmark_newton_bytes, n, columns=problem.columns, memory=memory)
+    return ByLandmarks(n, work, needed)
 
 
-def logistic_landmarks(settings: Settings, kernel: Kernel, rows: Any) -> LandmarkGram:
+def logistic_landmarks(settings: Settings, kernel: Kernel, rows: Any, columns: int) -> LandmarkGram:
     """Return the Gram matrix by landmarks, its entries stored where they fit beside the rest."""
     gram = planned_landmarks(settings, kernel, rows)
     n, m = len(gram), gram.landmarks.n_features
-    fits = landmark_feature_bytes(n, m, gram.memory) <= gram.memory
+    fits = landmark_newton_bytes(n, m, columns, gram.memory) <= gram.memory
     return HeldEntriesGram.of(gram) if fits else gram
 
 

@@ -14,7 +14,7 @@ from mercer.planning.landmarks import (
     LEAST,
     landmark_bytes,
     landmark_count,
-    landmark_feature_bytes,
+    landmark_newton_bytes,
 )
 from mercer.planning.plan import Settings
 from mercer.planning.rates import Work
@@ -64,7 +64,7 @@ def logistic_part(
     """
     limit = steady_limit(memory)
     work = partial(landmark_newton_work, columns=columns, entry=entry_work(kernel, some))
-    needed = partial(landmark_feature_bytes, memory=limit)
+    needed = partial(landmark_newton_bytes, columns=columns, memory=limit)
     return _within(n, work, needed, limit, time_limit)
 
 

@@ -1,5 +1,7 @@
 """Logistic regression by landmarks."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelLogisticRegression, Spectrum
 from mercer.errors import ConvergenceWarning
-from mercer.planning.landmarks import landmark_bytes, landmark_feature_bytes
+from mercer.planning.landmarks import landmark_bytes, landmark_newton_bytes, newton_step_bytes
 
 random = np.random.default_rng(0)
 X = random.normal(size=(150, 3))
@@ -84,11 +86,26 @@ def test_tables_sparse_rows_and_texts_have_landmarks():
 def test_features_that_do_not_fit_are_computed_again():
     # Beside blocks and factors there is room for fewer than the features of all rows.
     given = {"landmarks": X[:40], "n_landmarks": None}
-    least = landmark_bytes(len(X), 40, 0, 1)
-    assert least < landmark_feature_bytes(len(X), 40, 1)
+    least = landmark_bytes(len(X), 40, 0, 1) + newton_step_bytes(len(X), 40, 3)
+    assert least < landmark_newton_bytes(len(X), 40, 3, 1)
     held, streamed = (regression(**given, memory=b).fit(X, Y) for b in (None, least))
     assert_allclose(streamed.function_(X), held.function_(X), atol=0.02)
     assert streamed.certificate_.satisfied
+
+
+def test_a_fit_to_many_classes_stays_within_what_the_plan_counts():
+    rows, classes = np.random.default_rng(0).normal(size=(1500, 3)), np.arange(1500) % 40
+    model = regression(n_landmarks=20, memory="32MB", max_iter=1)
+    counted = model.plan(rows, classes).memory
+    assert counted < 32e6
+    tracemalloc.start()
+    try:
+        with pytest.warns(ConvergenceWarning):
+            model.fit(rows, classes)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < counted
 
 
 def test_a_path_has_a_model_for_every_cost():

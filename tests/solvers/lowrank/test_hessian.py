@@ -61,6 +61,18 @@ def test_conjugate_gradients_solve_the_system_and_return_the_scores(
     assert steps <= (2 if classes == 2 else 30)
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+def test_float32_keeps_the_digits_of_features_that_are_nearly_constant(rng, classes):
+    flat = landmark_gram(Gaussian(2.0) + 100.0, rng.normal(size=(N, 2)), M)
+    held, root = HeldLandmarkGram.of(flat, np.float32), root_of(rng, classes)
+    F = held.stored_rows(slice(None)).astype(np.float64)
+    V = rng.normal(size=(F.shape[1], root.scale.shape[1]))
+    found, _ = Hessian(FeatureProducts(held), root, C, True).product(V)
+    expected = written_out(F, root, True) @ V.T.ravel()
+    off = np.linalg.norm(found.T.ravel() - expected) / np.linalg.norm(expected)
+    assert off <= 2e-6
+
+
 def test_a_solve_ends_at_half_the_square_of_the_residual_and_not_before(gram, rng, monkeypatch):
     root = root_of(rng, 3)
     H = Hessian(FeatureProducts(gram), root, 300.0, True)

@@ -282,7 +282,8 @@ class LogisticSearch:
         if isinstance(settings.landmarks, str):
             settings = replace(settings, n_landmarks=min(landmark_count(settings, n), n))
         # One after the other: features are large.
-        return (logistic_landmarks(settings, kernel, self.X) for kernel in solved)
+        columns = self.problem.columns
+        return (logistic_landmarks(settings, kernel, self.X, columns) for kernel in solved)
 
     def _unscored(self, kernel: Kernel, Cs: Array) -> tuple[Kernel, Array, Array]:
         """Return the C in the middle, without a score, where there was no time for any."""

@@ -63,29 +63,42 @@ class Hessian:
             # A number added to all offsets changes nothing, and rounding must not see more there.
             inverse = np.linalg.pinv(total, rcond=1e-13 * len(total), hermitian=True)
             self._inverse = np.asarray(inverse, np.float64)
-            self._borders = self._of_offsets(len(total))
+            if len(total) == 1:
+                self._border = products.back(_curved(root, np.ones_like(root.scale)))
 
     def product(self, V: Array) -> tuple[Array, Array]:
-        """Return H V, and F V on the way there."""
-        U = np.empty((len(self.products.gram), V.shape[1]))
+        """Return H V, and F V on the way there.
+
+        The offset is taken from F V in float64: products in float32 with what nearly cancels would
+        leave no digits of features that are nearly constant.
+        """
+        if self._inverse is None:
+            FV, sums = self.products.both(V, lambda rows, S: _curved(self.root.at(rows), S))
+        elif V.shape[1] == 1:
+            FV, sums = self._of_one_column(V, self._inverse)
+        else:
+            # F'R 1 would have a column for every pair of classes: F is read twice sooner.
+            FV = self.products.forward(V)
+            U = _curved(self.root, FV)
+            U -= _curved(self.root, np.broadcast_to(U.sum(axis=0) @ self._inverse, U.shape))
+            sums = self.products.back(U)
+        return V + self.C * sums, FV
+
+    def _of_one_column(self, V: Array, inverse: Array) -> tuple[Array, Array]:
+        """Return F V and F'(R - R 1 (1'R 1)^-1 1'R) F V by one reading of F.
+
+        F'R 1 tells the offset beforehand but for rounding, and what it left after: so little that
+        its product has digits enough.
+        """
+        offset = inverse @ (self._border.T @ V)
+        U = np.empty((len(self.products.gram), 1))
 
         def curved(rows: slice, S: Array) -> Array:
-            U[rows] = _curved(self.root.at(rows), S)
+            U[rows] = _curved(self.root.at(rows), S - offset)
             return U[rows]
 
         FV, sums = self.products.both(V, curved)
-        if self._inverse is not None:
-            offset = U.sum(axis=0) @ self._inverse
-            sums = sums - self._borders @ offset
-        return V + self.C * sums, FV
-
-    def _of_offsets(self, columns: int) -> Array:
-        """Return F'R for an offset of 1 in each of the columns, of shape (m, columns, columns)."""
-        n = len(self.products.gram)
-        each = [_curved(self.root, np.broadcast_to(e, (n, columns))) for e in np.eye(columns)]
-        # Of every offset by itself they stand in the last axis.
-        sums = self.products.back(np.stack(each, axis=2).reshape(n, -1))
-        return sums.reshape(-1, columns, columns)
+        return FV, sums - self._border @ (inverse @ U.sum(axis=0, keepdims=True))
 
     def solved(
         self, right: Array, preconditioner: Preconditioner, goal: float, run: Run
@@ -206,8 +219,12 @@ class Preconditioner:
         dtype = np.float64 if part.stored_dtype is None else part.stored_dtype
         nothing = np.zeros((len(some), 0))
         totals: list[NormalSums] = []
+        centre: Array | None = None
         for rows, F in part.feature_blocks(dtype):
-            sums = [block_sums(F.copy(), nothing[rows], w[rows], None) for w in some.T]
+            if self.is_centred and centre is None:
+                # About the mean: the digits of features that are nearly constant stay.
+                centre = F.mean(axis=0, dtype=np.float64)
+            sums = [block_sums(F.copy(), nothing[rows], w[rows], centre) for w in some.T]
             totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
         found = [sums.centred().G if self.is_centred else sums.G for sums in totals]
         scales = weights.sum(axis=0) / np.maximum(some.sum(axis=0), TINY)
