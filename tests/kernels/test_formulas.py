@@ -1,5 +1,7 @@
 """Every kernel against its textbook formula, and the worked exercises of lecture notes."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -102,6 +104,23 @@ def test_a_median_distance_that_overflows_is_refused_with_the_largest_entry():
         Gaussian("median").resolved(np.array([[1e200], [-3e200], [2e200]]))
     with pytest.raises(ValueError, match=r"overflow, with entries up to 3e\+25; scale the"):
         Gaussian("median").resolved(np.array([[1e25], [-3e25], [2e25]], np.float32))
+
+
+def test_a_variance_that_overflows_is_refused_with_the_largest_entry():
+    X = np.array([[1e200, 0.0], [-3e200, 1.0]])
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="entries up to 3e\\+200"):
+        Gaussian("variance").resolved(X)
+
+
+def test_a_kernel_that_looks_at_its_fields_sees_the_numbers_of_rules(points):
+    @dataclass(frozen=True)
+    class Rounded(Gaussian):
+        def __post_init__(self):
+            super().__post_init__()
+            if not isinstance(self.length_scale, str):
+                object.__setattr__(self, "length_scale", float(round(self.length_scale)))
+
+    assert Rounded("median").resolved(10.0 * points(20, 3)).length_scale.is_integer()
 
 
 def test_median_of_equal_rows_is_one():

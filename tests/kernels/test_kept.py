@@ -11,7 +11,6 @@ import mercer
 from mercer.kernels.columns import (
     kept_with,
     named_columns,
-    reads_a_matrix,
     reads_everything,
     takes_missing,
 )
@@ -31,7 +30,7 @@ def test_a_kernel_of_a_user_is_freed_with_what_it_holds():
     X = np.random.default_rng(0).normal(size=(12, 2))
     mercer.KernelRidge(kernel).fit(X, X[:, 0]).predict(X)
     assert kernel(X).shape == (12, 12)
-    for asked in (reads_everything, reads_a_matrix, named_columns, takes_missing):
+    for asked in (reads_everything, named_columns, takes_missing):
         asked(kernel)
     del lookup, kernel
     gc.collect()

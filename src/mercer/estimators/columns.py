@@ -11,7 +11,7 @@ from mercer.data.columns import is_table
 from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.errors import IgnoredColumnsWarning, TextColumnsWarning, warn_caller
 from mercer.kernels import ColumnReport, Kernel
-from mercer.kernels.columns import assigned, named_columns, names_columns, reads_a_matrix, unread
+from mercer.kernels.columns import assigned, named_columns, names_columns, unread
 
 
 def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]]:
@@ -23,7 +23,9 @@ def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]
     if not all(isinstance(name, str) for name in kinds):
         # Columns called by numbers are meant by their positions.
         kinds = dict(enumerate(kinds.values()))
-    is_matrix = reads_a_matrix(k) and all(kind in READ["numbers"] for kind in kinds.values())
+    is_matrix = "numbers" in k.row_domains and all(
+        kind in READ["numbers"] for kind in kinds.values()
+    )
     if is_matrix and not named_columns(k):
         return k, []
     placed = assigned(k, kinds)

@@ -42,7 +42,7 @@ from mercer.kernels import (
     describe_columns,
     recentred,
 )
-from mercer.kernels.columns import reads_whole_rows, takes_missing
+from mercer.kernels.columns import takes_missing
 from mercer.kernels.language.names import UNNAMED, is_auto
 from mercer.kernels.tables.default import kernel_of_report
 from mercer.planning import Settings
@@ -146,9 +146,9 @@ def _meant(
 
 def tag_rows(tags: Tags, kernels: Sequence[Kernel]) -> None:
     """Say in the tags of an estimator which rows its kernels take; without any, all rows."""
-    texts = ("categories", "sequences")
+    texts = {"categories", "sequences"}
     tags.input_tags.allow_nan = all(map(takes_missing, kernels))
-    tags.input_tags.string = all(any(reads_whole_rows(k, d) for d in texts) for k in kernels)
+    tags.input_tags.string = all(k.row_domains & texts for k in kernels)
     tags.input_tags.pairwise = any(k.is_precomputed for k in kernels)
 
 

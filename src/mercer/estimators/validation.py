@@ -49,10 +49,8 @@ from mercer.kernels.columns import (
     check_cells,
     columns_of,
     named_columns,
-    reads_a_matrix,
     reads_everything,
     reads_unmapped,
-    reads_whole_rows,
     takes_missing,
 )
 
@@ -315,7 +313,7 @@ def _narrowed(kernel: Kernel, X: Any) -> Any:
     if not is_table(X):
         return X
     refuse_mapping(X)
-    if reads_everything(kernel) or reads_a_matrix(kernel):
+    if reads_everything(kernel) or "numbers" in kernel.row_domains:
         return X
     names = column_names(X)
     # A kernel that reads nothing, such as a constant, still needs rows to be counted.
@@ -343,7 +341,7 @@ def _as_seen(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
 
 def _is_kept(kernel: Kernel, X: Any) -> bool:
     """Whether the rows are no matrix of numbers, and the kernel takes them apart by itself."""
-    if reads_a_matrix(kernel):
+    if "numbers" in kernel.row_domains:
         return False
     return _holds_sequences(kernel, X) or not _is_matrix(X)
 
@@ -366,7 +364,7 @@ def _kept(kernel: Kernel, X: Any) -> Any:
 
 def _holds_sequences(kernel: Kernel, X: Any) -> bool:
     """Whether the rows themselves, and not some column of a table, are to be sequences."""
-    return reads_whole_rows(kernel, "sequences") and not is_table(X)
+    return "sequences" in kernel.row_domains and not is_table(X)
 
 
 def _is_matrix(X: Any) -> bool:

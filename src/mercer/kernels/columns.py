@@ -60,22 +60,6 @@ def reads_everything(kernel: Kernel) -> bool:
 
 
 @kept_with
-def reads_a_matrix(kernel: Kernel) -> bool:
-    """Whether some part of a kernel reads all columns of its rows as one matrix of numbers."""
-    return reads_whole_rows(kernel, "numbers")
-
-
-@kept_with
-def reads_whole_rows(kernel: Kernel, domain: str) -> bool:
-    """Whether some part of a kernel reads the rows as they are, and those of this domain."""
-    if isinstance(kernel, Columns) or _takes_anything(kernel):
-        return False
-    if not kernel.parts or isinstance(kernel, After):
-        return _domain(kernel) == domain
-    return any(reads_whole_rows(part, domain) for part in kernel.parts)
-
-
-@kept_with
 def reads_unmapped(kernel: Kernel, domain: str) -> bool:
     """Whether some part of a kernel reads rows of this domain as they are, before any map."""
     if isinstance(kernel, Columns | After):

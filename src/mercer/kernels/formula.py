@@ -164,6 +164,16 @@ class Formula(Parametric, ABC):
         """Whether the rows that it reads are those of a finished Gram matrix."""
         return any(part.is_precomputed for part in self.parts)
 
+    @functools.cached_property
+    def row_domains(self) -> frozenset[str]:
+        """The domains that some part reads of the rows as they are, rather than of named columns.
+
+        There are none of a function of whole rows, which takes whatever they hold.
+        """
+        if self.parts:
+            return frozenset().union(*(part.row_domains for part in self.parts))
+        return frozenset({self.domain} - {"anything"})
+
     def inputs(self, X: Any) -> Any:
         """Return what the parts of this formula see of the rows `X`."""
         return X
@@ -209,7 +219,13 @@ class Formula(Parametric, ABC):
                 changes[f.name] = value.resolved(seen, weights)
             elif isinstance(value, tuple) and any(isinstance(v, Formula) for v in value):
                 changes[f.name] = tuple(v.resolved(seen, weights) for v in value)
-        return replace(self, **changes)
+        kind: Any = type(self)
+        if kind.__post_init__ is not Formula.__post_init__:
+            return replace(self, **changes)
+        # What a rule gives is a number of its domain, and need not be checked again.
+        made: Self = object.__new__(kind)
+        vars(made).update({f.name: getattr(self, f.name) for f in fields(self)} | changes)
+        return made
 
     def remembered(self) -> Self:
         """Return the formula that equals this one and was met before, with what is known of it.

@@ -36,6 +36,8 @@ def resolve(
     if rule == "variance":
         # Rows that are all the same have gamma = 1.
         size = max(0.0, size * _variance(matrix, weights)) or 1.0
+        if not np.isfinite(size):
+            raise _overflow(_largest(matrix))
     if parameter != "length_scale":
         return 1.0 / size
     return size if metric == "manhattan" else float(np.sqrt(size / 2.0))
@@ -68,18 +70,19 @@ def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> floa
     if isinstance(X, Stream):
         X = distinct_rows(X, most)
     _refuse_small(X)
-    X = X[distinct_sample(X, most)]
+    if X.shape[0] > most:
+        X = X[distinct_sample(X, most)]
     distances = evaluate(_distance(metric), Rows(X, "X", X))
-    pairs = squareform(distances, checks=False).astype(np.float64)
-    apart = pairs[pairs > 0.0]
-    median = float(np.median(apart)) if apart.size else 1.0
+    pairs = squareform(distances, checks=False)
+    if not pairs.all():
+        # Rows that are zero apart are equal: the first of them counts.
+        is_first = ~np.tril(distances == 0.0, -1).any(axis=1)
+        pairs = squareform(distances[np.ix_(is_first, is_first)], checks=False)
+    median = float(np.median(pairs.astype(np.float64))) if pairs.size else 1.0
     largest = np.finfo(distances.dtype).max
     # The engine takes the root of an overflow for that of the largest number.
     if median >= float(largest if metric == "manhattan" else np.sqrt(largest)):
-        raise ValueError(
-            "the squares of distances between rows overflow, with entries up to "
-            f"{_largest(X):.3g}; scale the columns or give a length_scale"
-        )
+        raise _overflow(_largest(X))
     return median
 
 
@@ -100,6 +103,13 @@ def _refuse_small(X: Any) -> None:
             "the squares of distances between rows are too small for float64, with entries up to "
             f"{_largest(X):.3g}; scale the columns"
         )
+
+
+def _overflow(largest: float) -> ValueError:
+    return ValueError(
+        "the squares of distances between rows overflow, with entries up to "
+        f"{largest:.3g}; scale the columns or give a length_scale"
+    )
 
 
 def _dense(X: Any) -> NDArray[Any]:

@@ -89,14 +89,14 @@ class Kernel(NoDifferences, Formula):
     __array_ufunc__ = None
 
     def __add__(self, other: Any) -> Kernel:
-        term = _as_term(other)
-        if term is None:
-            return NotImplemented if may_answer(other, "__radd__") else refuse(self, "+", other)
-        return Sum((self, term))
+        if isinstance(other, Kernel):
+            return Sum((self, other))
+        if is_number(other):
+            return Sum((self, Constant(other)))
+        return NotImplemented if may_answer(other, "__radd__") else refuse(self, "+", other)
 
     def __radd__(self, other: Any) -> Kernel:
-        term = _as_term(other)
-        return refuse(other, "+", self) if term is None else Sum((term, self))
+        return Sum((Constant(other), self)) if is_number(other) else refuse(other, "+", self)
 
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Kernel):
@@ -331,6 +331,10 @@ class After(Kernel):
 
     # No cached_property: Python 3.11 has a lock for each, which threads take in either order here.
     @property
+    def row_domains(self) -> frozenset[str]:
+        return frozenset({self.g.domain} if isinstance(self.g, InputMap) else ())
+
+    @property
     def is_resolved(self) -> bool:
         is_known = not isinstance(self.g, InputMap) or self.g.is_resolved
         return is_known and not self._ruled and self.kernel.is_resolved
@@ -357,6 +361,7 @@ class Columns(Kernel):
     """k on some columns of a table or matrix."""
 
     keeps_sums: ClassVar[bool] = True
+    row_domains: ClassVar[frozenset[str]] = frozenset()
     kernel: Kernel
     columns: tuple[str | int, ...]
 
@@ -379,11 +384,6 @@ class Columns(Kernel):
 
     def __str__(self) -> str:
         return printing.on(self.kernel, self.columns)
-
-
-def _as_term(value: Any) -> Kernel | None:
-    is_kernel = isinstance(value, Kernel)
-    return value if is_kernel else Constant(value) if is_number(value) else None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.solvers import Bordered, RidgeProblem
-from mercer.solvers.ridge import bordered as module
 from mercer.solvers.ridge.bordered import (
     Measured,
     measured,
@@ -227,14 +226,8 @@ def test_rounding_may_hide_a_sum_of_large_coefficients_that_looks_like_zero():
     assert with_offset[0] - without[0] >= hidden * 2.0 / np.sqrt(2.0)
 
 
-@pytest.fixture(params=[1 << 14, 14], ids=["one block", "blocks"])
-def blocks(request, monkeypatch):
-    monkeypatch.setattr(module, "CACHE", request.param)
-
-
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("is_absolute", [True, False])
-@pytest.mark.usefixtures("blocks")
 def test_the_measure_is_its_formula_term_by_term(rng, fit_intercept, is_absolute):
     # Large enough beside the residual for every unit of rounding to count.
     alpha, weights = np.array([0.5, 3.0]), rng.uniform(0.1, 3.0, size=N)

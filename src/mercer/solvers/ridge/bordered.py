@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import CACHE, row_blocks
 from mercer.solvers.contract import OFFSET_ALONE, Solution, Solver
 from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_unit
 
@@ -260,42 +259,21 @@ def proved(
     most: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return what `measured` does, from the norms of W^(1/2) r and W^(1/2) |K| |a|."""
-    parts = [
-        _sizes(problem.on(rows), a[rows], diagonal[rows]) for rows in row_blocks(a.shape, CACHE)
-    ]
-    scale, product, ridge, norm = row_norms(np.stack([part.norms for part in parts], axis=-1))
+    # Targets as rows, along which sums are fast.
+    A, alpha, roots, k = a.T, problem.alpha[:, None], np.sqrt(problem.weights), np.abs(diagonal)
+    # The product of the first two is that of `product_rounding`.
+    terms = (roots * np.sqrt(k), np.sqrt(k) * A, alpha * A / roots, A)
+    scale, product, ridge, norm = map(row_norms, terms)
     rounded = scale * product if most is None else np.minimum(scale * product, most)
     missed = missed + UNITS * EPS * (rounded + ridge)
     doubled = np.broadcast_to(2.0 * np.sqrt(problem.alpha), missed.shape)
     radius = np.divide(missed, doubled, where=doubled > 0.0, out=np.full_like(missed, np.inf))
     if problem.fit_intercept:
-        q = np.abs(sum(part.total for part in parts)) + UNITS * EPS * norm
-        missed = missed + q * np.min([part.cost for part in parts], axis=0)
-        radius = radius + q * np.sqrt(np.min([part.least for part in parts], axis=0))
+        shifted = k + alpha / problem.weights
+        q = np.abs(A.sum(axis=-1)) + UNITS * EPS * norm
+        missed = missed + q * (roots * shifted).min(axis=-1)
+        radius = radius + q * np.sqrt(shifted.min(axis=-1))
     return relative(missed, problem.sizes), radius
-
-
-class _Sizes(NamedTuple):
-    """Of some rows: norms, the sum of a, min sqrt(w_i) A_ii and min A_ii, for every target.
-
-    The norms are those of sqrt(w k), of sqrt(k) a, the product of which is that of
-    `product_rounding`, of W^(1/2) alpha W^-1 a, and of a.
-    """
-
-    norms: Array
-    total: Array
-    cost: Array
-    least: Array
-
-
-def _sizes(problem: RidgeProblem, a: Array, diagonal: Array) -> _Sizes:
-    # Targets as rows, along which sums are fast.
-    A, alpha = a.T, problem.alpha[:, None]
-    roots, k = np.sqrt(problem.weights), np.abs(diagonal)
-    terms = (np.broadcast_to(np.sqrt(k) * roots, A.shape), np.sqrt(k) * A, alpha * A / roots, A)
-    shifted = k + alpha / problem.weights
-    cost, least = (roots * shifted).min(axis=-1), shifted.min(axis=-1)
-    return _Sizes(np.array([row_norms(V) for V in terms]), A.sum(axis=-1), cost, least)
 
 
 def with_best_offset(problem: RidgeProblem, a: Array, Ka: Array) -> tuple[Array, Array]:
