@@ -63,11 +63,19 @@ def test_a_mean_shows_every_fit_with_its_weight(data, monkeypatch):
 
     monkeypatch.setattr(search, "with_mean", averaged)
     said = run("fit", data, *PRICE, "--time-limit", "3").stdout
-    assert "kernels of a mean of 2 fits, each to edit and to give back" in said
-    assert said.count("  0.5 of --alpha") == 2
+    assert "kernel, a mean of 2 fits that compare rows by" in said
+    assert said.count("  0.50 of ") == 2
+    assert said.count("--kernel\n") == 1
     found = fitted(data, *PRICE, "--time-limit", "3")
     assert [part["weight"] for part in found["mean"]] == [0.5, 0.5]
     assert all(part["alpha"] > 0.0 and part["kernel"] for part in found["mean"])
+
+
+def test_what_a_colleague_should_know_is_printed(data):
+    found = fitted(data, *PRICE, "--kernel", "gaussian.on(age)", "--alpha", "1")
+    assert any("tested on" in said for said in found["warnings"])
+    said = run("fit", data, *PRICE, "--kernel", "gaussian.on(age)", "--alpha", "1").stdout
+    assert f"before you use it\n  - {found['warnings'][0]}" in said
 
 
 def test_the_kernel_that_is_printed_gives_the_same_model_again(data, monkeypatch):
@@ -353,6 +361,6 @@ def test_a_leaderboard_has_a_candidate_once_by_its_last_round():
 
 @pytest.mark.parametrize("kind", ["classification", "regression"])
 def test_a_mean_of_fits_shows_alpha_only_where_it_can_be_given_back(kind):
-    mean = [{"weight": 0.9, "kernel": "linear", "alpha": 2.0}]
+    mean = [{"weight": 0.9, "kernel": "linear", "outline": "linear", "alpha": 2.0}]
     text = _shown_kernel({"data": {"kind": kind}, "mean": mean}, "")
     assert ("--alpha 2" in text) == (kind == "regression")

@@ -10,9 +10,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
+from sklearn.metrics import roc_auc_score
 
 import mercer
 from mercer.reports.held_out import classification_scores, regression_scores
+from mercer.reports.page import Source, facts_of, page_of
+from mercer.reports.page.again import code
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.html import number
 from mercer.reports.page.mathml import mathml
@@ -62,7 +65,8 @@ def read(html):
 @pytest.fixture(scope="module")
 def regression():
     model = mercer.KernelRidgeCV("auto").fit(TABLE[TRAIN], PRICE[TRAIN])
-    return mercer.report(model, TABLE[TEST], PRICE[TEST], command="mercer fit t.csv").html
+    source = Source("price", "mercer fit t.csv")
+    return page_of(facts_of(model, TABLE[TEST], PRICE[TEST]), source).html
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +97,7 @@ def test_a_page_of_a_regression_has_its_sections(regression):
 
 def test_a_page_of_classes_has_its_sections(classification):
     text = " ".join(read(classification).texts)
-    for said in ("accuracy", "log loss", "Confusion matrix", "ROC curve", "taken for ill"):
+    for said in ("accuracy", "log loss", "Confusion matrix", "ROC curve", "were taken for"):
         assert said in text
     assert "names the right class for" in text
     assert "how often the predicted class is right" in text
@@ -117,9 +121,41 @@ def test_the_code_of_a_page_makes_the_same_model(regression):
     np.testing.assert_allclose(found, expected.predict(TABLE[TEST]), rtol=1e-9)
 
 
+def test_the_code_of_a_mean_makes_the_same_model():
+    kernels = ["gaussian.on(age)", "match.on(site)"]
+    model = mercer.KernelRidgeMean(kernels, [0.1, 0.2], [0.7, 0.3]).fit(TABLE[TRAIN], PRICE[TRAIN])
+    given = {"X": TABLE[TRAIN], "y": PRICE[TRAIN]}
+    exec(code(Facts(model)).rsplit("mercer.report", 1)[0], given)
+    found = given["model"].predict(TABLE[TEST])
+    np.testing.assert_allclose(found, model.predict(TABLE[TEST]), rtol=1e-9)
+
+
+def test_the_code_says_what_searched_for_the_kernel():
+    model = mercer.KernelRegressor(random_state=1).fit(X2[:25], X2[:25, 0])
+    assert "# What mercer.KernelRegressor(random_state=1) chose of these rows." in code(
+        Facts(model)
+    )
+
+
+def test_the_kernel_is_said_in_words(regression):
+    text = " ".join(read(regression).texts)
+    assert re.search(r"Rows are compared by [^.]*of age[^.]*match of site", text)
+
+
+def test_influential_rows_are_counted_as_in_the_file():
+    model = mercer.KernelRidge("gaussian").fit(X2[:30], X2[:30, 0])
+    facts = facts_of(model, X2[30:], X2[30:, 0])
+    page = page_of(facts, Source(rows=np.arange(30) + 1001)).html
+    listed = re.search(r'id="influential-rows">(.*?)</section>', page, re.DOTALL)[1]
+    rows = [int(n) for n in re.findall(r'<tr><td class="number">(\d+)</td>', listed)]
+    assert len(rows) == 10 and min(rows) > 1000
+    assert "the first below the header is 1" in listed
+
+
 def test_the_formula_is_mathml_of_known_elements(regression):
     formula = re.search(r'<div class="formula">(.*?)</div></div>', regression, re.DOTALL)[1]
     known = {"math", "mrow", "mi", "mo", "mn", "mtext", "msub", "msup", "munder", "mfrac"}
+    known |= {"mspace"}
     assert "math" in formula and set(re.findall(r"<(m\w+)", formula)) <= known
 
 
@@ -189,9 +225,8 @@ def test_what_users_wrote_is_text_and_no_markup():
         (mercer.KernelRidge("auto"), PRICE),
         (mercer.KernelLogisticRegression("auto"), np.where(SICK == "ill", EVIL, "well")),
     ):
-        html = mercer.report(
-            model.fit(evil[TRAIN], y[TRAIN]), evil[TEST], y[TEST], command=EVIL
-        ).html
+        facts = facts_of(model.fit(evil[TRAIN], y[TRAIN]), evil[TEST], y[TEST])
+        html = page_of(facts, Source(EVIL, EVIL, (EVIL,))).html
         page = read(html)
         assert "<script" not in html and "<svg onload" not in html and "<img src=x" not in html
         assert html.count("</style>") == 2 == html.count("<style>")
@@ -332,11 +367,33 @@ def test_scores_are_those_of_their_formulas():
     assert mae.value == pytest.approx(np.abs(y - f).mean())
     assert not r2.beats_baseline
     codes, P = np.array([0, 1, 1, 0]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [1.0, 0.0]])
-    right, loss = classification_scores(
+    right, loss, area = classification_scores(
         codes, P.argmax(axis=1), P, np.array([0.5, 0.5]), np.ones(4)
     )
     assert right.value == 0.75
+    assert area.value == 1.0 and area.baseline == 0.5
     assert loss.value == pytest.approx(-np.log([0.9, 0.8, 0.4, 1.0]).mean())
+
+
+def test_the_area_under_the_roc_curve_is_that_of_scikit_learn():
+    second = np.round(random.uniform(size=80), 1)
+    codes, w = (random.uniform(size=80) < second).astype(int), random.uniform(size=80)
+    P = np.column_stack([1.0 - second, second])
+    area = classification_scores(codes, codes, P, np.array([0.5, 0.5]), w)[2]
+    assert area.value == pytest.approx(roc_auc_score(codes, second, sample_weight=w))
+
+
+def test_rows_without_weight_leave_scores_as_they_are():
+    y, f = random.normal(size=20), random.normal(size=20)
+    w = (np.arange(20) < 15).astype(float)
+    found = regression_scores(y, f, 0.0, w)
+    assert found == regression_scores(y[:15], f[:15], 0.0, np.ones(15))
+
+
+def test_r2_of_three_rows_has_an_interval_of_finite_size():
+    y = np.array([1.0, 2.0, 4.0])
+    score = regression_scores(y, y + 0.1, 0.0, np.ones(3))[0]
+    assert 0.0 <= score.low <= score.high <= 1.0
 
 
 def test_intervals_of_scores_hold_the_true_score_about_as_often_as_they_say():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.reports.page import cautions, facts_of
 
 
 @pytest.mark.parametrize(
@@ -21,3 +22,20 @@ def test_errors_that_go_with_the_prediction_are_said(sign, said):
     model = mercer.KernelRidge("gaussian", 0.1).fit(X[:200], y[:200])
     page = mercer.report(model, X[200:], y[200:]).html
     assert said in page if said else "with the prediction:" not in page
+
+
+def test_a_class_of_nearly_all_rows_is_said():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = np.where(np.arange(400) % 20 == 0, "ill", "well")
+    model = mercer.KernelLogisticRegression("gaussian", 0.01).fit(X[:200], y[:200])
+    found = cautions(facts_of(model, X[200:], y[200:]))
+    assert any(said.startswith("95.0% of the rows are of the class 'well'") for said in found)
+    assert "It names the class 'well' for every test row." in found
+
+
+def test_classes_of_about_as_many_rows_are_no_reason_to_warn():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = X[:, 0] > 0.0
+    model = mercer.KernelLogisticRegression("gaussian").fit(X[:200], y[:200])
+    assert not any("class" in said for said in cautions(facts_of(model, X[200:], y[200:])))

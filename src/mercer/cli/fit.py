@@ -112,6 +112,7 @@ def fit(
     from mercer.files import save
     from mercer.files.form import keep_form
     from mercer.reports.held_out import inside
+    from mercer.reports.page import Source, cautions, facts_of, looking, page_of
 
     roles = Roles(
         target, options["weights"], options["groups"], options["drop"], options["missing"]
@@ -150,14 +151,16 @@ def fit(
     told = without_text_warnings()
     with phase(f"testing on {len(test)} rows"), without_far_warnings(), told, file_rows:
         result = result_of(model, judge, train, test, choice.kernel is not None)
+        facts = facts_of(model, test.X, test.y, test.weights)
+        with looking():
+            result["warnings"] = cautions(facts)
     if output is not None:
         save(model, output)
         result["model file"] = output
     if report is not None:
-        from mercer.reports.page import report as page_of
-
+        source = Source(train.target, _command(), form.remarks, train.rows + 1)
         with phase(f"writing {report}"), without_far_warnings():
-            page_of(model, test.X, test.y, report, command=_command(), remarks=form.remarks)
+            page_of(facts, source).save(report)
         result["report"] = report
     if output is None and not as_json:
         note("the model was not saved; -o MODEL.mercer does it")

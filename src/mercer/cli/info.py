@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mercer import __version__
-from mercer.cli.talk import pairs, told
+from mercer.cli.talk import pairs, quoted, told
 
 __all__ = ["engine_line", "info"]
 
@@ -47,7 +47,7 @@ def _inside(path: str, exact: bool) -> dict[str, str]:
     inner = inside(model)
     lines["model"] = type(inner).__name__
     if hasattr(inner, "kernel_"):
-        lines["kernel"] = str(inner.kernel_ if exact else editable(inner.kernel_))
+        lines |= _kernel(inner, exact)
     target = form_of(model).target
     if target is not None:
         lines["predicts"] = target
@@ -61,6 +61,25 @@ def _inside(path: str, exact: bool) -> dict[str, str]:
         lines["holds"] = f"{n_rows(dual.rows)} training rows: whoever has the file can read them"
     if hasattr(inner, "certificate_"):
         lines["certificate"] = str(inner.certificate_)
+    return lines
+
+
+def _kernel(model: Any, exact: bool) -> dict[str, str]:
+    """Return what a model compares rows by, and its kernels, to be given back."""
+    from mercer.estimators import KernelRidgeMean
+    from mercer.kernels.language.editable import editable
+    from mercer.kernels.language.outline import outline
+
+    def text(kernel: Any) -> str:
+        return str(kernel if exact else editable(kernel))
+
+    lines = {"compares": outline(model.kernel_)}
+    ridge = getattr(model, "estimator_", model)
+    if not isinstance(ridge, KernelRidgeMean):
+        return lines | {"kernel": text(model.kernel_)}
+    for i, (v, fit) in enumerate(zip(ridge.function_.weights, ridge.estimators_, strict=True), 1):
+        alpha = f"{fit.alpha:.17g}" if exact else f"{fit.alpha:.4g}"
+        lines[f"kernel {i}"] = f"{v:.2f} of --alpha {alpha} --kernel {quoted(text(fit.kernel_))}"
     return lines
 
 

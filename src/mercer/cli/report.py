@@ -30,7 +30,7 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
         raise click.UsageError("--target names a column of the rows to test on; give --data FILE")
     from mercer.files import load
     from mercer.files.form import form_of
-    from mercer.reports.page import report as page_of
+    from mercer.reports.page import Source, facts_of, page_of
 
     machine = load(model)
     if not hasattr(machine, "predict"):
@@ -39,8 +39,10 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
     given = {"--data": data, "--target": target, "-o": output}
     options = [part for name, value in given.items() if value for part in (name, value)]
     command = shlex.join(["mercer", "report", model, *options])
+    form = form_of(machine)
+    source = Source(form.target or "", command, form.remarks)
     with phase(f"writing {output}"):
-        page_of(machine, X, y, output, command=command, remarks=form_of(machine).remarks)
+        page_of(facts_of(machine, X, y), source).save(output)
     click.echo(output)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -186,6 +187,11 @@ def heading(text: str) -> str:
 def indented(text: Any, by: int = 2) -> str:
     """Return a text with every line moved to the right."""
     return "\n".join(" " * by + line for line in str(text).splitlines())
+
+
+def quoted(expression: str) -> str:
+    """Return an expression as shells take it, in double quotes where nothing in it is special."""
+    return shlex.quote(expression) if set(expression) & set('"$`\\!') else f'"{expression}"'
 
 
 def wrapped(text: str, indent: int) -> str:

@@ -8,10 +8,18 @@ from numbers import Real
 from typing import Any
 
 
-def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows under a header as lines of aligned columns, numbers to the right."""
+def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int = 40) -> str:
+    """Return rows under a header as lines of aligned columns, numbers to the right.
+
+    Parameters
+    ----------
+    header, rows : sequence of str, sequences of values
+        What stands above the columns, and in them.
+    width : int
+        Characters of a cell that are printed.
+    """
     table = [list(row) for row in rows]
-    cells = [list(header), *([_spelled(value) for value in row] for row in table)]
+    cells = [list(header), *([_cut(_spelled(value), width) for value in row] for row in table)]
     is_number = [
         bool(table) and all(row[j] == "" or _is_number(row[j]) for row in table)
         for j in range(len(header))
@@ -29,10 +37,12 @@ def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def as_html(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return rows under a title and a header as an HTML table."""
+    # Characters of a cell that are shown: a page has more room than a terminal.
+    most = 200
     head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+    cells = ([_cut(_spelled(value), most) for value in row] for row in rows)
     body = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(_spelled(value))}</td>' for value in row)}</tr>"
-        for row in rows
+        f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells
     )
     return (
         f"<table><caption>{html.escape(title)}</caption>"
@@ -64,7 +74,8 @@ def _spelled(value: Any) -> str:
     if _is_number(value) and not isinstance(value, int):
         return in_four_digits(float(value))
     text = value if isinstance(value, str) else str(value)
-    text = text.replace("\n", "\\n")
-    # Characters of a cell that are printed.
-    cell_width = 40
-    return text if len(text) <= cell_width else f"{text[: cell_width - 1]}…"
+    return text.replace("\n", "\\n")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -70,12 +70,15 @@ def regression_scores(y: Array, predicted: Array, mean: float, weights: Array) -
     weights : array of shape (n,)
         The weights of the rows.
     """
+    used = _used(weights)
+    y, predicted, weights = y[used], predicted[used], weights[used]
     squares, flat = (y - predicted) ** 2, (y - mean) ** 2
     absolute, flat_absolute = np.abs(y - predicted), np.abs(y - mean)
 
     def r2(errors: Array, w: Array) -> float:
-        centre = np.average(y, weights=w)
-        return float(1.0 - np.sum(w * errors) / max(np.sum(w * (y - centre) ** 2), 1e-300))
+        missed, spread = np.sum(w * errors), np.sum(w * (y - np.average(y, weights=w)) ** 2)
+        # Of targets that are all the same there is no variance to explain, as scikit-learn has it.
+        return float(1.0 - missed / spread) if spread > 0.0 else float(missed == 0.0)
 
     def rmse(errors: Array, w: Array) -> float:
         return float(np.sqrt(np.average(errors, weights=w)))
@@ -95,6 +98,10 @@ def classification_scores(
 ) -> list[Score]:
     """Return the accuracy and, where there are probabilities, the log loss.
 
+    Of two classes the area under the ROC curve is there too: how often a row of the second class
+    has a larger probability of it than one of the first. It tells of rare classes, of which the
+    accuracy says little.
+
     Parameters
     ----------
     codes, labels : arrays of shape (n,)
@@ -110,23 +117,49 @@ def classification_scores(
     def mean(values: Array, w: Array) -> float:
         return float(np.average(values, weights=w))
 
+    used = _used(weights)
+    codes, labels, weights = codes[used], labels[used], weights[used]
     right, usual = codes == labels, codes == int(np.argmax(shares))
     scores = [_scored("accuracy", mean, right, usual, weights, True)]
-    if probabilities is not None:
-        own = np.maximum(probabilities[np.arange(len(codes)), codes], LEAST)
-        flat = np.maximum(shares[codes], LEAST)
-        scores.append(_scored("log loss", mean, -np.log(own), -np.log(flat), weights, False))
+    if probabilities is None:
+        return scores
+    probabilities = probabilities[used]
+    own = np.maximum(probabilities[np.arange(len(codes)), codes], LEAST)
+    flat = np.maximum(shares[codes], LEAST)
+    scores.append(_scored("log loss", mean, -np.log(own), -np.log(flat), weights, False))
+    if len(shares) == 2 and len(np.unique(codes)) == 2:
+        ranks = np.unique(probabilities[:, 1], return_inverse=True)[1]
+
+        def area(ranks: Array, w: Array) -> float:
+            return _area_under_roc(ranks, codes == 1, w)
+
+        scores.append(_scored("ROC AUC", area, ranks, np.zeros_like(ranks), weights, True))
     return scores
+
+
+def _area_under_roc(ranks: Array, is_second: Array, w: Array) -> float:
+    """Return how often a row of the second class has a higher rank than one of the first.
+
+    Ties count half. Where a sample has one class alone it is not a number.
+    """
+    second, first = (np.bincount(ranks, w * of) for of in (is_second, ~is_second))
+    pairs = second.sum() * first.sum()
+    below = np.cumsum(first) - 0.5 * first
+    return float(second @ below / pairs) if pairs > 0.0 else float("nan")
+
+
+def _used(weights: Array) -> Array:
+    """Return which held-out rows have a weight."""
+    used = weights > 0.0
+    if not used.any():
+        raise ValueError("the weights of all held-out rows are zero; nothing can be tested")
+    return used
 
 
 def _scored(
     name: str, score: Any, values: Array, flat: Array, weights: Array, higher_is_better: bool
 ) -> Score:
     """Return a score of values with its interval, and that of the baseline."""
-    used = weights > 0.0
-    if not used.any():
-        raise ValueError("the weights of all held-out rows are zero; nothing can be tested")
-    values, flat, weights = values[used], flat[used], weights[used]
     random, n = np.random.default_rng(0), len(values)
     # Samples of the held-out rows, drawn with replacement, and the share of them within an
     # interval.

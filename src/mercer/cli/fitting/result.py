@@ -14,6 +14,7 @@ from mercer.data.stream import Stream, some_rows
 from mercer.estimators import KernelRidgeMean
 from mercer.kernels import describe_columns
 from mercer.kernels.language.editable import editable
+from mercer.kernels.language.outline import outline
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
 from mercer.selection.automatic.board import Leaderboard
 
@@ -45,6 +46,7 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
         "notes": getattr(getattr(judge, "candidates_", None), "remarks", []),
         "model": type(inner).__name__,
         "kernel": str(editable(inner.kernel_)),
+        "outline": outline(inner.kernel_),
         **_penalties(inner),
         "plan": _plan(inner, train),
         "scores": {score.name: _entry(score) for score in scores},
@@ -64,6 +66,7 @@ def _penalties(model: Any) -> dict[str, Any]:
             {
                 "weight": float(f"{v:.4g}"),
                 "kernel": str(editable(m.kernel_)),
+                "outline": outline(m.kernel_),
                 "alpha": float(f"{m.alpha:.4g}"),
             }
             for v, m in parts

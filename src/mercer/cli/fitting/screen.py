@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
-from mercer.cli.talk import heading, indented, pairs, wrapped
+from mercer.cli.talk import heading, indented, pairs, quoted, wrapped
 from mercer.data.listing import as_text, in_four_digits
 from mercer.data.memory import gigabytes
 
@@ -37,23 +38,29 @@ def shown(result: dict[str, Any]) -> str:
         _shown_kernel(result, penalty),
         f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
+        _shown_warnings(result["warnings"]),
         pairs(bottom),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _shown_kernel(result: dict[str, Any], penalty: str) -> str:
+    said = "to edit and to give back"
     if "mean" not in result:
-        said = f"to edit and to give back: {penalty}--kernel"
-        return f'{heading("kernel")}, {said}\n  "{result["kernel"]}"'
+        # Characters of an expression from which on it is better to know first what it says.
+        long = 200
+        words = f"  {wrapped(result['outline'], 2)}\n" if len(result["kernel"]) > long else ""
+        title = f"{heading('kernel')}, {said}: {penalty}--kernel"
+        return f"{title}\n{words}  {quoted(result['kernel'])}"
     # The ridges of classes are none of their options.
     is_classes = result["data"]["kind"] == "classification"
-    lines = []
-    for part in result["mean"]:
-        ridge = "" if is_classes else f"--alpha {part['alpha']:g} "
-        lines.append(f'  {part["weight"]:.2g} of {ridge}--kernel\n    "{part["kernel"]}"')
-    title = f"{heading('kernels')} of a mean of {len(lines)} fits, each to edit and to give back"
-    return "\n".join([title, *lines])
+    parts = result["mean"]
+    lines = [f"  {part['weight']:.2f} of {wrapped(part['outline'], 10)}" for part in parts]
+    ridge = "" if is_classes else f"--alpha {parts[0]['alpha']:g} "
+    title = f"{heading('kernel')}, a mean of {len(parts)} fits that compare rows by"
+    all_of = f"mercer info {result['model file']}" if "model file" in result else "--json"
+    one = f"  the first of them, {said} ({all_of} has all): {ridge}--kernel"
+    return "\n".join([title, *lines, one, f"  {quoted(parts[0]['kernel'])}"])
 
 
 def _shown_columns(columns: list[dict[str, Any]]) -> str:
@@ -90,7 +97,10 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str
     more = len(board) - MOST_CANDIDATES
     rest = [f"and {more} more"] if more > 0 else []
     below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *notes])
-    return f"{heading('leaderboard')}, {measure}\n{indented(as_text(header, cells))}{below}"
+    # What the other columns leave of a line.
+    room = max(40, shutil.get_terminal_size().columns - 42)
+    listed = indented(as_text(header, cells, room))
+    return f"{heading('leaderboard')}, {measure}\n{listed}{below}"
 
 
 def _shown_scores(result: dict[str, Any]) -> str:
@@ -107,3 +117,8 @@ def _shown_scores(result: dict[str, Any]) -> str:
     ]
     title = f"{heading('held-out rows')}, against {result['baseline']} as baseline"
     return f"{title}\n{indented(as_text(header, cells))}"
+
+
+def _shown_warnings(found: list[str]) -> str:
+    lines = "".join(f"\n  - {wrapped(text, 4)}" for text in found)
+    return f"{heading('before you use it')}{lines}" if found else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,17 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
         paragraph(text),
         table(header, rows),
         paragraph(f"and {left} more, of less importance") if left > 0 else "",
-        paragraph(f"In the file of the training rows: {'; '.join(remarks)}.") if remarks else "",
+        _remarks(remarks),
         _directions(facts),
     )
+
+
+def _remarks(remarks: Sequence[str]) -> str:
+    """Say how the cells of the file were read, where that was not plain."""
+    if not remarks:
+        return ""
+    items = "".join(f"<li>{escape(text)}</li>" for text in remarks)
+    return f"<h3>How the file of the training rows was read</h3><ul>{items}</ul>"
 
 
 def _spread(row: Row) -> str:

@@ -30,6 +30,8 @@ class Facts(Machine):
         Held-out rows; without them the model is looked at from the rows that it keeps.
     y : array of shape (n,), optional
         The targets of `X`; without them nothing is tested.
+    weights : array of shape (n,), optional
+        The weights of `X` in the scores.
     """
 
     # Rows that f is looked at from.
@@ -37,11 +39,12 @@ class Facts(Machine):
 
     X: Any = None
     y: Array | None = None
+    weights: Array | None = None
 
     @cached_property
     def tests(self) -> HeldOut | None:
         """The held-out rows with their targets, or None where there is nothing to test on."""
-        return None if self.y is None else HeldOut(self, self.X, self.y)
+        return None if self.y is None else HeldOut(self, self.X, self.y, self.weights)
 
     @cached_property
     def rows(self) -> Any:

@@ -45,6 +45,8 @@ class HeldOut:
         The fitted model.
     X, y : rows, array of shape (n,)
         Rows that it was not fitted to, and their targets.
+    weights : array of shape (n,), optional
+        Their weights in the scores.
     """
 
     # Columns that are shuffled, the most important ones, and how often.
@@ -54,6 +56,7 @@ class HeldOut:
     machine: Machine
     X: Any
     y: Array
+    weights: Array | None = None
 
     @property
     def model(self) -> Any:
@@ -144,17 +147,18 @@ class HeldOut:
     @cached_property
     def scores(self) -> list[Score]:
         """How good the predictions are, with intervals and the baseline."""
-        ones = np.ones(self.n)
+        w = np.ones(self.n) if self.weights is None else self.weights
         if not self.machine.is_classes:
-            seen = getattr(self.machine.problem, "y", None)
-            mean = float(np.mean(self.y if seen is None else np.asarray(seen)[:, 0]))
-            return regression_scores(np.asarray(self.y, float), self.predicted, mean, ones)
+            seen, of_seen = (getattr(self.machine.problem, name, None) for name in ("y", "weights"))
+            y, weights = (self.y, w) if seen is None else (np.asarray(seen)[:, 0], of_seen)
+            mean = float(np.average(y, weights=weights))
+            return regression_scores(np.asarray(self.y, float), self.predicted, mean, w)
         labels = np.searchsorted(self.model.classes_, self.predicted)
-        shares = self._class_shares
-        return classification_scores(self.codes, labels, self.probabilities, shares, ones)
+        shares = self.class_shares
+        return classification_scores(self.codes, labels, self.probabilities, shares, w)
 
     @property
-    def _class_shares(self) -> Array:
+    def class_shares(self) -> Array:
         """The shares of the classes among the training rows, or of the test rows if unknown."""
         codes, weights = self.machine.class_codes, getattr(self.machine.problem, "weights", None)
         if codes is None:

@@ -20,7 +20,7 @@ OPERATORS = {
     r"\lvert": "|", r"\rvert": "|", r"\{": "{", r"\}": "}", "-": "−",
 }  # fmt: skip
 FUNCTIONS = {rf"\{name}": name for name in ("exp", "log", "sin", "cos", "min", "max", "tanh")}
-SPACES = {r"\,", r"\;", r"\ ", r"\left", r"\right"}
+IGNORED = {r"\;", r"\ ", r"\left", r"\right"}
 # What a name in the text of a formula stands for.
 WRITTEN = {r"\textbackslash": "\\", r"\^": "^", r"\~": "~"}
 
@@ -103,8 +103,10 @@ class _Reader:
                 return [f'<mn style="font-weight:bold">{escape(self._name())}</mn>']
             case r"\begin":
                 return [self._matrix()]
-        if token in SPACES:
+        if token in IGNORED:
             return []
+        if token == r"\,":
+            return ['<mspace width="0.17em"/>']
         if token in SYMBOLS:
             return [f"<mi>{SYMBOLS[token]}</mi>"]
         if token in FUNCTIONS:

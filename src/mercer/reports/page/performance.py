@@ -18,9 +18,18 @@ from mercer.reports.page.html import figures, number, paragraph, section
 NAMED, CLASSES = 4, 30
 
 
-def summary(facts: Facts) -> str:
-    """Say in plain words what the model is and how good it is."""
-    name = type(facts.model).__name__
+def summary(facts: Facts, target: str = "") -> str:
+    """Say in plain words what the model is and how good it is.
+
+    Parameters
+    ----------
+    facts : Facts
+        The model.
+    target : str
+        What it predicts, where that has a name.
+    """
+    kind = type(facts.model).__name__
+    name = f"{target}, by {kind}" if target else kind
     told = (_made_of(facts), _tested_on(facts.tests), _verdict(facts.tests), _mattering(facts))
     text = " ".join(said for said in told if said)
     header = f"<header><h1>{escape(name)}</h1>{paragraph(text)}</header>"
@@ -139,17 +148,21 @@ def _confusion(tests: HeldOut) -> str:
     def cell(i: int, j: int) -> str:
         kind, depth = ("right" if i == j else "wrong"), 0.85 * shares[i, j]
         return (
-            f'<td class="number"><span class="{kind}" style="opacity:{depth:.2f}"></span>'
-            f"<b>{counts[i, j]}</b></td>"
+            f'<td><span class="{kind}" style="opacity:{depth:.2f}"></span>'
+            f"<b>{counts[i, j] or ''}</b></td>"
         )
 
-    head = "".join(f'<th class="number">taken for {escape(c)}</th>' for c in classes)
+    # Names of more classes stand upright, so that the matrix has room on a page.
+    few = 4
+    kind = "confusion many" if len(classes) > few else "confusion"
+    head = "".join(f"<th><span>{escape(c)}</span></th>" for c in classes)
     body = "".join(
-        f"<tr><th>is {escape(name)}</th>{''.join(cell(i, j) for j in range(len(classes)))}</tr>"
+        f"<tr><th>{escape(name)}</th>{''.join(cell(i, j) for j in range(len(classes)))}</tr>"
         for i, name in enumerate(classes)
     )
     return (
         "<h3>Confusion matrix</h3>"
-        f'<div class="scroll"><table class="confusion"><thead><tr><th></th>{head}</tr></thead>'
+        f"{paragraph('A line for every class, and in it what its rows were taken for.')}"
+        f'<div class="scroll"><table class="{kind}"><thead><tr><th></th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from html import escape
@@ -18,12 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import __version__
 from mercer.data.columns import n_rows, take_rows
+from mercer.estimators.validation import checked_weights
 from mercer.native import describe
 from mercer.native.threads import one_blas_thread
 from mercer.reports.page import sections
+from mercer.reports.page.again import again
 from mercer.reports.page.columns import columns, effects, texts
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.performance import performance, summary
+from mercer.reports.page.source import Source
 from mercer.reports.page.warnings import warnings
 
 
@@ -52,13 +56,7 @@ class Report:
 
 
 def report(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    path: Any = None,
-    *,
-    command: str = "",
-    remarks: Sequence[str] = (),
+    model: Any, X: Any = None, y: Any = None, path: Any = None, *, sample_weight: Any = None
 ) -> Report:
     """Return a page about a fitted model and how it does on rows that it was not fitted to.
 
@@ -73,24 +71,50 @@ def report(
         Held-out rows and their targets.
     path : str or path, optional
         Where to write the page.
-    command : str
-        The command that made the model, if one did.
-    remarks : sequence of str
-        What a reader should know of how the training rows were read from their file.
+    sample_weight : array of shape (n,), optional
+        The weights of the held-out rows in the scores.
     """
+    name = getattr(y, "name", None)
+    page = page_of(facts_of(model, X, y, sample_weight), Source("" if name is None else str(name)))
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def facts_of(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Facts:
+    """Return what a page is made of, and refuse what none can be about; see `report`."""
     if not hasattr(model, "predict"):
         raise ValueError(f"{type(model).__name__} predicts nothing; give a fitted model")
-    facts = Facts(model, X, None if y is None else _targets(model, X, y))
+    targets = None if y is None else _targets(model, X, y)
+    weights = None if sample_weight is None else checked_weights(sample_weight, n_rows(X))
+    facts = Facts(model, X, targets, weights)
     _check(facts)
+    return facts
+
+
+def page_of(facts: Facts, source: Source) -> Report:
+    """Return the page about a model.
+
+    Parameters
+    ----------
+    facts : Facts
+        The model, and what is found out about it.
+    source : Source
+        Where its rows came from.
+    """
+    with looking():
+        return Report(_page(facts, source))
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """Have a model looked at by one thread and without warnings that say nothing here."""
     # Matrices of few thousand rows gain little by threads, which on a busy machine wait for each
     # other for many times as long as they compute.
     with one_blas_thread(), catch_warnings():
         # A matrix of training rows has no names, and its columns are those that the model knows.
         filterwarnings("ignore", "X does not have valid feature names")
-        page = Report(_page(facts, command, remarks))
-    if path is not None:
-        page.save(path)
-    return page
+        yield
 
 
 def _targets(model: Any, X: Any, y: Any) -> NDArray[Any]:
@@ -132,26 +156,26 @@ def _has_several_targets(facts: Facts) -> bool:
     return not facts.is_classes and facts.function is not None and facts.function.n_targets > 1
 
 
-def _page(facts: Facts, command: str, remarks: Sequence[str]) -> str:
-    title = f"{type(facts.model).__name__}: report"
+def _page(facts: Facts, source: Source) -> str:
+    title = f"{source.target or type(facts.model).__name__}: report"
     engine = describe()
     foot = (
         f"mercer {__version__}, {engine['engine']} engine, Python {platform.python_version()}, "
         f"{date.today().isoformat()}"
     )
     parts = [
-        summary(facts),
+        summary(facts, source.target),
         warnings(facts),
         performance(facts),
-        columns(facts, remarks),
+        columns(facts, source.remarks),
         effects(facts),
         texts(facts),
         sections.kernel(facts),
         sections.selection(facts),
         sections.similarity(facts),
-        sections.influential(facts),
+        sections.influential(facts, source.rows),
         sections.certificate(facts),
-        sections.reproduce(facts, command),
+        again(facts, source.command),
     ]
     style = files("mercer.reports.page").joinpath("style.css").read_text(encoding="utf-8")
     return (

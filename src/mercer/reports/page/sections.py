@@ -11,13 +11,17 @@ import scipy.sparse as sp
 
 from mercer.data.columns import column_names, is_table, n_rows, take_rows
 from mercer.data.kept import rows_state
+from mercer.estimators import KernelRidgeMean
 from mercer.kernels import Kernel, Scaled, Sum
 from mercer.kernels.language.editable import editable
+from mercer.kernels.language.outline import outline
 from mercer.reports.page import charts
+from mercer.reports.page.again import penalties
 from mercer.reports.page.facts import Facts, cells_of, has_columns
 from mercer.reports.page.html import figures, paragraph, section, table
 from mercer.reports.page.mathml import mathml
 from mercer.reports.spectrum import eigenvalues_of, ridge_of
+from mercer.selection.automatic.board import Leaderboard
 
 # Rows of a leaderboard, of influential rows, and columns of these.
 CANDIDATES, INFLUENTIAL, SHOWN_COLUMNS = 12, 10, 8
@@ -25,31 +29,37 @@ CANDIDATES, INFLUENTIAL, SHOWN_COLUMNS = 12, 10, 8
 FORMULA, LINES = 3000, 12
 # Nodes up to which the tree of a kernel is shown at once.
 NODES = 12
-PENALTIES = ("alpha", "C", "epsilon")
-
-
-def _penalties(model: Any) -> dict[str, float]:
-    found = {name: getattr(model, name, None) for name in PENALTIES}
-    return {
-        k: v for k, v in found.items() if isinstance(v, int | float) and not isinstance(v, bool)
-    }
 
 
 def kernel(facts: Facts) -> str:
-    """Show the kernel as a formula and a tree, with what is proved of it."""
+    """Show the kernel in words, as a formula and a tree, with what is proved of it."""
     if facts.function is None:
         return ""
     k = facts.function.kernel
-    settings = ", ".join(f"{name} = {value:.4g}" for name, value in _penalties(facts.inner).items())
+    settings = ", ".join(f"{name} = {value:.4g}" for name, value in penalties(facts.inner).items())
     # A tree of pages is for whoever asks for it.
     state = " open" if _nodes(k) <= NODES else ""
     return section(
         "Kernel",
+        _in_words(facts, k),
         _formula(k),
         paragraph(settings),
         f"<details{state}><summary>Tree, with the proof of every node</summary>"
         f"{editable(k)._repr_html_()}</details>",
     )
+
+
+def _in_words(facts: Facts, k: Kernel) -> str:
+    """Return what a kernel compares; of a mean what each of its fits does, with its weight."""
+    model = getattr(facts.inner, "estimator_", facts.inner)
+    if not isinstance(model, KernelRidgeMean):
+        return paragraph(f"Rows are compared by {outline(k)}.")
+    rows = [
+        (float(weight), outline(fit.kernel_), float(fit.alpha))
+        for weight, fit in zip(model.function_.weights, model.estimators_, strict=True)
+    ]
+    text = "A mean of several fits, each with a kernel and a ridge alpha of its own:"
+    return paragraph(text) + table(["weight", "rows are compared by", "alpha"], rows)
 
 
 def _nodes(k: Kernel) -> int:
@@ -84,17 +94,7 @@ def selection(facts: Facts) -> str:
     results = getattr(facts.model, "cv_results_", None)
     candidates = getattr(facts.model, "candidates_", None)
     if results is None and candidates is not None:
-        by = "the root of their mean squared error on rows left out, in units of the target"
-        if facts.is_classes:
-            by = (
-                "the share of rows left out that they put into a wrong class; it is chosen by "
-                "squared errors of its scores, which tell more than counts"
-            )
-        text = f"The kernels that were tried, the chosen one first, the others by {by}."
-        plot = charts.leaderboard([float(entry.score) for entry in candidates], candidates.measure)
-        board = f'<div class="scroll">{candidates._repr_html_()}</div>'
-        said = f"{candidates.measure} on rows left out; the chosen one is marked"
-        return section("Leaderboard", paragraph(text), board, figures((plot, said)))
+        return _leaderboard(candidates, facts.is_classes)
     if results is None or "kernel" not in results:
         return ""
     order = np.argsort(results["rank_test_score"], kind="stable")[:CANDIDATES]
@@ -108,6 +108,38 @@ def selection(facts: Facts) -> str:
         paragraph(str(getattr(facts.model, "search_", ""))),
         table(["rank", "kernel", name, "score"], rows),
         figures((charts.selection(results), "scores of the candidates, the chosen one marked")),
+    )
+
+
+def _leaderboard(candidates: Leaderboard, is_classes: bool) -> str:
+    by = "the root of their mean squared error on rows left out, in units of the target"
+    if is_classes:
+        by = (
+            "the share of rows left out that they put into a wrong class; it is chosen by "
+            "squared errors of its scores, which tell more than counts"
+        )
+    text = f"The kernels that were tried, the chosen one first, the others by {by}."
+    notes = "".join(f"{remark[0].upper()}{remark[1:]}. " for remark in candidates.remarks)
+    rows = [
+        (rank, c.name, c.rounds, c.rows, float(c.score), f"{c.seconds:.1f}")
+        for rank, c in enumerate(candidates, 1)
+    ]
+    header = candidates.header
+    rest = ""
+    if len(rows) > CANDIDATES:
+        more = len(rows) - CANDIDATES
+        rest = (
+            f"<details><summary>{more} more</summary>{table(header, rows[CANDIDATES:])}</details>"
+        )
+    plot = charts.leaderboard([float(entry.score) for entry in candidates], candidates.measure)
+    said = f"{candidates.measure} on rows left out; the chosen one is marked"
+    return section(
+        "Leaderboard",
+        paragraph(text),
+        table(header, rows[:CANDIDATES]),
+        rest,
+        paragraph(notes.strip()),
+        figures((plot, said)),
     )
 
 
@@ -134,8 +166,16 @@ def similarity(facts: Facts) -> str:
     )
 
 
-def influential(facts: Facts) -> str:
-    """List the training rows whose coefficients are the largest."""
+def influential(facts: Facts, numbers: Any = None) -> str:
+    """List the training rows whose coefficients are the largest.
+
+    Parameters
+    ----------
+    facts : Facts
+        The model.
+    numbers : array of shape (n,), optional
+        Which rows of a file the training rows are, from 1 on.
+    """
     rows = facts.train_rows
     if rows is None or sp.issparse(rows) or facts.function is None:
         return ""
@@ -149,13 +189,20 @@ def influential(facts: Facts) -> str:
     own = a[:, 0].tolist() if a is not None and a.shape[1] == 1 else None
     order = np.argsort(-size, kind="stable")[:INFLUENTIAL]
     header, cells = _shown_rows(facts, take_rows(rows, order))
+    is_of_file = numbers is not None and len(numbers) == n_rows(rows)
+    own_number = numbers if is_of_file else np.arange(n_rows(rows))
     listed = [
-        (int(i), float(size[i]), *([] if own is None else [own[i]]), *row)
+        (int(own_number[i]), float(size[i]), *([] if own is None else [own[i]]), *row)
         for i, row in zip(order, cells, strict=True)
     ]
     text = (
         "The rows with the largest part in f, ‖a k(x, ·)‖: the fit leans on them, and they are "
-        "the first to check for errors in the data."
+        "the first to check for errors in the data. "
+    )
+    text += (
+        "Rows are counted as in the file, the first below the header is 1."
+        if is_of_file
+        else "Training rows are counted from 0."
     )
     first = ["row", "size"] + ([] if own is None else ["a"])
     return section("Influential rows", paragraph(text), table([*first, *header], listed))
@@ -178,6 +225,8 @@ def _shown_rows(facts: Facts, rows: Any) -> tuple[list[str], list[list[Any]]]:
 
 
 def _plain(value: Any) -> Any:
+    if value is None:
+        return ""
     return str(value)[:10] if isinstance(value, np.datetime64) else value
 
 
@@ -242,23 +291,3 @@ def _peak_memory() -> int | None:
         return None
     unit = 1 if sys.platform == "darwin" else 1024
     return getrusage(RUSAGE_SELF).ru_maxrss * unit
-
-
-def reproduce(facts: Facts, command: str) -> str:
-    """Show the command and the code that make the same model."""
-    parts = [f"<h3>Command</h3><pre>{escape(command)}</pre>"] if command else []
-    model = facts.inner
-    given = [f"{name}={value!r}" for name, value in _penalties(model).items()]
-    if facts.function is not None:
-        # What maps take from the rows they take again from the same ones, to the same numbers.
-        given.insert(0, repr(str(editable(facts.function.kernel, digits=None))))
-    for name in ("fit_intercept", "class_weight", "solver", "n_landmarks", "random_state"):
-        value = getattr(model, name, None)
-        if isinstance(value, int | str) and value not in (True, "auto"):
-            given.append(f"{name}={value!r}")
-    arguments = ",\n    ".join(given)
-    code = (
-        f"import mercer\n\nmodel = mercer.{type(model).__name__}(\n    {arguments},\n)\n"
-        "model.fit(X, y)\nmercer.report(model, X_test, y_test, 'report.html')"
-    )
-    return section("Again", *parts, f"<h3>Python</h3><pre>{escape(code)}</pre>")

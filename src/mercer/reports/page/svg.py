@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from math import floor, log10
 from typing import Any
@@ -60,7 +61,7 @@ class Plot:
         """Return where numbers stand on the picture."""
         across = (np.asarray(x, float) - self.x[0]) / ((self.x[1] - self.x[0]) or 1.0)
         up = (np.asarray(y, float) - self.y[0]) / ((self.y[1] - self.y[0]) or 1.0)
-        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (
+        return self._left + across * (WIDTH - self._left - RIGHT), HEIGHT - BOTTOM - up * (
             HEIGHT - TOP - BOTTOM
         )
 
@@ -105,11 +106,11 @@ class Plot:
         )
 
     def _x_axis(self) -> list[str]:
-        middle = (LEFT + WIDTH - RIGHT) / 2
+        middle = (self._left + WIDTH - RIGHT) / 2
         is_number = not self.x_names and not self.is_date
         label = _label(self.x_label, _unit(self.x)[1] if is_number else "")
         parts = [f'<text class="label" x="{middle}" y="{HEIGHT - 6}">{label}</text>']
-        width = (WIDTH - LEFT - RIGHT) / max(len(self.x_names), 1)
+        width = (WIDTH - self._left - RIGHT) / max(len(self.x_names), 1)
         for value, text in self._x_ticks():
             a = float(self._at(value, self.y[0])[0])
             parts.append(
@@ -133,21 +134,33 @@ class Plot:
             moments = np.linspace(*self.x, DATES + 2)[1:-1]
             return [(float(t), str(np.datetime64(int(t), "s").astype(unit))) for t in moments]
         size, _ = _unit(self.x)
-        return [(t, _number(t / size)) for t in ticks(*self.x)]
+        places = ticks(*self.x)
+        return list(zip(places, _numbers([t / size for t in places]), strict=True))
+
+    def _y_ticks(self) -> list[tuple[float, str]]:
+        """Return where numbers stand along the y axis."""
+        size, _ = _unit(self.y)
+        places = ticks(*self.y)
+        return list(zip(places, _numbers([t / size for t in places]), strict=True))
+
+    @cached_property
+    def _left(self) -> float:
+        """Where the y axis stands: to the right of its longest number."""
+        longest = max((len(text) for _, text in self._y_ticks()), default=0)
+        return max(LEFT, 30.0 + LETTER * longest)
 
     def _y_axis(self) -> list[str]:
         middle = (TOP + HEIGHT - BOTTOM) / 2
         turned = f'transform="rotate(-90 14 {middle})"'
-        unit, word = _unit(self.y)
-        label = _label(self.y_label, word)
+        label = _label(self.y_label, _unit(self.y)[1])
         parts = [f'<text class="label" x="14" y="{middle}" {turned}>{label}</text>']
-        for value in ticks(*self.y):
+        left, right = self._left, WIDTH - RIGHT
+        for value, text in self._y_ticks():
             b = float(self._at(self.x[0], value)[1])
             parts.append(
-                f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{b:.1f}" y2="{b:.1f}"/>'
+                f'<line class="grid" x1="{left:g}" x2="{right}" y1="{b:.1f}" y2="{b:.1f}"/>'
             )
-            text = _number(value / unit)
-            parts.append(f'<text class="tick end" x="{LEFT - 6}" y="{b + 5:.1f}">{text}</text>')
+            parts.append(f'<text class="tick end" x="{left - 6:g}" y="{b + 5:.1f}">{text}</text>')
         return parts
 
 
@@ -162,8 +175,14 @@ def ticks(low: float, high: float) -> list[float]:
     return [float(k * step) for k in np.arange(first, np.floor(high / step + 1e-9) + 1.0)]
 
 
-def _number(value: float) -> str:
-    return f"{value + 0.0:.4g}".replace("-", "−")
+def _numbers(values: list[float]) -> list[str]:
+    """Return numbers in four digits, or in more where these do not tell them apart."""
+    texts: list[str] = []
+    for digits in range(4, 16):
+        texts = [f"{value + 0.0:.{digits}g}".replace("-", "−") for value in values]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
 
 
 def _unit(ends: tuple[float, float]) -> tuple[float, str]:

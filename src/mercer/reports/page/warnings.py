@@ -31,10 +31,15 @@ UNTESTED = (
 )
 
 
+def cautions(facts: Facts) -> list[str]:
+    """Return what was found, a sentence or two each."""
+    tested = [UNTESTED] if facts.tests is None else _tested(facts.tests)
+    return [*_few(facts), *tested, *_columns(facts), *_solver(facts)]
+
+
 def warnings(facts: Facts) -> str:
     """List what was found."""
-    tested = [UNTESTED] if facts.tests is None else _tested(facts.tests)
-    found = [*_few(facts), *tested, *_columns(facts), *_solver(facts)]
+    found = cautions(facts)
     if not found:
         checked = ["rows to test on", "columns that give the target away"]
         # Support vectors and landmarks are no sample of the training rows to compare with.
@@ -61,8 +66,10 @@ def _tested(tests: HeldOut) -> list[str]:
         if rare and tests.n >= FEW_ROWS:
             listed = ", ".join(rare[:5]) + (", ..." if len(rare) > 5 else "")
             found.append(f"Fewer than {FEW_OF_CLASS} test rows are of the class {listed}.")
-    if not tests.scores[0].beats_baseline:
-        found.append("Its score is not surely better than that of the baseline.")
+        found += _uneven_classes(tests)
+    first = tests.scores[0]
+    if not first.beats_baseline:
+        found.append(f"Its {first.name} is not surely better than that of the baseline.")
     held = tests.coverage
     if held is not None and abs(held - COVERAGE) > 0.1:
         found.append(f"Intervals of {COVERAGE:.0%} hold {held:.0%} of the held-out targets.")
@@ -73,6 +80,23 @@ def _tested(tests: HeldOut) -> list[str]:
             f"{same:.0%} of the test rows equal a training row in all columns: the scores may "
             "flatter."
         )
+    return found
+
+
+def _uneven_classes(tests: HeldOut) -> list[str]:
+    """Say if nearly all rows are of one class, of which the accuracy tells little."""
+    classes, found = tests.model.classes_, []
+    usual = int(np.argmax(tests.class_shares))
+    share = float(tests.class_shares[usual])
+    # The share of one class from which on naming it always looks like a good model.
+    if share >= 0.9:
+        found.append(
+            f"{share:.1%} of the rows are of the class {str(classes[usual])!r}, and naming it "
+            "always would be right as often: the accuracy says little here; look at the ROC curve, "
+            "the log loss and the probabilities."
+        )
+    if len(np.unique(tests.predicted)) == 1 and len(np.unique(tests.codes)) > 1:
+        found.append(f"It names the class {str(tests.predicted[0])!r} for every test row.")
     return found
 
 

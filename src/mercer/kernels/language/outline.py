@@ -1,0 +1,65 @@
+"""What a kernel compares, in the words of a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.kernels.kernel import After, Columns, Constant, Kernel, Product, Scaled, Sum
+from mercer.kernels.language.printing import snake_case
+
+
+def outline(kernel: Kernel) -> str:
+    """Return which families a kernel is made of and which columns they read, without its numbers.
+
+    ``gaussian of age, dose and 4 more × match of site + words of note``: what ``str(k)`` writes out
+    over a page, to be read at a glance. Terms that differ in their numbers alone are named once.
+    """
+    return " + ".join(dict.fromkeys(_term(term) for term in _terms(kernel)))
+
+
+def _terms(kernel: Kernel) -> list[Kernel]:
+    """Return the terms of a sum without their factors, but for constants beside others."""
+    if isinstance(kernel, Scaled):
+        return _terms(kernel.kernel)
+    if isinstance(kernel, Sum):
+        terms = [term for each in kernel.terms for term in _terms(each)]
+        return [t for t in terms if not isinstance(t, Constant)] or terms
+    return [kernel]
+
+
+def _term(kernel: Kernel) -> str:
+    if isinstance(kernel, Product):
+        factors = [factor for factor in kernel.terms if not isinstance(factor, Constant)]
+        return " × ".join(_factor(factor) for factor in factors)
+    if isinstance(kernel, Columns):
+        return f"{_bracketed(kernel.kernel)} of {_listed(kernel.columns)}"
+    if isinstance(kernel, After):
+        return f"{_bracketed(kernel.kernel)}{_mapped(kernel.g)}"
+    inner = kernel.parts
+    name = snake_case(type(kernel).__name__)
+    return f"{name}({', '.join(map(outline, inner))})" if inner else name
+
+
+def _factor(kernel: Kernel) -> str:
+    terms = _terms(kernel)
+    return _term(terms[0]) if len(terms) == 1 else f"({outline(kernel)})"
+
+
+def _bracketed(kernel: Kernel) -> str:
+    text = outline(kernel)
+    return f"({text})" if " + " in text or " × " in text else text
+
+
+def _mapped(g: Any) -> str:
+    """Return what a map makes of rows, where that changes which rows are alike."""
+    words = {"normal_scores": " of ranks", "calendar": " of the calendar"}
+    return words.get(snake_case(type(g).__name__), "")
+
+
+def _listed(columns: tuple[Any, ...]) -> str:
+    """Return columns by name, the first ones where they are many."""
+    most = 3
+    names = [str(column) for column in columns]
+    if len(names) > most + 1:
+        names = [*names[:most], f"{len(names) - most} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

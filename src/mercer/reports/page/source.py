@@ -1,0 +1,30 @@
+"""Where the rows of a model came from, which a page tells its reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What is known of a model beside the model.
+
+    Parameters
+    ----------
+    target : str
+        What it predicts.
+    command : str
+        The command that made it or the page.
+    remarks : tuple of str
+        What a reader should know of how the training rows were read from their file.
+    rows : array of shape (n,), optional
+        Which rows of that file the training rows are, from 1 on.
+    """
+
+    target: str = ""
+    command: str = ""
+    remarks: tuple[str, ...] = ()
+    rows: NDArray[Any] | None = None
