@@ -133,7 +133,7 @@ def test_rows_in_doubt_are_not_clearly_at_a_bound(X, signs, monkeypatch):
 def test_a_tube_is_screened_from_more_rows_on(rng, epsilon, least):
     for n, pays in ((least, False), (least + 1, True)):
         problem = MarginProblem.regression(rng.normal(size=n), np.ones(n), epsilon, True)
-        assert Screening.pays(problem) is pays
+        assert (run_of(rng.normal(size=(n, 2)), problem).screening is not None) is pays
 
 
 def test_what_ended_it_is_said(X, signs):

@@ -13,9 +13,8 @@ from sklearn.base import clone
 
 from mercer.data.distinct import row_numbers
 from mercer.estimators.validation import checked_rows, training_subset
-from mercer.functions import Function
 from mercer.kernels import Kernel
-from mercer.solvers import Approximation, Run
+from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
 Array = NDArray[np.float64]
@@ -118,9 +117,6 @@ class CrossFittedProbabilities(ABC):
     """A classifier whose scores become probabilities by temperature scaling on held-out rows."""
 
     classes_: NDArray[Any]
-    kernel_: Kernel
-    function_: Function
-    approximation_: Approximation | None
     _cross_fits_: CrossFits | None
 
     def predict_proba(self, X: Any) -> Array:
@@ -141,16 +137,6 @@ class CrossFittedProbabilities(ABC):
     @abstractmethod
     def _class_scores(self, X: Any) -> tuple[Array, Codes]:
         """Return a score for every class at checked rows, and which class every row is of."""
-
-    def _keep_calibration(self, kernel: Kernel, X: Any, codes: Codes, weights: Array) -> None:
-        """Store what the temperature will be found from, if it is asked for."""
-        settings = self.get_params(deep=False)  # type: ignore[attr-defined]
-        settings.update(kernel=kernel, gamma=None, degree=None, coef0=None)
-        settings.update(class_weight=None, warm_start=False)
-        if self.approximation_ is not None:
-            # Those that were found serve all parts.
-            settings.update(landmarks=self.function_.dual.rows, n_landmarks=None)
-        self._cross_fits_ = CrossFits(type(self)(**settings), kernel, X, codes, weights)
 
 
 def score_columns(scores: Array) -> Array:

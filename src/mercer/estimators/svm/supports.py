@@ -55,6 +55,19 @@ def checked_price(C: Any) -> float:
         ) from None
 
 
+def check_schemes(multiclass: str, shape: str) -> None:
+    """Refuse schemes of several classes, and shapes of their scores, that there are not."""
+    if multiclass not in ("ovo", "ovr"):
+        raise ValueError(f"multiclass must be 'ovo' or 'ovr', got {multiclass!r}")
+    if shape not in ("ovo", "ovr"):
+        raise ValueError(f"decision_function_shape must be 'ovo' or 'ovr', got {shape!r}")
+    if multiclass == "ovr" and shape == "ovo":
+        raise ValueError(
+            "decision_function_shape='ovo' needs pairs of classes, but multiclass is 'ovr'; "
+            "use multiclass='ovo'"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """One margin problem on some of the training rows.

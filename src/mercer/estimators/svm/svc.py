@@ -13,16 +13,18 @@ from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
 from mercer.estimators.classes import class_weighted, decided, present_classes
+from mercer.estimators.estimator import like
 from mercer.estimators.fitted import gap_certificate
 from mercer.estimators.svm.hard_margin import Priced, hard_margin, mean_diagonal
-from mercer.estimators.svm.one_vs_one import check_schemes, clear_winners, hardest, tally, votes_of
+from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
-from mercer.estimators.svm.probabilities import CrossFittedProbabilities, score_columns
+from mercer.estimators.svm.probabilities import CrossFits, CrossFittedProbabilities, score_columns
 from mercer.estimators.svm.single_labels import settled_classes
 from mercer.estimators.svm.supports import (
     Start,
     SupportVectorMachine,
     Task,
+    check_schemes,
     checked_price,
     class_tasks,
     coefficients_by_row,
@@ -247,7 +249,11 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         else:
             self._keep_supports(X, used, codes, gram, tasks, solutions)
         self._keep_start(C, tasks, used, solutions)
-        self._keep_calibration(kernel, rows.X, codes, weights[used])
+        machine = like(self, type(self), kernel=kernel, class_weight=None, warm_start=False)
+        if self.approximation_ is not None:
+            # Landmarks that were found serve all fits that probabilities take.
+            machine.landmarks, machine.n_landmarks = self.function_.dual.rows, None
+        self._cross_fits_ = CrossFits(machine, kernel, rows.X, codes, weights[used])
         self.certificate_ = gap_certificate(kernel, solutions, settings)
         return self
 
@@ -314,11 +320,9 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         scores could change sides within some times the largest rounding error of a sample.
         """
         X, f = checked_rows(self, X), self.function_
-        if isinstance(f, DualFunction):
-            codes = settled_classes(f, X, self._clear, self._decided)
-        else:
-            codes = self._decided(X)
-        return np.asarray(self.classes_[codes])
+        if not isinstance(f, DualFunction):
+            return np.asarray(self.classes_[self._decided(X)])
+        return np.asarray(self.classes_[settled_classes(f, X, self._clear, self._decided)])
 
     def _checked_settings(self) -> float:
         check_schemes(self.multiclass, self.decision_function_shape)
@@ -334,17 +338,15 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         solutions: list[Solution],
     ) -> None:
         """Store the support vectors, class by class, and the function of them."""
-        n_classes = len(self.classes_)
         A = coefficients_by_row(tasks, solutions, codes, self._is_by_pairs)
         support = np.flatnonzero(A.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]
-        self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
+        self.n_support_ = np.bincount(codes[support], minlength=len(self.classes_)).astype(np.int32)
         self.support_ = used[support]
         rows, columns = support_rows(self.kernel_, X, self.support_)
         b = np.array([s.intercept[0] for s in solutions])
-        self.function_ = self._function(
-            self._dual(rows, A[:, support].T, b, columns), gram, solutions
-        )
+        dual = self._dual(rows, A[:, support].T, b, columns)
+        self.function_ = self._function(dual, gram, solutions)
 
     def _dual(
         self, rows: Any, a: Array, b: Array, columns: NDArray[np.intp] | None = None

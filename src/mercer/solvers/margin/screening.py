@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.low_rank_start import are_bounded, seed
-from mercer.solvers.margin.problem import Gap, MarginProblem
+from mercer.solvers.margin.problem import Gap
 from mercer.solvers.run import Run
 
 Rows = NDArray[np.intp]
@@ -53,12 +53,6 @@ class Screening:
 
     values: Values
     run: Run
-
-    @classmethod
-    def pays(cls, problem: MarginProblem) -> bool:
-        """Whether the rows are many enough."""
-        has_tube = problem.epsilon > 0.0
-        return len(problem.z) > (cls.least_rows_in_tube if has_tube else cls.least_rows)
 
     def start(self) -> Rows | None:
         """Start from the solution for a low-rank copy of K; return the rows that are in doubt then.

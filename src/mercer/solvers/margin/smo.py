@@ -145,9 +145,10 @@ class _State:
             self.gram.check_single()
         single = self.gram if self._is_few else self.gram.single()
         self.values = Values(self.gram, single, self.problem)
-        pays = Screening.pays(self.problem)
-        self.screening = Screening(self.values, self.run) if pays else None
         n, rules = len(self.problem.z), self.settings
+        has_tube = self.problem.epsilon > 0.0
+        least = Screening.least_rows_in_tube if has_tube else Screening.least_rows
+        self.screening = Screening(self.values, self.run) if n > least else None
         self._most = rules.max_steps or max(rules.least_steps, rules.steps_each * n)
         is_small = n <= rules.interior_rows and self.gram.has_room(24 * n * n)
         pause = rules.pause if is_small and rules.max_iter is None else self._most
