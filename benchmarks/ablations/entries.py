@@ -54,18 +54,6 @@ def sparse() -> Iterator[Ablation]:
         dense_product,
         without(dense_product, ("mercer.tiles.loop:gathered", nothing)),
     )
-    dense, labels, _ = task("cod-rna-8000")
-    full = sp.csr_array(dense)
-
-    def fitted() -> object:
-        return KernelSVC("gaussian", C=10.0).fit(full, labels)
-
-    yield Ablation(
-        "dense copies of sparse rows",
-        "cod-rna, 8000 rows as CSR",
-        fitted,
-        without(fitted, ("mercer.gram.choose:dense_rows", lambda X, memory: X)),
-    )
 
 
 def tiles() -> Iterator[Ablation]:

@@ -26,3 +26,22 @@ const T& level_named(const std::string& name, const T& v2, const T& v3, const T&
 }
 
 }  // namespace mercer
+
+// The tables that `MERCER_AT_LEVEL(what)` is in the files of every level, and which a name means.
+#if defined(MERCER_X86_LEVELS)
+#define MERCER_LEVELS(Table, what)                                      \
+    namespace mercer {                                                  \
+    extern const Table what##_v2, what##_v3, what##_v4;                 \
+    inline const Table& what##_level(const std::string& name) {         \
+        return level_named(name, what##_v2, what##_v3, what##_v4);      \
+    }                                                                   \
+    }
+#else
+#define MERCER_LEVELS(Table, what)                                      \
+    namespace mercer {                                                  \
+    extern const Table what##_plain;                                    \
+    inline const Table& what##_level(const std::string& name) {         \
+        return level_named(name), what##_plain;                         \
+    }                                                                   \
+    }
+#endif

@@ -1,13 +1,12 @@
-"""Sparse rows keep the form in which the engine compares them fastest."""
+"""Gram matrices of sparse rows."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from mercer.gram import StreamedGram, dense_rows
+from mercer.gram import StreamedGram
 from mercer.kernels import Gaussian
-from mercer.native import describe
 
 KERNEL = Gaussian(3.0)
 
@@ -15,17 +14,6 @@ KERNEL = Gaussian(3.0)
 @pytest.fixture
 def rows():
     return sp.random_array((300, 60), density=0.1, rng=np.random.default_rng(0), format="csr")
-
-
-def test_rows_stay_sparse_where_tiles_walk_along_them(rows):
-    is_native = describe()["engine"] == "native"
-    assert sp.issparse(dense_rows(rows, 1 << 30)) == is_native
-
-
-def test_rows_with_many_entries_become_dense(rows):
-    many = sp.csr_array(rows.toarray() + 1.0)
-    assert_allclose(dense_rows(many, 1 << 30), many.toarray())
-    assert dense_rows(many, 1 << 10) is many
 
 
 def test_sparse_rows_are_compared_in_single_precision_themselves(rows):

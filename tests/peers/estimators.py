@@ -71,7 +71,7 @@ class Machine(Adapter):
         }
 
     def contained(self, values):
-        """Return values in the container of the rows: ours are dense where that is faster."""
+        """Return values in the container of the rows: our coefficients are dense."""
         if self.was_sparse_:
             return sp.csr_array(values)
         return values.toarray() if sp.issparse(values) else values

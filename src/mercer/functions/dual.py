@@ -8,15 +8,12 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.blocks import blocks_of
 from mercer.data.checks import fits_single
 from mercer.data.columns import n_columns, n_rows
-from mercer.data.memory import memory_limit
 from mercer.functions.function import Array, Function
-from mercer.gram import dense_rows
 from mercer.kernels import Kernel
 from mercer.tiles import Tile, apply
 from mercer.tiles.derivative import input_gradient
@@ -97,10 +94,7 @@ class DualFunction(Function):
 
     def compared(self, X: Any) -> Any:
         """Return new rows in the form in which they are compared with the x_i."""
-        if self.columns is not None:
-            return X[:, self.columns]
-        is_dense = isinstance(self.rows, np.ndarray)
-        return dense_rows(X, memory_limit()) if is_dense and sp.issparse(X) else X
+        return X if self.columns is None else X[:, self.columns]
 
     def in_single(self, X: Any) -> Self | None:
         """Return the same function with rows in float32, if the engine compares them and `X` so."""

@@ -1,6 +1,6 @@
 """A kernel met with data, as an operator."""
 
-from mercer.gram.choose import dense_rows, gram_of, kept_gram_of, unheld_gram_of
+from mercer.gram.choose import gram_of, kept_gram_of, unheld_gram_of
 from mercer.gram.dense import CopiedGram, DenseGram, with_copy
 from mercer.gram.features import (
     FeatureGram,
@@ -50,7 +50,6 @@ __all__ = [
     "StoredLandmarkGram",
     "StreamedGram",
     "chain_of",
-    "dense_rows",
     "feature_weights",
     "features_at",
     "features_of",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from mercer.data.memory import memory_limit
 from mercer.data.stream import Stream
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
@@ -17,7 +15,6 @@ from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.tiles import Rows
-from mercer.tiles.evaluate import engine
 
 
 def gram_of(kernel: Any, X: Any, memory: Any = None, share: float = 1.0) -> Gram:
@@ -63,23 +60,10 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
 def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
     """Return the Gram matrix for a solver that asks for the same rows again and again.
 
-    Entries that take long, and those of few rows, are held where they fit, others not. Sparse rows
-    are dense where these are compared faster.
+    Entries that take long, and those of few rows, are held where they fit, others not.
     """
     seen = Rows.of(X)
-    if sp.issparse(seen.X) and not kernel.is_precomputed:
-        seen = Rows.of(dense_rows(seen.X, memory_limit(memory)))
     # Rows whose entries are computed at once: to ask for some of them takes longer.
     few = 256
     is_held = seen.n <= few or not kernel.is_quick
     return (gram_of if is_held else unheld_gram_of)(kernel, seen, memory)
-
-
-def dense_rows(X: Any, memory: int) -> Any:
-    """Return sparse rows as an array, if that is compared faster and is not large."""
-    # The share of the memory that dense copies of sparse rows may take.
-    room = 0.1
-    if not sp.issparse(X) or X.shape[0] * X.shape[1] * X.dtype.itemsize > room * memory:
-        return X
-    n, width = X.shape
-    return X.toarray() if X.nnz > engine().dense_share(width) * n * width else X

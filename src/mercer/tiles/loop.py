@@ -11,20 +11,18 @@ from numpy.typing import NDArray
 from mercer.data.checks import Matrix
 from mercer.native import _native
 from mercer.native.core import cpu_level, thread_count
-from mercer.tiles.counts import TILED_COLUMNS
 from mercer.tiles.entries import (
     PRODUCT_FORM_WIDTH,
     REACH,
     SEARCHED_ROWS,
     TILE_ROWS,
-    WALK,
     Entries,
     are_few,
     are_tiled,
     compressed,
     gathered,
 )
-from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
+from mercer.tiles.operands import Bound, Operand
 from mercer.tiles.tile import Leaf
 
 Array = NDArray[Any]
@@ -35,12 +33,6 @@ KINDS = ("dot", "squared_distance", "manhattan", "minimum", "chi2", "sine", "mat
 def takes(o: Operand) -> bool:
     """Whether the tiles can use an input as it is."""
     return o.is_ready or are_tiled(o)
-
-
-def dense_share(width: int) -> float:
-    """Return the share of entries from which on sparse rows are compared faster as dense ones."""
-    is_walked = PRODUCT_FORM_WIDTH <= width <= TILED_COLUMNS
-    return 1.0 / WALK if is_walked else DENSE_SHARE
 
 
 def fill(bound: Bound, out: Array) -> None:

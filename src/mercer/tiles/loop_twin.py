@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mercer.data.blocks import CACHE, MEMORY, row_blocks
-from mercer.tiles.operands import DENSE_SHARE, Bound, Operand
+from mercer.tiles.operands import Bound, Operand
 from mercer.tiles.tile import Leaf
 from mercer.tiles.twin import LEAVES, Array, run
 
@@ -15,11 +15,6 @@ from mercer.tiles.twin import LEAVES, Array, run
 def takes(o: Operand) -> bool:
     """Whether the loop can use an input as it is."""
     return o.is_ready
-
-
-def dense_share(width: int) -> float:
-    """Return the share of entries from which on sparse rows are compared faster as dense ones."""
-    return DENSE_SHARE
 
 
 def fill(bound: Bound, out: Array) -> None:

@@ -19,9 +19,6 @@ from mercer.tiles.program import Input, Program
 from mercer.tiles.rows import Comparison, Rows, comparable_leaf
 from mercer.tiles.tile import Leaf, Normalize
 
-# The share of entries from which on sparse rows that are not walked along are better dense.
-DENSE_SHARE = 0.02
-
 
 @dataclass(frozen=True)
 class Operand:

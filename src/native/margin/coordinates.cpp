@@ -15,13 +15,7 @@
 
 namespace nb = nanobind;
 
-namespace mercer {
-#if defined(MERCER_X86_LEVELS)
-extern const FeatureLevel features_v2, features_v3, features_v4;
-#else
-extern const FeatureLevel features_plain;
-#endif
-}  // namespace mercer
+MERCER_LEVELS(FeatureLevel, features)
 
 namespace {
 
@@ -87,14 +81,6 @@ struct Dense {
 
     void add(Index i, double t, double* w) const { level.add(row(i), t, w, width, single); }
 };
-
-const FeatureLevel& own_level(const std::string& name) {
-#if defined(MERCER_X86_LEVELS)
-    return level_named(name, features_v2, features_v3, features_v4);
-#else
-    return level_named(name), features_plain;
-#endif
-}
 
 // The least of 1/2 h (u - a)^2 + g (u - a) + epsilon |u| within the bounds.
 double least(double a, double g, double h, double epsilon, double lower, double upper) {
@@ -164,7 +150,7 @@ void sweep_dense(const ::Matrix<const T>& values, const Whole& where, const std:
     require(have_size(n, where) && have_size(width, w) &&
                 are_within(where.data(), n, 0, static_cast<Index>(values.shape(0))),
             "there must be a row of features for every coefficient and a weight for every feature");
-    const Dense rows{own_level(cpu), reinterpret_cast<const char*>(values.data()), where.data(),
+    const Dense rows{features_level(cpu), reinterpret_cast<const char*>(values.data()), where.data(),
                      width, sizeof(T) == sizeof(float)};
     sweep(rows, order, z, lower, upper, epsilon, curvature, rho, shift, square, a, w, kept);
 }

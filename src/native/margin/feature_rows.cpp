@@ -51,10 +51,7 @@ void run_add(const void* row, double t, double* w, Index count, bool single) {
 
 }  // namespace
 
-#define MERCER_JOIN_OF(a, b) a##b
-#define MERCER_JOIN(a, b) MERCER_JOIN_OF(a, b)
-
 namespace mercer {
-extern const FeatureLevel MERCER_JOIN(features_, MERCER_LEVEL);
-const FeatureLevel MERCER_JOIN(features_, MERCER_LEVEL) = {run_dot, run_add};
+extern const FeatureLevel MERCER_AT_LEVEL(features);
+const FeatureLevel MERCER_AT_LEVEL(features) = {run_dot, run_add};
 }  // namespace mercer

@@ -277,11 +277,7 @@ void run_add(double* g, const void* const* rows, const double* delta, Index coun
 
 }  // namespace
 
-#define MERCER_JOIN_OF(a, b) a##b
-#define MERCER_JOIN(a, b) MERCER_JOIN_OF(a, b)
-
 namespace mercer {
-extern const SmoLevel MERCER_JOIN(smo_, MERCER_LEVEL);
-const SmoLevel MERCER_JOIN(smo_, MERCER_LEVEL) = {run_pairs, run_singles, measure, gap_at,
-                                                     run_add};
+extern const SmoLevel MERCER_AT_LEVEL(smo);
+const SmoLevel MERCER_AT_LEVEL(smo) = {run_pairs, run_singles, measure, gap_at, run_add};
 }  // namespace mercer

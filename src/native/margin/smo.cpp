@@ -29,13 +29,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace mercer {
-#if defined(MERCER_X86_LEVELS)
-extern const SmoLevel smo_v2, smo_v3, smo_v4;
-#else
-extern const SmoLevel smo_plain;
-#endif
-}  // namespace mercer
+MERCER_LEVELS(SmoLevel, smo)
 
 namespace {
 
@@ -53,14 +47,6 @@ constexpr Index steps_each = 40;
 constexpr double units_hidden = 8.0;
 // Multiplications that are worth a thread.
 constexpr Index thread_work = 1 << 20;
-
-const SmoLevel& own_level(const std::string& name) {
-#if defined(MERCER_X86_LEVELS)
-    return level_named(name, smo_v2, smo_v3, smo_v4);
-#else
-    return level_named(name), smo_plain;
-#endif
-}
 
 struct Limits {
     double tolerance;
@@ -361,7 +347,7 @@ template <class T> class Solver {
 };
 
 nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const std::string& cpu) {
-    const SmoLevel& level = own_level(cpu);
+    const SmoLevel& level = smo_level(cpu);
     const Request r(request);
     const auto n = static_cast<Index>(r.z.shape(0));
     require(n > 0 && r.together > 0 && have_size(n, r.lower, r.upper, a, g) && r.stop.size() > 0,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gil.hpp"
+#include "levels.hpp"
 #include "module.hpp"
 #include "reduction/reduction.hpp"
 #include "require.hpp"
@@ -18,13 +19,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace mercer {
-#if defined(MERCER_X86_LEVELS)
-extern const BandLevel band_v2, band_v3, band_v4;
-#else
-extern const BandLevel band_plain;
-#endif
-}  // namespace mercer
+MERCER_LEVELS(BandLevel, band)
 
 namespace {
 
@@ -34,17 +29,6 @@ using Square = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
 using Flat = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-const BandLevel& level_named(const std::string& name) {
-    const Level* level = choose_level(name.c_str());
-    if (!level)
-        throw nb::value_error(("this processor or build has no level '" + name + "'").c_str());
-#if defined(MERCER_X86_LEVELS)
-    return level->name[1] == '4' ? band_v4 : level->name[1] == '3' ? band_v3 : band_v2;
-#else
-    return band_plain;
-#endif
-}
 
 // Factors of T + shift by columns, [d, l below it] for each: L D L' = T + shift. Returns 0, or the
 // number of the first pivot that is not above `least`.
@@ -206,7 +190,7 @@ void check_factors(const Cube& factors) {
 void band_reduce(Square A, Flat tau, nb::tuple capsules, const std::string& cpu) {
     check_reflectors(A, tau);
     const Blas blas = blas_of(capsules);
-    const BandLevel& level = level_named(cpu);
+    const BandLevel& level = band_level(cpu);
     without_gil([&] {
         return reduce(blas, level, by_columns(A), static_cast<int>(A.shape(0)), tau.data(),
                       signals());
@@ -264,7 +248,7 @@ void band_traces(Cube factors, Flat traces, int threads) {
 }
 
 void band_diagonals(Cube factors, Rows Q, Rows diagonals, int threads, const std::string& cpu) {
-    const BandLevel& level = level_named(cpu);
+    const BandLevel& level = band_level(cpu);
     check_factors(factors);
     require(Q.shape(0) == factors.shape(1) && diagonals.shape(0) == factors.shape(0) &&
                 diagonals.shape(1) == Q.shape(1),
@@ -276,7 +260,7 @@ void band_diagonals(Cube factors, Rows Q, Rows diagonals, int threads, const std
 }
 
 void band_halves(Rows factor, Rows Q, int threads, const std::string& cpu) {
-    const BandLevel& level = level_named(cpu);
+    const BandLevel& level = band_level(cpu);
     require(factor.shape(1) == band_width + 1 && Q.shape(0) == factor.shape(0),
             "Q must have the rows of the factor");
     nb::gil_scoped_release release;

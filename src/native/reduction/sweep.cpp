@@ -121,10 +121,7 @@ void panel_qr(double* a, Index stride, Index rows, Index columns, double* tau) {
 
 }  // namespace
 
-#define MERCER_JOIN_OF(a, b) a##b
-#define MERCER_JOIN(a, b) MERCER_JOIN_OF(a, b)
-
 namespace mercer {
-extern const BandLevel MERCER_JOIN(band_, MERCER_LEVEL);
-const BandLevel MERCER_JOIN(band_, MERCER_LEVEL) = {together, sweep, panel_qr};
+extern const BandLevel MERCER_AT_LEVEL(band);
+const BandLevel MERCER_AT_LEVEL(band) = {together, sweep, panel_qr};
 }  // namespace mercer

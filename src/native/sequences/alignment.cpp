@@ -178,11 +178,7 @@ void store(const int* sums, Index rows, Index columns, double* out, Index down) 
 
 }  // namespace
 
-#define MERCER_JOIN_OF(a, b) a##b
-#define MERCER_JOIN(a, b) MERCER_JOIN_OF(a, b)
-
 namespace mercer {
-extern const SequenceLevel MERCER_JOIN(sequences_, MERCER_LEVEL);
-const SequenceLevel MERCER_JOIN(sequences_, MERCER_LEVEL) = {lanes, align_scratch, align_any,
-                                                             products, store};
+extern const SequenceLevel MERCER_AT_LEVEL(sequences);
+const SequenceLevel MERCER_AT_LEVEL(sequences) = {lanes, align_scratch, align_any, products, store};
 }  // namespace mercer

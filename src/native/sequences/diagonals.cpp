@@ -199,10 +199,7 @@ void compare(const Windows& job, long long* totals) {
 
 }  // namespace
 
-#define MERCER_JOIN_OF(a, b) a##b
-#define MERCER_JOIN(a, b) MERCER_JOIN_OF(a, b)
-
 namespace mercer {
-extern const WindowLevel MERCER_JOIN(windows_, MERCER_LEVEL);
-const WindowLevel MERCER_JOIN(windows_, MERCER_LEVEL) = {lanes, compare};
+extern const WindowLevel MERCER_AT_LEVEL(windows);
+const WindowLevel MERCER_AT_LEVEL(windows) = {lanes, compare};
 }  // namespace mercer

@@ -9,40 +9,24 @@
 
 #include "levels.hpp"
 #include "module.hpp"
-#include "sequences/ordered.hpp"
 #include "gil.hpp"
+#include "sequences/all_pairs.hpp"
+#include "sequences/ordered.hpp"
 #include "sequences/sequences.hpp"
 #include "sequences/numbering.hpp"
 
 namespace nb = nanobind;
 
-namespace mercer {
-#if defined(MERCER_X86_LEVELS)
-extern const SequenceLevel sequences_v2, sequences_v3, sequences_v4;
-#else
-extern const SequenceLevel sequences_plain;
-#endif
-}  // namespace mercer
+MERCER_LEVELS(SequenceLevel, sequences)
 
 namespace {
 
 using namespace mercer;
 
 template <class T> using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
 
-// Rows of one task, or fewer if they are so long that a task would take more than some
-// milliseconds, in which nobody asks for interrupts.
-constexpr Index rows_per_task = 64;
+// Cells of a task, which take some milliseconds: nobody asks for interrupts in between.
 constexpr Index cells_per_task = Index{1} << 20;
-
-const SequenceLevel& own_level(const std::string& name) {
-#if defined(MERCER_X86_LEVELS)
-    return level_named(name, sequences_v2, sequences_v3, sequences_v4);
-#else
-    return level_named(name), sequences_plain;
-#endif
-}
 
 // The value of the kernel from the sums of every length: sum_p weights[p - 1] decay^(2 (p - 1)).
 struct Weights {
@@ -95,55 +79,32 @@ void subsequences(List<const long long> left, List<const long long> left_starts,
                   List<const long long> right, List<const long long> right_starts,
                   List<const double> lengths, double decay, Writable out, bool symmetric,
                   int threads, const std::string& cpu) {
-    const SequenceLevel& level = own_level(cpu);
+    const SequenceLevel& level = sequences_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(left, left_starts), T(right, right_starts);
-    require(has_shape(out, S.size(), T.size()) && (!symmetric || S.size() == T.size()),
-            "there must be a result for every pair of sequences");
     const Weights weights(lengths, decay);
     const Workspace space(level, T.longest(), 0, weights.longest());
-    const Index groups = (T.size() + lanes - 1) / lanes;
-    const Index cells = std::max<Index>(1, S.longest() * T.longest());
-    const Index rows = std::clamp<Index>(cells_per_task / cells, 1, rows_per_task);
-    const Index parts = (S.size() + rows - 1) / rows;
-    double* const entries = out.data();
-    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
-
-    const auto task = [&](Index i, void* memory, const GoOn& go_on) {
-        const Index first = i / parts * lanes, begin = i % parts * rows;
-        Index end = std::min(S.size(), begin + rows);
-        // Half of a symmetric matrix: what stands before the group, and the group itself.
-        if (symmetric) end = std::min(end, first + lanes);
-        if (begin >= end) return;
+    const auto group = [&](Index first, void* memory, const GoOn& go_on) {
         double* scratch = static_cast<double*>(memory);
         auto* t = reinterpret_cast<long long*>(scratch + space.t);
         double* sums = scratch + space.sums;
         const Index t_length = T.pack(first, lanes, right_end, t);
-        for (Index a = begin; a < end; ++a) {
-            const Index row = S.order[a];
-            const bool none = std::min(S.length(row), t_length) < 1;
-            if (!none)
-                align(level,
-                      {S.begin(row), S.length(row), false, t, t_length, weights.longest(),
-                       weights.shorter, decay, false},
-                      scratch, sums, go_on);
-            // Within the group every pair belongs to the task of its first row.
-            const Index start = symmetric ? std::max<Index>(0, a - first) : 0;
-            for (Index r = start; r < std::min(lanes, T.size() - first); ++r) {
-                const Index column = T.order[first + r];
-                const double value = none ? 0.0 : weights.value(sums, lanes, r);
-                entries[row * down + column * across] = value;
-                if (symmetric) entries[column * down + row * across] = value;
-            }
-        }
+        return [=, &S, &level, &weights, &go_on](Index row) -> const double* {
+            if (std::min(S.length(row), t_length) < 1) return nullptr;
+            align(level,
+                  {S.begin(row), S.length(row), false, t, t_length, weights.longest(),
+                   weights.shorter, decay, false},
+                  scratch, sums, go_on);
+            return sums;
+        };
     };
-    without_gil([&] { return run_tasks(groups * parts, threads, space.bytes, signals(), task); });
+    all_pairs({S, T, lanes, cells_per_task, space.bytes, out, symmetric, threads}, group, weights);
 }
 
 void subsequence_diagonal(List<const long long> symbols, List<const long long> starts,
                           List<const double> lengths, double decay, List<double> out, int threads,
                           const std::string& cpu) {
-    const SequenceLevel& level = own_level(cpu);
+    const SequenceLevel& level = sequences_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(symbols, starts);
     require(have_size(S.size(), out), "there must be a result for every sequence");
@@ -187,7 +148,7 @@ void turn(const int* sums, int* turned) {
 
 void count_products(Table<const short> a, Table<const short> b, Writable out, bool symmetric,
                     int threads, const std::string& cpu) {
-    const SequenceLevel& level = own_level(cpu);
+    const SequenceLevel& level = sequences_level(cpu);
     const Index n = static_cast<Index>(a.shape(0)), m = static_cast<Index>(b.shape(0));
     const Index width = static_cast<Index>(a.shape(1));
     if (width % count_padding != 0 || b.shape(1) != a.shape(1))

@@ -7,36 +7,20 @@
 
 #include "levels.hpp"
 #include "module.hpp"
-#include "sequences/ordered.hpp"
 #include "gil.hpp"
+#include "sequences/all_pairs.hpp"
+#include "sequences/ordered.hpp"
 
 namespace nb = nanobind;
 
-namespace mercer {
-#if defined(MERCER_X86_LEVELS)
-extern const WindowLevel windows_v2, windows_v3, windows_v4;
-#else
-extern const WindowLevel windows_plain;
-#endif
-}  // namespace mercer
+MERCER_LEVELS(WindowLevel, windows)
 
 namespace {
 
 using namespace mercer;
-using Writable = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
 
-// Rows of one task, or fewer if they are so long that a task would take more than some
-// milliseconds, in which nobody asks for interrupts.
-constexpr Index rows_per_task = 64;
+// Cells of a task, which take some milliseconds: nobody asks for interrupts in between.
 constexpr Index cells_per_task = Index{1} << 24;
-
-const WindowLevel& own_level(const std::string& name) {
-#if defined(MERCER_X86_LEVELS)
-    return level_named(name, windows_v2, windows_v3, windows_v4);
-#else
-    return level_named(name), windows_plain;
-#endif
-}
 
 // What is summed: a table of values, byte by byte, for windows over so many symbols.
 struct Values {
@@ -166,55 +150,31 @@ void matched_windows(List<const long long> left, List<const long long> left_star
                      List<const long long> right, List<const long long> right_starts,
                      List<const unsigned char> table, Index width, Index letters, Writable out,
                      bool symmetric, int threads, const std::string& cpu) {
-    const WindowLevel& level = own_level(cpu);
+    const WindowLevel& level = windows_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(left, left_starts), T(right, right_starts);
     const Values values{table, width, letters};
     values.check(left);
     values.check(right);
-    require(has_shape(out, S.size(), T.size()) && (!symmetric || S.size() == T.size()),
-            "there must be a result for every pair of sequences");
     const Bench bench(values, lanes, S.longest(), T.longest(), false);
-    const Index groups = (T.size() + lanes - 1) / lanes;
-    const Index cells = std::max<Index>(1, S.longest() * T.longest());
-    const Index rows = std::clamp<Index>(cells_per_task / cells, 1, rows_per_task);
-    const Index parts = (S.size() + rows - 1) / rows;
-    double* const entries = out.data();
-    const Index down = static_cast<Index>(out.stride(0)), across = static_cast<Index>(out.stride(1));
-
-    const auto task = [&](Index i, void* memory, const GoOn& go_on) {
-        const Index first = i / parts * lanes, begin = i % parts * rows;
-        Index end = std::min(S.size(), begin + rows);
-        // Half of a symmetric matrix: what stands before the group, and the group itself.
-        if (symmetric) end = std::min(end, first + lanes);
-        if (begin >= end) return;
-        Windows job = bench.with_group(T, first, memory);
+    const auto group = [&](Index first, void* memory, const GoOn& go_on) {
         long long* totals = bench.totals(memory);
-        for (Index a = begin; a < end; ++a) {
-            const Index row = S.order[a];
-            const bool none = std::min(S.length(row), job.t_longest) < width;
-            if (!none) {
-                bench.place(S, row, S.length(row), 0, memory);
-                job.s_length = S.length(row);
-                compare(level, job, totals, go_on);
-            }
-            // Within the group every pair belongs to the task of its first row.
-            const Index start = symmetric ? std::max<Index>(0, a - first) : 0;
-            for (Index r = start; r < std::min(lanes, T.size() - first); ++r) {
-                const Index column = T.order[first + r];
-                const double value = none ? 0.0 : values.value(totals, lanes, r);
-                entries[row * down + column * across] = value;
-                if (symmetric) entries[column * down + row * across] = value;
-            }
-        }
+        return [&, totals, memory, job = bench.with_group(T, first, memory)](Index row) mutable
+               -> const long long* {
+            if (std::min(S.length(row), job.t_longest) < width) return nullptr;
+            bench.place(S, row, S.length(row), 0, memory);
+            job.s_length = S.length(row);
+            compare(level, job, totals, go_on);
+            return totals;
+        };
     };
-    without_gil([&] { return run_tasks(groups * parts, threads, bench.bytes(), signals(), task); });
+    all_pairs({S, T, lanes, cells_per_task, bench.bytes(), out, symmetric, threads}, group, values);
 }
 
 void matched_windows_diagonal(List<const long long> symbols, List<const long long> starts,
                               List<const unsigned char> table, Index width, Index letters,
                               List<double> out, int threads, const std::string& cpu) {
-    const WindowLevel& level = own_level(cpu);
+    const WindowLevel& level = windows_level(cpu);
     const Index lanes = level.lanes;
     const Sequences S(symbols, starts);
     const Values values{table, width, letters};

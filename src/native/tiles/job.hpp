@@ -4,6 +4,11 @@
 
 #include "memory.hpp"
 
+// The name of a table of routines in the files that are compiled for the level MERCER_LEVEL.
+#define MERCER_JOINED(what, level) what##_##level
+#define MERCER_JOIN(what, level) MERCER_JOINED(what, level)
+#define MERCER_AT_LEVEL(what) MERCER_JOIN(what, MERCER_LEVEL)
+
 namespace mercer {
 
 // Rows and columns of a tile: a panel of this many rows against one of this many columns.

@@ -300,12 +300,9 @@ void residuals(const Job& job, Index begin, Index end, double* back, void* scrat
 // MERCER_LEVEL is the name of the level this file is compiled for.
 #define MERCER_TEXT_OF(x) #x
 #define MERCER_TEXT(x) MERCER_TEXT_OF(x)
-#define MERCER_JOIN_OF(a, b) a##b
-#define MERCER_JOIN(a, b) MERCER_JOIN_OF(a, b)
 
 namespace mercer {
-extern const Level MERCER_JOIN(level_, MERCER_LEVEL);
-const Level MERCER_JOIN(level_, MERCER_LEVEL) = {MERCER_TEXT(MERCER_LEVEL), scratch_bytes,
-                                                 columns_per_tile, fill, multiply, slopes,
-                                                 residual_bytes, residuals};
+extern const Level MERCER_AT_LEVEL(level);
+const Level MERCER_AT_LEVEL(level) = {MERCER_TEXT(MERCER_LEVEL), scratch_bytes, columns_per_tile,
+                                      fill, multiply, slopes, residual_bytes, residuals};
 }  // namespace mercer

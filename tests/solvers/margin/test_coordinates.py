@@ -126,7 +126,7 @@ def test_a_limit_of_epochs_ends_with_what_there_is_and_says_so(F, signs):
 def test_what_rounding_leaves_open_is_no_matter_of_max_iter(rng):
     F = rng.normal(size=(200, 3))
     y = 1e-12 * (F @ [1.0, 2.0, 3.0])
-    problem = MarginProblem.regression(y, np.ones(200), 1e-13, True)
+    problem = MarginProblem.regression(y, np.ones(200), 1e-14, True)
     found = CoordinateDescent().solve(LowRankGram(F), problem)
     assert found.residual[0] > 1e-3
     assert "max_iter" not in found.advice

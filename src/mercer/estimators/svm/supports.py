@@ -9,11 +9,9 @@ from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.checks import checked_positive
-from mercer.data.memory import memory_limit
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import carried, landmark_function
@@ -21,7 +19,7 @@ from mercer.estimators.validation import training_subset
 from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
 from mercer.functions.pairs import by_other_class, pairs_of
-from mercer.gram import Gram, Repair, dense_rows, repair_of, with_copy
+from mercer.gram import Gram, Repair, repair_of, with_copy
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
 from mercer.native.threads import ThreadPool, one_blas_thread
@@ -298,14 +296,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
 
 
 def support_rows(kernel: Kernel, X: Any, index: Positions) -> tuple[Any, Positions | None]:
-    """Return the rows and the columns of a `DualFunction` of some training rows.
-
-    Sparse rows become dense where these are compared faster.
-    """
-    rows = training_subset(kernel, X, index)
-    if kernel.is_precomputed:
-        return rows, index
-    return dense_rows(rows, memory_limit()) if sp.issparse(rows) else rows, None
+    """Return the rows and the columns of a `DualFunction` of some training rows."""
+    return training_subset(kernel, X, index), index if kernel.is_precomputed else None
 
 
 def start_of(

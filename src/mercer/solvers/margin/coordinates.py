@@ -129,7 +129,8 @@ class CoordinateDescent(MarginSolver):
         most = own if self.max_iter is None else min(own, self.max_iter)
         state.descend(goal, most)
         is_cut = most < own
-        if is_narrow and not is_cut:
+        # What is asked for is there as soon as single coefficients have come to the tolerance.
+        if is_narrow and not is_cut and state.gap.relative > self.tol:
             state.jump(goal)
         return is_cut
 
@@ -207,8 +208,8 @@ class _State:
         return int(look)
 
     def jump(self, goal: float) -> None:
-        """Go on by an interior point if the gap is not small; its steps count as epochs."""
-        if self.gap.relative <= goal or self.run.ended_by:
+        """Go on by an interior point, unless the run is over; its steps count as epochs."""
+        if self.run.ended_by:
             return
 
         def watch(a: Array) -> bool:

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyr2
 
 from mercer.gram import Gram
 from mercer.gram.gram import check_fits
 from mercer.native.lapack import eigh
+from mercer.native.reflector import Reflector
 from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import (
     indefinite_along,
@@ -82,14 +82,14 @@ class Spectrum:
         V, or the part of H V below its first row, which is zero.
     roots : array of shape (n,)
         The roots of the weights.
-    mirror : array of shape (n,), optional
-        v of unit norm, such that H = I - 2 v v' maps W^(1/2) 1 onto the first axis.
+    reflector : Reflector, optional
+        H, which takes W^(1/2) 1 to the first axis.
     """
 
     s: Array
     vectors: Array
     roots: Array
-    mirror: Array | None
+    reflector: Reflector | None
 
     @classmethod
     def of(cls, gram: Gram, weights: Array, fit_intercept: bool) -> Spectrum:
@@ -102,12 +102,14 @@ class Spectrum:
             raise not_finite()
         K *= roots
         K *= roots[:, None]
-        mirror = _mirror(roots) if fit_intercept else None
-        # LAPACK counts along columns: the lower triangle of rows is its upper one.
-        K = K.T if mirror is None else _reflected_part(K.T, mirror)
+        reflector = Reflector.of(roots / np.linalg.norm(roots)) if fit_intercept else None
+        if reflector is not None:
+            reflector.apply_both_sides(K)
+            K = K[1:, 1:].copy()
         if len(K) == 0:
-            return cls(np.empty(0), np.empty((0, 0)), roots, mirror)
-        return cls(*eigh(K, lower=False), roots, mirror)
+            return cls(np.empty(0), np.empty((0, 0)), roots, reflector)
+        # LAPACK counts along columns: the upper triangle of rows is its lower one.
+        return cls(*eigh(K.T), roots, reflector)
 
     def solve(self, alpha: Array, y: Array) -> Array:
         """Return a = B y, of shape (n, targets), with one ridge per target."""
@@ -124,7 +126,7 @@ class Spectrum:
 
     @property
     def _skipped(self) -> int:
-        return 0 if self.mirror is None else 1
+        return 0 if self.reflector is None else 1
 
     def _restored(self, Y: Array) -> Array:
         """Return vectors of the spectrum on the rows of K."""
@@ -132,23 +134,7 @@ class Spectrum:
         return self.roots[:, None] * self._reflected(padded)
 
     def _reflected(self, Y: Array) -> Array:
-        if self.mirror is None:
-            return Y
-        return Y - np.outer(2.0 * self.mirror, self.mirror @ Y)
-
-
-def _mirror(roots: Array) -> Array:
-    """Return the unit vector v of the reflection that maps `roots` onto the first axis."""
-    v = roots / np.linalg.norm(roots)
-    v[0] += 1.0
-    return np.asarray(v / np.linalg.norm(v))
-
-
-def _reflected_part(K: Array, v: Array) -> Array:
-    """Return H K H without its first row and column, H = I - 2 v v', in its upper triangle."""
-    u = 2.0 * (K @ v)
-    u -= (v @ u) * v
-    return np.array(dsyr2(-1.0, v, u, a=K, overwrite_a=True)[1:, 1:], order="F")
+        return Y if self.reflector is None else self.reflector.apply(Y)
 
 
 def _check_positive(spectrum: Spectrum, ridges: Array, gram: Gram) -> None:
