@@ -25,6 +25,7 @@ __all__ = [
     "ModelFileError",
     "OutsideRangeWarning",
     "TextColumnsWarning",
+    "UnseenCategoriesWarning",
     "warn_caller",
 ]
 
@@ -98,6 +99,10 @@ class IgnoredColumnsWarning(UserWarning):
 
 class OutsideRangeWarning(UserWarning):
     """A row to predict has a number far outside of the range of the training rows."""
+
+
+class UnseenCategoriesWarning(UserWarning):
+    """A row to predict has a category that no training row has."""
 
 
 class TextColumnsWarning(UserWarning):

@@ -15,7 +15,7 @@ import pytest
 import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
 from mercer.cli import predict as command
-from mercer.cli.fitting.unseen import Unseen
+from mercer.data.levels import Levels, Unseen
 from mercer.data.stream.text import pieces_of
 from mercer.files.written import table_writer
 
@@ -159,7 +159,7 @@ def test_unseen_categories_are_predicted_and_said(model, tmp_path, monkeypatch):
 
 
 def test_a_column_of_fresh_keys_takes_no_more_memory_with_more_rows():
-    unseen = Unseen((("key", ("a", "b")),))
+    unseen = Unseen(Levels((("key", ("a", "b")),)))
     sizes = []
     for block in range(30):
         unseen.see(pl.DataFrame({"key": [f"key {block} {i}" for i in range(1000)]}))

@@ -101,12 +101,12 @@ def fit(
     for path in (output, report):
         _check_folder(path)
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of, without_text_warnings
-    from mercer.cli.fitting.outside import FarRows, ranges_of, without_far_warnings
+    from mercer.cli.fitting.outside import FarRows, levels_of, ranges_of, without_row_warnings
     from mercer.cli.fitting.result import result_of
     from mercer.cli.fitting.screen import shown
     from mercer.cli.fitting.split import split
     from mercer.cli.fitting.trained import Choice
-    from mercer.cli.fitting.unseen import Unseen, categories_of
+    from mercer.data.levels import Unseen
     from mercer.data.memory import left_of
     from mercer.data.stream import Stream
     from mercer.files import save
@@ -140,7 +140,7 @@ def fit(
     with phase(f"fitting to {len(train)} rows"), without_text_warnings(), file_rows:
         model, judge = choice.trained(train)
         kernel = inside(model).kernel_
-        levels, ranges = categories_of(train, kernel), ranges_of(train, kernel)
+        levels, ranges = levels_of(train, kernel), ranges_of(train, kernel)
         form = replace(train.form, target=train.target, categories=levels, ranges=ranges)
         keep_form(model, form)
     for seen in (Unseen(levels), FarRows(ranges)):
@@ -149,7 +149,7 @@ def fit(
             note(f"held-out rows, {text}")
     file_rows = rows_of_file(test.path, lambda row: int(test.rows[row]))
     told = without_text_warnings()
-    with phase(f"testing on {len(test)} rows"), without_far_warnings(), told, file_rows:
+    with phase(f"testing on {len(test)} rows"), without_row_warnings(), told, file_rows:
         result = result_of(model, judge, train, test, choice.kernel is not None)
         facts = facts_of(model, test.X, test.y, test.weights)
         with looking():
@@ -159,7 +159,7 @@ def fit(
         result["model file"] = output
     if report is not None:
         source = Source(train.target, _command(), form.remarks, train.rows + 1)
-        with phase(f"writing {report}"), without_far_warnings():
+        with phase(f"writing {report}"), without_row_warnings():
             page_of(facts, source).save(report)
         result["report"] = report
     if output is None and not as_json:

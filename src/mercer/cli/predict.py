@@ -16,7 +16,7 @@ from mercer.cli.talk import note, phase, told
 
 if TYPE_CHECKING:
     from mercer.cli.fitting.outside import FarRows
-    from mercer.cli.fitting.unseen import Unseen
+    from mercer.data.levels import Unseen
 
 __all__ = ["predict"]
 
@@ -52,7 +52,7 @@ def predict(
     so that a table may be larger than memory; - is CSV from standard input.
     """
     from mercer.cli.fitting.outside import FarRows
-    from mercer.cli.fitting.unseen import Unseen
+    from mercer.data.levels import Unseen
     from mercer.files import load
     from mercer.files.form import form_of
     from mercer.files.written import check_output, lines_writer, table_writer
@@ -115,7 +115,7 @@ def _predicted(
     """Yield what a model says of a file, some rows at a time, after a look at these."""
     import polars as pl
 
-    from mercer.cli.fitting.outside import without_far_warnings
+    from mercer.cli.fitting.outside import without_row_warnings
     from mercer.data.columns import n_rows
     from mercer.errors import DataFileError
     from mercer.files.form import form_of
@@ -133,7 +133,7 @@ def _predicted(
         for look in looks:
             look.see(X)
         try:
-            with without_far_warnings(), rows_of_file(data, partial(add, first)):
+            with without_row_warnings(), rows_of_file(data, partial(add, first)):
                 found = pl.DataFrame(_columns(machine, X, interval, proba))
         except DataFileError:
             raise

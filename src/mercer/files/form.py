@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from mercer.data.levels import Levels
 from mercer.data.ranges import Ranges
 
 # Where a model has it.
 ATTRIBUTE = "file_form_"
-NO_RANGES = Ranges(())
+NO_RANGES, NO_LEVELS = Ranges(()), Levels()
 # How dates are written, as `strftime` says it.
 WRITTEN = re.compile(r"(?:%d(.)%m\1|%m(.)%d\2)%Y(?: %H:%M(?::%S)?)?|%Y(.)%m\3%d(?: %H:%M(?::%S)?)?")
 
@@ -37,7 +38,7 @@ class Form:
         the model has seen ``"%d/%m/%Y"``.
     target : str, optional
         The column that the model predicts.
-    categories : tuple of (str, tuple of str)
+    categories : Levels
         Columns that are compared as categories, each with those that the training rows have.
     ranges : Ranges
         The least and the largest number of columns in the training rows.
@@ -50,7 +51,7 @@ class Form:
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     target: str | None = None
-    categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    categories: Levels = NO_LEVELS
     ranges: Ranges = NO_RANGES
     remarks: tuple[str, ...] = ()
     by_thousands: tuple[str, ...] = ()
@@ -63,18 +64,10 @@ class Form:
             raise ValueError("columns of a table have names that are texts")
         if not all(isinstance(text, str) for text in self.remarks):
             raise ValueError("remarks on how a file was read are texts")
-        if not all(_are_categories(entry) for entry in self.categories):
-            raise ValueError("categories are the name of a column and a tuple of texts")
         if not all(_is_date(entry) for entry in self.dates):
             raise ValueError("dates are the name of a column and how its cells are written")
         if self.first_index not in (None, 0, 1):
             raise ValueError(f"columns are counted from 0 or 1, got {self.first_index!r}")
-
-
-def _are_categories(entry: Any) -> bool:
-    if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[1], tuple):
-        return False
-    return all(isinstance(text, str) for text in (entry[0], *entry[1]))
 
 
 def _is_date(entry: Any) -> bool:

@@ -1,35 +1,45 @@
-"""Numbers of new rows far outside of those that a model was fitted to."""
+"""Numbers and categories of new rows that those have not which a model was fitted to."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from mercer.cli.fitting.data import Job
+from mercer.data.levels import Levels
 from mercer.data.ranges import Outside, Ranges
 from mercer.data.stream import Stream, some_rows
-from mercer.errors import OutsideRangeWarning
+from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning
 from mercer.kernels import Kernel
-from mercer.kernels.columns import read_columns
+from mercer.kernels.columns import columns_of, read_columns
 
 
 def ranges_of(job: Job, kernel: Kernel) -> Ranges:
     """Return the ranges of the columns of numbers that a kernel reads of the rows of its fit."""
-    # Rows of a stream that are read at a time.
-    rows = 1 << 16
-    is_stream = isinstance(job.X, Stream)
-    found = Ranges.of((block for _, block in job.X.blocks(rows)) if is_stream else [job.X])
+    found = Ranges.of(_blocks(job.X))
     return found.on(read_columns(kernel, some_rows(job.X))) if found.entries else found
 
 
+def levels_of(job: Job, kernel: Kernel) -> Levels:
+    """Return the categories of the columns that a kernel compares by them, in the rows of a fit."""
+    return Levels.of(_blocks(job.X), columns_of(kernel, "categories"))
+
+
+def _blocks(X: Any) -> Iterable[Any]:
+    # Rows of a stream that are read at a time.
+    rows = 1 << 16
+    return (block for _, block in X.blocks(rows)) if isinstance(X, Stream) else [X]
+
+
 @contextmanager
-def without_far_warnings() -> Iterator[None]:
+def without_row_warnings() -> Iterator[None]:
     """Have models keep to themselves what the command says of all rows together."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OutsideRangeWarning)
+        for category in (OutsideRangeWarning, UnseenCategoriesWarning):
+            warnings.simplefilter("ignore", category)
         yield
 
 

@@ -36,7 +36,7 @@ from mercer.selection.automatic.plans import (
     comparison_work,
     likely_kernel,
 )
-from mercer.selection.automatic.ranges import training_ranges
+from mercer.selection.automatic.ranges import training_levels, training_ranges
 from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
@@ -82,6 +82,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     ranges_ : Ranges or None
         The least and largest number of every column of the training rows that `kernel_` reads;
         None of a stream.
+    levels_ : Levels or None
+        The categories of every column that `kernel_` compares by them; None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
 
@@ -148,6 +150,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         self.kernel_ = self.estimator_.kernel_
         self.classes_ = self.estimator_.classes_
         self.ranges_ = training_ranges(X, self.kernel_)
+        self.levels_ = training_levels(X, self.kernel_)
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:

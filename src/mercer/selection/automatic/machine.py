@@ -7,9 +7,10 @@ from typing import Any
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.data.levels import Levels
 from mercer.data.ranges import Ranges
 from mercer.estimators.estimator import Arguments, tag_rows
-from mercer.selection.automatic.ranges import warn_outside
+from mercer.selection.automatic.ranges import warn_outside, warn_unseen
 from mercer.solvers import Approximation
 
 
@@ -21,6 +22,7 @@ class AutomaticMachine(Arguments):
 
     estimator_: Any
     ranges_: Ranges | None
+    levels_: Levels | None
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class AutomaticMachine(Arguments):
         """Return the model, after a look at rows that it is to predict."""
         check_is_fitted(self, "estimator_")
         warn_outside(self.ranges_, X)
+        warn_unseen(self.levels_, X)
         return self.estimator_
 
     def __sklearn_tags__(self) -> Tags:

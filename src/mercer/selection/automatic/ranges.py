@@ -1,14 +1,15 @@
-"""What automatic machines say of rows far outside of those that they were fitted to."""
+"""What automatic machines say of rows that are unlike those which they were fitted to."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from mercer.data.levels import Levels, Unseen
 from mercer.data.ranges import Ranges
 from mercer.data.stream import Stream
-from mercer.errors import OutsideRangeWarning, warn_caller
+from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning, warn_caller
 from mercer.kernels import Kernel
-from mercer.kernels.columns import read_columns
+from mercer.kernels.columns import columns_of, read_columns
 
 
 def training_ranges(X: Any, kernel: Kernel) -> Ranges | None:
@@ -20,6 +21,24 @@ def training_ranges(X: Any, kernel: Kernel) -> Ranges | None:
         return None
     found = Ranges.of([X])
     return found.on(read_columns(kernel, X)) if found.entries else found
+
+
+def training_levels(X: Any, kernel: Kernel) -> Levels | None:
+    """Return the categories of training rows in the columns that a kernel compares by them.
+
+    As of ranges, there are none of a stream.
+    """
+    return None if isinstance(X, Stream) else Levels.of([X], columns_of(kernel, "categories"))
+
+
+def warn_unseen(levels: Levels | None, X: Any) -> None:
+    """Warn once of all columns in which rows to predict have categories that are new."""
+    if levels is None or X is None or not levels.entries:
+        return
+    unseen = Unseen(levels)
+    unseen.see(X)
+    if unseen.sentences:
+        warn_caller("; ".join(unseen.sentences), UnseenCategoriesWarning)
 
 
 def warn_outside(ranges: Ranges | None, X: Any) -> None:

@@ -23,7 +23,7 @@ from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.last import affords, fitted_last
 from mercer.selection.automatic.machine import AutomaticMachine
 from mercer.selection.automatic.plans import LIKELY_PARTS, automatic_plan, likely_kernel
-from mercer.selection.automatic.ranges import training_ranges
+from mercer.selection.automatic.ranges import training_levels, training_ranges
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
 
@@ -64,6 +64,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
     ranges_ : Ranges or None
         The least and largest number of every column of the training rows that `kernel_` reads;
         None of a stream.
+    levels_ : Levels or None
+        The categories of every column that `kernel_` compares by them; None of a stream.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
 
@@ -103,6 +105,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
         self.kernel_ = self.estimator_.kernel_
         self.alpha_ = model.alphas if isinstance(model, KernelRidgeMean) else model.alpha
         self.ranges_ = training_ranges(X, self.kernel_)
+        self.levels_ = training_levels(X, self.kernel_)
         return self
 
     def _machine(self, best: Candidate, unit: float) -> KernelRidge | KernelRidgeMean:
