@@ -170,25 +170,43 @@ void fill(nb::list leaves, Code code, Constants constants, nb::list factors, int
     });
 }
 
-void multiply(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
-              nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> vectors,
-              nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> products,
-              bool symmetric, bool single, int threads, const std::string& cpu) {
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Add to the products those with the vectors, of which `mirrored` are by all of K, see `Job`.
+void add_products(Request& r, const Rows& vectors, const Sums& products, Index mirrored, bool single,
+                  int threads, const std::string& cpu) {
     const mercer::Level& level = mercer::level_named(cpu);
-    require(products.shape(1) == vectors.shape(1), "there must be a product for every vector");
-    const Block block{static_cast<Index>(products.shape(0)), static_cast<Index>(vectors.shape(0)),
-                      single};
-    Request r = request_of(leaves, code, constants, factors, n_slots, block, symmetric);
     r.job.vectors = vectors.data();
     r.job.products = products.data();
     r.job.width = static_cast<Index>(vectors.shape(1));
+    r.job.mirrored = mirrored;
     mercer::without_gil([&] {
         return mercer::multiply(level, r.job, single, threads, mercer::signals());
     });
 }
 
-using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+void multiply(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
+              Rows vectors, Sums products, bool symmetric, bool single, int threads,
+              const std::string& cpu) {
+    require(products.shape(1) == vectors.shape(1), "there must be a product for every vector");
+    const Block block{static_cast<Index>(products.shape(0)), static_cast<Index>(vectors.shape(0)),
+                      single};
+    Request r = request_of(leaves, code, constants, factors, n_slots, block, symmetric);
+    add_products(r, vectors, products, static_cast<Index>(vectors.shape(1)), single, threads, cpu);
+}
+
+// Add to the first product K v, to the others H v with v'Hv = v'Kv, see `Job`.
+void multiply_half(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
+                   Rows vectors, Sums products, bool single, int threads, const std::string& cpu) {
+    const auto rows = static_cast<Index>(vectors.shape(0));
+    const auto width = static_cast<Index>(vectors.shape(1));
+    require(width > 0 && mercer::has_shape(products, rows, width),
+            "there must be a vector, and a product for every one");
+    const Block block{rows, rows, single};
+    Request r = request_of(leaves, code, constants, factors, n_slots, block, true);
+    add_products(r, vectors, products, 1, single, threads, cpu);
+}
 
 // Write targets - K vectors, and add K' of these by the weights of the rows to `back`.
 void residuals(nb::list leaves, Code code, Constants constants, nb::list factors, int n_slots,
@@ -270,6 +288,7 @@ Index gather_entries(Array A, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device:
 NB_MODULE(_native, m) {
     m.def("fill", &fill);
     m.def("multiply", &multiply);
+    m.def("multiply_half", &multiply_half);
     m.def("residuals", &residuals);
     m.def("slopes", &slopes);
     m.def("gather_entries", &gather_entries);

@@ -86,8 +86,7 @@ class Formula(Parametric, ABC):
         X : rows
             The x_i of K_ij = k(x_i, x_j).
         G : array of shape (n, n)
-            The weights of the entries; as `mercer.tiles.derivative.Symmetric` they are not checked
-            to be symmetric.
+            The weights of the entries; their symmetric part counts.
         """
         # Imported here because it is about kernels.
         from mercer.kernels.tangents import parameter_gradient

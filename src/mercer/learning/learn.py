@@ -33,7 +33,7 @@ from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
 from mercer.solvers.ridge.evidence import Evidence, left_out_error, restricted_likelihood
 from mercer.tiles import Rows, compile_expression, evaluate
-from mercer.tiles.derivative import Contraction, Symmetric
+from mercer.tiles.derivative import Contraction
 from mercer.tiles.derivative.views import is_discrete
 from mercer.tiles.program import Input
 from mercer.tiles.tile import Opaque
@@ -344,9 +344,7 @@ class _Search:
             return self._turned_back(point)
         # The exponential of a kernel may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
-            slopes = parameter_gradient(
-                kernel, Contraction(self.rows, Symmetric(found.G), self.known)
-            )
+            slopes = parameter_gradient(kernel, Contraction(self.rows, found.G, self.known))
         gradient = self.variables.gradient(point[:-1], slopes)
         if not np.isfinite(gradient).all():
             return self._turned_back(point)

@@ -27,6 +27,18 @@ def multiply(
     threads: int,
     cpu: str,
 ) -> None: ...
+def multiply_half(
+    leaves: list[tuple[Any, ...]],
+    code: NDArray[Any],
+    constants: NDArray[Any],
+    factors: list[tuple[NDArray[Any], NDArray[Any]]],
+    n_slots: int,
+    vectors: NDArray[Any],
+    products: NDArray[Any],
+    single: bool,
+    threads: int,
+    cpu: str,
+) -> None: ...
 def residuals(
     leaves: list[tuple[Any, ...]],
     code: NDArray[Any],

@@ -1,6 +1,6 @@
 """Tiles: symbolic formulas, compiled to short programs, run natively or by the NumPy twin."""
 
-from mercer.tiles.evaluate import apply, diagonal, evaluate, residuals
+from mercer.tiles.evaluate import apply, diagonal, difference_forms, evaluate, residuals
 from mercer.tiles.program import Program, compile_expression, compiled
 from mercer.tiles.rows import Rows
 from mercer.tiles.tile import Expression, Tile
@@ -14,6 +14,7 @@ __all__ = [
     "compile_expression",
     "compiled",
     "diagonal",
+    "difference_forms",
     "evaluate",
     "residuals",
 ]

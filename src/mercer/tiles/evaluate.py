@@ -52,7 +52,8 @@ def evaluate(
 ) -> Array:
     """Return the (n, m) matrix of a program on the rows of `X` and `Z` (None: the same rows).
 
-    The values of inputs that are `known` are not computed again.
+    The values of inputs that are `known` are not computed again; of the same rows their symmetric
+    part counts.
     """
     bound = bind(program, X, Z)
     if known:
@@ -92,7 +93,8 @@ def apply(
 ) -> Array:
     """Return K(X, Z) @ V without storing the matrix; `Z` None means the same rows as `X`.
 
-    The values of inputs that are `known` are not computed; of the same rows they are symmetric.
+    The values of inputs that are `known` are not computed; of the same rows their symmetric part
+    counts.
     """
     bound = bind(program, X, Z)
     if known:
@@ -111,6 +113,35 @@ def apply(
         _multiply(bound, columns, out)
     dtype = np.result_type(bound.dtype, vectors.dtype) if vectors.dtype.kind == "f" else bound.dtype
     return out.reshape(bound.shape[0], *vectors.shape[1:]).astype(dtype, copy=False)
+
+
+def difference_forms(
+    program: Program, X: Any, V: Array, known: Mapping[Input, Array] | None = None
+) -> Array:
+    """Return sum_ij K_ij (v_i - v_j)^2 = 2 (sum_i v_i^2 (K 1)_i - v'K v) for all columns v of `V`.
+
+    Parameters
+    ----------
+    program : Program
+        k, symmetric.
+    X : rows
+        n of them, the x_i of K_ij = k(x_i, x_j).
+    V : array of shape (n, p)
+        The columns, about their means: less cancels.
+    known : mapping, optional
+        The values of inputs, as for `apply`.
+    """
+    bound = bind(program, X)
+    if known:
+        bound = bound.with_values(known)
+    beside = np.ones((bound.shape[0], 1 + V.shape[1]))
+    beside[:, 1:] = V
+    out = np.zeros(beside.shape)
+    if bound.is_ready or all(engine().takes(o) for o in bound.operands):
+        engine().multiply_half(bound, beside, out)
+    else:
+        _multiply(bound, beside, out)
+    return np.asarray(2.0 * np.einsum("ik,ik->k", V, V * out[:, :1] - out[:, 1:]))
 
 
 def residuals(

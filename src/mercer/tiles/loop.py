@@ -78,6 +78,26 @@ def multiply(bound: Bound, V: Array, out: Array) -> None:
             out[:, start : start + vectors_at_a_time] = products
 
 
+def multiply_half(bound: Bound, V: Array, out: Array) -> None:
+    """Add K v to `out` for the first column v of `V`, and H v for the others: v'H v = v'K v.
+
+    K is symmetric; H has the tiles on its diagonal, twice those below and none above.
+    """
+    code, constants = bound.program.code
+    _native.multiply_half(
+        _leaves(bound),
+        code,
+        constants,
+        _factors(bound),
+        bound.program.n_slots,
+        V,
+        out,
+        bound.dtype == np.float32,
+        thread_count(),
+        cpu_level(),
+    )
+
+
 def residuals(
     bound: Bound, V: Array, targets: Array, weights: Array, out: Array, back: Array
 ) -> None:

@@ -34,6 +34,11 @@ def multiply(bound: Bound, V: Array, out: Array) -> None:
         out[rows] = _block(bound, rows) @ V
 
 
+def multiply_half(bound: Bound, V: Array, out: Array) -> None:
+    """Write K V, of which the native loop has v'K v for all columns but the first."""
+    multiply(bound, V, out)
+
+
 def residuals(
     bound: Bound, V: Array, targets: Array, weights: Array, out: Array, back: Array
 ) -> None:
@@ -54,15 +59,15 @@ def _row_blocks(bound: Bound) -> Iterator[slice]:
 def _block(bound: Bound, rows: slice) -> Array:
     # An overflow gives infinity, as in the native tiles, and is no reason for a warning.
     with np.errstate(over="ignore", invalid="ignore"):
-        leaves = [_leaf(o, rows) for o in bound.operands]
+        leaves = [_leaf(bound, o, rows) for o in bound.operands]
     factors = [(left[rows], right) for left, right in bound.factors]
     shape = (rows.stop - rows.start, bound.shape[1])
     return run(bound.program, leaves, factors, shape, bound.dtype)
 
 
-def _leaf(o: Operand, rows: slice) -> Array:
+def _leaf(bound: Bound, o: Operand, rows: slice) -> Array:
     if o.given is not None:
-        return o.given[rows]
+        return bound.values(o, rows, slice(0, bound.shape[1]))
     assert isinstance(o.source, Leaf)
     # Single precision is widened: a rounded comparison may be magnified by what follows it.
     left, right = np.asarray(o.left[rows], np.float64), np.asarray(o.right, np.float64)

@@ -79,16 +79,25 @@ class Bound:
         return all(o.is_ready for o in self.operands)
 
     def with_values(self, known: Mapping[Input, NDArray[Any]]) -> Bound:
-        """Return it with the values of some inputs, of the shape of the result, given."""
+        """Return it with the values of some inputs, of the shape of the result, given.
+
+        Of the same rows on both sides their symmetric part counts.
+        """
         operands = tuple(replace(o, given=known.get(o.source, o.given)) for o in self.operands)
         return replace(self, operands=operands)
+
+    def values(self, o: Operand, rows: slice, columns: slice) -> NDArray[Any]:
+        """Return the values of an input that are given, for some rows and columns."""
+        assert o.given is not None
+        some = o.given[rows, columns]
+        return 0.5 * (some + o.given[columns, rows].T) if self.symmetric else some
 
     def block(self, rows: slice, columns: slice, given: dict[int, NDArray[Any]]) -> Bound:
         """Return the part of it for some rows and columns, with these inputs' values given."""
         operands = tuple(
             replace(o, given=given[i])
             if i in given
-            else replace(o, given=o.given[rows, columns])
+            else replace(o, given=self.values(o, rows, columns))
             if o.given is not None
             else replace(o, left=o.left[rows], right=o.right[columns])
             for i, o in enumerate(self.operands)

@@ -29,7 +29,8 @@ struct Matrix {
     const int* columns;
 };
 
-// One input: both sides of a comparison over `width` columns, or in `left` the given values.
+// One input: both sides of a comparison over `width` columns, or in `left` the given values, of which
+// the symmetric part counts where the job is symmetric.
 struct Leaf {
     Kind kind;
     Matrix left;
@@ -78,6 +79,9 @@ struct Job {
     const double* vectors;
     double* products;
     Index width;
+    // Of a symmetric job: how many of the vectors are multiplied by both triangles of K. The others
+    // are by H, the tiles on the diagonal and twice those below, at half the work: v'Hv = v'Kv.
+    Index mirrored;
 
     // Residuals: products (rows, width) = targets - K @ vectors, and K' of these, each row by its
     // weight.

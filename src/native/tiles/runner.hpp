@@ -2,6 +2,7 @@
 // slots for every intermediate result. Internal linkage: each processor level gets its own copy.
 #pragma once
 
+#include "tiles/given.hpp"
 #include "tiles/job.hpp"
 #include "tiles/maps.hpp"
 #include "tiles/panels.hpp"
@@ -198,7 +199,7 @@ template <class T> struct Runner {
     void fill_leaf(int index, Index begin, Index count, T* target) {
         const Leaf& leaf = job.leaves[index];
         if (leaf.kind == Kind::given) {
-            copy_given(leaf, begin, count, target);
+            copy_given(leaf.left, job.symmetric, tile, begin, count, target, stride);
             return;
         }
         const int p = leaf.panel;
@@ -258,17 +259,6 @@ template <class T> struct Runner {
             case Kind::given:
                 break;
         }
-    }
-
-    void copy_given(const Leaf& leaf, Index begin, Index count, T* target) {
-        const Index n = tile.column_end - tile.column_begin;
-        const T* values = static_cast<const T*>(leaf.left.data) + begin * leaf.left.row +
-                          tile.column_begin * leaf.left.column;
-        for (Index r = 0; r < strip_rows; ++r)
-            for (Index j = 0; j < stride; ++j)
-                target[r * stride + j] = r < count && j < n
-                                             ? values[r * leaf.left.row + j * leaf.left.column]
-                                             : T(0);
     }
 
     bool rows_in_reach(const Leaf& leaf, Index begin, Index count) {

@@ -128,27 +128,42 @@ template <class T> inline T lanes_sum(typename Simd<T>::vector v) {
     return sum;
 }
 
+// Add the transposed strip times some vectors, of which `left` has the numbers of its rows.
+template <int vectors, class T>
+inline void add_turned(const T* strip, Index stride, const T (*left)[strip_rows], T* below) {
+    using V = typename Simd<T>::vector;
+    for (Index j = 0; j < stride; j += Simd<T>::lanes) {
+        V sum[vectors];
+        for (int c = 0; c < vectors; ++c) sum[c] = at(below + c * stride + j);
+        for (int r = 0; r < strip_rows; ++r) {
+            const V row = at(strip + r * stride + j);
+            for (int c = 0; c < vectors; ++c) sum[c] += row * left[c][r];
+        }
+        for (int c = 0; c < vectors; ++c) at(below + c * stride + j) = sum[c];
+    }
+}
+
 template <class T> void multiply_tile(const Job& job, const Tile& tile, void* memory) {
     using V = typename Simd<T>::vector;
-    constexpr int lanes = Simd<T>::lanes;
+    constexpr int lanes = Simd<T>::lanes, together = 4;
     Scratch<T> scratch{static_cast<char*>(memory)};
     Runner<T> run(job, tile, padded_columns<T>(tile), scratch);
     const Index n = tile.column_end - tile.column_begin, stride = run.stride, width = job.width;
-    T* right = scratch.template cut<T>(width * stride);    // the vectors, by columns
-    T* below = scratch.template cut<T>(width * stride);    // what the mirrored tile adds
-    for (Index c = 0; c < width; ++c)
-        for (Index j = 0; j < stride; ++j) {
+    const Index both = job.symmetric ? job.mirrored : width, turned = tile.mirror ? 0 : both;
+    T* right = scratch.template cut<T>(both * stride);   // the vectors, by columns
+    T* below = scratch.template cut<T>(width * stride);  // what the transposed tile adds
+    for (Index c = 0; c < both; ++c)
+        for (Index j = 0; j < stride; ++j)
             right[c * stride + j] =
                 j < n ? static_cast<T>(job.vectors[(tile.column_begin + j) * width + c]) : T(0);
-            below[c * stride + j] = T(0);
-        }
+    for (Index k = turned * stride; k < width * stride; ++k) below[k] = T(0);
     for (Index i = tile.row_begin; i < tile.row_end; i += strip_rows) {
         const Index count = tile.row_end - i < strip_rows ? tile.row_end - i : strip_rows;
         T* strip = const_cast<T*>(run.strip(i, count));
         // Padding may hold anything, also NaN: make it harmless.
         for (Index r = 0; r < strip_rows; ++r)
             for (Index j = r < count ? n : 0; j < stride; ++j) strip[r * stride + j] = T(0);
-        for (Index c = 0; c < width; ++c) {
+        for (Index c = 0; c < both; ++c) {
             V sum[strip_rows];
             for (int r = 0; r < strip_rows; ++r) sum[r] = V{};
             for (Index j = 0; j < stride; j += lanes) {
@@ -158,22 +173,27 @@ template <class T> void multiply_tile(const Job& job, const Tile& tile, void* me
             for (Index r = 0; r < count; ++r)
                 job.products[(i + r) * width + c] += lanes_sum<T>(sum[r]);
         }
-        if (!tile.mirror) continue;
-        for (Index c = 0; c < width; ++c) {
-            T left[strip_rows];
-            for (Index r = 0; r < strip_rows; ++r)
-                left[r] = r < count ? static_cast<T>(job.vectors[(i + r) * width + c]) : T(0);
-            for (Index j = 0; j < stride; j += lanes) {
-                V sum = at(below + c * stride + j);
-                for (int r = 0; r < strip_rows; ++r) sum += at(strip + r * stride + j) * left[r];
-                at(below + c * stride + j) = sum;
+        for (Index c = turned; c < width; c += together) {
+            const Index some = width - c < together ? width - c : together;
+            T left[together][strip_rows];
+            for (Index k = 0; k < some; ++k) {
+                const T times = tile.mirror && c + k >= both ? T(2) : T(1);
+                for (Index r = 0; r < strip_rows; ++r) {
+                    const double* row = job.vectors + (i + r) * width;
+                    left[k][r] = r < count ? times * static_cast<T>(row[c + k]) : T(0);
+                }
             }
+            T* sums = below + c * stride;
+            if (some == together)
+                add_turned<together>(strip, stride, left, sums);
+            else
+                for (Index k = 0; k < some; ++k)
+                    add_turned<1>(strip, stride, left + k, sums + k * stride);
         }
     }
-    if (tile.mirror)
-        for (Index j = 0; j < n; ++j)
-            for (Index c = 0; c < width; ++c)
-                job.products[(tile.column_begin + j) * width + c] += below[c * stride + j];
+    for (Index j = 0; j < n; ++j)
+        for (Index c = turned; c < width; ++c)
+            job.products[(tile.column_begin + j) * width + c] += below[c * stride + j];
 }
 
 template <class T> Index bytes(const Job& job) {

@@ -2,6 +2,6 @@
 
 from mercer.tiles.derivative.adjoints import Place, adjoints, nodes
 from mercer.tiles.derivative.gradient import input_gradient
-from mercer.tiles.derivative.sums import Contraction, Symmetric
+from mercer.tiles.derivative.sums import Contraction
 
-__all__ = ["Contraction", "Place", "Symmetric", "adjoints", "input_gradient", "nodes"]
+__all__ = ["Contraction", "Place", "adjoints", "input_gradient", "nodes"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import PANEL, half_blocks
 from mercer.tiles.derivative.adjoints import Place, times
 from mercer.tiles.derivative.slopes import leaf_slopes
-from mercer.tiles.evaluate import apply, evaluate
-from mercer.tiles.program import Input, compile_expression
+from mercer.tiles.evaluate import apply, difference_forms, evaluate
+from mercer.tiles.program import Input, Program, compile_expression
 from mercer.tiles.rows import Rows
 from mercer.tiles.tile import Add, Expression, Leaf, Number, Opaque
 
@@ -28,19 +26,6 @@ def _unknown(X: Any, Z: Any) -> Any:
 WEIGHTS = Opaque(_unknown, ())
 
 
-@dataclass(frozen=True, eq=False)
-class Symmetric:
-    """A matrix that is known to be symmetric, such as that of a criterion: it is not checked.
-
-    Parameters
-    ----------
-    values : array of shape (n, n)
-        Its entries.
-    """
-
-    values: Any
-
-
 class Contraction:
     """The rows X and a matrix G: sum_ij G_ij dE(x_i, x_j) for changes dE of symmetric formulas.
 
@@ -48,8 +33,8 @@ class Contraction:
     ----------
     X : rows
         n of them; as `Rows` their views are worked out once for many matrices.
-    G : array of shape (n, n) or Symmetric
-        The weights; of a matrix that is not symmetric its symmetric part counts.
+    G : array of shape (n, n)
+        The weights, of which the symmetric part counts.
     known : mapping, optional
         The values of inputs of E that are known already.
     """
@@ -57,13 +42,10 @@ class Contraction:
     def __init__(self, X: Any, G: Any, known: Mapping[Input, Array] | None = None) -> None:
         self.rows = Rows.of(X)
         self.known = dict(known or {})
-        is_known = isinstance(G, Symmetric)
-        self.G = np.asarray(G.values if is_known else G, np.float64)
+        self.G = np.asarray(G, np.float64)
         n = self.rows.n
         if self.G.shape != (n, n):
             raise ValueError(f"G must have the shape ({n}, {n}) of k(X), got {self.G.shape}")
-        if not (is_known or _is_symmetric(self.G)):
-            self.G = 0.5 * (self.G + self.G.T)
 
     def total(self, changes: list[tuple[Place, Expression]]) -> float:
         """Return the sum for nodes at some places that change by so much each."""
@@ -88,22 +70,22 @@ class Contraction:
         matrix: Any = self.rows.matrix(leaf.left, leaf)
         U = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), np.float64)
         U = U - U.mean(axis=0)
+        program, known = self._weighted(adjoint)
         if leaf.kind == "squared_distance":
-            sums = self._products(adjoint, np.column_stack([np.ones(len(U)), U]))
-            slopes = 2.0 * (U * sums[:, :1] - sums[:, 1:])
-            slopes = slopes if leaf.weights is None else np.array(leaf.weights) * slopes
-        else:
-            M = evaluate(compile_expression(adjoint), self.rows, known=self.known)
-            M = M.astype(np.float64, copy=False)
-            M *= self.G
-            slopes = leaf_slopes(leaf, U, U, M)
+            sums = 2.0 * difference_forms(program, self.rows, U, known)
+            return sums if leaf.weights is None else np.array(leaf.weights) * sums
+        M = evaluate(program, self.rows, known=known)
+        slopes = leaf_slopes(leaf, U, U, np.asarray(M, np.float64))
         return 2.0 * np.einsum("ik,ik->k", U, slopes)
 
     def _products(self, e: Expression, V: Array) -> Array:
         """Return (G o E) V."""
-        program = compile_expression(times(e, WEIGHTS))
-        known = {**self.known, WEIGHTS: self.G}
+        program, known = self._weighted(e)
         return np.asarray(apply(program, self.rows, None, V, known), np.float64)
+
+    def _weighted(self, e: Expression) -> tuple[Program, dict[Input, Array]]:
+        """Return the program of G o E, and the inputs that are known."""
+        return compile_expression(times(e, WEIGHTS)), {**self.known, WEIGHTS: self.G}
 
     def _diagonal_weights(self, place: Place) -> Array:
         """Return what dk(x, x) is multiplied by for every row, see `Place`."""
@@ -112,8 +94,3 @@ class Contraction:
         diagonal = self.rows.diagonal(compile_expression(place.norm.argument))
         is_zero = diagonal < np.finfo(np.float64).tiny
         return np.where(is_zero, 0.0, -sums / np.where(is_zero, 1.0, diagonal))
-
-
-def _is_symmetric(G: Array) -> bool:
-    pairs = half_blocks(len(G), PANEL)
-    return all(np.array_equal(G[rows, columns], G[columns, rows].T) for rows, columns in pairs)
