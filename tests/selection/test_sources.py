@@ -107,8 +107,8 @@ def test_a_line_is_a_chain_where_its_entries_do_not_fit_into_memory(rng):
 
 def test_a_kernel_without_structure_has_no_structured_source(rng):
     X, y = rng.normal(size=(N, 3)), rng.normal(size=(N, 1))
-    assert structured_source(Gaussian(1.0), X, y, None, 3, 0) is None
-    assert structured_source(Precomputed(), X @ X.T, y, None, 3, 0) is None
+    assert structured_source(Gaussian(1.0), X, y, None, 3, 1) is None
+    assert structured_source(Precomputed(), X @ X.T, y, None, 3, 1) is None
 
 
 @pytest.mark.parametrize(

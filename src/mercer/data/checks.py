@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Number, Real
 from typing import Any, TypeAlias
 
@@ -307,6 +307,12 @@ def _csr(X: Any, name: str) -> sp.csr_array:
         raise ValueError(_not_a_matrix(name, X.shape))
     check_entries(X, name)
     return as_csr(X, name)
+
+
+def refuse_mapping(X: Any) -> None:
+    """Refuse a mapping of columns, which scikit-learn does not take for a table."""
+    if isinstance(X, Mapping) and not sp.issparse(X):
+        raise ValueError("X is a dict of columns; pass a pandas or polars table, or an array")
 
 
 def refuse_masked(values: Any, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,11 +13,9 @@ from numpy.typing import NDArray
 
 from mercer.data.categories import is_missing
 from mercer.data.columns import column_names, is_table, table_series
+from mercer.data.kinds import ISO_DATE, MICROSECONDS
 
-# Dates as ISO 8601 writes them, with a time of day or without, on the clock of no zone.
-ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?")
 OFFSET = re.compile(r"(?:UTC)?([+-])([0-9]{2}):?([0-9]{2})")
-MICROSECONDS = "M8[us]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +53,6 @@ def as_dates(X: Any, zone: str | None = None) -> Dates:
         _check_zone(title, "", zone)
         return Dates(title, column.astype(MICROSECONDS))
     return _from_objects(title, column.tolist(), zone)
-
-
-def are_iso_dates(texts: Iterable[Any]) -> bool:
-    """Whether all texts are dates as ISO 8601 writes them, and some that exist."""
-    known = list(texts)
-    if not all(isinstance(text, str) and ISO_DATE.fullmatch(text) for text in known):
-        return False
-    try:
-        np.array(known, MICROSECONDS)
-    except ValueError:
-        return False
-    return bool(known)
 
 
 def _column(X: Any) -> tuple[str, Any]:

@@ -1,8 +1,9 @@
-"""What the columns of a table hold, by their dtypes: numbers, truth values, text, categories."""
+"""What columns hold: numbers, truth values, text, categories, by their dtypes; dates as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -37,6 +38,12 @@ READ = {
     "sequences": (Kind.TEXT, Kind.SEQUENCES),
     "dates": (Kind.DATES, Kind.CLOCK_TIMES),
 }
+
+
+# Dates as ISO 8601 writes them, with a time of day or without, on the clock of no zone.
+ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?")
+# The precision of moments.
+MICROSECONDS = "M8[us]"
 
 
 def column_kinds(X: Any) -> dict[str, Kind]:
@@ -79,6 +86,18 @@ def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
     if not found:
         return Kind.EMPTY
     return found.pop() if len(found) == 1 else Kind.OTHER
+
+
+def are_iso_dates(texts: Iterable[Any]) -> bool:
+    """Whether all texts are dates as ISO 8601 writes them, and some that exist."""
+    known = list(texts)
+    if not all(isinstance(text, str) and ISO_DATE.fullmatch(text) for text in known):
+        return False
+    try:
+        np.array(known, MICROSECONDS)
+    except ValueError:
+        return False
+    return bool(known)
 
 
 def _vector(values: Any) -> np.ndarray[Any, Any]:

@@ -12,17 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array
 
+from mercer.data.checks import refuse_mapping
 from mercer.data.columns import is_table, take_rows
 from mercer.data.deadline import TimeIsUpError
 from mercer.data.stream import Stream
 from mercer.estimators.arguments import twice_refusal, unknown_refusal
 from mercer.estimators.callbacks import run_as_task
-from mercer.estimators.columns import (
-    placed_on_columns,
-    refuse_mapping,
-    warn_of_ignored,
-    warn_of_text,
-)
+from mercer.estimators.columns import warn_of_ignored, warn_of_text
 from mercer.estimators.fitted import approximation_of
 from mercer.estimators.refusals import refuse_unproved
 from mercer.estimators.streams import opened_for
@@ -42,7 +38,7 @@ from mercer.kernels import (
     describe_columns,
     recentred,
 )
-from mercer.kernels.columns import takes_missing
+from mercer.kernels.columns import placed_on_columns, takes_missing
 from mercer.kernels.language.names import UNNAMED, is_auto
 from mercer.kernels.tables.default import kernel_of_report
 from mercer.planning import Settings
@@ -113,7 +109,8 @@ def kernel_for(
     if isinstance(X, np.ndarray) or not is_table(X):
         return k
     placed, ignored = placed_on_columns(k, X)
-    warn_of_ignored(k, ignored)
+    if ignored:
+        warn_of_ignored(k, ignored)
     return placed
 
 
@@ -123,7 +120,8 @@ def kernels_for(kernels: Sequence[Any], X: Any) -> list[Kernel]:
     candidates = [_meant(kernel, X) for kernel in kernels]
     found = [placed_on_columns(k, X) for k in candidates]
     ignored = [column for column in found[0][1] if all(column in left for _, left in found)]
-    warn_of_ignored(candidates[0], ignored)
+    if ignored:
+        warn_of_ignored(candidates[0], ignored)
     return [placed for placed, _ in found]
 
 

@@ -25,6 +25,7 @@ from mercer.data.checks import (
     check_not_infinite,
     check_targets,
     checked_flag,
+    refuse_mapping,
     refuse_masked,
 )
 from mercer.data.columns import (
@@ -42,7 +43,6 @@ from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.stream import Stream, stream_of
 from mercer.estimators.classes import coded, labels_of
-from mercer.estimators.columns import refuse_mapping
 from mercer.estimators.streams import BlockCheck, checked_stream
 from mercer.kernels import Kernel
 from mercer.kernels.columns import (

@@ -22,7 +22,8 @@ from mercer.data.columns import (
     take_rows,
     with_numbers,
 )
-from mercer.data.dates import are_iso_dates, as_dates
+from mercer.data.dates import as_dates
+from mercer.data.kinds import are_iso_dates
 from mercer.explanation.subject import evenly
 
 Array = NDArray[np.float64]

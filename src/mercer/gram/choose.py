@@ -10,7 +10,6 @@ from mercer.data.stream import Stream
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Gram
 from mercer.gram.line.chain import chain_of
-from mercer.gram.line.kernels import line_of
 from mercer.gram.precomputed import FormulaOfPrecomputed, PrecomputedGram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel, Precomputed, as_kernel
@@ -49,11 +48,13 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
         return PrecomputedGram(X, memory)
     if k.is_precomputed:
         return FormulaOfPrecomputed(k, X, memory)
+    k = k.resolved(seen)
     # Of several columns a kernel reads one only if it is made of others, such as one `on` a column.
     is_wide = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > 1
-    # The rows of a chain are sorted, which takes all of them; those of a stream come in blocks.
-    is_no_chain = isinstance(X, Stream) or (is_wide and not k.parts) or line_of(k) is None
-    chain = None if is_no_chain else chain_of(k, X, memory)
+    # A chain compares rows once, by one column. Its rows are sorted, which takes all of them; those
+    # of a stream come in blocks.
+    is_one = len(k.program.inputs) == 1 and not (is_wide and not k.parts)
+    chain = chain_of(k, X, memory) if is_one and not isinstance(X, Stream) else None
     return StreamedGram(k, seen, memory) if chain is None else chain
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from mercer.data.blocks import narrow_blocks
 from mercer.data.categories import AsCategories
-from mercer.data.checks import as_matrix
+from mercer.data.checks import as_matrix, refuse_mapping
 from mercer.data.columns import column_names, is_matrix, is_table, select_columns
-from mercer.data.kinds import READ, Kind
+from mercer.data.kinds import READ, Kind, column_kinds
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
 from mercer.kernels.params import KEPT, Parametric
@@ -138,7 +138,7 @@ def _check_rows(kernel: Kernel, rows: Any) -> None:
     elif kernel.domain == "numbers":
         as_matrix(rows)
     elif kernel.domain == "categories":
-        AsCategories(kernel.get_params()["missing"])(rows)
+        AsCategories(vars(kernel)["missing"])(rows)
 
 
 def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
@@ -226,15 +226,35 @@ def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
         return kernel
     if not kernel.parts or isinstance(kernel, After):
         return kernel.on(*_columns_of(_domain(kernel), kernel, kinds))
+    own = {f.name: getattr(kernel, f.name) for f in fields(kernel)}
     changes = {
         name: tuple(assigned(k, kinds) for k in value)
         if isinstance(value, tuple)
         else assigned(value, kinds)
-        for name, value in kernel.get_params(deep=False).items()
+        for name, value in own.items()
         if _holds_kernels(value)
     }
-    is_same = all(getattr(kernel, name) == value for name, value in changes.items())
+    is_same = all(own[name] == value for name, value in changes.items())
     return kernel if is_same else replace(kernel, **changes)
+
+
+def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]]:
+    """Return a kernel on the columns that it reads, and those it leaves without being asked to."""
+    if not is_table(X) or k.is_precomputed:
+        return k, []
+    refuse_mapping(X)
+    kinds: dict[Any, Kind] = {**column_kinds(X)}
+    if not all(isinstance(name, str) for name in kinds):
+        # Columns called by numbers are meant by their positions.
+        kinds = dict(enumerate(kinds.values()))
+    is_matrix = "numbers" in k.row_domains and all(
+        kind in READ["numbers"] for kind in kinds.values()
+    )
+    if is_matrix and not named_columns(k):
+        return k, []
+    placed = assigned(k, kinds)
+    ignored = [] if names_columns(k) else unread(placed, kinds)
+    return placed, [(column, kinds[column]) for column in ignored]
 
 
 def _takes_anything(kernel: Kernel) -> bool:

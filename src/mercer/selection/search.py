@@ -263,17 +263,22 @@ class Search:
         self, kernel: Kernel, alphas: Array
     ) -> FeatureSource | Chain | LandmarkSource | None:
         if self.by_landmarks is not None:
-            kernel = recentred(kernel, self.X) if self.fit_intercept else kernel
+            kernel = self._solved_with(kernel)
             how = (self.splits, len(alphas), self.by_landmarks)
             return LandmarkSource.of(kernel, self.X, self.y.shape, *how)
         return structured_source(kernel, self.X, self.y, self.splits, len(alphas), self.memory)
+
+    def _solved_with(self, kernel: Kernel) -> Kernel:
+        """Return the kernel that an offset makes of one that is valid on sums of zero alone."""
+        is_moved = self.fit_intercept and kernel.is_conditional
+        return recentred(kernel, self.X) if is_moved else kernel
 
     def _sources(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Source]:
         """Return where the fits of every kernel come from, on rows whose views they share."""
         seen, needed = Seen.of(self.seen or self.X), entry_bytes(len(self), self.splits)
 
         def entries(kernel: Kernel) -> EntrySource:
-            k = recentred(kernel, self.X) if self.fit_intercept else kernel
+            k = self._solved_with(kernel)
             return EntrySource(k, self.X, unheld_gram_of(k, seen, self.memory), needed)
 
         return [

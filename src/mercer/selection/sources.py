@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.memory import memory_limit
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
-from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, chain_of
+from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.held_out import (
@@ -253,7 +253,7 @@ def structured_source(
     if p is not None:
         work = min(features_held_out((n, p), splits, alphas))
         return FeatureSource(kernel, X, memory, FEATURE_BYTES * n * p, work)
-    chain = chain_of(kernel, X, memory)
+    chain = unheld_gram_of(kernel, X, memory).chain()
     if chain is None:
         return None
     work = chain_held_out(y.shape, splits, alphas)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import LOOKED_AT
-from mercer.data.dates import are_iso_dates
+from mercer.data.kinds import are_iso_dates
 from mercer.data.listing import in_four_digits
 from mercer.errors import DataFileError
 from mercer.files.numbers import is_word

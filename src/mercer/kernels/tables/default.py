@@ -22,6 +22,10 @@ from mercer.kernels.maps import MEAN, FillMissing, Standardize
 from mercer.kernels.tables.calendar import Calendar, telling_parts
 from mercer.kernels.tables.roles import Column, Role, columns_with_roles
 
+# The kernels of the numbers of a table, and of its categories.
+NUMBERS = Gaussian("median").after(Standardize(missing=MEAN))
+CATEGORIES = Match(OWN_CATEGORY)
+
 HEADER = ("column", "holds", "missing", "distinct", "becomes")
 
 
@@ -291,11 +295,10 @@ def _suggested(columns: Sequence[Column], is_named: bool) -> Kernel | None:
     of = {role: [c for c in columns if c.role is role] for role in Role}
     terms: list[Kernel] = []
     if of[Role.NUMBER]:
-        scaled = Gaussian("median").after(Standardize(missing=MEAN))
-        terms.append(scaled.on(*(c.title for c in of[Role.NUMBER])))
+        terms.append(NUMBERS.on(*(c.title for c in of[Role.NUMBER])))
     terms += [_of_dates(column).on(column.title) for column in of[Role.DATE]]
     if of[Role.CATEGORY]:
-        terms.append(Match(OWN_CATEGORY).on(*(c.title for c in of[Role.CATEGORY])))
+        terms.append(CATEGORIES.on(*(c.title for c in of[Role.CATEGORY])))
     terms += [parsed(c.text_kernel).after(FillMissing()).on(c.title) for c in of[Role.TEXT]]
     if not is_named and not of[Role.LEFT_OUT] and len(terms) == 1:
         # Columns without a name need not be named if all of them are read alike.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from mercer.data.categories import coded, is_missing, titled_columns
 from mercer.data.columns import as_seconds, column_values, is_table, select_columns
-from mercer.data.dates import Dates, are_iso_dates, as_dates
-from mercer.data.kinds import Kind, column_kinds, kind_of_values
+from mercer.data.dates import Dates, as_dates
+from mercer.data.kinds import Kind, are_iso_dates, column_kinds, kind_of_values
 from mercer.kernels.tables.spelled import NOTHING, Spelled, spelled
 
 # Rows below which one repeated value already says that text is a category.
