@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.native.smo import Box, Course, Effort, Request
+from mercer.native.smo import Box, Effort, Request, SolverState
 from refusals import refuses
 
 native = pytest.importorskip("mercer.native._native", reason="the native core is not built here")
@@ -139,7 +139,7 @@ def test_an_index_that_names_no_row_of_k_is_refused():
     for row in (3, -1):
         index, stop = np.array([0, row]), np.zeros(1, np.uint8)
         given = (np.eye(3), None, index, None, stop, None, None, False, True, 0, 2, 1)
-        request = Request(box, Effort(1e-3), *given, Course.begun(n, 2))
+        request = Request(box, Effort(1e-3), *given, SolverState.initial(n, 2))
         refuses(
             "the index names a row that K does not have",
             native.smo_solve,

@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.native import smo
 from mercer.native.core import core as compiled_core
-from mercer.native.smo import Box, Course, Effort, minimise
+from mercer.native.smo import Box, Effort, SolverState, minimise
 
 native = pytest.importorskip("mercer.native._native", reason="the native core is not built here")
 needs_core = pytest.mark.skipif(
-    compiled_core() is None, reason="the NumPy engine indexes by nothing of a course"
+    compiled_core() is None, reason="the NumPy engine indexes by nothing of a solver state"
 )
 
 
@@ -235,7 +235,7 @@ def test_a_run_that_goes_on_from_its_course_gives_the_bits_of_one_that_never_end
 ):
     K, box = problem(rng, 400, offset)
     expected_a, expected_g, whole = run(K, box, working_set=16)
-    a, g, course, pauses = np.zeros(400), -box.z, Course.begun(400, 16), 0
+    a, g, state, pauses = np.zeros(400), -box.z, SolverState.initial(400, 16), 0
     while True:
         seen = []
 
@@ -244,7 +244,7 @@ def test_a_run_that_goes_on_from_its_course_gives_the_bits_of_one_that_never_end
             return len(seen) > 3
 
         ending = minimise(
-            K, box, a, g, Effort(1e-10), np.zeros(1, np.uint8), pause, working_set=16, course=course
+            K, box, a, g, Effort(1e-10), np.zeros(1, np.uint8), pause, working_set=16, state=state
         )
         if ending.reason != "progress":
             break
@@ -261,17 +261,17 @@ def test_a_run_that_goes_on_from_its_course_gives_the_bits_of_one_that_never_end
 )
 def test_a_course_of_no_run_is_refused(rng, place, value):
     K, box = problem(rng, 50)
-    course = Course(np.array([1.0, 9.0, 8.0, 4.0, 0.0, 1.0, 0.0]), np.zeros(50, np.int64))
-    run(K, box, course=course)
-    course.numbers[:4] = 1.0, 9.0, 8.0, 4.0
-    course.numbers[place] = value
-    with pytest.raises(ValueError, match="the course is that of no run"):
-        run(K, box, course=course)
+    state = SolverState(np.array([1.0, 9.0, 8.0, 4.0, 0.0, 1.0, 0.0]), np.zeros(50, np.int64))
+    run(K, box, state=state)
+    state.numbers[:4] = 1.0, 9.0, 8.0, 4.0
+    state.numbers[place] = value
+    with pytest.raises(ValueError, match="the solver state is that of no run"):
+        run(K, box, state=state)
 
 
 @needs_core
 def test_a_course_with_rows_that_are_not_there_is_refused(rng):
     K, box = problem(rng, 50)
-    course = Course(np.array([1.0, 9.0, 8.0, 4.0, 0.0, 1.0, 0.0]), np.full(50, 50))
-    with pytest.raises(ValueError, match="the course is that of no run"):
-        run(K, box, course=course)
+    state = SolverState(np.array([1.0, 9.0, 8.0, 4.0, 0.0, 1.0, 0.0]), np.full(50, 50))
+    with pytest.raises(ValueError, match="the solver state is that of no run"):
+        run(K, box, state=state)

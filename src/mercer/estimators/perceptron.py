@@ -42,7 +42,7 @@ from mercer.planning.perceptron import check_passes, matrix_share, perceptron_pl
 from mercer.solvers import Certificate, Perceptron, PerceptronProblem, Run
 from mercer.solvers.online.budget import Basis
 from mercer.solvers.online.perceptron import Tally, margins, novikoff_bound
-from mercer.solvers.online.solver import Course
+from mercer.solvers.online.solver import PerceptronSolution
 
 Array = NDArray[np.float64]
 
@@ -211,18 +211,18 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         seed = checked_seed(self.random_state) or 0
         solver = Perceptron(self.max_epochs, self.shuffle, seed, self.budget)
         problem = PerceptronProblem(signs, self._fresh(signs.shape[1]))
-        course = self._solved(partial(solver.solve, gram, problem), run, X, y, solver.iterates)
+        solution = self._solved(partial(solver.solve, gram, problem), run, X, y, solver.iterates)
 
         self.classes_, self.kernel_, self.mistakes_ = classes, kernel, 0
-        support, a = self._learnt(course)
-        self._measure(course, gram, steps[used])
-        self._certify(course)
+        support, a = self._learnt(solution)
+        self._measure(solution, gram, steps[used])
+        self._certify(solution)
         self.support_ = used[support]
         columns = self.support_ if kernel.is_precomputed else None
         rows = training_subset(kernel, rows, support)
         self.function_ = DualFunction(kernel, rows, a, np.zeros(a.shape[1]), columns)
-        self.n_seen_, self.n_iter_ = len(codes), course.iterations
-        self._warn(course)
+        self.n_seen_, self.n_iter_ = len(codes), solution.iterations
+        self._warn(solution)
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:
@@ -293,16 +293,16 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         gram = gram_of(kernel, rows, self.memory, share=0.0)
         self._refuse_other(state)
         problem = PerceptronProblem(signs, state, known)
-        course = Perceptron(max_epochs=1, budget=self.budget).solve(gram, problem)
+        solution = Perceptron(max_epochs=1, budget=self.budget).solve(gram, problem)
 
         self.classes_, self.kernel_, self.mistakes_ = named, kernel, mistakes
-        support, a = self._learnt(course)
+        support, a = self._learnt(solution)
         self.margin_ = self.novikoff_bound_ = None
-        self._certify(course)
+        self._certify(solution)
         self.function_ = DualFunction(kernel, take_rows(rows, support), a, np.zeros(a.shape[1]))
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
         self.n_seen_, self.n_iter_ = seen + len(codes), 1
-        if course.is_interrupted:
+        if solution.is_interrupted:
             warn_caller(
                 "Ctrl-C ended the pass, and some of the rows were not visited", ConvergenceWarning
             )
@@ -340,17 +340,17 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
                 f"budget was {before} in the first call and is {self.budget!r}; use fit, or a copy"
             )
 
-    def _learnt(self, course: Course) -> tuple[NDArray[np.intp], Array]:
+    def _learnt(self, solution: PerceptronSolution) -> tuple[NDArray[np.intp], Array]:
         """Store the mistakes, and return which rows of the Gram matrix f needs, and its a."""
-        if isinstance(course.state, Basis):
-            basis = course.state
+        if isinstance(solution.state, Basis):
+            basis = solution.state
             support, coefficients = basis.rows, basis.mean() if self.averaged else basis.last
             self._state_ = replace(basis, rows=np.arange(len(support)))
-            self.mistakes_ += int(course.mistakes.sum())
+            self.mistakes_ += int(solution.mistakes.sum())
             self.counts_ = None
         else:
-            support = course.state.support
-            self._state_ = tally = course.state.on(support)
+            support = solution.state.support
+            self._state_ = tally = solution.state.on(support)
             coefficients = (tally.mean() if self.averaged else tally.last()).T
             self.mistakes_ = int(tally.counts.sum())
             self.counts_ = tally.counts
@@ -361,11 +361,11 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """The rows in the sum."""
         return self.function_.rows
 
-    def _measure(self, course: Course, gram: Gram, steps: Array) -> None:
+    def _measure(self, solution: PerceptronSolution, gram: Gram, steps: Array) -> None:
         """Store the margin and the bound on mistakes that follows from it, if there is one."""
         self.margin_ = self.novikoff_bound_ = None
-        state, values = course.state, course.values
-        if isinstance(state, Basis) or values is None or not course.is_separated.all():
+        state, values = solution.state, solution.values
+        if isinstance(state, Basis) or values is None or not solution.is_separated.all():
             return
         found = margins(state, values)
         # A margin of an indefinite kernel, or one that is all rounding, bounds nothing.
@@ -373,25 +373,25 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             self.margin_ = float(found.min())
             self.novikoff_bound_ = novikoff_bound(found, float(gram.diagonal().max()), steps)
 
-    def _certify(self, course: Course) -> None:
+    def _certify(self, solution: PerceptronSolution) -> None:
         """Store whether the last pass separates the rows: a perceptron minimises nothing else."""
         self.certificate_ = Certificate(
             "mistakes in the last pass",
-            float(course.last_mistakes.sum()),
+            float(solution.last_mistakes.sum()),
             0.0,
             np.inf,
             self.kernel_.diagonal,
             "perceptron",
         )
 
-    def _warn(self, course: Course) -> None:
-        reason = course.advice
-        if not (reason or course.is_separated.all() or self.averaged):
+    def _warn(self, solution: PerceptronSolution) -> None:
+        reason = solution.advice
+        if not (reason or solution.is_separated.all() or self.averaged):
             reason = "the last f depends on where it stopped; use averaged=True or more max_epochs"
         if not reason:
             return
         warn_caller(
-            f"the classes do not separate after {course.iterations} passes and {self.mistakes_} "
+            f"the classes do not separate after {solution.iterations} passes and {self.mistakes_} "
             f"mistakes: {reason}",
             ConvergenceWarning,
         )

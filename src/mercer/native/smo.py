@@ -76,7 +76,7 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class SolverState:
     """Where a run stands between two rounds, beside a and g: what the next one begins from.
 
     It is written before `progress` is called. A run that is given it with that a and g goes on as
@@ -97,7 +97,7 @@ class Course:
     largest_set: ClassVar[int] = 2048
 
     @classmethod
-    def begun(cls, n: int, working_set: int) -> Course:
+    def initial(cls, n: int, working_set: int) -> SolverState:
         """Return the beginning of a run of n rows."""
         return cls(np.zeros(7), np.zeros(min(n, max(cls.largest_set, working_set)), np.int64))
 
@@ -122,7 +122,7 @@ class Request:
         As in `minimise`.
     threads : int
         Threads to run on.
-    course : Course
+    state : SolverState
         Where the run stands.
     """
 
@@ -140,7 +140,7 @@ class Request:
     capacity: int
     working_set: int
     threads: int
-    course: Course
+    state: SolverState
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def minimise(
     newton_step: Callable[[], float] | None = None,
     newton_first: bool = False,
     index: NDArray[np.int64] | None = None,
-    course: Course | None = None,
+    state: SolverState | None = None,
 ) -> Ending:
     """Move `a`, and with it the gradient g = K a - z, to where the duality gap is small.
 
@@ -198,7 +198,7 @@ def minimise(
         Whether to begin with a Newton step.
     index : array of shape (n,), optional
         The rows and columns of a larger `K` that are those of the problem.
-    course : Course, optional
+    state : SolverState, optional
         Where an earlier run stood with this `a` and `g`, and this one does between its rounds.
     """
     whole = K if isinstance(K, np.ndarray) else None
@@ -227,7 +227,7 @@ def minimise(
         capacity,
         working_set,
         thread_count() if effort.threads is None else effort.threads,
-        Course.begun(len(a), working_set) if course is None else course,
+        SolverState.initial(len(a), working_set) if state is None else state,
     )
     cpu = cpu_level() if is_native else ""
     steps, rounds, gap, end = routines(smo_twin).smo_solve(request, a, g, cpu)

@@ -31,7 +31,7 @@ struct Request {
     bool single, newton_first;
     Index capacity, together;
     int threads;
-    Flat<double> course;
+    Flat<double> state;
     Flat<Index> last;
 
     explicit Request(nb::handle r) {
@@ -60,8 +60,8 @@ struct Request {
         capacity = field<Index>(r, "capacity");
         together = field<Index>(r, "working_set");
         threads = field<int>(r, "threads");
-        course = nb::cast<Flat<double>>(r.attr("course").attr("numbers"), false);
-        last = nb::cast<Flat<Index>>(r.attr("course").attr("last"), false);
+        state = nb::cast<Flat<double>>(r.attr("state").attr("numbers"), false);
+        last = nb::cast<Flat<Index>>(r.attr("state").attr("last"), false);
     }
 };
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "margin/course.hpp"
+#include "margin/solver_state.hpp"
 #include "margin/working_set_keys.hpp"
 #include "margin/newton_policy.hpp"
 #include "gil.hpp"
@@ -75,8 +75,8 @@ template <class T> class Solver {
         resize(std::min(q, p.n));
     }
 
-    Outcome run(const Limits& limits, const Course& course) {
-        Outcome out = restored(course);
+    Outcome run(const Limits& limits, const SolverState& state) {
+        Outcome out = restored(state);
         auto asked = Clock::now();
         for (;; ++out.rounds) {
             sides = level.measure(p, up.get(), down.get());
@@ -93,8 +93,8 @@ template <class T> class Solver {
                 asked = now;
             }
             if (!limits.progress.is_none() && out.rounds > 0) {
-                course.leave(out.rounds, out.steps, q, set);
-                newton.leave(course.of_newton());
+                state.leave(out.rounds, out.steps, q, set);
+                newton.leave(state.of_newton());
                 nb::gil_scoped_acquire gil;
                 if (nb::cast<bool>(nb::bool_(limits.progress(out.rounds, out.gap))))
                     return ended(out, End::progress);
@@ -115,14 +115,14 @@ template <class T> class Solver {
     }
 
   private:
-    Outcome restored(const Course& course) {
+    Outcome restored(const SolverState& state) {
         Outcome out;
-        if (!course.has_begun()) return out;
-        out.rounds = course.rounds(), out.steps = course.steps();
+        if (!state.has_begun()) return out;
+        out.rounds = state.rounds(), out.steps = state.steps();
         // There may be less room than there was.
-        resize(std::min(course.together(), rows.room()));
-        set = course.last_set();
-        newton.restore(course.of_newton());
+        resize(std::min(state.together(), rows.room()));
+        set = state.last_set();
+        newton.restore(state.of_newton());
         return out;
     }
 
@@ -358,7 +358,7 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
     const Limits limits{r.tolerance, r.allowed, r.steps,
                         Clock::now() + std::chrono::duration_cast<Clock::duration>(wait),
                         r.stop.data(), r.progress, r.asks_signals};
-    const Course course(r.course, r.last, n, std::min(n, std::max(largest_set, r.together)));
+    const SolverState state(r.state, r.last, n, std::min(n, std::max(largest_set, r.together)));
     const Index itemsize = r.single ? sizeof(float) : sizeof(double);
     Rows rows = rows_of(r.K, r.source, r.index, r.store, std::min(r.together, n), r.capacity, n,
                         itemsize);
@@ -366,7 +366,7 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
         const NewtonPolicy newton(r.newton_step, r.newton_first);
         return Solver<T>(level, problem, rows, r.together, r.floor, r.largest, newton,
                          r.threads)
-            .run(limits, course);
+            .run(limits, state);
     };
     Outcome out;
     {

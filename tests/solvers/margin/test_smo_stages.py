@@ -12,7 +12,7 @@ from mercer.solvers import SMO, MarginProblem, Run
 from mercer.solvers.margin import low_rank_start as seeding, screening, smo
 from mercer.solvers.margin.problem import Gap
 from mercer.solvers.margin.screening import Screening
-from mercer.solvers.margin.stages import Aim
+from mercer.solvers.margin.stages import Tolerance
 
 KERNEL = Gaussian(1.0)
 
@@ -40,7 +40,7 @@ class Recorded:
 
     def __call__(self, *given):
         names = ("K", "box", "a", "g", "effort", "stop", "progress", "is_single", "capacity")
-        names += ("working_set", "newton_step", "is_eager", "index", "course")
+        names += ("working_set", "newton_step", "is_eager", "index", "state")
         call = dict(zip(names, given, strict=True))
         self.calls.append(call)
         return self.minimise(*given)
@@ -209,10 +209,10 @@ def stages(X, problem, gaps, tol=1e-3):
     state = run_of(X, problem, tol)
     seen, values = [], Told([2.0 * gap for gap in gaps])
 
-    def improve(active, aim, begun):
+    def improve(active, tolerance, begun):
         assert begun is None
-        assert values.is_exact is aim.is_double
-        seen.append(("all" if active is None else "some", aim.goal, aim.floor, aim.is_double))
+        assert values.is_exact is tolerance.is_double
+        seen.append(("all" if active is None else "some", *tolerance[:3]))
 
     state.values, state._improve = values, improve
     state.screening = SimpleNamespace(start=lambda: np.arange(5))
@@ -230,8 +230,8 @@ def test_rows_in_doubt_are_solved_while_that_halves_the_gap_and_all_rows_where_i
     seen = stages(X, classification(signs), gaps)
     assert [rows for rows, *_ in seen] == [*["some"] * 6, "all", "some"]
     # Two digits at first, then a fiftieth of the gap of all rows; all rows go to the end.
-    aims = [1e-2, *(0.02 * np.array([0.4, 0.19, 0.15, 0.12, 0.1])), 1e-4, 0.02 * 0.04]
-    assert_allclose([aim for _, aim, *_ in seen], aims)
+    gaps = [1e-2, *(0.02 * np.array([0.4, 0.19, 0.15, 0.12, 0.1])), 1e-4, 0.02 * 0.04]
+    assert_allclose([gap for _, gap, *_ in seen], gaps)
     assert [floor for _, _, floor, _ in seen] == [0.0, *[2.0] * 7]
     assert not any(is_double for *_, is_double in seen)
 
@@ -259,7 +259,7 @@ def test_a_solve_of_all_rows_near_the_optimum_begins_with_a_newton_step(
 ):
     state = run_of(X, classification(signs))
     state._gap = gap
-    state._improve(active, Aim(1e-2, 0.0, is_double))
+    state._improve(active, Tolerance(1e-2, 0.0, is_double))
     assert recorded.calls[0]["is_eager"] is is_eager
 
 
@@ -321,7 +321,7 @@ def test_last_digits_are_taken_if_they_leave_no_larger_gap_and_looked_for_thrice
         state.values.replace(rough.copy(), K @ rough, True)
         point = None if found is None else (found.copy(), K @ found)
         monkeypatch.setattr(smo, "polished", lambda *given, point=point: point)
-        state._improve = lambda active, aim, goals=goals: goals.append(aim.goal)
+        state._improve = lambda active, tolerance, goals=goals: goals.append(tolerance.gap)
         state._polish(state.values.gap)
         assert_array_equal(state.values.a, exact if is_better else rough)
         # Where rounding alone is left over there is no more to be had.
@@ -335,8 +335,8 @@ def test_working_sets_that_do_not_find_the_last_digits_are_not_missed(
     state, goals = run_of(X, classification(signs)), []
     monkeypatch.setattr(smo, "polished", lambda *given: None)
 
-    def improve(active, aim):
-        goals.append((aim.goal, aim.is_double, aim.most))
+    def improve(active, tolerance):
+        goals.append((tolerance.gap, tolerance.is_double, tolerance.max_rounds))
         state.reason = reason
 
     state._improve, state.rounds = improve, 7

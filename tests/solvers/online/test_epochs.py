@@ -9,7 +9,7 @@ from mercer.solvers import LogisticProblem, RidgeProblem, Run, StochasticLogisti
 from mercer.solvers.online import logistic, ridge
 
 
-class Course:
+class IdleState:
     """The state of a solver whose batches do nothing, and how often it is measured."""
 
     is_exact = True
@@ -33,7 +33,7 @@ class Course:
 
 def epochs_of(monkeypatch, module, solver, problem):
     """Return the state at the end of a solver, and after how many epochs that was."""
-    state = Course()
+    state = IdleState()
     monkeypatch.setattr(type(solver), "_begun", lambda self, gram, problem: state)
     monkeypatch.setattr(
         type(solver), "_measured", lambda self, gram, problem, state, *rest: (state, rest[-2])

@@ -80,11 +80,11 @@ def test_the_solver_and_the_estimator_have_the_same_defaults():
 @pytest.mark.parametrize("start", [Tally.fresh(np.empty((2, 0))), Basis.empty(2)])
 def test_before_any_row_is_visited_there_is_no_mistake_and_nothing_is_separated(start):
     signs = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-    course = PerceptronProblem(signs, start).at_rest(1e-3)
-    assert course.mistakes.tolist() == [0, 0]
-    assert course.is_separated.tolist() == [False, False]
+    solution = PerceptronProblem(signs, start).at_rest(1e-3)
+    assert solution.mistakes.tolist() == [0, 0]
+    assert solution.is_separated.tolist() == [False, False]
     rows = 3 if isinstance(start, Tally) else 0
-    assert course.state.mean().size == 2 * rows
+    assert solution.state.mean().size == 2 * rows
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_passes_are_limited_and_end_without_a_mistake(start, budget):
     signs = np.array([[1.0], [-1.0], [1.0]])
     gram = PrecomputedGram(np.array([[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]))
     problem = PerceptronProblem(signs, start)
-    course = Perceptron(budget=budget).solve(gram, problem)
-    assert course.iterations > 2
-    assert course.is_separated.tolist() == [True]
-    cut = Perceptron(course.iterations - 1, budget=budget).solve(gram, problem)
-    assert (cut.iterations, cut.is_separated.tolist()) == (course.iterations - 1, [False])
+    solution = Perceptron(budget=budget).solve(gram, problem)
+    assert solution.iterations > 2
+    assert solution.is_separated.tolist() == [True]
+    cut = Perceptron(solution.iterations - 1, budget=budget).solve(gram, problem)
+    assert (cut.iterations, cut.is_separated.tolist()) == (solution.iterations - 1, [False])
     # The last pass made no mistake.
-    assert_array_equal(cut.mistakes, course.mistakes)
+    assert_array_equal(cut.mistakes, solution.mistakes)
 
 
 def test_every_pass_has_an_order_of_its_own_if_it_is_asked_for():

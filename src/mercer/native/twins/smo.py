@@ -38,7 +38,7 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
 
     least = float(np.finfo(dtype).eps)
     start = perf_counter()
-    looks, made = (int(count) for count in request.course.numbers[:2])
+    looks, made = (int(count) for count in request.state.numbers[:2])
     gap = np.inf
     # Units of rounding of k |a| that K a may hide.
     units_hidden = 8.0
@@ -66,7 +66,7 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
                     return made, looks, gap, 2
                 if request.stop[0]:
                     return made, looks, gap, 3
-                request.course.numbers[:2] = looks, made
+                request.state.numbers[:2] = looks, made
                 if request.progress is not None and looks > 0 and request.progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1

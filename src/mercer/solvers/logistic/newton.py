@@ -234,13 +234,13 @@ class Descent:
 
     def _leave(self, point: Point) -> None:
         """Leave what the next step begins from."""
-        course = {"course": np.array([self._stage, self._steps])}
+        counts = {"counts": np.array([self._stage, self._steps])}
         here = {name: np.asarray(part) for name, part in vars(point).items()}
-        self._run.keep(course | here | self._curvature.state())
+        self._run.keep(counts | here | self._curvature.state())
 
     def _restored(self, kept: State) -> Point:
         """Return the point that an earlier run has left, with all that a step begins from."""
-        self._stage, self._steps = kept["course"].tolist()
+        self._stage, self._steps = kept["counts"].tolist()
         # Before the curvature: where the time is up in there, this is the model.
         self._A, self._G, self._b = kept["A"], kept["G"], kept["b"]
         self._curvature.restore(kept)

@@ -134,7 +134,7 @@ class LandmarkDescent:
         problem = self._problem.at(C)
         stages = [*self._on_the_way(C), problem]
         kept = run.restored()
-        self._stage = 0 if kept is None else int(kept["course"][0])
+        self._stage = 0 if kept is None else int(kept["counts"][0])
         with run.guarded(lambda: bool(self._theta.any())):
             begun = None if kept is None else self._restored(kept, stages[self._stage])
             for stage in range(self._stage, len(stages)):
@@ -179,7 +179,7 @@ class LandmarkDescent:
 
     def _restored(self, kept: State, problem: LogisticProblem) -> Point:
         """Return the point that an earlier run has left, with all that a step begins from."""
-        _, self._steps, is_exact = kept["course"].tolist()
+        _, self._steps, is_exact = kept["counts"].tolist()
         if is_exact:
             self._products = FeatureProducts(self._gram, is_exact=True)
         self._preconditioner.restore(kept, problem.C)
@@ -191,9 +191,9 @@ class LandmarkDescent:
         if self._run.checkpoint is None:
             # The sums of all classes would be copied for nobody.
             return
-        course = np.array([self._stage, self._steps, self._products.is_exact])
+        counts = np.array([self._stage, self._steps, self._products.is_exact])
         here = {name: np.asarray(part) for name, part in point._asdict().items()}
-        self._run.keep({"course": course, **here, **self._preconditioner.state()})
+        self._run.keep({"counts": counts, **here, **self._preconditioner.state()})
 
     def _descend(self, problem: LogisticProblem, tol: float, begun: Point | None = None) -> None:
         """Go on to a tolerance, or as far as the limits allow."""

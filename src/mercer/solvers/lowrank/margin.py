@@ -66,7 +66,7 @@ class NystromDescent(CoordinateDescent):
         """
         known = known_by_landmarks(gram)
         kept = run.restored()
-        if kept is not None and kept["course"][2] > np.dtype(self.dtype).itemsize:
+        if kept is not None and kept["counts"][2] > np.dtype(self.dtype).itemsize:
             # What float32 had to tell was known when the run was killed.
             return self._by_features(HeldLandmarkGram.of(known, np.float64), problem, run)
         found = self._by_features(HeldLandmarkGram.of(known, self.dtype), problem, run)

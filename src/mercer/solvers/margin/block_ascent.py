@@ -82,8 +82,8 @@ class BlockAscent(MarginSolver):
                     if best.relative <= self.tol or run.report(epoch, best.relative):
                         break
                 numbers = np.array([best.offset, best.gap, best.primal])
-                course = {"best": numbers, "answer": answer, "epoch": np.array(epoch)}
-                run.keep(state.state() | course)
+                progress = {"best": numbers, "answer": answer, "epoch": np.array(epoch)}
+                run.keep(state.state() | progress)
         proved = run.measured(lambda: problem.proved(answer, gram @ answer, gram.diagonal()))
         gap = Gap.unknown(best.offset) if proved is None else proved
         said = run.advice(f"{epoch} epochs", "the gap is still open")

@@ -191,20 +191,20 @@ class _State:
         """Leave what the next sweep begins from."""
         gap = np.array([self.gap.offset, self.gap.gap, self.gap.primal])
         best = {"a": self.a, "w": self.w, "gap": gap, "active": self.active}
-        course = np.array([self.epoch, look, _itemsize(self.F)])
-        state = {**best, "course": course, "random": random_state(self.rng)}
+        counts = np.array([self.epoch, look, _itemsize(self.F)])
+        state = {**best, "counts": counts, "random": random_state(self.rng)}
         self.run.keep(state | self.descent.state())
 
     def _restored(self) -> int:
         """Go on from what an earlier run has left, and return the epoch of the next look."""
         kept = self.run.restored()
-        if kept is None or kept["course"][2] != _itemsize(self.F):
+        if kept is None or kept["counts"][2] != _itemsize(self.F):
             return 1
         self.a, self.w, self.gap = kept["a"], kept["w"], Gap(*kept["gap"].tolist())
         self.active = kept["active"]
         self.descent.restore(kept)
         restore_random(self.rng, kept["random"])
-        self.epoch, look, _ = kept["course"].tolist()
+        self.epoch, look, _ = kept["counts"].tolist()
         return int(look)
 
     def jump(self, goal: float) -> None:

@@ -133,7 +133,7 @@ class MarginProblem:
         """Return coefficients without what rounding leaves of their sum, at one that has room."""
         rest = fsum(a)
         has_room = self.free(a) & (a - rest >= self.lower) & (a - rest <= self.upper)
-        if rest != 0.0 and has_room.any():
+        if has_room.any():
             a[np.where(has_room, np.abs(a), np.inf).argmin()] -= rest
         return a
 

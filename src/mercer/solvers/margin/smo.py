@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
-from mercer.native.smo import Course, Effort, minimise
+from mercer.native.smo import Effort, SolverState, minimise
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.active_set import NewtonStep, polished
@@ -19,7 +19,7 @@ from mercer.solvers.margin.decision_values import Values
 from mercer.solvers.margin.interior import interior_point, pivoted_factor
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.margin.screening import Screening
-from mercer.solvers.margin.stages import Aim, Midway, Stage
+from mercer.solvers.margin.stages import Stage, StageState, Tolerance
 from mercer.solvers.run import Progress, Run
 
 Array = NDArray[np.float64]
@@ -171,18 +171,18 @@ class _State:
         """Solve to the tolerance, or as far as the run allows."""
         tol, goal = self.settings.tol, self.settings.pair_share * self.settings.tol
         begun = self._restored()
-        number, active, aim, slow = self._first(goal) if begun is None else begun.stage
+        number, active, tolerance, slow = self._first(goal) if begun is None else begun.stage
         for stage in range(number, self.settings.stages):
-            self._stage = Stage(stage, active, aim, slow)
-            self._improve(active, aim, begun)
+            self._stage = Stage(stage, active, tolerance, slow)
+            self._improve(active, tolerance, begun)
             self._stage = begun = None
             if self.reason == "steps" and self._allowed < self._most:
-                self._take_over(aim)
+                self._take_over(tolerance)
             gap, is_certified = self._measured(active)
             if is_certified and (gap.relative <= tol or self._is_over()):
                 self._proved = gap
                 break
-            slow, is_double = slow + 1 if gap.relative > 0.5 * self._gap else 0, aim.is_double
+            slow, is_double = slow + 1 if gap.relative > 0.5 * self._gap else 0, tolerance.is_double
             if slow and active is None:
                 # What is left over is the rounding of float32, or of float64.
                 if is_double:
@@ -194,7 +194,7 @@ class _State:
             is_stuck = slow > self.settings.patience
             active = None if is_stuck else self._doubtful(gap)
             near = goal if active is None else max(goal, Screening.left_gap * gap.relative)
-            aim = Aim(near, gap.scale, is_double)
+            tolerance = Tolerance(near, gap.scale, is_double)
         else:
             self._proved = gap = self.values.certified()
         if self._is_few and not self._is_over():
@@ -206,15 +206,15 @@ class _State:
         if start is not None and start.any():
             self.values.add(np.arange(len(start)), self.problem.feasible(start))
             gap = self.values.gap
-            return Stage(0, self._doubtful(gap), Aim(goal, gap.scale, self._is_few))
+            return Stage(0, self._doubtful(gap), Tolerance(goal, gap.scale, self._is_few))
         active = None if self.screening is None else self.screening.start()
         first = goal if active is None else max(goal, Screening.first_gap)
-        return Stage(0, active, Aim(first, 0.0, self._is_few))
+        return Stage(0, active, Tolerance(first, 0.0, self._is_few))
 
-    def _restored(self) -> Midway | None:
+    def _restored(self) -> StageState | None:
         """Go on from what an earlier run has left, and return how far its last stage had come."""
         file, kept = self.run.checkpoint, self.run.restored()
-        begun = None if kept is None else Midway.of(kept)
+        begun = None if kept is None else StageState.of(kept)
         if file is None or kept is None or begun is None:
             return None
         if not begun.is_of(self.values, kept):
@@ -224,20 +224,18 @@ class _State:
         self._gap = float(kept["gap"])
         return begun
 
-    def _leave(self, midway: Midway) -> None:
+    def _leave(self, stage: StageState) -> None:
         """Leave what the next working set begins from."""
         spent = {"spent": np.array([self.rounds, self.steps, self._allowed])}
-        self.run.keep(
-            {**midway.state(), **self.values.state(), **spent, "gap": np.array(self._gap)}
-        )
+        self.run.keep({**stage.state(), **self.values.state(), **spent, "gap": np.array(self._gap)})
 
-    def _take_over(self, aim: Aim) -> None:
+    def _take_over(self, tolerance: Tolerance) -> None:
         """Go on by an interior point once pairs have taken as long as it would."""
         K = self.gram.fresh()
         F = pivoted_factor(K.copy())
         worth = max(F.size * F.shape[1] // self.settings.multiplied, self.steps)
         self._allowed = min(worth, self._most)
-        self._improve(None, aim)
+        self._improve(None, tolerance)
         if self.reason != "steps":
             return
 
@@ -245,13 +243,13 @@ class _State:
             self.rounds += 1
             return self.run.report(self.rounds, self.problem.gap(a, K @ a).relative)
 
-        found = [interior_point(F, self.problem, aim.goal, watch), self.values.a]
+        found = [interior_point(F, self.problem, tolerance.gap, watch), self.values.a]
         best = min(self.problem.gap(a, K @ a).relative for a in found)
         if best > self.settings.tol and not self.run.ended_by:
             self._allowed = min(self.settings.again * worth, self._most)
             # Float32 may be what kept pairs from getting on.
             self.values.replace(found[-1], K @ found[-1], True)
-            self._improve(None, aim._replace(is_double=True))
+            self._improve(None, tolerance._replace(is_double=True))
             found.append(self.values.a)
         # Many steps are rounded in the values that are kept along.
         gap, a = min(((self.problem.gap(a, K @ a), a) for a in found), key=lambda pair: pair[0].gap)
@@ -286,7 +284,7 @@ class _State:
                 if gap.relative <= self.settings.rounding_gap:
                     return
             rounds = self.rounds + self.settings.fine_rounds
-            self._improve(None, Aim(goal, 0.0, True, rounds))
+            self._improve(None, Tolerance(goal, 0.0, True, rounds))
             gap = self.values.gap
             if self.reason != "converged":
                 # Which rows are free is not found out for little.
@@ -296,19 +294,21 @@ class _State:
     def _is_over(self) -> bool:
         return self.reason in ("rounds", "steps", "rounding") or bool(self.run.ended_by)
 
-    def _improve(self, active: Rows | None, aim: Aim, begun: Midway | None = None) -> None:
+    def _improve(
+        self, active: Rows | None, tolerance: Tolerance, begun: StageState | None = None
+    ) -> None:
         """Solve for the active rows with all others held fixed, from where an earlier run was."""
         values, z, self._proved = self.values, self.problem.z, None
         rows: Any = slice(None) if active is None else active
         a, g = values.a[rows].copy(), (values.f - z)[rows]
-        course = None
+        solver = None
         if begun is not None:
-            a, g, course, self._damping = begun.a, begun.g, begun.course, begun.damping
+            a, g, solver, self._damping = begun.a, begun.g, begun.solver, begun.damping
         problem = self.problem if active is None else self.problem.on(active)
         with self.run.guarded():
-            self._minimise(active, problem, a, g, aim, course)
+            self._minimise(active, problem, a, g, tolerance, solver)
         if active is None:
-            values.replace(a, g + z, aim.is_double)
+            values.replace(a, g + z, tolerance.is_double)
         else:
             values.add(active, a - values.a[active])
 
@@ -318,16 +318,17 @@ class _State:
         problem: MarginProblem,
         a: Array,
         g: Array,
-        aim: Aim,
-        course: Course | None,
+        tolerance: Tolerance,
+        solver: SolverState | None,
     ) -> None:
-        source = self.gram if aim.is_double else self.values.single
+        source = self.gram if tolerance.is_double else self.values.single
         gram = source if active is None else source.part(active)
         n, itemsize = len(a), gram.dtype.itemsize
-        limit = min(aim.most, 2**62 if self.settings.max_iter is None else self.settings.max_iter)
+        most, limit = self.settings.max_iter, tolerance.max_rounds
+        limit = limit if most is None else min(most, limit)
         effort = Effort(
-            aim.goal,
-            aim.floor,
+            tolerance.gap,
+            tolerance.floor,
             float(gram.diagonal().max()),
             limit - self.rounds,
             self._allowed - self.steps,
@@ -349,7 +350,7 @@ class _State:
             capacity = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
         usual = 128 if index is not None else 256 if n <= self.settings.many_rows else 512
         together = self.settings.working_set or usual
-        course = course or Course.begun(n, together)
+        solver = solver or SolverState.initial(n, together)
         step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
         )
@@ -360,14 +361,14 @@ class _State:
             g,
             effort,
             self.run.stop,
-            self._report(a, g, course, step),
+            self._report(a, g, solver, step),
             itemsize == 4,
             capacity,
             together,
             step,
-            active is None and not aim.is_double and self._gap < self.settings.newton_gap,
+            active is None and not tolerance.is_double and self._gap < self.settings.newton_gap,
             index,
-            course,
+            solver,
         )
         self.rounds += ending.rounds
         self.steps += ending.steps
@@ -382,7 +383,7 @@ class _State:
         """Return K in float64 at some of the active rows."""
         return self.gram.part(rows if active is None else active[rows]).fresh()
 
-    def _report(self, a: Array, g: Array, course: Course, step: NewtonStep) -> Progress | None:
+    def _report(self, a: Array, g: Array, solver: SolverState, step: NewtonStep) -> Progress | None:
         before, run, stage = self.rounds, self.run, self._stage
         is_kept = run.checkpoint is not None and stage is not None
         if run.progress is None and not is_kept:
@@ -390,7 +391,7 @@ class _State:
 
         def report(rounds: int, gap: float) -> bool:
             if is_kept and stage is not None:
-                self._leave(Midway(stage, a, g, course, step.damping))
+                self._leave(StageState(stage, a, g, solver, step.damping))
             return bool(run.progress and run.progress(before + rounds, gap)) or bool(run.ended_by)
 
         return report

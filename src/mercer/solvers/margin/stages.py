@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.native.core import core
-from mercer.native.smo import Course
+from mercer.native.smo import SolverState
 from mercer.solvers.checkpoint import State
 from mercer.solvers.margin.decision_values import Values
 
@@ -17,13 +17,13 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class Aim(NamedTuple):
+class Tolerance(NamedTuple):
     """The relative gap to reach, beside a floor, in which precision and by how many rounds."""
 
-    goal: float
+    gap: float
     floor: float
     is_double: bool
-    most: int = 2**62
+    max_rounds: int = 2**62
 
 
 class Stage(NamedTuple):
@@ -35,7 +35,7 @@ class Stage(NamedTuple):
         Stages before it.
     active : array of int, optional
         The rows; None for all.
-    aim : Aim
+    tolerance : Tolerance
         How far it goes.
     slow : int
         Stages without much progress just before it.
@@ -43,12 +43,12 @@ class Stage(NamedTuple):
 
     number: int
     active: Rows | None
-    aim: Aim
+    tolerance: Tolerance
     slow: int = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Midway:
+class StageState:
     """Where a stage stands between two working sets.
 
     Parameters
@@ -57,7 +57,7 @@ class Midway:
         The stage.
     a, g : array
         Coefficients and gradient of its rows.
-    course : Course
+    solver : SolverState
         What the next working set is chosen by.
     damping : float, optional
         That of the next Newton step.
@@ -66,22 +66,22 @@ class Midway:
     stage: Stage
     a: Array
     g: Array
-    course: Course
+    solver: SolverState
     damping: float | None
 
     def state(self) -> State:
         """Return it as arrays."""
-        number, active, aim, slow = self.stage
-        counts = [number, slow, aim.is_double, active is not None, core() is not None]
+        number, active, tolerance, slow = self.stage
+        counts = [number, slow, tolerance.is_double, active is not None, core() is not None]
         damping = np.nan if self.damping is None else self.damping
         return {
             "stage": np.array(counts),
-            "aim": np.array([aim.goal, aim.floor, damping]),
+            "tolerance": np.array([tolerance.gap, tolerance.floor, damping]),
             "active": np.zeros(0, np.intp) if active is None else active,
             "a": self.a,
             "g": self.g,
-            "numbers": self.course.numbers,
-            "last": self.course.last,
+            "numbers": self.solver.numbers,
+            "last": self.solver.last,
         }
 
     @classmethod
@@ -90,11 +90,11 @@ class Midway:
         number, slow, is_double, has_active, is_native = state["stage"].tolist()
         if bool(is_native) != (core() is not None):
             return None
-        goal, floor, damping = state["aim"].tolist()
+        gap, floor, damping = state["tolerance"].tolist()
         active = state["active"] if has_active else None
-        stage = Stage(number, active, Aim(goal, floor, bool(is_double)), slow)
-        course = Course(state["numbers"], state["last"])
-        return cls(stage, state["a"], state["g"], course, None if np.isnan(damping) else damping)
+        stage = Stage(number, active, Tolerance(gap, floor, bool(is_double)), slow)
+        solver = SolverState(state["numbers"], state["last"])
+        return cls(stage, state["a"], state["g"], solver, None if np.isnan(damping) else damping)
 
     def is_of(self, values: Values, state: State) -> bool:
         """Whether a state and this part of it are of the problem, whatever a file claims.
@@ -107,6 +107,6 @@ class Midway:
         a = a.copy()
         a[rows] = self.a
         f = self.g + values.problem.z[rows]
-        is_begun = values.are_values(a, f, active, self.stage.aim.is_double)
+        is_begun = values.are_values(a, f, active, self.stage.tolerance.is_double)
         # What all rows are solved for replaces f.
         return is_begun and (active is None or values.holds(state))

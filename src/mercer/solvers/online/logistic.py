@@ -101,8 +101,8 @@ class StochasticLogistic(LogisticSolver):
                 is_met = state.is_exact and value <= self.margin * self.tol
                 if run.report(epoch, value) or is_met:
                     break
-                course = {"epoch": np.array(epoch), "ratio": np.array(ratio), "b": b}
-                run.keep(state.state() | course)
+                progress = {"epoch": np.array(epoch), "ratio": np.array(ratio), "b": b}
+                run.keep(state.state() | progress)
         return self._measured(gram, problem, state, b, epoch, run)
 
     @property

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Course(Outcome):
+class PerceptronSolution(Outcome):
     """How the passes went, and what was learned.
 
     Parameters
@@ -66,16 +66,16 @@ class PerceptronProblem:
     start: Tally | Basis
     known: int = 0
 
-    def at_rest(self, tol: float) -> Course:
+    def at_rest(self, tol: float) -> PerceptronSolution:
         """Return what was known before any row was visited."""
         state, none = self.start, np.zeros(self.signs.shape[1], np.int64)
         if isinstance(state, Tally):
             state = state.followed_by(self.signs.T)
-        return Course(state, none, none > 0, np.full(len(none), np.inf))
+        return PerceptronSolution(state, none, none > 0, np.full(len(none), np.inf))
 
 
 @dataclass(frozen=True)
-class Perceptron(Limited[PerceptronProblem, Course]):
+class Perceptron(Limited[PerceptronProblem, PerceptronSolution]):
     """Visit the rows in passes; a row on the wrong side of f, or on the border, is added to f.
 
     Parameters
@@ -108,7 +108,7 @@ class Perceptron(Limited[PerceptronProblem, Course]):
                 f"max_epochs must be a whole number of at least 1, got {self.max_epochs!r}"
             )
 
-    def _solved(self, gram: Gram, problem: PerceptronProblem, run: Run) -> Course:
+    def _solved(self, gram: Gram, problem: PerceptronProblem, run: Run) -> PerceptronSolution:
         check_finite(gram.diagonal())
         start, signs, known = problem.start, problem.signs, problem.known
         if isinstance(start, Basis):
@@ -120,7 +120,7 @@ class Perceptron(Limited[PerceptronProblem, Course]):
             learner = perceptron(gram, start.followed_by(signs.T), known)
             epochs, made = self.passes(learner, len(signs), run)
             state, values = learner.tally, learner.values
-        return Course(
+        return PerceptronSolution(
             state,
             learner.mistakes(),
             made == 0,

@@ -12,15 +12,15 @@
 
 namespace mercer {
 
-class Course {
+class SolverState {
   public:
     // `numbers` are the rounds, the steps, the rows of a working set, how many the last one had, and
     // three of the policy of Newton steps; `last` has room for the rows of the largest working set.
-    Course(const Flat<double>& numbers, const Flat<Index>& last, Index n, Index largest)
+    SolverState(const Flat<double>& numbers, const Flat<Index>& last, Index n, Index largest)
         : numbers(numbers.data()), last(last.data()) {
         require(have_size(7, numbers) && have_size(largest, last),
-                "the course must have its numbers and room for a working set");
-        require(!has_begun() || is_one(n, largest), "the course is that of no run of as many rows");
+                "the solver state must have its numbers and room for a working set");
+        require(!has_begun() || is_one(n, largest), "the solver state is that of no run of as many rows");
     }
 
     bool has_begun() const { return numbers[0] != 0.0; }
