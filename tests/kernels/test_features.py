@@ -234,6 +234,7 @@ def test_blocks_of_rows_give_the_same_features(points, monkeypatch):
     monkeypatch.setattr("mercer.data.blocks.MEMORY", 200)
     assert_array_equal(kernel.features(X), whole)
     assert_allclose(kernel.feature_map.product(X, theta), whole @ theta, rtol=1e-12)
+    assert_allclose(kernel.feature_map.transposed(X, X), whole.T @ X, rtol=1e-12, atol=1e-12)
 
 
 def test_float32_rows_give_float32_features(points):

@@ -88,8 +88,7 @@ class Machine(Adapter):
     def coef_(self):
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        dual = self.ours_.function_.dual
-        return self.contained(dual.by_target.T @ dual.rows)
+        return self.contained(self.ours_.coef_)
 
 
 class SVC(ClassifierMixin, Machine):

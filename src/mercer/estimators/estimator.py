@@ -28,7 +28,7 @@ from mercer.estimators.validation import (
     checked_seed,
     parameters_of,
 )
-from mercer.functions import Function, PrimalFunction
+from mercer.functions import Function, weights_of
 from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
 from mercer.kernels import (
     Kernel,
@@ -357,15 +357,16 @@ class KernelMachine(KernelEstimator):
     def coef_(self) -> Array:
         """The weights c of explicit features, f(x) = c'phi(x), of shape (functions, p).
 
-        There are some where ``"primal"`` found them, where the kernel has few features, and where
-        it counts k-grams; ``function_.columns`` says which features these are, if not all.
+        There are some where the kernel has features that are known and not too many: columns of
+        ``"linear"``, monomials, k-grams that occur; of these ``function_.columns`` says which.
         """
-        if not isinstance(self.function_, PrimalFunction):
+        weights = weights_of(self.function_)
+        if weights is None:
             raise AttributeError(
-                f"{type(self).__name__} has no coef_: {self.function_.kernel!r:.100} is not "
-                "evaluated by explicit features; use dual_coef_"
+                f"{type(self).__name__} has no coef_: {self.function_.kernel!r:.100} has no "
+                "explicit features, or too many; use dual_coef_"
             )
-        return np.asarray(self.function_.coefficients.T)
+        return np.asarray(weights.T)
 
     @property
     def intercept_(self) -> Any:

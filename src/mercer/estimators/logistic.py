@@ -128,8 +128,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
     intercept_ : array of shape (1,) or (m,)
         b; several sum to zero, since a number added to all changes no probability.
     coef_ : array of shape (1, p) or (m, p)
-        The weights c of explicit features, f(x) = c'phi(x), where the kernel has few or counts
-        k-grams.
+        The weights c of explicit features, f(x) = c'phi(x), where the kernel has some: of
+        ``"linear"`` one for every column.
     certificate_ : Certificate
         The relative duality gap in float64, and the bound sqrt(2 gap k(x, x)) on |f - f*|(x); by
         ``"nystrom"`` in the landmark model.

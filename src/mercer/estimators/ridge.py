@@ -116,8 +116,8 @@ class KernelRidge(
     dual_coef_ : array of shape (n,) or (n, targets)
         a; zero for rows of zero weight. By ``"nystrom"`` one for each landmark.
     coef_ : array of shape (p,) or (targets, p)
-        The weights c of explicit features, f(x) = c'phi(x), if ``"primal"`` ran or the kernel is
-        one of k-grams.
+        The weights c of explicit features, f(x) = c'phi(x), where the kernel has some: of
+        ``"linear"`` one for every column.
     intercept_ : float or array of shape (targets,)
         b; zero without an offset.
     certificate_ : Certificate

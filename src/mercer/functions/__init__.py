@@ -5,7 +5,7 @@ from mercer.functions.function import Function
 from mercer.functions.line import LineFunction
 from mercer.functions.mean import MeanFunction
 from mercer.functions.pairs import PairFunction
-from mercer.functions.primal import PrimalFunction, in_features
+from mercer.functions.primal import PrimalFunction, in_features, weights_of
 from mercer.functions.state import function_from_state
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "PrimalFunction",
     "function_from_state",
     "in_features",
+    "weights_of",
 ]

@@ -203,6 +203,14 @@ class FormulaMap:
             out[part] = F @ theta
         return out
 
+    def transposed(self, X: Any, a: Array) -> Array:
+        """Return phi(X)'a, with no more than a few rows of phi(X) at a time."""
+        rows = Rows(X, "X")
+        out = np.zeros((self.width(rows), *a.shape[1:]))
+        for part, F in self._blocks(rows):
+            out += F.T @ a[part]
+        return out
+
     def width(self, rows: Rows) -> int:
         """Return the number of features of these rows; counting stops beyond `MOST_FEATURES`."""
         widths = [atom.width(rows) for atom in self.atoms]

@@ -75,13 +75,19 @@ def test_features_are_mapped_in_prediction_and_no_training_row_is_needed(X, y):
     assert_allclose(model.predict(X), expected, rtol=1e-13)
 
 
-def test_coefficients_of_features_are_forgotten_when_another_solver_runs(X, y):
+def test_every_solver_has_the_weights_of_features(X, y):
     model = KernelRidge(Linear(), solver="primal").fit(X, y)
-    assert model.coef_.shape == (2, 3)
+    weights = model.coef_
+    assert weights.shape == (2, 3)
     model.set_params(solver="eigen").fit(X, y)
-    with pytest.raises(AttributeError, match="not evaluated by explicit features; use dual_coef_"):
-        model.coef_  # noqa: B018
     assert isinstance(model.solver_, Eigen)
+    assert_allclose(model.coef_, weights, rtol=1e-10)
+
+
+def test_a_kernel_without_features_has_no_weights_of_them(X, y):
+    model = KernelRidge("gaussian").fit(X, y)
+    with pytest.raises(AttributeError, match="has no explicit features, or too many; use dual_c"):
+        model.coef_  # noqa: B018
 
 
 def test_linear_ridge_regression_of_scikit_learn_is_the_primal(X, y):

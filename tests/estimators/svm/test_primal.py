@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification, make_regression
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectFromModel
 from sklearn.svm import SVC
 
 import strings
@@ -120,6 +121,25 @@ def test_a_linear_machine_is_that_of_libsvm(C):
     assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=5e-3)
     assert_allclose(ours.coef_, peer.coef_, atol=5e-3)
     assert_array_equal(ours.predict(X), peer.predict(X))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pairs_of_rows_have_the_weights_of_columns_that_libsvm_has(n_classes, sparse):
+    X, y = make_classification(90, 6, n_informative=4, n_classes=n_classes, random_state=0)
+    X = sp.csr_array(X) if sparse else X
+    ours = KernelSVC("linear", 0.1, solver="smo", tol=1e-7).fit(X, y)
+    peer = SVC(kernel="linear", C=0.1, tol=1e-8).fit(X, y)
+    expected = peer.coef_.toarray() if sparse else peer.coef_
+    assert_allclose(ours.coef_, expected, atol=1e-4)
+    with pytest.raises(ValueError, match="read-only"):
+        ours.coef_[0, 0] = 1.0
+
+
+def test_columns_are_selected_by_their_weights_in_a_regression_by_pairs(rng):
+    X = rng.normal(size=(80, 5))
+    selector = SelectFromModel(KernelSVR("linear", solver="smo"), max_features=2)
+    assert selector.fit(X, X[:, 1] - X[:, 3]).get_support().tolist() == [0, 1, 0, 1, 0]
 
 
 def test_raw_columns_of_all_sizes_are_solved(rng):

@@ -109,8 +109,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
     intercept_ : array of shape (1,)
         b.
     coef_ : array of shape (1, p)
-        The weights c of features, f(x) = c'phi(x), if ``"primal"`` found them or the kernel
-        counts k-grams: a new row then takes the time that reading it takes.
+        The weights c of explicit features, f(x) = c'phi(x), where the kernel has some: of
+        ``"linear"`` one for every column.
     certificate_ : Certificate
         The duality gap in float64; by ``"nystrom"`` in the landmark model.
     approximation_ : Approximation or None
