@@ -143,13 +143,12 @@ def test_a_sketch_keeps_the_length_of_what_is_weighted_on_average():
     gram, w = landmark_gram(Gaussian(1.5), X, 6), random.uniform(1.0, 2.0, 60)
     K = Gaussian(1.5)(X, gram.landmarks.rows)
     found = [gram.sketch(12, w, seed) for seed in range(400)]
-    mean = np.mean([S.T @ S for S, _, _ in found], axis=0)
+    mean = np.mean([S.T @ S for S, _ in found], axis=0)
     expected = K.T @ (w[:, None] * K)
     assert np.abs(mean - expected).max() < 0.05 * np.abs(expected).max()
-    for S, ones, total in found[:3]:
-        assert np.isclose(ones @ ones, np.linalg.norm(ones) ** 2)
-        assert S.shape == (12, 6)
-        assert np.allclose(total, K.T @ w, rtol=1e-5)
+    sums = np.mean([S.T @ ones for S, ones in found], axis=0)
+    assert np.abs(sums - K.T @ w).max() < 0.05 * np.abs(K.T @ w).max()
+    assert found[0][0].shape == (12, 6)
 
 
 def test_landmarks_that_add_nothing_to_what_is_left_anyway_are_left_out():

@@ -136,15 +136,21 @@ class LandmarkMap(FeatureMap):
         """
         kept = np.delete(np.arange(self.n_features), index)
         B = np.asfortranarray(self.factor[:, index][kept])
-        L = np.empty((len(kept), len(kept)), order="F")
-        for run in np.split(kept, np.flatnonzero(np.diff(kept) > 1) + 1):
-            first = int(np.searchsorted(kept, run[0]))
-            L[:, first : first + len(run)] = self.factor[:, run[0] : run[-1] + 1][kept]
-        # Columns that are turned together: more are turned with more multiplications, fewer slower.
-        some = 128
+        L = np.zeros((len(kept), len(kept)), order="F")
+        # Runs of landmarks that follow each other: slices are copied far sooner than rows in F.
+        runs = np.split(kept, np.flatnonzero(np.diff(kept) > 1) + 1)
+        ends = np.cumsum([len(run) for run in runs])
+        places = [slice(end - len(run), end) for end, run in zip(ends, runs, strict=True)]
+        for i, (down, rows) in enumerate(zip(runs, places, strict=True)):
+            for across, columns in zip(runs[: i + 1], places[: i + 1], strict=True):
+                L[rows, columns] = self.factor[down[0] : down[-1] + 1, across[0] : across[-1] + 1]
+        # Columns that are turned together: as many as are left out take the fewest multiplications,
+        # and very few are turned slowly.
+        some = max(32, len(index))
         for start in range(int(index[0]), len(kept), some):
             columns, p = slice(start, start + some), min(some, len(kept) - start)
-            both = np.asfortranarray(np.hstack([L[start:, columns], B[start:]]))
+            both = np.empty((len(kept) - start, p + len(index)), order="F")
+            both[:, :p], both[:, p:] = L[start:, columns], B[start:]
             Q, R = scipy.linalg.qr(both[:p].T)
             # Cholesky factors have a positive diagonal.
             Q[:, :p] *= np.where(R.diagonal() < 0.0, -1.0, 1.0)

@@ -19,6 +19,7 @@ from mercer.features.landmarks import PIVOT
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.pivots import chosen_rows
 from mercer.kernels import Kernel
+from mercer.native.core import empty
 from mercer.tiles import apply, evaluate, residuals
 
 # Rows that the trace residual and the size of the features are estimated from: their spread is a
@@ -121,7 +122,7 @@ class LandmarkGram(Gram):
     def single_entries(self) -> NDArray[np.float32]:
         """Return K_nm of all rows in float32, each written where it stays."""
         phi = self.landmarks
-        K = np.empty((len(self), phi.n_features), np.float32)
+        K = empty((len(self), phi.n_features), np.float32)
         for rows, some in blocks_of(self.X, phi.n_features, block_entries(self.steady_memory)):
             if self._is_single_at(some):
                 evaluate(phi.kernel.program, *self._rounded(some), out=K[rows])
@@ -173,13 +174,17 @@ class LandmarkGram(Gram):
         """Return r = y - K_nm c, and K_mn W r, from entries in this precision."""
         program, adjoint = self.landmarks.kernel.program, np.zeros_like(c)
         r = np.empty((len(self), y.shape[1]))
-        for rows, X in narrow_blocks(self.X):
-            some, landmarks = X, self.landmarks.rows
-            if dtype == np.float32 and self._is_single_at(X):
-                some, landmarks = self._rounded(X)
-            r[rows], part = residuals(program, some, landmarks, c, y[rows], weights[rows])
+        for rows, some in narrow_blocks(self.X):
+            X, Z = self.sides(some, dtype)
+            r[rows], part = residuals(program, X, Z, c, y[rows], weights[rows])
             adjoint += part
         return r, adjoint
+
+    def sides(self, some: Any, dtype: Any) -> tuple[Any, Any]:
+        """Return some rows and the landmarks, in float32 if asked for and entries are right so."""
+        if dtype == np.float32 and self._is_single_at(some):
+            return self._rounded(some)
+        return some, self.landmarks.rows
 
     @cached_property
     def is_single(self) -> bool:
@@ -223,8 +228,8 @@ class LandmarkGram(Gram):
 
     def sketch(
         self, size: int, weights: Array, seed: int, dtype: Any = np.float32
-    ) -> tuple[Array, Array, Array]:
-        """Return S W^(1/2) K_nm, S W^(1/2) 1 and K_mn W 1 in one pass, with random signs S.
+    ) -> tuple[Array, Array]:
+        """Return S W^(1/2) K_nm and S W^(1/2) 1 in one pass, with random signs S.
 
         Every row goes with a random sign to one of `size` sums: blocks of rows to as many sums that
         follow each other, from a random one on.
@@ -246,13 +251,11 @@ class LandmarkGram(Gram):
         sparsity time.
         """
         m = self.landmarks.n_features
-        S, ones, total = np.zeros((size, m), dtype), np.zeros(size), np.zeros(m)
+        S, ones = np.zeros((size, m), dtype), np.zeros(size)
         entries = min(LARGE // 4, size * m)
         for rows, K in self.cross_blocks(dtype, entries):
             random = np.random.default_rng([seed, rows.start])
-            w, signs = weights[rows], random.choice([-1.0, 1.0], len(K))
-            total += K.T @ w.astype(dtype)
-            signs *= np.sqrt(w)
+            signs = random.choice([-1.0, 1.0], len(K)) * np.sqrt(weights[rows])
             K *= signs.astype(dtype)[:, None]
             first = int(random.integers(size))
             before = min(size - first, len(K))
@@ -260,7 +263,7 @@ class LandmarkGram(Gram):
             ones[first : first + before] += signs[:before]
             S[: len(K) - before] += K[before:]
             ones[: len(K) - before] += signs[before:]
-        return S, ones, total
+        return S, ones
 
     def product(self, V: Array) -> Array:
         inner = self.cross_transposed(np.asarray(V, np.float64))

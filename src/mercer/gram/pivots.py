@@ -119,7 +119,9 @@ class Pivots:
         K = self._gram.rows(distinct).astype(np.float64, copy=False)
 
         known = self.F[:, proposed]
-        H = K[np.ix_(which, proposed)] - known.T @ known
+        # The products of SciPy, as below: the threads of two libraries hinder each other.
+        H = K[np.ix_(which, proposed)]
+        H = H if len(known) == 0 else H - dgemm(1.0, known, known, trans_a=True)
         kept, L = rejection_cholesky(H, self._random.random(size), self._noise[proposed])
         if len(kept) == 0:
             # Only rows whose residual is rounding are all rejected.

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.blocks import narrow_blocks
 from mercer.gram.gram import Array
 from mercer.gram.landmarks import LandmarkGram
+from mercer.tiles import apply
 
 
-def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any, updates: int = 5) -> Array:
+def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any, updates: int = 12) -> Array:
     """Return v of shape (m,) with sum_l v_l k(z_j, z_l)^2 about sum_i w_i k(z_j, x_i)^2 for all j.
 
     These are the diagonals of K_mm V K_mm and of K_mn W K_nm: landmarks in the place of rows, each
@@ -32,18 +34,13 @@ def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any, updates: in
     ----------
     W. Richardson (1972), Bayesian-based iterative method of image restoration.
     """
-    wanted = _squares(gram, weights, dtype)
-    landmarks = LandmarkGram(gram.landmarks, gram.landmarks.rows, gram.asked)
-    v = np.ones(len(landmarks))
+    squared = (gram.landmarks.kernel**2).program
+    wanted = np.zeros(gram.landmarks.n_features)
+    for rows, some in narrow_blocks(gram.X):
+        X, Z = gram.sides(some, dtype)
+        wanted += apply(squared, Z, X, weights[rows])
+    _, Z = gram.sides(gram.landmarks.rows, dtype)
+    v = np.ones_like(wanted)
     for _ in range(updates):
-        v *= wanted / _squares(landmarks, v, dtype)
+        v *= wanted / apply(squared, Z, None, v)
     return v
-
-
-def _squares(gram: LandmarkGram, weights: Array, dtype: Any) -> Array:
-    """Return sum_i w_i k(z_j, x_i)^2 for every landmark, in one pass."""
-    total = np.zeros(gram.landmarks.n_features)
-    for rows, K in gram.cross_blocks(dtype):
-        np.square(K, out=K)
-        total += weights[rows].astype(dtype) @ K
-    return total

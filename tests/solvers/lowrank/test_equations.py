@@ -33,6 +33,14 @@ def test_a_point_has_the_residuals_and_the_gradient_of_the_features_written_out(
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_start_is_the_point_at_zero(fit_intercept, rng):
+    equations = case(rng, fit_intercept)
+    expected = equations.at(np.zeros((equations.gram.landmarks.n_features, 2)))
+    for found, value in zip(equations.start(), expected, strict=True):
+        assert_allclose(found, value, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
 def test_what_rounding_hides_is_that_of_the_product_and_of_the_ridge(fit_intercept, rng):
     equations = case(rng, fit_intercept)
     gram, weights, y = equations.gram, equations.problem.weights, equations.problem.y

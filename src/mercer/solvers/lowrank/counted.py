@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import ssyr, strsv
+from scipy.linalg.blas import dgemv, ssyr, strsv
 from scipy.linalg.lapack import slauum
 
 from mercer.native.lapack import cholesky
@@ -41,7 +41,8 @@ class CountedInverse:
         G = np.multiply(L, np.sqrt(v)[:, None], dtype=np.float32, casting="same_kind", order="F")
         G = slauum(G, lower=1, overwrite_c=1)[0]
         if is_centred:
-            mean = (v @ L / np.sqrt(v.sum())).astype(np.float32)
+            # The product of SciPy: the threads of two libraries hinder each other.
+            mean = (dgemv(1.0, L, v, trans=1) / np.sqrt(v.sum())).astype(np.float32)
             G = ssyr(-1.0, mean, lower=1, a=G, overwrite_a=1)
         G[np.diag_indices(len(G))] += np.float32(alpha)
         return cls(G) if cholesky(G, lower=True) == 0 else None

@@ -99,6 +99,20 @@ class LandmarkEquations:
         found = normal_sums(self.gram, self.y, self.problem.weights, self.centre, dtype, run)
         return found if self.centre is None else found.centred()
 
+    @cached_property
+    def right(self) -> tuple[Array, Array]:
+        """F'Wy of shape (m, targets) and F'W1 of shape (m,), by one pass in float64."""
+        w = self.problem.weights[:, None]
+        sums = self.gram.cross_transposed(np.hstack([w * self.y, w]))
+        both = self.gram.landmarks.whitened(np.ascontiguousarray(sums.T)).T
+        return both[:, :-1], both[:, -1]
+
+    def start(self) -> Point:
+        """Return what is known at theta = 0."""
+        w, y, (Fy, F1) = self.problem.weights, self.y, self.right
+        b = w @ y / w.sum() if self.problem.fit_intercept else np.zeros(y.shape[1])
+        return Point(np.zeros_like(Fy), self.means + b, y - b, Fy - np.outer(F1, b), 0.0 * b)
+
     def at(self, theta: Array) -> Point:
         """Return what is measured at theta, in one pass in float64."""
         problem, c = self.problem, self.gram.landmarks.coefficients(theta)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
+from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
 from mercer.solvers.lowrank.equations import PIVOT, LandmarkEquations, Point
 from mercer.solvers.lowrank.normal import Inverse
@@ -77,7 +78,8 @@ class NystromRidge(RidgeSolver):
         """Return the solution for every target; all weights must be positive."""
         known = known_by_landmarks(gram)
         least = self.coarse_pivot if self.tol >= self.coarse else PIVOT
-        equations = LandmarkEquations.of(known, problem, least)
+        with one_blas_thread():
+            equations = LandmarkEquations.of(known, problem, least)
         if self.is_sketched and equations.is_even and problem.alpha.min() > 0.0:
             return self._solution(equations, self._iterated(equations, run), run)
         is_worth = len(problem.y) * known.landmarks.n_features**2 > WORTH
@@ -127,8 +129,15 @@ class NystromRidge(RidgeSolver):
         problem = equations.problem
         run.enter(f"pass over {len(problem.y)} rows: sketch")
         inverse = SketchedInverse(equations, self.tol * problem.sizes, self.max_iter, run)
-        theta = np.zeros((equations.gram.landmarks.n_features, problem.y.shape[1]))
-        best = _Refined.of(equations.at(theta), inverse, problem, 0)
+        # Threads of the BLAS spin for a while after every call, on cores that the passes want.
+        with one_blas_thread():
+            return self._stepped(equations, inverse, run)
+
+    def _stepped(
+        self, equations: LandmarkEquations, inverse: SketchedInverse, run: Run
+    ) -> _Refined:
+        problem = equations.problem
+        best = _Refined.of(equations.start(), inverse, problem, 0)
         for _ in range(MOST_ROUNDS):
             theta = best.point.theta + best.step
             point = run.measured(partial(equations.at, theta))

@@ -104,8 +104,6 @@ class SketchedInverse:
         problem, gram = self.equations.problem, self.equations.gram
         if self._dtype == np.float64 or not (problem.alpha == problem.alpha[0]).all():
             return None
-        total = gram.cross_transposed(problem.weights[:, None])
-        self._ones = gram.landmarks.whitened(np.ascontiguousarray(total.T))[0]
         v = represented_rows(gram, problem.weights, self._dtype)
         L, alpha = gram.landmarks.factor, float(problem.alpha[0])
         return CountedInverse.of(L, v, alpha, problem.fit_intercept)
@@ -114,8 +112,7 @@ class SketchedInverse:
         """Return the preconditioner by so many sums of rows for every landmark."""
         problem, phi = self.equations.problem, self.equations.gram.landmarks
         size = count * phi.n_features
-        S, ones, total = self.equations.gram.sketch(size, problem.weights, SEED, self._dtype)
-        self._ones = phi.whitened(total[None])[0]
+        S, ones = self.equations.gram.sketch(size, problem.weights, SEED, self._dtype)
         F = phi.whitened(S)
         if problem.fit_intercept:
             # In place: BLAS counts along columns and finds the rows transposed.
@@ -129,7 +126,7 @@ class SketchedInverse:
     def mean(self) -> Array:
         """The weighted mean of the features, or zero without an offset."""
         is_free = self.equations.problem.fit_intercept
-        return self._ones / self.equations.problem.weights.sum() * is_free
+        return self.equations.right[1] / self.equations.problem.weights.sum() * is_free
 
     def __call__(self, g: Array) -> Array:
         """Return N^-1 g for every target, or where that is as good as zero no less in g'N^-1 g."""
