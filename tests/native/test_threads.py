@@ -1,6 +1,5 @@
 """Threads of the engine and of the BLAS; jobs on them: results in order, errors, and Ctrl-C."""
 
-import os
 import signal
 import threading
 import time
@@ -13,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 from mercer.kernels import FromFunction
 from mercer.native import threads
 from mercer.native.core import thread_count
-from mercer.native.threads import blas_threads_by_load, in_pool, in_threads, one_blas_thread
+from mercer.native.threads import in_pool, in_threads, one_blas_thread
 from mercer.selection import KernelRidgeCV
 
 
@@ -40,25 +39,6 @@ def test_the_blas_has_one_thread_until_the_last_who_asked_is_done():
         assert set(blas_threads()) == {1}
         second.__exit__(None, None, None)
         assert set(blas_threads()) == {2}
-
-
-@pytest.mark.parametrize(("load", "count"), [(0.1, 2), (1.0, 2), (1.5, 1), (8.0, 1)])
-def test_the_blas_has_one_thread_where_others_use_the_machine(load, count, monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(os, "getloadavg", lambda: (4.0 * load, 0.0, 0.0), raising=False)
-    with ThreadpoolController().limit(limits=2, user_api="blas"):
-        if set(blas_threads()) != {2}:
-            pytest.skip("this BLAS cannot be given two threads")
-        with blas_threads_by_load():
-            assert set(blas_threads()) == {count}
-        assert set(blas_threads()) == {2}
-
-
-def test_without_a_load_to_be_had_the_blas_keeps_its_threads(monkeypatch):
-    monkeypatch.delattr(os, "getloadavg", raising=False)
-    before = blas_threads()
-    with blas_threads_by_load():
-        assert blas_threads() == before
 
 
 def test_results_come_in_the_order_of_the_jobs():

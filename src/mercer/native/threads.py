@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -196,24 +195,6 @@ def one_blas_thread() -> AbstractContextManager[None]:
     Its threads wait for more work by spinning, which takes time from those of the engine.
     """
     return _ONE_BLAS_THREAD
-
-
-def blas_threads_by_load() -> AbstractContextManager[None]:
-    """Return a context in which the BLAS has one thread where others use the machine.
-
-    Its threads wait for each other, and for one that has to wait for a processor all do: a factor
-    of a thousand rows takes seconds then, in which nothing looks at the clock.
-    """
-    return one_blas_thread() if is_machine_busy() else nullcontext()
-
-
-def is_machine_busy() -> bool:
-    """Whether more threads want to run than there are processors for, in the last minute."""
-    # Windows does not tell.
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    # What this process runs on all processors is no reason to stop it.
-    others = 1.25
-    return load > others * (os.cpu_count() or 1)
 
 
 @cache
