@@ -152,6 +152,14 @@ def test_influential_rows_are_counted_as_in_the_file():
     assert "the first below the header is 1" in listed
 
 
+def test_what_a_shuffled_column_costs_is_told_of_probabilities(classification):
+    assert "log loss gained when shuffled" in classification
+    noise = TABLE.assign(noise=random.normal(size=N))
+    model = mercer.KernelLogisticRegression("auto", 10.0).fit(noise[TRAIN], SICK[TRAIN])
+    lost = Facts(model, noise[TEST], SICK[TEST]).tests.shuffled(["age", "noise"])
+    assert lost["age"] > 0.1 > abs(lost["noise"])
+
+
 def test_the_formula_is_mathml_of_known_elements(regression):
     formula = re.search(r'<div class="formula">(.*?)</div></div>', regression, re.DOTALL)[1]
     known = {"math", "mrow", "mi", "mo", "mn", "mtext", "msub", "msup", "munder", "mfrac"}

@@ -30,7 +30,8 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
     has_ends = any(not np.isnan(row.low) for row in found.columns)
     header += ["effect"] * has_signs + ["at most rows"] * has_ends
     header += ["length scale"] if has_scales else []
-    header += [f"{'accuracy' if facts.is_classes else 'R2'} lost when shuffled"] if shuffled else []
+    if facts.tests is not None and shuffled:
+        header.append(f"{facts.tests.measure} when shuffled")
     rows = []
     for row in found.columns[:LISTED]:
         cells: list[Any] = [facts.title(row.column), row.importance, bar(row.importance / most)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.data.columns import exchanged_column, is_table, n_rows, stack_rows, take_rows
 from mercer.explanation.subject import evenly
-from mercer.reports.held_out import Score, classification_scores, regression_scores
+from mercer.reports.held_out import LEAST, Score, classification_scores, regression_scores
 from mercer.reports.page.machine import Machine
 
 Array = NDArray[Any]
@@ -167,7 +167,10 @@ class HeldOut:
         return np.asarray(counts / counts.sum())
 
     def shuffled(self, columns: list[Any]) -> dict[Any, float]:
-        """Return how much of R2 or accuracy is lost where a column is shuffled, of the first ones.
+        """Return how much is lost where a column is shuffled, of the first ones.
+
+        It is lost of R2, or of the log of the chance of the true class, so that the log loss grows
+        by it; of classes without probabilities it is lost of the accuracy.
 
         Parameters
         ----------
@@ -182,25 +185,40 @@ class HeldOut:
         if not wanted or not (is_table(self.X) or isinstance(self.X, np.ndarray)):
             return {}
         some = evenly(self.n, SHUFFLED)
-        rows, y = take_rows(self.X, some), np.asarray(self.y)[some]
-        random = np.random.default_rng(0)
+        rows, random = take_rows(self.X, some), np.random.default_rng(0)
         orders = [random.permutation(len(some)) for _ in range(self.repeats)]
         asked = [
             exchanged_column(rows, self.machine.place(rows, column), take_rows(rows, order))
             for column in wanted
             for order in orders
         ]
-        answers = np.split(np.asarray(self.model.predict(stack_rows(*asked))), len(asked))
-        if self.machine.is_classes:
-            scores = np.array([np.mean(answer == y) for answer in answers])
-            before = float(np.mean(self.predicted[some] == y))
-        else:
-            spread = float(np.sum((y - y.mean()) ** 2)) or 1.0
-            scores = np.array([1.0 - np.sum((y - answer) ** 2) / spread for answer in answers])
-            before = 1.0 - float(np.sum((y - self.predicted[some]) ** 2)) / spread
+        own, ask = self.predicted, self.model.predict
+        if self.probabilities is not None:
+            own, ask = self.probabilities, self.model.predict_proba
+        answers = np.split(np.asarray(ask(stack_rows(*asked))), len(asked))
+        scores = np.array([self._quality(each, some) for each in answers])
+        left = scores.reshape(len(wanted), self.repeats).mean(axis=1)
         # To digits that differences of means have.
-        lost = np.round(before - scores.reshape(len(wanted), self.repeats).mean(axis=1), 9)
+        lost = np.round(self._quality(own[some], some) - left, 9)
         return dict(zip(wanted, lost.tolist(), strict=True))
+
+    @property
+    def measure(self) -> str:
+        """What is lost in `shuffled`."""
+        if not self.machine.is_classes:
+            return "R2 lost"
+        return "accuracy lost" if self.probabilities is None else "log loss gained"
+
+    def _quality(self, answers: Array, some: NDArray[np.intp]) -> float:
+        """Return R2, the mean log of the chance of the true class, or the accuracy of answers."""
+        y = np.asarray(self.y)[some]
+        if not self.machine.is_classes:
+            spread = float(np.sum((y - y.mean()) ** 2)) or 1.0
+            return 1.0 - float(np.sum((y - answers) ** 2)) / spread
+        if self.probabilities is None:
+            return float(np.mean(answers == y))
+        chances = answers[np.arange(len(some)), self.codes[some]]
+        return float(np.mean(np.log(np.maximum(chances, LEAST))))
 
 
 def timed(model: Any, rows: Any) -> tuple[Array, float]:
