@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from mercer.errors import DataFileError
 from mercer.files.form import Form
-from mercer.files.numbers import MISSING
+from mercer.files.texts import TextColumns, is_mark, marks_in, of_marks
 
 # The orders in which dates are written beside that of ISO 8601, by the parts in them.
 ORDERS = {"dmY": "the day first", "mdY": "the month first", "Ymd": "the year first"}
@@ -52,33 +52,19 @@ def with_dates(path: str, scan: Any, form: Form) -> Dated:
     form : Form
         What is known of its columns.
     """
-    import polars as pl
-
     known = dict(form.dates)
-    schema = scan.collect_schema()
-    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in form.texts]
-    if not texts:
-        return Dated(scan)
-    cells = {name: _Cells(pl.col(name).str.strip_chars()) for name in texts}
-    firsts = scan.select(cells[name].known().first().alias(name) for name in texts)
-    first = firsts.collect(engine="streaming").row(0, named=True)
+    texts = TextColumns.of(scan, form.texts)
+    columns = {name: _Cells(texts.bare(name)) for name in texts.names}
+    firsts = texts.counted({name: {"first": column.first()} for name, column in columns.items()})
     tried = [
         (name, format)
-        for name in texts
-        for format in ([known[name]] if name in known else _formats(first[name]))
+        for name, found in firsts.items()
+        for format in ([known[name]] if name in known else _formats(found["first"]))
     ]
-    if not tried:
-        return Dated(scan)
-    counted = scan.select(
-        expression.alias(f"{i} {what}")
-        for i, (name, format) in enumerate(tried)
-        for what, expression in cells[name].counts(format).items()
+    counted = texts.counted(
+        {(name, format): columns[name].counts(format) for name, format in tried}
     )
-    found = counted.collect(engine="streaming").row(0, named=True)
-    seen = {
-        key: _Seen(**{what: found[f"{i} {what}"] for what in _Seen.__annotations__})
-        for i, key in enumerate(tried)
-    }
+    seen = {key: _Seen(**found) for key, found in counted.items()}
     formats, remarks = [], []
     for name in dict(tried):
         fitting = [f for n, f in tried if n == name and not seen[n, f].others]
@@ -93,9 +79,9 @@ def with_dates(path: str, scan: Any, form: Form) -> Dated:
             formats.append((name, fitting[0]))
             remarks.append(
                 f"column {name!r}: dates with {_order(fitting[0])}"
-                f"{seen[name, fitting[0]].remark(first[name])}"
+                f"{seen[name, fitting[0]].remark(firsts[name]['first'])}"
             )
-    changes = [cells[name].dates(format).alias(name) for name, format in formats]
+    changes = [columns[name].dates(format).alias(name) for name, format in formats]
     return Dated(scan.with_columns(changes), tuple(remarks), tuple(formats))
 
 
@@ -120,11 +106,9 @@ class _Cells:
 
     text: Any
 
-    def is_mark(self) -> Any:
-        return self.text.str.to_lowercase().is_in(MISSING).fill_null(False)
-
-    def known(self) -> Any:
-        return self.text.filter(self.text.is_not_null() & ~self.is_mark())
+    def first(self) -> Any:
+        """Return the first cell that holds something."""
+        return self.text.filter(self.text.is_not_null() & ~is_mark(self.text)).first()
 
     def dates(self, format: str) -> Any:
         """Return the cells as dates, or as moments where they have a time of the day."""
@@ -139,10 +123,9 @@ class _Cells:
 
     def counts(self, format: str) -> dict[str, Any]:
         """Return what `_Seen` has, by its names."""
-        is_other = self.dates(format).is_null() & self.text.is_not_null() & ~self.is_mark()
+        is_other = self.dates(format).is_null() & self.text.is_not_null() & ~is_mark(self.text)
         return {
-            "marks": self.is_mark().sum(),
-            "mark": self.text.filter(self.is_mark()).first(),
+            **marks_in(self.text),
             "others": is_other.sum(),
             "row": is_other.arg_true().first() + 1,
             "other": self.text.filter(is_other).first(),
@@ -161,7 +144,4 @@ class _Seen:
 
     def remark(self, example: str | None) -> str:
         shown = "" if example is None else f", such as {example!r}"
-        if not self.marks:
-            return shown
-        cells, verb = ("1 cell", "counts") if self.marks == 1 else (f"{self.marks} cells", "count")
-        return f"{shown}; {cells} such as {self.mark!r} {verb} as missing"
+        return f"{shown}; {of_marks(self.marks, self.mark)}" if self.marks else shown

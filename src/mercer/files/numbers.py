@@ -7,12 +7,8 @@ from typing import Any, NamedTuple
 
 from mercer.errors import DataFileError
 from mercer.files.form import Form
+from mercer.files.texts import TextColumns, cells, is_mark, marks_in, of_marks
 
-# What stands for a missing number where all other cells of a column are numbers, in any case.
-MISSING = (
-    *("na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "."),
-    *("unknown", "missing", "not available", "not known", "#value!", "#div/0!"),
-)
 # Signs of money, of which a column has one at most, before the numbers or behind them.
 MONEY = ("$", "€", "£", "¥")
 SIGN = f"[{''.join(MONEY)}]"
@@ -61,26 +57,15 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
     has_commas : bool
         Whether decimals follow a comma.
     """
-    import polars as pl
-
-    schema = scan.collect_schema()
-    others = (*form.texts, *dict(form.dates))
-    texts = [n for n, dtype in schema.items() if dtype == pl.String and n not in others]
-    if not texts:
-        return Read(scan)
-    cells = {
-        name: _Cells(pl.col(name).str.strip_chars(), has_commas, name in form.by_thousands)
-        for name in texts
+    texts = TextColumns.of(scan, (*form.texts, *dict(form.dates)))
+    columns = {
+        name: _Cells(texts.bare(name), has_commas, name in form.by_thousands)
+        for name in texts.names
     }
-    counted = scan.select(
-        expression.alias(f"{i} {what}")
-        for i, name in enumerate(texts)
-        for what, expression in cells[name].counts().items()
-    )
-    found = counted.collect(engine="streaming").row(0, named=True)
     remarks, changes, by_thousands = [], [], []
-    for i, name in enumerate(texts):
-        seen = _Seen(**{what: found[f"{i} {what}"] for what in _Seen.__annotations__})
+    counted = texts.counted({name: column.counts() for name, column in columns.items()})
+    for name, found in counted.items():
+        seen = _Seen(**found)
         is_known = name in form.numbers
         if is_known and (seen.words or seen.mixture):
             raise DataFileError(
@@ -91,7 +76,7 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
             )
         are_codes = seen.are_codes and not is_known
         if (seen.numbers or is_known) and not (seen.words or seen.mixture or are_codes):
-            changes.append(cells[name].value().alias(name))
+            changes.append(columns[name].value().alias(name))
             by_thousands += [name] if seen.by_thousands else []
         told = [seen.of_codes()] if are_codes else seen.remarks()
         remarks += [f"column {name!r}{text}" for text in told]
@@ -155,16 +140,13 @@ class _Cells:
 
         return pl.coalesce(self.plain(), self.dressed())
 
-    def is_mark(self) -> Any:
-        return self.text.str.to_lowercase().is_in(MISSING).fill_null(False)
-
     def is_word(self) -> Any:
-        return self.number().is_null() & self.text.is_not_null() & ~self.is_mark()
+        return self.number().is_null() & self.text.is_not_null() & ~is_mark(self.text)
 
     def value(self) -> Any:
         import polars as pl
 
-        return pl.when(~self.is_mark()).then(self.number())
+        return pl.when(~is_mark(self.text)).then(self.number())
 
     def counts(self) -> dict[str, Any]:
         """Return what `_Seen` has, by its names."""
@@ -191,8 +173,7 @@ class _Cells:
             "by_thousands": (is_dressed & has_point).any(),
             "by_decimals": (self.plain().is_not_null() & has_point).any(),
             "by_commas": (is_number & has_comma).any(),
-            "marks": self.is_mark().sum(),
-            "mark": self.text.filter(self.is_mark()).first(),
+            **marks_in(self.text),
             "words": self.is_word().sum(),
             "row": self.is_word().arg_true().first() + 1,
             "word": self.text.filter(self.is_word()).first(),
@@ -229,7 +210,7 @@ class _Seen:
         """Return what a user should know of a column of codes, without its name."""
         verb = "is a code" if self.codes == 1 else "are codes"
         return (
-            f": {_cells(self.codes)} such as {self.code!r}, with a zero before the digits, {verb} "
+            f": {cells(self.codes)} such as {self.code!r}, with a zero before the digits, {verb} "
             "and no number; the column is text"
         )
 
@@ -253,7 +234,7 @@ class _Seen:
             is_nearly = self.words <= few and self.numbers > 2 * self.words
             if not is_nearly and self.numbers < most * self.words:
                 return []
-            more = f", nor are {_cells(self.words - 1)} more" if self.words > 1 else ""
+            more = f", nor are {cells(self.words - 1)} more" if self.words > 1 else ""
             return [
                 f" is text, for {self.word!r} in row {self.row} is no number{more}; mend or empty "
                 "such cells if it should be numbers"
@@ -263,14 +244,9 @@ class _Seen:
         found = []
         if self.dressed:
             found.append(
-                f": {_cells(self.dressed)} such as {self.example!r}, which is read as "
+                f": {cells(self.dressed)} such as {self.example!r}, which is read as "
                 f"{self.means:.10g}, {'is a number' if self.dressed == 1 else 'are numbers'}"
             )
         if self.marks and self.numbers:
-            verb = "counts" if self.marks == 1 else "count"
-            found.append(f": {_cells(self.marks)} such as {self.mark!r} {verb} as missing")
+            found.append(f": {of_marks(self.marks, self.mark)}")
         return found
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
