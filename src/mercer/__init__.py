@@ -79,6 +79,7 @@ _HOMES = {
     "kernel": "mercer.kernels",
     "learn": "mercer.learning",
     "load": "mercer.files",
+    "read_table": "mercer.files",
     "report": "mercer.reports.page",
     "save": "mercer.files",
 }

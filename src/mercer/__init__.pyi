@@ -28,7 +28,12 @@ from mercer.estimators import (
     RandomFourier as RandomFourier,
 )
 from mercer.explanation import explain as explain
-from mercer.files import export_onnx as export_onnx, load as load, save as save
+from mercer.files import (
+    export_onnx as export_onnx,
+    load as load,
+    read_table as read_table,
+    save as save,
+)
 from mercer.gram import gram_of as gram_of
 from mercer.kernels import (
     AdditiveChi2 as AdditiveChi2,

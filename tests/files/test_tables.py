@@ -2,11 +2,13 @@
 
 import gzip
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import polars as pl
 import pytest
 
+import mercer
 from mercer.errors import DataFileError
 from mercer.files.lines import opened_rows
 from mercer.files.tables import table_of
@@ -94,3 +96,22 @@ def test_a_file_whose_rows_become_others_is_refused_where_cells_are_kept(later, 
     other.write_text(later)
     with pytest.raises(DataFileError, match="another number of rows when it is read again"):
         list(replace(opened, text=(str(other), ",")).blocks_as_written())
+
+
+def test_a_table_is_read_in_python_as_the_command_reads_it(tmp_path, caplog):
+    path = tmp_path / "orders.csv"
+    lines = ["price,share,day,site", "$1,5%,30/01/2020,a", "N/A,7%,2/2/2020,b"]
+    path.write_text("\n".join(lines) + "\n")
+    with caplog.at_level("INFO", logger="mercer"):
+        table = mercer.read_table(path)
+    assert table["price"].to_list() == [1.0, None]
+    assert table["share"].to_list() == [5.0, 7.0]
+    assert table["day"].to_list() == [date(2020, 1, 30), date(2020, 2, 2)]
+    assert any("'price': 1 cell such as '$1'" in line for line in caplog.messages)
+
+
+def test_sparse_rows_are_no_table(tmp_path):
+    path = tmp_path / "rows.svmlight"
+    path.write_text("1 1:2\n-1 2:3\n")
+    with pytest.raises(DataFileError, match="load_svmlight_file"):
+        mercer.read_table(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,6 +57,30 @@ class SparseRows:
     def height(self) -> int:
         """The number of rows."""
         return len(self.y)
+
+
+def read_table(path: Any) -> Any:
+    """Return a file as a table of polars, read as the command reads it.
+
+    In CSV and TSV text that spells numbers (``$1,234.50``, ``33%``, ``N/A`` among numbers) becomes
+    numbers, and dates such as ``30/01/2020`` become dates where the cells of their column allow one
+    order of day, month and year. What was read so, or looks like a number or a date and stays text,
+    is told to the logger ``mercer``.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of CSV, TSV (also ``.gz``), Parquet, Arrow, NDJSON or FASTA.
+    """
+    rows = opened_rows(str(path))
+    if isinstance(rows, SparseRows):
+        raise DataFileError(
+            f"{path} is svmlight, whose columns have no names; read it by "
+            "sklearn.datasets.load_svmlight_file"
+        )
+    for remark in rows.remarks:
+        logging.getLogger("mercer").info("%s: %s", path, remark)
+    return rows.read()
 
 
 def opened_rows(path: str, form: Form = OPEN) -> Table | SparseRows:
