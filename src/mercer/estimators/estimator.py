@@ -59,14 +59,13 @@ class Arguments(BaseEstimator):
         """Return a new estimator, if its constructor has all arguments that it is given."""
         parameters = parameters_of(cls.__init__)
         known, name = list(parameters), cls.__name__
-        # A subclass with **kwargs knows by itself what it is given.
-        is_open = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         for given, value in zip(known, args, strict=False):
             if given in settings:
                 raise TypeError(twice_refusal(name, given, value, settings[given], known))
-        for given in () if is_open else settings:
-            if given not in known:
-                raise TypeError(unknown_refusal(name, given, settings[given], known))
+        unknown = [given for given in settings if given not in known]
+        # A subclass with **kwargs knows by itself what it is given.
+        if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            raise TypeError(unknown_refusal(name, unknown[0], settings[unknown[0]], known))
         return super().__new__(cls)
 
 

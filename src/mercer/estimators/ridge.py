@@ -24,7 +24,8 @@ from mercer.estimators.validation import (
     checked_weights,
     used_rows,
 )
-from mercer.gram import LandmarkGram
+from mercer.features import LandmarkMap
+from mercer.gram import Gram, LandmarkGram
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings, planned_ridge, ridge_plan
 from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
@@ -250,14 +251,9 @@ class KernelRidge(
         self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
         self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
         self._is_repaired_ = repair.is_changed
-        self.approximation_ = self._approximation(settings, gram, X, "cg")
-        phi = gram.landmarks
-        self._landmark_cache = None if phi is None else LandmarkGram(phi, X, self.memory)
-        self._sampled_residuals_ = None
-        is_of_all = solution.solver != FEW_ROWS
-        if isinstance(gram, LandmarkGram) and solution.theta is not None and is_of_all:
-            given = (gram, problem, solution.theta, solution.intercept)
-            self._sampled_residuals_ = run.attempt(partial(sampled_residuals, *given), lambda: None)
+        self.approximation_ = self._landmark_cache = self._sampled_residuals_ = None
+        if gram.landmarks is not None:
+            self._keep_landmarks(run, settings, gram, gram.landmarks, X, solution)
         self.n_iter_ = max(solution.iterations, 1)
         self._keep(solution, settings)
         run.forget()
@@ -346,6 +342,17 @@ class KernelRidge(
 
     def _alphas(self, targets: int) -> Array:
         return checked_alpha(self.alpha, targets)
+
+    def _keep_landmarks(
+        self, run: Run, settings: Settings, gram: Gram, phi: LandmarkMap, X: Any, solution: Solution
+    ) -> None:
+        """Store what landmarks leave of the kernel, and what leave-one-out errors are made from."""
+        self.approximation_ = self._approximation(settings, gram, X, "cg")
+        self._landmark_cache = LandmarkGram(phi, X, self.memory)
+        is_of_all = solution.solver != FEW_ROWS
+        if isinstance(gram, LandmarkGram) and solution.theta is not None and is_of_all:
+            given = (gram, self._problem_, solution.theta, solution.intercept)
+            self._sampled_residuals_ = run.attempt(partial(sampled_residuals, *given), lambda: None)
 
     def _keep(self, solution: Solution, settings: Settings) -> None:
         """Store the certificate, forget what was worked out for the last fit, and warn."""

@@ -93,15 +93,15 @@ def as_kernel(
         What errors call the value.
     """
     name = value.strip() if isinstance(value, str) else ""
-    is_gaussian = name == "gaussian"
-    if is_gaussian:
+    is_gaussian, given = name == "gaussian", beside.given
+    if is_gaussian and given:
         _refuse_unused(name, beside, called)
     # A Gaussian with a gamma is the same whatever it is called.
     if name in PEER_NAMES or (is_gaussian and beside.gamma is not None):
         return _of_peer("rbf" if is_gaussian else name, beside, is_machine)
-    if beside.given:
+    if given:
         raise ValueError(
-            f"{beside.given} belongs beside a name of scikit-learn such as 'rbf' or 'poly', but "
+            f"{given} belongs beside a name of scikit-learn such as 'rbf' or 'poly', but "
             f"{called} is {value!r}; write the numbers into the kernel, as in "
             "'gaussian(gamma=0.1)' or 'polynomial(degree=3, offset=1.0)'"
         )
