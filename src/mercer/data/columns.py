@@ -53,7 +53,8 @@ def n_rows(X: Any) -> int:
     if _is_mapping(X):
         return len(next(iter(X.values()))) if X else 0
     if is_table(X):
-        return len(_frame(X))
+        # One that is not in memory has no length, and is refused.
+        return len(X if hasattr(type(X), "__len__") else _frame(X))
     if hasattr(X, "__array__") and not hasattr(X, "shape"):
         X = np.asarray(X)
     shape = X.shape if hasattr(X, "shape") else (len(X),) if hasattr(X, "__len__") else ()
@@ -158,7 +159,8 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
     """Return the columns by name or position, as a narrower table or matrix."""
     if not is_table(X):
         return _select_positions(X, columns)
-    names = column_names(X)
+    frame = None if _is_mapping(X) else _frame(X)
+    names = column_names(X) if frame is None else list(frame.columns)
     wanted = [_name_of(c, names) for c in columns]
     missing = [c for c in wanted if c not in names]
     if missing:
@@ -166,10 +168,10 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
             f"no column {_listed(missing)} in the table; it has {_listed(names)}"
             f"{_meant(missing[0], names)}"
         )
-    if isinstance(X, Mapping):
+    if frame is None:
         return {name: X[name] for name in wanted}
     # By position, since the columns of a table may be called by numbers as well.
-    return _frame(X)[:, [names.index(c) for c in wanted]].to_native()
+    return frame[:, [names.index(c) for c in wanted]].to_native()
 
 
 def table_matrix(X: Any, name: str) -> NDArray[Any]:
