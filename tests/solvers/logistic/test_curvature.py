@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.errors import MemoryLimitError
 from mercer.gram import DenseGram, PrecomputedGram, StreamedGram
@@ -65,6 +65,17 @@ def test_the_rank_doubles_after_many_steps_up_to_the_most(gram, rng):
     fixed.prepare(root_of(rng, 2), 1e-9)
     fixed.improve(100)
     assert fixed._wanted == 5
+
+
+def test_a_restored_curvature_has_the_pivots_of_every_growth(gram, rng):
+    first = LowRankCurvature(gram, None, None, 0)
+    for steps in (21, 0):
+        first.prepare(root_of(rng, 2), 1e-9)
+        first.improve(steps)
+    assert first.rank == 20
+    later = LowRankCurvature(gram, None, None, 0)
+    later.restore(first.state())
+    assert_array_equal(later._pivots.F, first._pivots.F)
 
 
 def test_a_copy_that_is_close_enough_beside_the_ridge_does_not_grow(gram, rng):

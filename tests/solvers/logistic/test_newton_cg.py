@@ -76,12 +76,14 @@ def test_it_ends_when_the_energy_of_the_residual_is_small_enough_or_when_it_is_o
     assert once.steps == 1
 
 
-def test_steps_are_limited(system, monkeypatch):
+@pytest.mark.parametrize("before", [0, 1000])
+def test_steps_are_limited(system, monkeypatch, before):
     K, root, V = system
-    monkeypatch.setattr(ProjectedCG, "most_steps", 3)
+    monkeypatch.setattr(ProjectedCG, "most_steps", before + 3)
     inner = ProjectedCG(Plain(K, root), root, RIDGE, V, True)
-    inner.run(0.0, lambda: False)
-    assert inner.steps == 3
+    inner.steps, looks = before, iter([False] * 3)
+    inner.run(0.0, lambda: next(looks))
+    assert inner.steps == before + 3
 
 
 def test_nothing_to_solve_takes_no_step(system):

@@ -163,6 +163,15 @@ def test_columns_of_little_curvature_have_small_factors(gram, rng, monkeypatch):
     assert_allclose(made._scales[2], C * ALIKE**power)
 
 
+def test_factors_are_shares_whatever_the_size_of_all_curvatures(gram, rng, monkeypatch):
+    monkeypatch.setattr(hessian, "FEW_COLUMNS", 2)
+    root = root_of(rng, 3, spread=4.0)
+    usual, small = Preconditioner(gram, False, 0), Preconditioner(gram, False, 0)
+    usual.prepare(root, C)
+    small.prepare(type(root)(0.01 * root.scale, root.unit), C)
+    assert_array_equal(small._scales, usual._scales)
+
+
 def test_another_cost_takes_the_sums_that_there_are(gram, rng):
     first, later = root_of(rng, 2), root_of(rng, 2, spread=5.0)
     made = Preconditioner(gram, True, 0)

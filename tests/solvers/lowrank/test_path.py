@@ -76,6 +76,16 @@ def test_generalised_cross_validation_is_that_of_the_formula(case):
         assert_allclose(found, (40 / np.trace(np.eye(40) - H)) ** 2 * squares / w.sum(), rtol=1e-8)
 
 
+def test_features_without_full_rank_leave_the_formula_as_it_is(rng):
+    X = rng.normal(size=(5, 2))
+    path = LandmarkPath(landmark_gram(Gaussian(0.3), X, 5), np.ones(5), True)
+    assert path.spectrum.rank == 4
+    columns = np.hstack([path.gram.features(), np.ones((5, 1))])
+    H = columns @ np.linalg.solve(columns.T @ columns + np.diag([0.5] * 5 + [0.0]), columns.T)
+    expected = (5 / np.trace(np.eye(5) - H)) ** 2 * ((X - H @ X) ** 2).sum(axis=0) / 5
+    assert_allclose(path.at(X, np.array([0.5])).generalised()[0], expected, rtol=1e-8)
+
+
 def test_the_smoother_is_the_fit_as_a_map_of_the_targets(case, rng):
     gram, y, w, fit_intercept = case
     smoother = LandmarkSmoother(LandmarkPath(gram, w, fit_intercept), ALPHAS[1], np.arange(2))

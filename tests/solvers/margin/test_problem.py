@@ -317,6 +317,13 @@ def test_without_an_offset_none_is_best(rng):
         assert problem.offset(rng.normal(size=M)) == 0.0
 
 
+def test_where_equal_kinks_balance_but_for_rounding_the_offset_is_in_the_middle():
+    # Ten times 0.3 is less than 3 in float64, and any offset between the next two is best.
+    problem = MarginProblem(np.arange(10.0), np.full(10, -0.7), np.full(10, 0.3), 0.0, True)
+    assert problem.upper.sum() < 3.0
+    assert problem.offset(np.zeros(10)) == 2.5
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e8, 1e-8])
 def test_where_costs_balance_but_for_rounding_the_offset_is_in_the_middle(unit):
     # 0.1 + 0.2 + 0.3 is not 0.6 in float64, and any offset between the last two is best.

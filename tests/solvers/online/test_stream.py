@@ -9,7 +9,7 @@ from mercer.gram import landmark_gram
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, LogisticStream, NystromRidge, RidgeProblem, RidgeStream
 from mercer.solvers.logistic.likelihood import probabilities
-from mercer.solvers.online.stream import _bound
+from mercer.solvers.online.stream import _bound, _curvature
 
 N, BLOCK = 300, 50
 
@@ -133,6 +133,18 @@ def test_without_an_offset_there_is_none(gram, rng):
     F = gram.features()
     problem = LogisticProblem(labels(rng, F, 3), 3, 1.0, np.ones(N), False)
     assert not LogisticStream.empty(F.shape[1], 3, False).after(F, problem).b.any()
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_curvatures_are_those_of_the_chances_with_price_and_weight(rng, classes):
+    weights, columns = rng.uniform(0.2, 2.0, 6), 1 if classes == 2 else 4
+    problem = LogisticProblem(np.arange(6) % classes, classes, 3.0, weights, True)
+    scores = 3.0 * rng.normal(size=(6, columns))
+    P = probabilities(scores)[:, -columns:]
+    expected = (1.0 if classes == 2 else 4.0 / 3.0) * 3.0 * weights[:, None] * P * (1.0 - P)
+    found = _curvature(problem, scores)
+    assert found.shape == expected.shape
+    assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -10,6 +10,7 @@ from mercer.gram import DenseGram, StreamedGram
 from mercer.gram.pivots import Pivots
 from mercer.kernels import Gaussian
 from mercer.solvers import Run
+from mercer.solvers.ridge.bordered import Bordered
 from mercer.solvers.ridge.cg_factor import IteratedFactor, first_rank
 
 N = 60
@@ -45,6 +46,15 @@ def test_it_solves_with_the_shifted_matrix(gram, rng, rank):
         assert factor.rank == rank
     assert not factor.ran_out
     assert not factor.is_over
+
+
+def test_the_residual_that_the_iteration_knows_is_that_of_the_system(gram, rng):
+    factor = factor_of(gram, rank=0, max_iter=3)
+    factor.shift(0.5)
+    system = Bordered.solve(factor, rng.uniform(0.5, 2.0, size=(N, 1)), rng.normal(size=(N, 2)))
+    expected = system.residual()
+    assert np.linalg.norm(expected) > 0.01
+    assert_allclose(factor.recurred(system), expected, atol=1e-12)
 
 
 def test_the_first_rank_is_eight_roots_of_the_rows():
