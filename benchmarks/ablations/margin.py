@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import datasets
+
 import mercer
 from ablations.switch import Ablation, Job, nothing, regression, task, without
 from mercer import (
@@ -29,7 +31,7 @@ def margin() -> Iterator[Ablation]:
             "low-rank start",
             name,
             job,
-            without(job, ("mercer.solvers.margin.smo:seed", nothing)),
+            without(job, ("mercer.solvers.margin.screening:seed", nothing)),
         )
     yield Ablation(
         "low-rank start and screening of rows",
@@ -37,7 +39,7 @@ def margin() -> Iterator[Ablation]:
         adults,
         without(
             adults,
-            ("mercer.solvers.margin.smo:seed", nothing),
+            ("mercer.solvers.margin.screening:seed", nothing),
             ("mercer.solvers.margin.smo:_State._doubtful", nothing),
         ),
     )
@@ -75,6 +77,28 @@ def margin() -> Iterator[Ablation]:
         "spambase, every 40th row",
         small,
         without(small, ("mercer.solvers.margin.smo:polished", nothing)),
+    )
+    V, vowels, _ = task("phoneme-500")
+
+    def creeping() -> object:
+        return KernelSVC("linear", C=1e6, solver="smo").fit(V, vowels)
+
+    yield Ablation(
+        "interior point where pairs creep",
+        "phoneme, 500 rows, linear, C=10^6",
+        creeping,
+        without(creeping, ("mercer.solvers.margin.smo:SMO.interior_rows", 0)),
+    )
+    texts, views = datasets.sentences()
+
+    def by_words(solver: str) -> Job:
+        return lambda: KernelSVC(mercer.Words(), solver=solver).fit(texts[:6000], views[:6000])
+
+    yield Ablation(
+        "coordinate descent on features",
+        "sentences, 6000 rows, words",
+        by_words("auto"),
+        by_words("smo"),
     )
     narrow = fitted(X, y, 1000.0, "linear")
     yield Ablation(
