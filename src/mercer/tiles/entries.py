@@ -29,9 +29,6 @@ PRODUCT_FORM_WIDTH = 24
 # Rows on the other side that repay a search for the entries of dense rows, and as many of these
 # tell whether to begin with it.
 SEARCHED_ROWS = 64
-# Rows that a panel of columns serves at least, `tile_rows` of the tiles; for more of them it may be
-# packed again.
-TILE_ROWS = 256
 # Squared norms, in units of the length scale, that leave the digits promised to squared distances
 # from inner products of rows that are not centred; the tiles see to it strip by strip, by a `reach`
 # of the same size.

@@ -15,7 +15,6 @@ from mercer.tiles.entries import (
     PRODUCT_FORM_WIDTH,
     REACH,
     SEARCHED_ROWS,
-    TILE_ROWS,
     Entries,
     are_few,
     are_tiled,
@@ -160,10 +159,7 @@ class Forms:
         left, right, walked = self._side(o.left), self._side(o.right), self._walked(o)
         if walked is None or isinstance(right, tuple):
             return left, right, walked
-        if right is left:
-            return walked, walked, walked
-        is_packed_again = o.left.shape[0] > TILE_ROWS
-        return left, (self._few_entries(o.right) if is_packed_again else None) or right, walked
+        return (walked, walked, walked) if right is left else (left, right, walked)
 
     def _side(self, A: Matrix) -> Array | Entries:
         if id(A) not in self._sides:
