@@ -15,7 +15,7 @@ import pytest
 import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
 from mercer.cli import predict as command
-from mercer.data.levels import Levels, Unseen
+from mercer.data.ranges import Levels, Unseen
 from mercer.data.stream.text import pieces_of
 from mercer.files.written import table_writer
 

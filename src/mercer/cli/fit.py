@@ -106,8 +106,8 @@ def fit(
     from mercer.cli.fitting.screen import shown
     from mercer.cli.fitting.split import split
     from mercer.cli.fitting.trained import Choice
-    from mercer.data.levels import Unseen
     from mercer.data.memory import left_of
+    from mercer.data.ranges import Unseen
     from mercer.data.stream import Stream
     from mercer.files import save
     from mercer.files.form import keep_form

@@ -16,7 +16,7 @@ from mercer.cli.talk import note, phase, told
 
 if TYPE_CHECKING:
     from mercer.cli.fitting.outside import FarRows
-    from mercer.data.levels import Unseen
+    from mercer.data.ranges import Unseen
 
 __all__ = ["predict"]
 
@@ -52,7 +52,7 @@ def predict(
     so that a table may be larger than memory; - is CSV from standard input.
     """
     from mercer.cli.fitting.outside import FarRows
-    from mercer.data.levels import Unseen
+    from mercer.data.ranges import Unseen
     from mercer.files import load
     from mercer.files.form import form_of
     from mercer.files.written import check_output, lines_writer, table_writer

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.data.levels import Levels
-from mercer.data.ranges import Ranges
+from mercer.data.ranges import Levels, Ranges
 
 # Where a model has it.
 ATTRIBUTE = "file_form_"

@@ -10,8 +10,7 @@ from sklearn import model_selection
 from sklearn.base import BaseEstimator
 
 from mercer import estimators, functions, selection, solvers
-from mercer.data.levels import Levels
-from mercer.data.ranges import Ranges
+from mercer.data.ranges import Levels, Ranges
 from mercer.estimators.online.landmark_stream import LandmarkStream, Seen
 from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import ExplicitMap, FourierMap, LandmarkMap

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mercer.cli.fitting.data import Job
-from mercer.data.levels import Levels
-from mercer.data.ranges import Outside, Ranges
+from mercer.data.ranges import Levels, Outside, Ranges
 from mercer.data.stream import Stream, some_rows
 from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning
 from mercer.kernels import Kernel

@@ -7,8 +7,7 @@ from typing import Any
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.levels import Levels
-from mercer.data.ranges import Ranges
+from mercer.data.ranges import Levels, Ranges
 from mercer.estimators.estimator import Arguments, tag_rows
 from mercer.selection.automatic.ranges import warn_outside, warn_unseen
 from mercer.solvers import Approximation

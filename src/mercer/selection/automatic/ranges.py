@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.data.levels import Levels, Unseen
-from mercer.data.ranges import Ranges
+from mercer.data.ranges import Levels, Ranges, Unseen
 from mercer.data.stream import Stream
 from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning, warn_caller
 from mercer.kernels import Kernel

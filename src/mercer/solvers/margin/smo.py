@@ -146,8 +146,7 @@ class _State:
         single = self.gram if self._is_few else self.gram.single()
         self.values = Values(self.gram, single, self.problem)
         n, rules = len(self.problem.z), self.settings
-        has_tube = self.problem.epsilon > 0.0
-        least = Screening.least_rows_in_tube if has_tube else Screening.least_rows
+        least = Screening.least_rows_in_tube if self.problem.epsilon else Screening.least_rows
         self.screening = Screening(self.values, self.run) if n > least else None
         self._most = rules.max_steps or max(rules.least_steps, rules.steps_each * n)
         is_small = n <= rules.interior_rows and self.gram.has_room(24 * n * n)
