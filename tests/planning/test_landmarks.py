@@ -74,7 +74,13 @@ def test_a_plan_says_that_the_memory_of_the_machine_limits_it(by_landmarks, many
     monkeypatch.setattr("mercer.planning.landmarks.steady_limit", lambda *_: 10**8)
     assert "half of the memory of the machine" in by_landmarks.plan(Settings(), gram).reason
     by_time = by_landmarks.plan(Settings(time_limit=0.15), gram)
-    assert "half of the memory" not in by_time.reason
+    assert by_time.reason.endswith("as many as half of time_limit=0.15 is counted to allow")
+
+
+def test_a_plan_says_that_the_limit_of_memory_limits_it(by_landmarks, many):
+    gram = unheld_gram_of(Gaussian(1.0), many[0])
+    plan = by_landmarks.plan(Settings(memory="100MB"), gram)
+    assert plan.reason.endswith("as many as fit into memory='100MB'")
 
 
 @pytest.mark.parametrize(

@@ -117,16 +117,26 @@ class ByLandmarks:
 
     def plan(self, settings: Settings, gram: Gram) -> Plan | None:
         """Return what landmarks take, or None where all rows would be some."""
-        m = self.most(settings)
+        m, limited = self.most(settings), ""
         if settings.has_landmarks or settings.solver == "nystrom":
             m = landmark_count(settings, self.rows)
         elif m == self.rows or m < LEAST:
             return None
-        reason = f"{m} landmarks stand for {self.rows} rows, in time linear in these"
-        if settings.memory is None and self.bytes(m + m // 8) > steady_limit():
-            reason += ", as many as fit into half of the memory of the machine, free or not"
+        else:
+            limited = self._limited_by(settings, m)
+        reason = f"{m} landmarks stand for {self.rows} rows, in time linear in these{limited}"
         taken = ("nystrom", "features of landmarks", self.bytes(m), self.work(m).seconds, reason)
         return Plan(*taken, residual=expected_residual(gram, m))
+
+    def _limited_by(self, settings: Settings, m: int) -> str:
+        """Return what allows no more than m landmarks, in words."""
+        if self.bytes(m + m // 8) > steady_limit(settings.memory):
+            if settings.memory is None:
+                return ", as many as fit into half of the memory of the machine, free or not"
+            return f", as many as fit into memory={settings.memory!r}"
+        if settings.time_limit is None:
+            return ""
+        return f", as many as half of time_limit={settings.time_limit:g} is counted to allow"
 
 
 def streamed_plan(

@@ -148,7 +148,8 @@ def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
     tight = 1e-6
     if is_small and not (isinstance(tol, float) and tol <= tight):
         return False
-    limit = memory_limit(settings.memory)
+    # Not by what is free: the same call goes by features or by rows every time.
+    limit = steady_limit(settings.memory)
     entries = sparse_entries(kernel, rows, limit)
     if entries is not None:
         return not is_small and entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)

@@ -134,6 +134,12 @@ def test_superfluous_landmarks_leave_fewer_features(points):
     assert Nystroem(Gaussian(1.0), landmarks=copies).fit(X).transform(X).shape == (40, 5)
 
 
+def test_more_components_than_the_rank_of_the_kernel_are_as_many_as_it_is(points):
+    X = points(40)
+    model = Nystroem(Linear(), 30).fit(X)
+    assert model.n_components_ == X.shape[1] == model.transform(X).shape[1]
+
+
 def test_texts_and_categories_have_landmarks():
     texts = ["abcab", "bcabc", "cabca", "aaaa", "abcab", "ccc"]
     F = Nystroem(Spectrum(k=2)).fit_transform(texts)

@@ -62,8 +62,9 @@ class Nystroem(MappedFeatures):
         k: a kernel of any domain, an expression, a name of scikit-learn, or a function.
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     n_components : int
-        How many landmarks are chosen, at most as many as there are rows. There are fewer features
-        where landmarks are superfluous: copies of others, or more than the kernel has features.
+        How many landmarks are chosen, at most as many as there are rows. There are fewer features,
+        `n_components_` of them, where landmarks are superfluous to rounding: copies of others, or
+        more than the numerical rank of the kernel on the rows.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: by randomly pivoted Cholesky, all rows alike, or the centres of
         clusters; or the landmarks themselves, all of them whatever `n_components` is.
@@ -79,6 +80,8 @@ class Nystroem(MappedFeatures):
     ----------
     map_ : LandmarkMap
         phi.
+    n_components_ : int
+        How many features there are.
     components_ : rows
         The landmarks, those that are superfluous left out.
     approximation_ : Approximation
@@ -154,7 +157,7 @@ class Nystroem(MappedFeatures):
         run.enter(f"factor of {n_rows(rows)} landmarks")
         check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self.memory))
         self.map_, _ = landmark_map(self.kernel_, rows)
-        run.enter(f"what {self.map_.n_features} landmarks leave of the kernel")
+        run.enter(f"what {self.n_components_} landmarks leave of the kernel")
         left = LandmarkGram(self.map_, X, self.memory).trace_residual()
         self.approximation_ = Approximation(left, self.map_.n_features, min(n_rows(X), SAMPLE))
         return self
@@ -167,6 +170,11 @@ class Nystroem(MappedFeatures):
         seed = checked_seed(self.random_state) or 0
         count = min(m, n_rows(X))
         return chosen_landmarks(self.kernel_, X, count, self.landmarks, seed, self.memory)
+
+    @property
+    def n_components_(self) -> int:
+        """How many features there are."""
+        return self.map_.n_features
 
     @property
     def components_(self) -> Any:
