@@ -122,7 +122,7 @@ class LandmarkMap(FeatureMap):
         With the rows A and B of L for the others, its columns cut at these and at those left out,
         k(Z, Z) = A A' + B B' of the others. Reflections Q from the right, [A B] Q = [L 0], some
         columns at a time, leave the new factor: a few m^2 multiplications for every landmark
-        left out.
+        left out. It takes the memory of L, which is overwritten.
 
         Parameters
         ----------
@@ -136,14 +136,13 @@ class LandmarkMap(FeatureMap):
         """
         kept = np.delete(np.arange(self.n_features), index)
         B = np.asfortranarray(self.factor[:, index][kept])
-        L = np.zeros((len(kept), len(kept)), order="F")
-        # Runs of landmarks that follow each other: slices are copied far sooner than rows in F.
-        runs = np.split(kept, np.flatnonzero(np.diff(kept) > 1) + 1)
-        ends = np.cumsum([len(run) for run in runs])
-        places = [slice(end - len(run), end) for end, run in zip(ends, runs, strict=True)]
-        for i, (down, rows) in enumerate(zip(runs, places, strict=True)):
-            for across, columns in zip(runs[: i + 1], places[: i + 1], strict=True):
-                L[rows, columns] = self.factor[down[0] : down[-1] + 1, across[0] : across[-1] + 1]
+        # Memory that is not yet in use takes longer to be had than all of this: columns move to the
+        # front, where none is overwritten before it is read.
+        flat, k = self.factor.reshape(-1, order="F"), len(kept)
+        for j, column in enumerate(kept):
+            flat[j * k + j : (j + 1) * k] = self.factor[kept[j:], column]
+            flat[j * k : j * k + j] = 0.0
+        L = flat[: k * k].reshape((k, k), order="F")
         # Columns that are turned together: as many as are left out take the fewest multiplications,
         # and very few are turned slowly.
         some = max(32, len(index))

@@ -369,12 +369,14 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
     """Return the matrix without landmarks that add little to what others leave anyway."""
     phi, diagonal = gram.landmarks, gram.landmarks.kernel.diagonal(gram.landmarks.rows)
     # The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the
-    # others but small pivots, by which errors grow, and rows that tell what they leave.
-    superfluous, told = 1e-3, 100
+    # others but small pivots, rows that tell what they leave, and pivots beside the largest up to
+    # which errors of float32 grow too much by them.
+    superfluous, told, small = 1e-3, 100, 1e-5
     some = gram.part(np.linspace(0, len(gram) - 1, min(len(gram), told)).astype(np.intp))
     least = superfluous * some.trace_residual() * float(np.mean(diagonal, dtype=np.float64))
     # What a landmark adds to those before it.
     adds = phi.factor.diagonal() ** 2
+    least = min(least, small * float(adds.max()))
     left_out, kept = np.flatnonzero(adds <= least), np.flatnonzero(adds > least)
     if len(left_out) == 0 or len(kept) == 0:
         return gram
