@@ -173,6 +173,11 @@ def _check_usage(options: dict[str, Any]) -> None:
         raise click.UsageError("--alpha is for regression and --C for classification; give one")
     if options["select"] is not None and (options["alpha"] or options["C"]) is not None:
         raise click.UsageError("--select chooses what --alpha or --C states; give one of them")
+    select = options["select"] or "loo"
+    if select not in ("loo", "gcv") and not (select.isdecimal() and int(select) >= 2):
+        raise click.UsageError(
+            f"--select must be loo, gcv or a number of folds of at least 2, got {select!r}"
+        )
 
 
 def _check_memory(memory: str | None) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from time import perf_counter
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -120,7 +120,7 @@ def warnings_in_lines() -> Iterator[None]:
             yield
     finally:
         for text in said:
-            click.echo(f"warning: {text}", err=True)
+            click.echo(wrapped(f"warning: {text}", 0, sys.stderr), err=True)
 
 
 @contextmanager
@@ -175,8 +175,8 @@ def phases_told(tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Say something on standard error."""
-    click.echo(text, err=True)
+    """Say something on standard error, on a terminal in lines that fit it."""
+    click.echo(wrapped(text, 0, sys.stderr), err=True)
 
 
 def heading(text: str) -> str:
@@ -194,9 +194,19 @@ def quoted(expression: str) -> str:
     return shlex.quote(expression) if set(expression) & set('"$`\\!') else f'"{expression}"'
 
 
-def wrapped(text: str, indent: int) -> str:
-    """Return prose in lines that fit a terminal, all but the first indented; else as it is."""
-    if not sys.stdout.isatty():
+def wrapped(text: str, indent: int, stream: TextIO | None = None) -> str:
+    """Return prose in lines that fit a terminal, all but the first indented; else as it is.
+
+    Parameters
+    ----------
+    text : str
+        The prose.
+    indent : int
+        Spaces before all lines but the first.
+    stream : file, optional
+        Where it goes, by default to standard output.
+    """
+    if not (sys.stdout if stream is None else stream).isatty():
         return text
     width = max(40, shutil.get_terminal_size().columns)
     gap = " " * indent

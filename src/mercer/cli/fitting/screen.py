@@ -49,9 +49,9 @@ def _shown_kernel(result: dict[str, Any], penalty: str) -> str:
     if "mean" not in result:
         # Characters of an expression from which on it is better to know first what it says.
         long = 200
-        words = f"  {wrapped(result['outline'], 2)}\n" if len(result["kernel"]) > long else ""
-        title = f"{heading('kernel')}, {said}: {penalty}--kernel"
-        return f"{title}\n{words}  {quoted(result['kernel'])}"
+        words = f"\n  {wrapped(result['outline'], 2)}\n  " if len(result["kernel"]) > long else ", "
+        given = f"{said}: {penalty}--kernel\n  {quoted(result['kernel'])}"
+        return f"{heading('kernel')}{words}{given}"
     # The ridges of classes are none of their options.
     is_classes = result["data"]["kind"] == "classification"
     parts = result["mean"]

@@ -99,10 +99,6 @@ class Choice:
 
 def held_out(select: str, is_grouped: bool) -> Any:
     """Return how rows are left out to choose a penalty; rows of a group together."""
-    if select not in ("loo", "gcv") and not (select.isdecimal() and int(select) >= 2):
-        raise ValueError(
-            f"--select must be loo, gcv or a number of folds of at least 2, got {select!r}"
-        )
     # Folds of groups where their number is not said.
     folds = 5
     if is_grouped:
