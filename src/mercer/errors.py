@@ -25,6 +25,7 @@ __all__ = [
     "ModelFileError",
     "OutsideRangeWarning",
     "TextColumnsWarning",
+    "TwoValuesWarning",
     "UnseenCategoriesWarning",
     "warn_caller",
 ]
@@ -107,6 +108,10 @@ class UnseenCategoriesWarning(UserWarning):
 
 class TextColumnsWarning(UserWarning):
     """Columns of text spell numbers or dates, and the default kernel compares them as text."""
+
+
+class TwoValuesWarning(UserWarning):
+    """A regression has a target of two values, of which a classifier gives the probabilities."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -27,6 +27,7 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.kernels.tangents import parameter_gradient
 from mercer.learning.metric import GradientMetric
+from mercer.learning.stopping import best_step, rows_held_out, rows_to_learn_from
 from mercer.learning.variables import Variables, opened
 from mercer.native.threads import one_blas_thread
 from mercer.solvers import Run
@@ -90,7 +91,8 @@ class Learned:
     rows : int
         How many rows were learned from.
     ended_by : str
-        What ended it: "convergence", "iterations", "time", or "targets" that need no kernel.
+        What ended it: "convergence", "iterations", "time", "targets" that need no kernel, or "rows
+        held out", which earlier iterations predict better.
     """
 
     kernel: Kernel
@@ -156,7 +158,9 @@ def learn(
     alpha : float, optional
         The ridge to start from; a tenth of the mean of k(x, x) by default.
     rows : int
-        How many rows to learn from at most; of more a random sample is taken.
+        How many rows to learn from at most; of more a random sample is taken. Where there
+        are more parameters than a quarter of them, other rows say which iteration is returned, or
+        a third of these.
     max_iter : int
         How many iterations at most; of ``"agop"`` no more than 5.
     time_limit : float, optional
@@ -194,7 +198,13 @@ def learn(
     start = kernel_for(kernel, X)
     X, targets = _checked(start, X, y)
     weights = checked_weights(sample_weight, len(targets))
-    sample = _sample(weights, rows, checked_seed(random_state) or 0)
+    seed = checked_seed(random_state) or 0
+    sample, held_out = rows_to_learn_from(weights, rows, seed), np.empty(0, np.intp)
+    if method == "gradient":
+        wide = opened(start, X, weights)
+        count = len(Variables.of(wide, training_subset(start, X, sample)).start)
+        held_out = rows_held_out(weights, sample, count, seed)
+        sample = np.setdiff1d(sample, held_out)
     seen = training_subset(start, X, sample)
     problem = RidgeProblem(targets[sample], np.ones(1), weights[sample], True)
     is_flat = not (np.ptp(problem.y, axis=0) > 0.0).any()
@@ -203,9 +213,19 @@ def learn(
     if method != "gradient":
         most = 0 if is_flat else min(max_iter, most_rounds) + 1
         return _by_gradients(start.resolved(X, weights), seen, problem, method, most, run)
-    variables = Variables.of(opened(start, X, weights), seen)
-    search = _Search(CRITERIA[criterion], variables, seen, problem, alpha)
-    return search.learned(criterion, "targets" if is_flat else search.run(max_iter, run))
+    search = _Search(CRITERIA[criterion], Variables.of(wide, seen), seen, problem, alpha)
+    found = search.learned(criterion, "targets" if is_flat else search.run(max_iter, run))
+    if not len(held_out) or len(found.history) < 2:
+        return found
+    others = (training_subset(start, X, held_out), targets[held_out], weights[held_out])
+    models = [(step.kernel, step.alpha) for step in found.history]
+    place = best_step(models, (seen, problem.y, problem.weights), others, run)
+    if place == len(models) - 1:
+        return found
+    best = found.history[place]
+    return replace(
+        found, kernel=best.kernel, alpha=best.alpha, value=best.value, ended_by="rows held out"
+    )
 
 
 def _by_gradients(
@@ -240,14 +260,6 @@ def _checked(kernel: Kernel, X: Any, y: Any) -> tuple[Any, Array]:
 
 def _are_texts(labels: NDArray[Any]) -> bool:
     return labels.dtype == object and all(isinstance(label, str) for label in labels)
-
-
-def _sample(weights: Array, most: int, seed: int) -> NDArray[np.intp]:
-    """Return rows of positive weight in order, all of them or a random sample of so many."""
-    used = np.flatnonzero(weights > 0.0)
-    if len(used) <= most:
-        return used
-    return np.sort(np.random.default_rng(seed).choice(used, most, replace=False))
 
 
 class _Search:

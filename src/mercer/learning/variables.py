@@ -72,11 +72,9 @@ def scales_of(kernel: Kernel) -> list[str]:
 
 
 def _per_column(kernel: Kernel, value: Any, matrix: Any) -> tuple[float, ...] | None:
-    """Return a scale for every column, or None where there is one, or there are too many."""
+    """Return a scale for every column, or None where there is one, or they are sparse as words."""
     width = matrix.shape[1]
-    # Columns up to which each has a scale of its own: of more, such as words, the rows cannot tell.
-    most_columns = 1000
-    if not 1 < width <= most_columns or sp.issparse(matrix):
+    if width <= 1 or sp.issparse(matrix):
         return None
     # The least length scale to start from, in units of the median distance.
     shortest = 0.2

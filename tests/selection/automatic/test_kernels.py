@@ -59,9 +59,8 @@ def test_a_category_has_a_term_of_its_own_in_a_sum_of_columns():
     assert sum("match" in str(term) for term in additive.terms) == 2
 
 
-@pytest.mark.parametrize(("d", "is_learned"), [(300, True), (301, False)])
-def test_scales_are_learned_of_up_to_300_columns(d, is_learned):
-    assert any(s.is_learned for s in starts(rows(d, 5))) is is_learned
+def test_scales_are_learned_of_however_many_columns():
+    assert sum(s.is_learned for s in starts(rows(2000, 5))) == 8
 
 
 @pytest.mark.parametrize(

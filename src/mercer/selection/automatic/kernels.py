@@ -124,12 +124,9 @@ def _of_numbers(
         title = f"{title}, learned" if is_learned else title
         return Start(title, k, is_learned, FAMILIES[name], is_scored)
 
-    # Columns beyond which none has a scale of its own: these would be more than rows can tell.
-    most_scales = 300
-    if len(numbers) <= most_scales:
-        for is_scored in (False, True):
-            for name in FAMILIES:
-                yield start(name, is_scored, True)
+    for is_scored in (False, True):
+        for name in FAMILIES:
+            yield start(name, is_scored, True)
     if terms := tuple(_one_column_terms(columns, numbers)):
         yield Start("additive, learned", Sum(terms), True, terms=terms)
     for is_scored in (False, True):

@@ -10,6 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
+from mercer.errors import TwoValuesWarning, warn_caller
 from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
@@ -95,6 +96,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         search = self._search(run, X, y, sample_weight, groups)
+        _tell_of_two_values(search.y)
         self.candidates_: Leaderboard = search.winners()
         model = self._machine(self.candidates_[0], search.unit)
         if self.candidates_[0].parts and not affords(model, run, search, X):
@@ -161,3 +163,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
             The share of new targets to cover, between 0 and 1.
         """
         return self._fitted(X).predict_interval(X, coverage)
+
+
+def _tell_of_two_values(y: Array) -> None:
+    """Warn of a target that looks like two classes."""
+    values = np.unique(y[:, 0]) if y.shape[1] == 1 else y[:0, 0]
+    # Of so few rows two values are no sign of classes.
+    least = 10
+    if len(values) == 2 and len(y) >= least:
+        warn_caller(
+            f"y has two values, {values[0]:g} and {values[1]:g}: predictions are numbers between "
+            "and beyond them; use KernelClassifier for the probability of each",
+            TwoValuesWarning,
+        )

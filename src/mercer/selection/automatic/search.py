@@ -22,7 +22,7 @@ from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
 from mercer.kernels import Kernel
 from mercer.kernels.params import rounded
-from mercer.learning import learn
+from mercer.learning import learn, rows_to_give
 from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool, one_blas_thread
@@ -308,18 +308,18 @@ class KernelSearch:
     def _learned(
         self, kernel: Kernel, alpha: float | None, sample: Sample, steps: int, limit: Run
     ) -> tuple[Kernel, float]:
+        given = self.sample(rows_to_give(self.X, len(sample)))
         found = learn(
             kernel,
-            self._rows(kernel, sample),
-            self.y[sample],
+            self._rows(kernel, given),
+            self.y[given],
             alpha=alpha,
             rows=len(sample),
             max_iter=steps,
-            sample_weight=self.weights[sample],
+            sample_weight=self.weights[given],
             time_limit=limit.rest,
         )
-        # To the digits that the data can tell: what is printed is what runs, and rounding in the
-        # course of the search tells nothing.
+        # What is printed is what runs, and more digits than these the data cannot tell.
         return rounded(found.kernel, DIGITS), float(f"{found.alpha:.{DIGITS}g}")
 
     def _weighted(
