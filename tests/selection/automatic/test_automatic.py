@@ -220,6 +220,13 @@ def test_difficult_tables_give_finite_predictions(name):
     assert np.isfinite(KernelRegressor().fit(X, y).predict(X)).all()
 
 
+@pytest.mark.parametrize("name", ["all columns empty", "constant columns", "three rows"])
+def test_difficult_tables_give_finite_probabilities(name):
+    X, y = BAD[name]
+    P = KernelClassifier().fit(X, y > np.median(y)).predict_proba(X)
+    assert np.isfinite(P).all()
+
+
 def test_a_column_equal_to_the_target_is_used():
     X, y = few_matter(80)
     model = KernelRegressor().fit(np.c_[X, y], y)
