@@ -14,6 +14,7 @@ from mercer.kernels.language.outline import outline
         ("gaussian.on(a, b, c, d)", "gaussian of a, b, c and d"),
         ("gaussian.on(a, b, c, d, e)", "gaussian of a, b, c and 2 more"),
         ("gaussian(1.0).on(a) + gaussian(2.0).on(a)", "gaussian of a"),
+        ("gaussian.on(a) + linear + matern32.on(a)", "(gaussian + matern32) of a + linear"),
         ("gaussian.on(a) * (2 * match.on(c) + 5)", "gaussian of a × match of c"),
         ("linear * (match.on(c) + match.on(d))", "linear × (match of c + match of d)"),
         ("gaussian.after(normal_scores()).after(standardize()).on(a)", "gaussian of ranks of a"),

@@ -12,9 +12,23 @@ def outline(kernel: Kernel) -> str:
     """Return which families a kernel is made of and which columns they read, without its numbers.
 
     ``gaussian of age, dose and 4 more × match of site + words of note``: what ``str(k)`` writes out
-    over a page, to be read at a glance. Terms that differ in their numbers alone are named once.
+    over a page, to be read at a glance. Terms that differ in their numbers alone are named once,
+    and so are the columns that several terms read.
     """
-    return " + ".join(dict.fromkeys(_term(term) for term in _terms(kernel)))
+    found: dict[Any, dict[str, None]] = {}
+    for term in _terms(kernel):
+        if isinstance(term, Columns):
+            found.setdefault(term.columns, {}).setdefault(_bracketed(term.kernel))
+        else:
+            found.setdefault(_term(term), {})
+    texts = []
+    for key, families in found.items():
+        if isinstance(key, str):
+            texts.append(key)
+            continue
+        joined = " + ".join(families)
+        texts.append(f"{joined if len(families) == 1 else f'({joined})'} of {_listed(key)}")
+    return " + ".join(texts)
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:
