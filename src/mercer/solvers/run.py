@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, until
-from mercer.native.threads import one_blas_thread
 from mercer.solvers.checkpoint import Checkpoint, State
 
 # progress(iteration, what the certificate measures); True ends the run.
@@ -71,10 +70,6 @@ class Run:
     # for measuring the answer and the other half for keeping it.
     share_to_measure: ClassVar[float] = 0.05
     seconds_to_measure: ClassVar[float] = 0.5
-    # Threads of the BLAS wait for each other, and where others use the machine for processors too:
-    # a factor of a thousand rows may take seconds then. From this limit on there is time for that.
-    # The limit tells and not the load, which would change the last digits from call to call.
-    long: ClassVar[float] = 60.0
 
     time_limit: float | None = None
     progress: Progress | None = None
@@ -109,17 +104,9 @@ class Run:
     def limited(self) -> AbstractContextManager[None]:
         """Return a context in which blocks and native code look at the clock as well.
 
-        What cannot, such as a factor by LAPACK, is kept from waiting for busy processors where the
-        limit is short.
+        A limit that is not reached changes no bit: the BLAS has as many threads as without.
         """
-        return nullcontext() if self.time_limit is None else self._limited()
-
-    @contextmanager
-    def _limited(self) -> Iterator[None]:
-        assert self.time_limit is not None
-        is_short = self.time_limit < self.long
-        with until(self.deadline + self.grace), one_blas_thread() if is_short else nullcontext():
-            yield
+        return nullcontext() if self.time_limit is None else until(self.deadline + self.grace)
 
     def punctual(self) -> AbstractContextManager[None]:
         """Return the same for what leaves nothing to be measured, and so needs no grace."""
