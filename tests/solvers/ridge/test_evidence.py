@@ -13,11 +13,19 @@ from mercer.solvers.ridge.held_out import leave_one_out
 CRITERIA = [restricted_likelihood, left_out_error]
 
 
-@pytest.fixture(params=[(1, True), (2, True), (2, False)], ids=["one", "two", "without offset"])
+@pytest.fixture(
+    params=[(1, True), (2, True), (2, False), (0, True)],
+    ids=["one", "two", "without offset", "codes of classes"],
+)
 def problem(request, rng):
     targets, fit_intercept = request.param
     y, weights = rng.normal(size=(9, targets)) + 3.0, rng.uniform(0.5, 2.0, 9)
+    y = y if targets else codes(rng.permutation(9) % 3, 3)
     return RidgeProblem(y, np.array([0.3]), weights, fit_intercept)
+
+
+def codes(classes, n):
+    return np.where(classes[:, None] == np.arange(n), 1.0, -1.0)
 
 
 @pytest.fixture
@@ -88,3 +96,28 @@ def test_a_matrix_that_is_not_positive_definite_has_no_value(criterion, problem)
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_constant_targets_have_no_value(criterion, K):
     assert criterion(K, RidgeProblem(np.zeros((9, 1)), np.ones(1), np.ones(9), True)) is None
+
+
+def test_codes_of_classes_have_one_variance(rng, points):
+    K, y, alpha = Gaussian(1.5)(points(9)), codes(np.arange(9) % 4, 4), 0.2
+    found = restricted_likelihood(K, RidgeProblem(y, np.array([alpha]), np.ones(9), True))
+    A = K + alpha * np.eye(9)
+    ones, inverse = np.ones((9, 1)), np.linalg.inv(A)
+    B = inverse - inverse @ ones @ ones.T @ inverse / inverse.sum()
+    scale = np.trace(y.T @ B @ y) / (4 * 8.0)
+    each = 0.5 * (8.0 * np.log(scale) + np.linalg.slogdet(A)[1] + np.log(inverse.sum()))
+    assert found.value == pytest.approx(4 * each)
+
+
+def test_a_class_that_is_told_exactly_does_not_make_noise_of_the_others_likely(rng):
+    # One row is alone in its class, and unlike all others by the kernel; of the rest the kernel
+    # tells nothing. With a variance of its own that class is the likelier the less the ridge is.
+    K = np.ones((40, 40))
+    K[0, 1:] = K[1:, 0] = 0.0
+    classes = np.concatenate([[0], 1 + rng.permutation(39) % 2])
+    y = codes(classes, 3)
+    large, small = (
+        restricted_likelihood(K, RidgeProblem(y, np.array([alpha]), np.ones(40), True)).value
+        for alpha in (1.0, 1e-6)
+    )
+    assert small > large

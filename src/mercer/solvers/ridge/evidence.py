@@ -42,10 +42,13 @@ class Evidence:
 def restricted_likelihood(K: Array, problem: RidgeProblem) -> Evidence | None:
     """Return minus the log likelihood of contrasts of y, which no offset changes, of all targets.
 
-    Every target has the variance s = y'By / (n - 1) that makes it most likely; with p = 1 for an
+    Every target has the variance s = y'By / (n - p) that makes it most likely; with p = 1 for an
     offset, else 0, the value is the sum over the targets of
-    ((n - p) log s + log det A + log det(N'A^-1 N)) / 2, and G = (B - a a' / s) / 2 of each. It is
-    None where A is not positive definite, or a target is explained without rest.
+    ((n - p) log s + log det A + log det(N'A^-1 N)) / 2, and G = (B - a a' / s) / 2 of each. Codes
+    of classes, 1 for that of a row and -1 for the others, are in one unit and have one s, the mean
+    of theirs: a class of a few rows that a kernel tells from all others would have the variance
+    zero, and a likelihood without bound whatever becomes of the other classes. The value is None
+    where A is not positive definite, or targets are explained without rest.
 
     Parameters
     ----------
@@ -67,6 +70,8 @@ def restricted_likelihood(K: Array, problem: RidgeProblem) -> Evidence | None:
     free = n - problem.unpenalised.shape[1]
     a = system.solved(problem.y)
     variances = np.einsum("ij,ij->j", problem.y, a) / free
+    if _are_codes(problem.y):
+        variances = np.full_like(variances, variances.mean())
     if not (variances > 0.0).all():
         return None
     value = 0.5 * (free * float(np.log(variances).sum()) + targets * system.log_determinant)
@@ -100,6 +105,12 @@ def left_out_error(K: Array, problem: RidgeProblem) -> Evidence | None:
     half = 0.5 * e.size
     value = half * np.log(loss / (problem.weights.sum() * e.shape[1]))
     return system.evidence(float(value), half / loss * G)
+
+
+def _are_codes(y: Array) -> bool:
+    """Whether targets are codes of classes, 1 for the one of a row and -1 for all others."""
+    is_own = y == 1.0
+    return bool((is_own | (y == -1.0)).all() and (is_own.sum(axis=1) == 1).all())
 
 
 @dataclass(frozen=True, eq=False)
