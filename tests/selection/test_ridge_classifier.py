@@ -227,3 +227,19 @@ def test_an_indefinite_kernel_is_not_chosen(rng):
     with pytest.raises(IndefiniteKernelError) as e:
         KernelRidgeClassifierCV([Sigmoid(1.0, -1.0), Linear()], [1.0]).fit(X, y)
     assert e.value.witness.value < 0.0
+
+
+def test_probabilities_are_those_of_a_temperature_that_is_set(data):
+    X, y = data
+    model = KernelRidgeClassifier(Gaussian(1.0), 0.5).fit(X, y).set_temperature(0.7)
+    scores = model.decision_function(X)
+    scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    raised = np.exp(0.7 * scores)
+    assert_allclose(model.predict_proba(X), raised / raised.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("T", [0.0, -1.0, np.inf, np.nan])
+def test_a_temperature_that_is_not_positive_is_refused(data, T):
+    X, y = data
+    model = KernelRidgeClassifier(Gaussian(1.0), 0.5).fit(X, y)
+    refuses(f"T must be a positive finite number, got {T!r}", model.set_temperature, T)

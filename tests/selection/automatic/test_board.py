@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import Gaussian, Linear
-from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
+from mercer.selection.automatic.board import Candidate, Leaderboard, Recipe, simplest_first
 from mercer.selection.automatic.sums import together, weighted_sum
 
 
@@ -25,9 +25,9 @@ def test_the_chosen_comes_first_and_the_others_by_score_then_by_error():
 
 
 def test_nothing_of_the_search_stays_on_the_board():
-    part = candidate("part", 1.0, missed=np.ones((2, 1)))
-    board = Leaderboard.of(replace(part, parts=(part, part)), [part], False)
-    assert [c.missed for c in (*board, *board[0].parts)] == [None] * 4
+    part = candidate("part", 1.0, missed=np.ones((2, 1)), recipe=Recipe())
+    board = Leaderboard.of(replace(part, parts=(part, part)), [part], False).settled
+    assert [(c.missed, c.recipe) for c in (*board, *board[0].parts)] == [(None, None)] * 4
 
 
 def test_a_table_has_ranks_from_one_scores_in_four_digits_and_seconds_in_one():
@@ -106,14 +106,14 @@ def test_what_is_not_learned_is_first_within_a_deviation_and_a_hundredth(squares
 def test_a_sum_of_candidates_is_of_their_kernels_in_units_of_their_ridges():
     a = candidate("a, learned", 1.0, alpha=0.3, is_learned=True)
     b = candidate("b, learned", 1.0, kernel=Linear() + Gaussian(2.0), alpha=4.0, seconds=9.0)
-    found = together([a, b], 3)
+    found = together([a, b])
     assert found.name == "sum of a, b, learned"
-    assert found.kernel == 1.67 * Gaussian(1.0) + 0.125 * (Linear() + Gaussian(2.0))
+    assert found.kernel == 1.667 * Gaussian(1.0) + 0.125 * (Linear() + Gaussian(2.0))
     assert (found.alpha, found.seconds, found.is_learned) == (1.0, 0.0, True)
 
 
 def test_terms_of_less_than_a_thousandth_of_the_largest_weight_are_left_out():
     terms = [Gaussian(1.0), Gaussian(2.0), Linear()]
-    kept = weighted_sum(terms, np.array([2.0, 0.002, 0.001999]), 3)
+    kept = weighted_sum(terms, np.array([2.0, 0.002, 0.001999]))
     assert kept == 2.0 * Gaussian(1.0) + 0.002 * Gaussian(2.0)
-    assert weighted_sum(terms, np.array([0.0, 0.0, 1.2345]), 3) == 1.23 * Linear()
+    assert weighted_sum(terms, np.array([0.0, 0.0, 1.23456])) == 1.235 * Linear()

@@ -11,6 +11,7 @@ from mercer import Gaussian, KernelClassifier
 from mercer.errors import OutsideRangeWarning
 from mercer.selection.automatic import classifier as module
 from mercer.selection.automatic.board import Candidate, Leaderboard
+from mercer.selection.automatic.cross_fit import Compared
 from mercer.selection.automatic.labelled import LabelledRows
 from mercer.selection.automatic.ranges import warn_outside
 from mercer.selection.automatic.search import KernelSearch
@@ -84,7 +85,12 @@ def test_all_models_are_compared_by_their_log_loss(compared):
     weights = np.linspace(0.5, 1.5, 60)
     mean = candidate(0.125, (candidate(), candidate()))
     found = compared.of(search_of(60, 3, weights), [mean], memory="1GB", random_state=5)
-    assert found == {"ridge": (0.5, 0.5), "mean": (0.75, 0.125), "logistic": (0.25, 7.0)}
+    one = found["ridge"].candidate
+    assert found == {
+        "ridge": Compared(0.5, one),
+        "mean": Compared(0.75, mean),
+        "logistic": Compared(0.25, one, C=7.0),
+    }
     # Cs are in units of one over the mean of k(x, x), which is 4.
     assert_allclose(compared.Cs, [0.075, 0.75, 7.5, 75.0])
     assert compared.kernels == [KERNEL]

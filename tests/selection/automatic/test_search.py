@@ -11,7 +11,7 @@ from mercer.data.stream import stream_of
 from mercer.errors import MemoryLimitError
 from mercer.gram import gram_of
 from mercer.kernels.params import rounded
-from mercer.selection.automatic import left_out, search
+from mercer.selection.automatic import left_out, pool, search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, starts
 from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, KernelSearch
@@ -192,17 +192,17 @@ def test_matrices_of_all_terms_must_fit_into_the_memory():
 
 @pytest.mark.parametrize(("memory", "rows"), [(0, 12), (16 * 8 * 5 * 20, 16), (10**9, 30)])
 def test_rows_of_a_stream_are_kept_in_a_twentieth_of_the_memory(monkeypatch, memory, rows):
-    monkeypatch.setattr(search, "POOL", 30)
-    monkeypatch.setattr(search, "JUDGED_ROWS", 6)
+    monkeypatch.setattr(pool, "POOL", 30)
     stream = stream_of(lambda: iter([np.zeros((25, 5)), np.zeros((25, 5))]))
-    pool = search._pool(stream, memory, 0)
-    assert len(pool) == len(np.unique(pool)) == rows
-    assert_array_equal(search._pool(stream.part(np.arange(10)), memory, 0), np.arange(10))
+    drawn = pool.pool_of(stream, memory, 0, least=12)
+    assert len(drawn) == len(np.unique(drawn)) == rows
+    few = stream.part(np.arange(10))
+    assert_array_equal(pool.pool_of(few, memory, 0, least=12), np.arange(10))
 
 
 def test_rows_in_memory_are_all_drawn_from_up_to_a_hundred_thousand():
-    assert search._pool(np.zeros((100_000, 1)), 0, 0) is None
-    assert len(search._pool(np.zeros((100_001, 1)), 0, 0)) == 100_000
+    assert pool.pool_of(np.zeros((100_000, 1)), 0, 0, 1) is None
+    assert len(pool.pool_of(np.zeros((100_001, 1)), 0, 0, 1)) == 100_000
 
 
 @pytest.mark.parametrize("alpha", [0.02, 1e-12])

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, Linear, Matern32
 from mercer.kernels import Laplacian
-from mercer.selection.automatic import search as module
+from mercer.selection.automatic import pool, search as module
 from mercer.selection.automatic.board import Candidate, Judged
 from mercer.selection.automatic.kernels import Start
 from mercer.selection.automatic.search import KernelSearch
@@ -279,7 +279,7 @@ def test_equal_rows_of_other_groups_or_classes_stay_apart():
 
 
 def test_of_very_many_rows_those_that_are_drawn_keep_what_belongs_to_them(monkeypatch):
-    monkeypatch.setattr(module, "POOL", 20)
+    monkeypatch.setattr(pool, "POOL", 20)
     X = np.random.default_rng(0).normal(size=(60, 1))
     groups = np.arange(60) % 7
     found = KernelSearch.of(Gaussian(1.0), X, 2.0 * X, np.abs(X[:, 0]), None, 3, Run(), groups)

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from mercer.data.listing import as_frame, as_html, as_text, in_four_digits
 from mercer.kernels import Kernel
+from mercer.selection.automatic.kernels import Start
 
 Array = NDArray[np.float64]
+
+# The round in which kernels are learned again in folds, for errors at rows that they did not see.
+IN_FOLDS = 3
 
 
 class Judged(NamedTuple):
@@ -23,6 +27,26 @@ class Judged(NamedTuple):
     squares: Array
     score: float
     missed: Array
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a candidate is learned: from a start, or as a sum of kernels that learns on.
+
+    Parameters
+    ----------
+    start : Start, optional
+        What one kernel is learned from.
+    terms : tuple of Recipe
+        With a start, how the kernel is learned whose scales it takes, if it takes any; without one,
+        how the terms of the sum are: one kernel that learns on is a sum of one term.
+    is_mixed : bool
+        Whether nothing but the weights of the terms is learned in the end.
+    """
+
+    start: Start | None = None
+    terms: tuple[Recipe, ...] = ()
+    is_mixed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +80,8 @@ class Candidate:
         Their weights in the mean.
     missed : array of shape (n, targets), optional
         What predictions of rows left out miss, in the course of the search alone.
+    recipe : Recipe, optional
+        How it was learned, in the course of the search alone.
     """
 
     name: str
@@ -70,6 +96,7 @@ class Candidate:
     parts: tuple[Candidate, ...] = ()
     shares: tuple[float, ...] = ()
     missed: Array | None = None
+    recipe: Recipe | None = None
 
     @property
     def error(self) -> float:
@@ -86,6 +113,8 @@ class Leaderboard:
     second round are scored on other rows than those of the first. Scales of learned kernels come
     from some of the rows that they are scored on, from all where these are at most 800, so that
     their errors at new rows are larger, the more so the more columns and the fewer rows there are.
+    In the third round, which classes of up to 1000 rows have, every fold of the rows is scored by
+    kernels that are learned again from the other rows.
 
     Parameters
     ----------
@@ -105,12 +134,17 @@ class Leaderboard:
     def of(cls, chosen: Candidate, others: Iterable[Candidate], is_classes: bool) -> Leaderboard:
         """Return the leaderboard of a candidate that was chosen, and the others in any order."""
         entries = (chosen, *sorted(others, key=_by_score))
-        return cls(tuple(map(_settled, entries)), "error" if is_classes else "RMSE")
+        return cls(entries, "error" if is_classes else "RMSE")
 
     def led_by(self, chosen: Candidate) -> Leaderboard:
         """Return the same candidates with another one of them as the chosen one."""
         others = sorted((c for c in self if c is not chosen), key=_by_score)
         return replace(self, entries=(chosen, *others))
+
+    @property
+    def settled(self) -> Leaderboard:
+        """The same candidates without what only the search needs to know of them."""
+        return replace(self, entries=tuple(map(_settled, self)))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -143,14 +177,17 @@ class Leaderboard:
     def remarks(self) -> list[str]:
         """What a reader should know of the scores and of the choice, a sentence each."""
         said, best = [], self[0]
-        rivals = [c for c in self if c.rows == best.rows and c.score < best.score]
+        alike = [c for c in self if c.rows == best.rows and _is_folds(c) == _is_folds(best)]
+        rivals = [c for c in alike if c.score < best.score]
         if self.measure == "error" and rivals:
             said.append("kernels are chosen by squared errors of their scores, not by counts")
         elif rivals:
             said.append("the first is as good as those with lower errors within a deviation")
         if any(c.rows != best.rows for c in self):
             said.append("errors on other rows than those of the first are not to be compared")
-        if any(c.is_learned for c in (best, *best.parts)):
+        if best.rounds == IN_FOLDS:
+            said.append("errors of round 3 are of folds from whose rows no scale was learned")
+        elif any(c.is_learned for c in (best, *best.parts)):
             said.append("learned scales saw rows that are scored: errors at new rows are larger")
         return [*said, self.note] if self.note else said
 
@@ -176,12 +213,17 @@ class Leaderboard:
 
 def _settled(candidate: Candidate) -> Candidate:
     """Return a candidate without what only the search needs to know of it."""
-    return replace(candidate, parts=tuple(map(_settled, candidate.parts)), missed=None)
+    parts = tuple(map(_settled, candidate.parts))
+    return replace(candidate, parts=parts, missed=None, recipe=None)
 
 
-def _by_score(candidate: Candidate) -> tuple[int, float, float]:
+def _is_folds(candidate: Candidate) -> bool:
+    return candidate.rounds == IN_FOLDS
+
+
+def _by_score(candidate: Candidate) -> tuple[bool, int, float, float]:
     """Return what candidates are sorted by: errors on other rows are not to be compared."""
-    return -candidate.rows, candidate.score, candidate.error
+    return not _is_folds(candidate), -candidate.rows, candidate.score, candidate.error
 
 
 def simplest_first(finalists: list[Candidate]) -> list[Candidate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +26,8 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.native.threads import one_blas_thread
 from mercer.planning import Plan
-from mercer.selection.automatic.board import Candidate, Leaderboard
+from mercer.selection.automatic.board import IN_FOLDS, Candidate, Leaderboard
+from mercer.selection.automatic.cross_fit import Compared, CrossFit, stratified_folds
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.labelled import LabelledRows
 from mercer.selection.automatic.last import affords, fitted_last
@@ -37,7 +39,7 @@ from mercer.selection.automatic.plans import (
     likely_kernel,
 )
 from mercer.selection.automatic.ranges import training_levels, training_ranges
-from mercer.selection.automatic.search import KernelSearch
+from mercer.selection.automatic.search import JUDGED_ROWS, KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
@@ -52,8 +54,10 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1, with one likelihood
     for all. With the best of them, least squares with probabilities calibrated on rows left out,
     the same with a weighted mean of the best, and multinomial logistic regression are compared by
-    the log loss of rows left out, and the best one is fitted to all rows. Of more
-    than 30 classes it is least squares, which takes about as long for many as for one.
+    the log loss of rows left out, and the best one is fitted to all rows. Of up to 1000 rows scales
+    are learned again without each of five folds, or three of more than 500 rows, and the log loss
+    and the calibration are those of rows that no scale was learned from. Of more than 30 classes it
+    is least squares, which takes about as long for many as for one.
 
     Parameters
     ----------
@@ -73,8 +77,9 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         weights.
     losses_ : dict
         The log loss on rows left out of ``"logistic"``, ``"ridge"`` and ``"mean"``, those that
-        were compared; none where it is least squares with one kernel without a comparison. They
-        are less than at new rows where scales were learned from the rows left out.
+        were compared; none where it is least squares with one kernel without a comparison. Of up
+        to 1000 rows these are folds of which no scale was learned. Of more rows they are less
+        than at new rows where scales were learned from some of the rows left out.
     estimator_ : KernelRidgeClassifier, KernelRidgeMeanClassifier or KernelLogisticRegression
         The model, fitted to all rows.
     classes_ : array
@@ -104,6 +109,11 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     # Classes up to which logistic regression is tried at all: its offsets alone take the cube of
     # their number in every Newton step.
     most_classes: ClassVar[int] = 30
+    # Folds in which scales are learned again, and those of few rows, of which a smaller share can
+    # be spared.
+    folds: ClassVar[int] = 3
+    folds_of_few: ClassVar[int] = 5
+    few_rows: ClassVar[int] = 500
     # Cs that logistic regression tries, over the mean of k(x, x).
     cs: ClassVar[tuple[float, ...]] = (0.3, 3.0, 30.0, 300.0)
 
@@ -129,24 +139,28 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         reader = reader_of_rows(some_rows(X))
         limit = run.share(self.share_of_kernels)
         search = self._search(limit, reader, X, y, sample_weight, groups)
-        self.candidates_: Leaderboard = self._noted(search)
-        one = self.candidates_.without_means()[0]
-        means = [c for c in self.candidates_ if c.parts]
+        board = self._noted(search)
+        means = [c for c in board if c.parts]
         if means and not affords(self._ridge(means[0], search.unit), run, search, X):
             # One kernel on all rows is worth more than several on some.
-            means, self.candidates_ = [], self.candidates_.without_means()
-        found = self._compared(search, reader, one, means, run.share(self.share_of_comparison))
-        self.losses_: dict[str, float] = {name: loss for name, (loss, _) in found.items()}
-        best = min(found, key=lambda name: found[name][0], default="ridge")
-        chosen = means[0] if best == "mean" else one
-        self.candidates_ = self.candidates_.led_by(chosen)
+            means, board = [], board.without_means()
+        limit = run.share(self.share_of_comparison)
+        board, found = self._cross_fitted(search, board, limit)
+        one = board.without_means()[0]
+        if not found:
+            found = self._compared(search, reader, one, means, limit)
+        self.losses_: dict[str, float] = {name: model.loss for name, model in found.items()}
+        best = min(found.values(), key=attrgetter("loss"), default=Compared(np.nan, one))
+        self.candidates_: Leaderboard = board.led_by(best.candidate).settled
         model: KernelRidgeClassifier | KernelLogisticRegression
-        if best == "logistic":
-            C = found["logistic"][1] / search.unit
-            model = KernelLogisticRegression(one.kernel, C, memory=self.memory)
+        if best.C is None:
+            model = self._ridge(best.candidate, search.unit)
         else:
-            model = self._ridge(chosen, search.unit)
+            C = best.C / search.unit
+            model = KernelLogisticRegression(best.candidate.kernel, C, memory=self.memory)
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
+        if best.temperature is not None:
+            self.estimator_.set_temperature(best.temperature)
         self.kernel_ = self.estimator_.kernel_
         self.classes_ = self.estimator_.classes_
         self.ranges_ = training_ranges(X, self.kernel_)
@@ -216,9 +230,81 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         if targets <= self.most_classes:
             most = min(most, max(self.compared_numbers // targets, 250))
         sample = search.sample(most)
-        codes = search.y[sample]
-        labels = (codes.ravel() > 0.0).astype(int) if targets == 1 else codes.argmax(axis=1)
-        return sample, labels
+        return sample, _labels(search.y[sample])
+
+    def _cross_fitted(
+        self, search: KernelSearch, board: Leaderboard, run: Run
+    ) -> tuple[Leaderboard, dict[str, Compared]]:
+        """Return the best judged in folds in which scales are learned again, and all models.
+
+        It is for tables of which all rows were learned from: of larger ones most rows that are
+        compared were not. The best kernel that is not learned takes part beside the best one and
+        those of a mean. There are no models where nothing is learned, a fold lacks a class, or
+        without the time.
+        """
+        one, labels = board.without_means()[0], _labels(search.y)
+        means = [c for c in board if c.parts]
+        rivals = [c for mean in means for c in mean.parts]
+        if len(labels) > JUDGED_ROWS or not any(c.is_learned for c in (one, *rivals)):
+            return board, {}
+        folds = search.folds(np.arange(len(labels)), labels) or stratified_folds(
+            labels, self.folds_of_few if len(labels) <= self.few_rows else self.folds, search.seed
+        )
+        some = LabelledRows(one.kernel, search.X, labels, search.weights, folds)
+        if not some.has_every_class or run.is_over():
+            return board, {}
+        rivals += [c for c in board if not (c.is_learned or c.parts) and c.rows == one.rows][:1]
+        single = list({c.name: c for c in (one, *rivals)}.values())
+        run.enter(f"learning the best again without each of {len(folds)} folds")
+        # Threads of the BLAS gain little on these rows, and lose much where others use the machine.
+        with one_blas_thread():
+            crossed = CrossFit.of(search, single, folds, run)
+            if crossed is None:
+                return board, {}
+            board = crossed.ranked(board, single, has_mean=bool(means))
+        models = [crossed.calibrated(c, labels) for c in board if c.rounds == IN_FOLDS]
+        ridges = [model for model in models if not model.candidate.parts]
+        found = {"ridge": min(ridges, key=attrgetter("loss"))}
+        for model in models:
+            if model.candidate.parts:
+                found["mean"] = model
+        if len(labels) * search.y.shape[1] <= self.compared_numbers and not run.is_over():
+            found["logistic"] = self._crossed_logistic(crossed, found["ridge"].candidate, labels)
+        told = ", ".join(f"{name} {model.loss:.3f}" for name, model in found.items())
+        note = f"log loss in these folds: {told}"
+        return replace(board, note="; ".join(filter(None, [note, board.note]))), found
+
+    def _crossed_logistic(
+        self, crossed: CrossFit, candidate: Candidate, labels: NDArray[np.intp]
+    ) -> Compared:
+        """Return logistic regression with the C of the least log loss at rows of other folds."""
+        search, losses = crossed.search, np.zeros(len(self.cs))
+        for fold, found in zip(crossed.folds, crossed.found, strict=True):
+            kernel = found[candidate.name][0]
+            model = self._logistic(kernel, search.X, [fold], search.run.rest)
+            with warnings.catch_warnings():
+                # What the comparison has no time for is no fault of the model fitted last.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(search.X, labels, search.weights)
+            share = search.weights[fold[1]].sum() / search.weights.sum()
+            losses -= share * model.cv_results_["mean_test_score"]
+        best = int(np.argmin(losses))
+        unit = float(np.mean(candidate.kernel.diagonal(search.X)))
+        return Compared(float(losses[best]), candidate, C=self.cs[best] / unit)
+
+    def _logistic(
+        self, kernel: Kernel, rows: Any, cv: Any, time_limit: float | None
+    ) -> KernelLogisticRegressionCV:
+        """Return logistic regression that chooses among the Cs, in units of the kernel."""
+        unit = float(np.mean(kernel.diagonal(rows)))
+        return KernelLogisticRegressionCV(
+            [kernel],
+            [c / unit for c in self.cs],
+            cv=cv,
+            memory=self.memory,
+            time_limit=time_limit,
+            random_state=self.random_state,
+        )
 
     def _compared(
         self,
@@ -227,8 +313,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         best: Candidate,
         means: list[Candidate],
         run: Run,
-    ) -> dict[str, tuple[float, float]]:
-        """Return the log loss on rows left out and the penalty of all models on some rows.
+    ) -> dict[str, Compared]:
+        """Return all models by their log loss on rows left out one by one, or in groups.
 
         There is nothing to return where there is one model alone, or no time.
         """
@@ -244,25 +330,18 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             return {}
         # Threads of the BLAS gain little on these rows, and lose much where others use the machine.
         with one_blas_thread():
-            found = {"ridge": (some.log_loss(self._ridge(best)), best.alpha)}
+            found = {"ridge": Compared(some.log_loss(self._ridge(best)), best)}
             if means and not run.is_over():
-                found["mean"] = (some.log_loss(self._ridge(means[0])), means[0].alpha)
+                found["mean"] = Compared(some.log_loss(self._ridge(means[0])), means[0])
         if run.is_over() or not has_logistic:
             return found
-        unit = float(np.mean(best.kernel.diagonal(rows)))
-        logistic = KernelLogisticRegressionCV(
-            [best.kernel],
-            [c / unit for c in self.cs],
-            cv="loo" if folds is None else folds,
-            memory=self.memory,
-            time_limit=run.rest,
-            random_state=self.random_state,
-        )
+        logistic = self._logistic(best.kernel, rows, "loo" if folds is None else folds, run.rest)
         with warnings.catch_warnings():
             # What the comparison has no time for is no fault of the model that is fitted last.
             warnings.simplefilter("ignore", ConvergenceWarning)
             logistic.fit(rows, labels, weights)
-        return {**found, "logistic": (-float(logistic.best_score_), float(logistic.C_))}
+        loss, C = -float(logistic.best_score_), float(logistic.C_)
+        return {**found, "logistic": Compared(loss, best, C=C)}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each of the rows `X`.
@@ -278,3 +357,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     def decision_function(self, X: Any) -> Array:
         """Return the scores of the classes at the rows `X`."""
         return np.asarray(self._fitted(X).decision_function(X))
+
+
+def _labels(codes: Array) -> NDArray[np.intp]:
+    """Return classes by number of their codes 1 and -1, of two classes in one column."""
+    return (codes.ravel() > 0.0).astype(int) if codes.shape[1] == 1 else codes.argmax(axis=1)

@@ -97,7 +97,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         search = self._search(run, X, y, sample_weight, groups)
         _tell_of_two_values(search.y)
-        self.candidates_: Leaderboard = search.winners()
+        self.candidates_: Leaderboard = search.winners().settled
         model = self._machine(self.candidates_[0], search.unit)
         if self.candidates_[0].parts and not affords(model, run, search, X):
             # One kernel on all rows is worth more than several on some.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
-from mercer.data.columns import n_rows, take_rows
+from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
-from mercer.data.memory import gigabytes, memory_limit
-from mercer.data.stream import Stream
+from mercer.data.memory import gigabytes, steady_limit
 from mercer.errors import MemoryLimitError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
@@ -26,7 +25,13 @@ from mercer.learning import learn, rows_to_give
 from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool, one_blas_thread
-from mercer.selection.automatic.board import Candidate, Judged, Leaderboard, simplest_first
+from mercer.selection.automatic.board import (
+    Candidate,
+    Judged,
+    Leaderboard,
+    Recipe,
+    simplest_first,
+)
 from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts
 from mercer.selection.automatic.left_out import (
     group_numbers,
@@ -35,7 +40,8 @@ from mercer.selection.automatic.left_out import (
     wrong_share,
 )
 from mercer.selection.automatic.mean import with_mean
-from mercer.selection.automatic.sums import n_terms, together, weighted_sum
+from mercer.selection.automatic.pool import pool_of
+from mercer.selection.automatic.sums import DIGITS, alone, n_terms, recipes, together, weighted_sum
 from mercer.selection.grid import reader_of
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
@@ -66,14 +72,11 @@ RIDGES = (0.3, 1.0, 3.0)
 PLAIN_RIDGES = (1e-4, 1e-2, 0.3)
 # The least ridge beside the mean of k(x, x): with less, rounding is what is fitted.
 LEAST_RIDGE = 1e-7
-# Folds of whole groups on which models of classes are compared, and digits of what is learned.
-FOLDS, DIGITS = 5, 4
+# Folds of rows on which models are compared that are fitted again in each.
+FOLDS = 5
 # Bytes for every pair of rows that are learned from or judged: K, and what either engine makes of
 # it; and for the matrix of each term whose weight is learned.
 PAIR_BYTES, TERM_BYTES = 56, 8
-# Rows that samples are drawn from, at most, and the share of the memory that those of a stream take
-# at most: a hundred times as many as are judged are as good as all.
-POOL, POOL_SHARE = 100_000, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +139,9 @@ class KernelSearch:
         those of the class.
         """
         numbers = None if groups is None else group_numbers(groups, len(y))
-        limit = memory_limit(memory)
-        pool = _pool(X, limit, seed)
+        # What is free differs from call to call, and samples must not.
+        limit = steady_limit(memory)
+        pool = pool_of(X, limit, seed, 2 * JUDGED_ROWS)
         if pool is not None:
             X, y, weights = take_rows(X, pool), y[pool], weights[pool]
             numbers = None if numbers is None else numbers[pool]
@@ -163,8 +167,12 @@ class KernelSearch:
         with one_blas_thread():
             tried = self._first_round()
             finalists = self._second_round(tried)
-        rest = [c for c in tried if c.name not in {f.name for f in finalists}]
         # Without the time for a second round, or where it cannot be fitted, the first decides.
+        return self.ranked(finalists, tried)
+
+    def ranked(self, finalists: list[Candidate], others: Iterable[Candidate]) -> Leaderboard:
+        """Return candidates judged on the same rows, best first, their mean, and the others."""
+        rest = [c for c in others if c.name not in {f.name for f in finalists}]
         rows = self.sample(JUDGED_ROWS)
         groups = rows if self.groups is None else self.groups[rows]
         given = (partial(self._scored, rows), self.weights[rows], groups)
@@ -224,9 +232,9 @@ class KernelSearch:
         learned = [c for c in tried if c.is_learned]
         plain = [c for c in tried if not c.is_learned]
         slim = [c for c in learned if n_terms(c.kernel) <= FEW_TERMS]
-        further = [replace(c, name=f"{c.name} further") for c in slim[:FURTHER]]
+        further = [alone(c) for c in slim[:FURTHER]]
         if len(slim) > 1:
-            further.insert(0, together(slim[:TERMS], DIGITS))
+            further.insert(0, together(slim[:TERMS]))
         limit = self.run.share(BOTH_SHARES)
         entering = [(c, SECOND_STEPS) for c in further]
         entering += [(c, 0) for c in (*learned[:FINALISTS], *plain[:FINALISTS])]
@@ -268,7 +276,7 @@ class KernelSearch:
         self, start: Start, learned: Candidate | None, sample: Sample, limit: Run
     ) -> Candidate:
         """Return a candidate of the first round."""
-        began = perf_counter()
+        began, recipe = perf_counter(), Recipe(start)
         if not start.is_learned:
             rows = Rows.of(self._rows(start.kernel, sample))
             kernels = at_widths(start.kernel.resolved(rows, self.weights[sample]))
@@ -286,9 +294,10 @@ class KernelSearch:
             kernel = in_family(learned.kernel, start)
             kernel, alpha = self._learned(kernel, learned.alpha, sample, WARM_STEPS, limit)
             found = self._judged(kernel, RIDGES, alpha, sample)
+            recipe = Recipe(start, recipes([learned]))
         seconds = perf_counter() - began
         told = (*found[:4], 1, len(sample), start.is_learned, seconds)
-        return Candidate(start.name, *told, missed=found.missed)
+        return Candidate(start.name, *told, missed=found.missed, recipe=recipe)
 
     def _refined(self, candidate: Candidate, steps: int, limit: Run) -> Candidate:
         """Return a candidate judged on more rows, after some steps of learning on more, or none."""
@@ -336,17 +345,18 @@ class KernelSearch:
         terms = [term.resolved(rows, weights) for term in terms]
         problem = RidgeProblem(self.y[sample], np.ones(1), weights, True)
         c, alpha = learned_weights(terms, rows, problem, steps, limit)
-        return weighted_sum(terms, c, DIGITS), float(f"{alpha:.{DIGITS}g}")
+        return weighted_sum(terms, c), float(f"{alpha:.{DIGITS}g}")
 
     def _mixed(self, candidates: Sequence[Candidate], limit: Run) -> Candidate:
         """Return the sum of kernels of which nothing but weights are learned on more rows."""
-        mean, began = together(candidates, DIGITS), perf_counter()
+        mean, began = together(candidates), perf_counter()
         terms = [(1.0 / c.alpha) * c.kernel for c in candidates]
         kernel, alpha = self._weighted(terms, self.sample(SECOND_ROWS), WARM_STEPS, limit)
         seconds = perf_counter() - began
         name = mean.name.replace("sum of", "weighted sum of").removesuffix(", learned")
-        made = replace(mean, name=name, kernel=kernel, alpha=alpha, rows=0, seconds=seconds)
-        return self._refined(made, 0, limit)
+        recipe = Recipe(terms=recipes(candidates), is_mixed=True)
+        made = replace(mean, name=name, kernel=kernel, alpha=alpha, recipe=recipe)
+        return self._refined(replace(made, rows=0, seconds=seconds), 0, limit)
 
     def _judged(
         self, kernel: Kernel, factors: Sequence[float], alpha: float, sample: Sample
@@ -371,16 +381,6 @@ class KernelSearch:
         if self.is_classes:
             return squares, wrong_share(y, y - missed, w)
         return squares, float(np.sqrt(squares.mean()))
-
-
-def _pool(X: Any, memory: int, seed: int) -> Sample | None:
-    """Return which rows to draw samples from, in order, or None for all of them."""
-    n, most = n_rows(X), POOL
-    if isinstance(X, Stream):
-        most = min(POOL, max(2 * JUDGED_ROWS, int(POOL_SHARE * memory / (8 * X.n_columns))))
-    if n <= most:
-        return np.arange(n) if isinstance(X, Stream) else None
-    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
 def _bytes(sample: Sample, terms: int = 0) -> int:

@@ -9,23 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.kernels import Kernel, Scaled, Sum
-from mercer.selection.automatic.board import Candidate
+from mercer.selection.automatic.board import Candidate, Recipe
+
+# Digits of what is learned: more than these the data cannot tell.
+DIGITS = 4
 
 
-def together(candidates: Sequence[Candidate], digits: int) -> Candidate:
-    """Return the sum of learned kernels, each in units of its ridge, as a candidate to learn on."""
-    shares = [float(f"{1.0 / (len(candidates) * c.alpha):.{digits}g}") for c in candidates]
-    terms = [share * c.kernel for share, c in zip(shares, candidates, strict=True)]
+def together(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the sum of learned kernels as a candidate to learn on."""
+    kernel, alpha = sum_of([(c.kernel, c.alpha) for c in candidates])
     name = f"sum of {', '.join(c.name.removesuffix(', learned') for c in candidates)}, learned"
-    return replace(candidates[0], name=name, kernel=_flat(terms), alpha=1.0, seconds=0.0)
+    recipe = Recipe(terms=recipes(candidates))
+    found = replace(candidates[0], name=name, kernel=kernel, alpha=alpha, recipe=recipe)
+    return replace(found, seconds=0.0)
 
 
-def weighted_sum(terms: Sequence[Kernel], weights: NDArray[np.float64], digits: int) -> Kernel:
-    """Return the sum of kernels with weights of so many digits, but for terms that add nothing."""
+def alone(candidate: Candidate) -> Candidate:
+    """Return a learned kernel as a candidate to learn on by itself."""
+    recipe = Recipe(terms=recipes([candidate]))
+    return replace(candidate, name=f"{candidate.name} further", recipe=recipe)
+
+
+def sum_of(learned: Sequence[tuple[Kernel, float]]) -> tuple[Kernel, float]:
+    """Return the mean of kernels, each in units of its ridge, and the ridge of it, which is one."""
+    shares = [float(f"{1.0 / (len(learned) * alpha):.{DIGITS}g}") for _, alpha in learned]
+    return _flat([share * k for share, (k, _) in zip(shares, learned, strict=True)]), 1.0
+
+
+def recipes(candidates: Sequence[Candidate]) -> tuple[Recipe, ...]:
+    """Return how candidates were learned, those of which it is known."""
+    return tuple(c.recipe for c in candidates if c.recipe is not None)
+
+
+def weighted_sum(terms: Sequence[Kernel], weights: NDArray[np.float64]) -> Kernel:
+    """Return the sum of kernels with weights, but for terms that add nothing."""
     # The weight beside the largest below which a term of a sum is left out.
     least_weight = 1e-3
     kept = np.flatnonzero(weights >= least_weight * weights.max())
-    return _flat([float(f"{weights[t]:.{digits}g}") * terms[t] for t in kept.tolist()])
+    return _flat([float(f"{weights[t]:.{DIGITS}g}") * terms[t] for t in kept.tolist()])
 
 
 def n_terms(kernel: Kernel) -> int:

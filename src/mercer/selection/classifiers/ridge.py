@@ -199,6 +199,20 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         scores = self.decision_function(X)
         return self._calibration_(scores)
 
+    def set_temperature(self, T: float) -> Self:
+        """Let probabilities be softmax(T f) for a T from elsewhere than rows left out one by one.
+
+        Parameters
+        ----------
+        T : float
+            The temperature, positive.
+        """
+        check_is_fitted(self)
+        if not 0.0 < T < np.inf:
+            raise ValueError(f"T must be a positive finite number, got {T!r}")
+        self._calibration_.known = float(T)
+        return self
+
     @property
     def leave_one_out_decision_(self) -> Array:
         """F + b at every training row by the fit without it; shape of `decision_function`."""

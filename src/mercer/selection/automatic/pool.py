@@ -1,0 +1,37 @@
+"""The rows that an automatic search draws its samples from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.data.columns import n_rows
+from mercer.data.stream import Stream
+
+# Rows that samples are drawn from, at most, and the share of the memory that those of a stream take
+# at most: a hundred times as many as are judged are as good as all.
+POOL, POOL_SHARE = 100_000, 0.05
+
+
+def pool_of(X: Any, memory: int, seed: int, least: int) -> NDArray[np.intp] | None:
+    """Return which of the rows `X` to draw samples from, in order, or None for all of them.
+
+    Parameters
+    ----------
+    X : rows
+        All rows.
+    memory : int
+        The limit of memory in bytes.
+    seed : int
+        Seed of the choice.
+    least : int
+        How many rows of a stream there are, however little memory.
+    """
+    n, most = n_rows(X), POOL
+    if isinstance(X, Stream):
+        most = min(POOL, max(least, int(POOL_SHARE * memory / (8 * X.n_columns))))
+    if n <= most:
+        return np.arange(n) if isinstance(X, Stream) else None
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))

@@ -1,0 +1,238 @@
+"""Fits in folds, with kernels learned from the rows outside of them alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from mercer import Gaussian, KernelClassifier, KernelRidge, Matern32
+from mercer.selection.automatic import cross_fit as module
+from mercer.selection.automatic.board import Candidate, Leaderboard, Recipe
+from mercer.selection.automatic.cross_fit import CrossFit, stratified_folds
+from mercer.selection.automatic.kernels import Start
+from mercer.selection.automatic.search import KernelSearch
+from mercer.solvers import Run
+
+LEADER = Recipe(Start("m", Matern32("median"), True, Matern32))
+WARM = Recipe(Start("g", Gaussian("median"), True, Gaussian), (LEADER,))
+ADDITIVE = Recipe(Start("a", Gaussian(1.0), True, terms=(Gaussian(0.5), Gaussian(2.0))))
+
+
+def search_of(n=30, targets=1):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    y = np.where(X[:, :1] + 0.5 * rng.normal(size=(n, targets)) > 0.0, 1.0, -1.0)
+    return KernelSearch(X, y, rng.uniform(0.5, 1.5, n), 2.0, np.arange(n), 10**9, 0, Run())
+
+
+def candidate(name, recipe=None, kernel=None, **more):
+    given = (kernel or Gaussian(1.0), 0.5, np.ones(4), 1.0, 1, 4, recipe is not None, 0.0)
+    return replace(Candidate(name, *given), recipe=recipe, **more)
+
+
+@pytest.fixture
+def folds():
+    return stratified_folds(np.arange(30) % 2, 3, 0)
+
+
+def test_folds_hold_every_row_once_and_as_many_of_every_class():
+    labels = np.array([0] * 7 + [1] * 3 + [2] * 5)
+    folds = stratified_folds(labels, 5, 0)
+    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(15))
+    for train, test in folds:
+        assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(15))
+        counts = np.bincount(labels[test], minlength=3)
+        assert (counts <= [2, 1, 1]).all()
+        assert len(test) == 3
+    other = stratified_folds(labels, 5, 1)
+    assert any(not np.array_equal(a[1], b[1]) for a, b in zip(folds, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        LEADER,
+        WARM,
+        ADDITIVE,
+        Recipe(terms=(LEADER,)),
+        Recipe(terms=(LEADER, WARM)),
+        Recipe(terms=(LEADER, WARM), is_mixed=True),
+    ],
+    ids=["leader", "warm", "additive", "further", "sum", "weighted sum"],
+)
+def test_targets_of_a_fold_have_no_part_in_its_kernel_and_those_of_others_have(recipe, folds):
+    search, c = search_of(), candidate("c", recipe)
+    found = CrossFit.of(search, [c], folds, Run()).found
+    turned = search.y.copy()
+    turned[folds[0][1]] *= -1.0
+    other = CrossFit.of(replace(search, y=turned), [c], folds, Run()).found
+    assert other[0] == found[0]
+    assert other[1] != found[1]
+
+
+def test_what_is_not_learned_keeps_its_kernel_and_gets_the_best_ridge_of_the_other_rows(folds):
+    search = search_of()
+    crossed = CrossFit.of(search, [candidate("plain")], folds, Run())
+    for (train, _), found in zip(folds, crossed.found, strict=True):
+        kernel, alpha = found["plain"]
+        assert kernel == Gaussian(1.0)
+        assert alpha == search._judged(kernel, (0.3, 1.0, 3.0), 0.5, train).alpha
+
+
+def test_errors_are_those_of_fits_to_the_other_rows_and_scores_of_a_mean_their_weighted_sum(folds):
+    search, given = search_of(), [candidate("a"), candidate("b", kernel=Gaussian(3.0))]
+    crossed = CrossFit.of(search, given, folds, Run())
+    expected = np.empty((30, 2))
+    for (train, test), found in zip(folds, crossed.found, strict=True):
+        for j, name in enumerate("ab"):
+            model = KernelRidge(*found[name])
+            model.fit(search.X[train], search.y[train, 0], search.weights[train])
+            expected[test, j] = model.predict(search.X[test])
+    a, b = map(crossed.judged, given)
+    assert (a.rounds, a.rows) == (3, 30)
+    assert_allclose(a.missed, search.y - expected[:, :1])
+    assert_allclose(a.squares, search.weights * a.missed[:, 0] ** 2)
+    assert a.score == pytest.approx(np.sqrt(a.squares.mean()))
+    assert_allclose(crossed.scores(b)[:, 0], expected[:, 1])
+    mean = candidate("mean", parts=(a, b), shares=(0.3, 0.7))
+    assert_allclose(crossed.scores(mean)[:, 0], expected @ [0.3, 0.7])
+
+
+@pytest.mark.parametrize("has_mean", [True, False])
+def test_candidates_stand_on_the_board_by_their_errors_in_folds_with_a_mean_of_these(
+    monkeypatch, folds, has_mean
+):
+    search = search_of()
+    signs = np.where(np.arange(30) % 2, 1.0, -1.0)[:, None]
+    # The mean of two that err to either side is better than both.
+    errors = {"a": 1.0 + signs, "b": 1.01 - signs}
+    monkeypatch.setattr(
+        CrossFit,
+        "judged",
+        lambda self, c: replace(
+            c,
+            missed=errors[c.name],
+            squares=(errors[c.name] ** 2).mean(axis=1),
+            rounds=3,
+            rows=30,
+        ),
+    )
+    a, b, c = (candidate(name, LEADER, rows=30) for name in "abc")
+    board = Leaderboard((candidate("old mean", LEADER, parts=(a, b)), a, b, c), note="said")
+    found = CrossFit(search, folds, []).ranked(board, [a, b], has_mean)
+    assert found[0].name.startswith("mean: 0.51 a") == has_mean
+    assert {(c.name, c.rounds) for c in found if not c.parts} == {("a", 3), ("b", 3), ("c", 1)}
+    assert sum(bool(c.parts) for c in found) == has_mean
+    assert (found[-1].name, found.note) == ("c", "said")
+
+
+def test_the_temperature_is_the_likeliest_and_the_loss_that_of_all_folds(folds):
+    search = search_of()
+    labels = (search.y[:, 0] > 0.0).astype(int)
+    crossed = CrossFit.of(search, [candidate("a")], folds, Run())
+    judged = crossed.judged(candidate("a"))
+    found = crossed.calibrated(judged, labels)
+    scores = np.column_stack([judged.missed - search.y, search.y - judged.missed])
+    w = search.weights * search.unit
+    totals = np.bincount(labels, w)[labels]
+    aim = (totals + 1.0) / (totals + 2.0)
+
+    def loss(T):
+        log_p = log_softmax(T * scores, axis=1)
+        own, rest = log_p[np.arange(30), labels], log_p[np.arange(30), 1 - labels]
+        return -(w * (aim * own + (1.0 - aim) * rest)).sum()
+
+    best = minimize_scalar(loss, bounds=(0.01, 100.0), method="bounded", options={"xatol": 1e-9}).x
+    assert found.temperature == pytest.approx(best, rel=1e-5)
+    own = log_softmax(found.temperature * scores, axis=1)[np.arange(30), labels]
+    assert found.loss == pytest.approx(-np.average(own, weights=w))
+    assert (found.candidate, found.C) == (judged, None)
+
+
+def test_what_is_known_is_learned_once_in_a_fold(monkeypatch, folds):
+    steps = []
+
+    def learned(self, kernel, alpha, sample, count, limit):
+        steps.append(count)
+        return kernel.resolved(self.X), 0.5
+
+    monkeypatch.setattr(KernelSearch, "_learned", learned)
+    both = [candidate("sum", Recipe(terms=(LEADER, WARM))), candidate("warm", WARM)]
+    CrossFit.of(search_of(), both, folds[:1], Run())
+    assert steps == [20, 8, 12]
+
+
+def test_of_many_rows_scales_are_learned_from_some_and_ridges_from_all(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        KernelSearch,
+        "_learned",
+        lambda self, kernel, alpha, sample, count, limit: (
+            seen.append(sample) or (Gaussian(1.0), 0.5)
+        ),
+    )
+    folds = stratified_folds(np.zeros(600, int), 5, 0)
+    CrossFit.of(search_of(600), [candidate("c", LEADER)], folds[:1], Run())
+    (sample,) = seen
+    assert len(np.unique(sample)) == 400
+    assert set(sample) < set(folds[0][0])
+
+
+def test_without_time_or_where_a_fold_is_refused_there_is_none(monkeypatch, folds):
+    given = (search_of(), [candidate("a")], folds)
+    assert CrossFit.of(*given, Run(1e-9)) is None
+
+    def refused(*given):
+        raise ValueError("singular")
+
+    monkeypatch.setattr(module, "_learned_in_fold", refused)
+    assert CrossFit.of(*given, Run()) is None
+
+
+def test_of_classes_that_are_noise_the_loss_told_is_about_that_of_a_coin():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(80, 12)), rng.permutation(80) % 2
+    model = KernelClassifier().fit(X, y)
+    # By rows left out one by one, from which scales were learned, it is 0.55.
+    assert min(model.losses_.values()) > np.log(2.0) - 0.05
+    assert f"ridge {model.losses_['ridge']:.3f}" in str(model.candidates_)
+    assert model.candidates_[0].rounds == 3
+
+
+@pytest.mark.parametrize(("n", "count"), [(500, 5), (501, 3), (1000, 3), (1001, None)])
+def test_there_are_fewer_folds_of_more_rows_and_none_of_more_than_are_judged(monkeypatch, n, count):
+    seen = []
+    monkeypatch.setattr(CrossFit, "of", lambda search, single, folds, run: seen.append(len(folds)))
+    search, board = search_of(n), Leaderboard((candidate("c", LEADER),))
+    assert KernelClassifier()._cross_fitted(search, board, Run()) == (board, {})
+    assert seen == ([] if count is None else [count])
+
+
+def test_where_nothing_is_learned_or_a_fold_lacks_a_class_nothing_is_learned_again(monkeypatch):
+    monkeypatch.setattr(CrossFit, "of", lambda *given: pytest.fail("learned again"))
+    machine, plain = KernelClassifier(), Leaderboard((candidate("plain"),))
+    assert machine._cross_fitted(search_of(), plain, Run()) == (plain, {})
+    learned, lonely = Leaderboard((candidate("c", LEADER),)), np.full((30, 1), -1.0)
+    lonely[3] = 1.0
+    assert machine._cross_fitted(replace(search_of(), y=lonely), learned, Run()) == (learned, {})
+
+
+def test_the_best_that_is_not_learned_takes_part_beside_the_best_and_those_of_a_mean(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        CrossFit, "of", lambda search, single, folds, run: seen.extend(c.name for c in single)
+    )
+    a, b, plain, worse, far = (
+        candidate("a", LEADER, rows=30),
+        candidate("b", LEADER, rows=30),
+        candidate("plain", rows=30),
+        candidate("worse", rows=30),
+        candidate("far", rows=20),
+    )
+    mean = candidate("mean", LEADER, parts=(a, b), shares=(0.5, 0.5))
+    board = Leaderboard((a, mean, b, far, plain, worse))
+    KernelClassifier()._cross_fitted(search_of(), board, Run())
+    assert seen == ["a", "b", "plain"]
