@@ -11,6 +11,7 @@ from mercer import Exponential, KernelClassifier, KernelRegressor, KernelRidge, 
 from mercer.errors import TwoValuesWarning
 from mercer.selection.automatic import search
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
+from mercer.selection.automatic.cross_fit import Compared
 from mercer.selection.automatic.kernels import Start, in_family, starts
 from mercer.solvers import Approximation
 
@@ -100,7 +101,7 @@ def test_the_time_of_a_classifier_is_for_kernels_for_a_comparison_and_for_the_la
 
     def compared(self, found, reader, best, means, run):
         left.append(run.seconds_left)
-        return {"ridge": (0.0, best.alpha)}
+        return {"ridge": Compared(0.0, best)}
 
     monkeypatch.setattr(search.KernelSearch, "winners", winners)
     monkeypatch.setattr(KernelClassifier, "_compared", compared)
@@ -125,7 +126,7 @@ def test_hundreds_of_classes_are_fitted_by_least_squares_and_the_leaderboard_say
     y = np.arange(300) % 60
     X = 3.0 * rng.normal(size=(60, 4))[y] + 0.1 * rng.normal(size=(300, 4))
     model = KernelClassifier(random_state=0).fit(X[:240], y[:240])
-    assert set(model.losses_) in (set(), {"ridge", "mean"})
+    assert set(model.losses_) <= {"ridge", "mean"}
     assert str(model.candidates_).splitlines()[-1].startswith("60 classes are fitted by least")
     assert model.score(X[240:], y[240:]) > 0.9
 

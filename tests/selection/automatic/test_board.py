@@ -117,3 +117,14 @@ def test_terms_of_less_than_a_thousandth_of_the_largest_weight_are_left_out():
     kept = weighted_sum(terms, np.array([2.0, 0.002, 0.001999]))
     assert kept == 2.0 * Gaussian(1.0) + 0.002 * Gaussian(2.0)
     assert weighted_sum(terms, np.array([0.0, 0.0, 1.23456])) == 1.235 * Linear()
+
+
+def test_candidates_of_folds_come_before_others_and_are_told_apart_from_them():
+    given = {"is_learned": True, "rows": 9}
+    first = candidate("first", 5.0, rounds=3, **given)
+    rest = [candidate("b", 1.0, rounds=2, **given), candidate("c", 6.0, rounds=3, **given)]
+    board = Leaderboard.of(first, rest, True)
+    assert [c.name for c in board] == ["first", "c", "b"]
+    # The lower error of the second round is that of rows that scales were learned from.
+    said = "errors of round 3 are of folds from whose rows no scale was learned"
+    assert replace(board, note="one\ntwo").remarks == [said, "one", "two"]

@@ -10,6 +10,7 @@ import mercer
 from mercer import Gaussian, Laplacian
 from mercer.selection.automatic import regressor
 from mercer.selection.automatic.board import Candidate, Leaderboard
+from mercer.selection.automatic.cross_fit import Compared
 from mercer.selection.automatic.mean import (
     LEAST_WEIGHT,
     MOST_PARTS,
@@ -162,8 +163,17 @@ def test_the_kernel_instead_of_a_mean_is_one_of_the_last_round(board):
 def test_the_first_candidate_of_a_classifier_is_the_one_that_it_uses(
     rng, search, monkeypatch, best
 ):
-    losses = {name: (float(name != best), 0.1) for name in ("ridge", "mean", "logistic")}
-    monkeypatch.setattr(mercer.KernelClassifier, "_compared", lambda *given: losses)
+    def compared(self, search, reader, one, means, run):
+        return {
+            "ridge": Compared(float(best != "ridge"), one),
+            "mean": Compared(float(best != "mean"), means[0]),
+            "logistic": Compared(float(best != "logistic"), one, C=0.1),
+        }
+
+    monkeypatch.setattr(
+        mercer.KernelClassifier, "_cross_fitted", lambda _, s, board, run: (board, {})
+    )
+    monkeypatch.setattr(mercer.KernelClassifier, "_compared", compared)
     X = rng.normal(size=(40, 2))
     model = mercer.KernelClassifier().fit(X, X[:, 0] > 0.0)
     first = model.candidates_[0]

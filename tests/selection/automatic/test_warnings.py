@@ -9,6 +9,7 @@ from mercer import Gaussian, KernelClassifier, KernelRegressor
 from mercer.errors import ApproximationWarning
 from mercer.planning import landmarks
 from mercer.selection.automatic.board import Candidate, Leaderboard
+from mercer.selection.automatic.cross_fit import Compared
 from mercer.selection.automatic.search import KernelSearch
 
 
@@ -33,7 +34,7 @@ def test_landmarks_are_told_of_once(kind, best, monkeypatch):
     monkeypatch.setattr(landmarks, "EXACT", 0.0)
     monkeypatch.setattr(KernelSearch, "winners", lambda _: Leaderboard([best, ONE]))
     name = "ridge" if best is ONE else "mean"
-    monkeypatch.setattr(KernelClassifier, "_compared", lambda *_: {name: (0.0, 0.1)})
+    monkeypatch.setattr(KernelClassifier, "_compared", lambda *_: {name: Compared(0.0, best)})
     X = np.random.default_rng(0).normal(size=(160, 2))
     y = np.sin(2.0 * X[:, 0])
     with warnings.catch_warnings(record=True) as told:

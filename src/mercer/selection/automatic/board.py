@@ -123,7 +123,7 @@ class Leaderboard:
     measure : str
         What their scores are.
     note : str
-        What else a reader should know of the choice.
+        What else a reader should know of the choice, in lines.
     """
 
     entries: tuple[Candidate, ...]
@@ -189,7 +189,7 @@ class Leaderboard:
             said.append("errors of round 3 are of folds from whose rows no scale was learned")
         elif any(c.is_learned for c in (best, *best.parts)):
             said.append("learned scales saw rows that are scored: errors at new rows are larger")
-        return [*said, self.note] if self.note else said
+        return [*said, *self.note.splitlines()]
 
     def __str__(self) -> str:
         return "\n".join([as_text(self.header, self._rows()), *self.remarks])

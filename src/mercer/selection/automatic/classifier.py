@@ -272,7 +272,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             found["logistic"] = self._crossed_logistic(crossed, found["ridge"].candidate, labels)
         told = ", ".join(f"{name} {model.loss:.3f}" for name, model in found.items())
         note = f"log loss in these folds: {told}"
-        return replace(board, note="; ".join(filter(None, [note, board.note]))), found
+        return replace(board, note=f"{note}\n{board.note}"), found
 
     def _crossed_logistic(
         self, crossed: CrossFit, candidate: Candidate, labels: NDArray[np.intp]
