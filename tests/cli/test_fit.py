@@ -315,8 +315,13 @@ def test_groups_reach_the_automatic_machine(data, monkeypatch):
 @pytest.mark.parametrize("target", ["sick", "site"])
 def test_classes_may_be_won_by_a_ridge(target, data, tmp_path, monkeypatch):
     from mercer.selection.automatic.classifier import KernelClassifier
+    from mercer.selection.automatic.cross_fit import Compared
 
-    monkeypatch.setattr(KernelClassifier, "_compared", lambda self, *given: {"ridge": (0.0, 1.0)})
+    def compared(self, search, reader, one, means, run):
+        return {"ridge": Compared(0.0, one)}
+
+    monkeypatch.setattr(KernelClassifier, "_cross_fitted", lambda _, s, board, run: (board, {}))
+    monkeypatch.setattr(KernelClassifier, "_compared", compared)
     page = tmp_path / "p.html"
     settings = ("--target", target, "--drop", "weight,home", "--time-limit", "5")
     result = run("fit", data, *settings, "--report", page)

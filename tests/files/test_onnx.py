@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import mercer
 from catalogue import ARD, COMPOSITE, INNER_PRODUCT, SIMPLE
 from mercer.errors import ModelFileError
+from mercer.selection.automatic.cross_fit import Compared
 
 runtime = pytest.importorskip("onnxruntime")
 
@@ -185,8 +186,13 @@ def test_the_automatic_machine_is_exported(path):
 def test_the_automatic_classifier_is_exported_whatever_wins(
     winner, scores, labels, path, monkeypatch
 ):
-    losses = {"ridge": (1.0, 0.5), "logistic": (1.0, 2.0)} | {winner: (0.0, 0.5)}
-    monkeypatch.setattr(mercer.KernelClassifier, "_compared", lambda *_: losses)
+    def compared(self, search, reader, one, means, run):
+        return {winner: Compared(0.0, one, C=0.5 if winner == "logistic" else None)}
+
+    monkeypatch.setattr(
+        mercer.KernelClassifier, "_cross_fitted", lambda _, s, board, run: (board, {})
+    )
+    monkeypatch.setattr(mercer.KernelClassifier, "_compared", compared)
     model = mercer.KernelClassifier(time_limit=2.0).fit(X, labels)
     assert agrees(model, NEW, path) == ["label", scores]
 
