@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from mercer.data.columns import take_rows
 from mercer.estimators import KernelRidge
 from mercer.estimators.svm.probabilities import score_columns
 from mercer.estimators.validation import training_subset
@@ -170,17 +171,23 @@ def _learned_in_fold(
     search: KernelSearch, candidates: Sequence[Candidate], run: Run, train: Sample
 ) -> dict[str, Learned]:
     """Return kernels learned from some of the rows alone, with the best ridge on them, by name."""
-    sample = train
-    if len(train) > FIRST_ROWS:
-        drawn = np.random.default_rng(search.seed).choice(len(train), FIRST_ROWS, replace=False)
-        sample = train[np.sort(drawn)]
+    # A search of these rows alone: no sample that it draws can hold others.
+    inside = replace(
+        search,
+        X=take_rows(search.X, train),
+        y=search.y[train],
+        weights=search.weights[train],
+        index=search.index[train],
+        groups=None if search.groups is None else search.groups[train],
+    )
+    sample, every = inside.sample(FIRST_ROWS), np.arange(len(train))
     known: dict[Recipe, Learned] = {}
     found = {}
     for c in candidates:
         kernel, alpha = (c.kernel, c.alpha)
         if c.recipe is not None and c.is_learned:
-            kernel, alpha = _again(search, c.recipe, sample, run, known)
-        found[c.name] = (kernel, search._judged(kernel, RIDGES, alpha, train).alpha)
+            kernel, alpha = _again(inside, c.recipe, sample, run, known)
+        found[c.name] = (kernel, inside._judged(kernel, RIDGES, alpha, every).alpha)
     return found
 
 
