@@ -9,7 +9,6 @@ from unittest.mock import PropertyMock
 
 import datasets
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 import mercer
@@ -69,18 +68,6 @@ def tiles() -> Iterator[Ablation]:
         "kin8nm, 5000 rows",
         block,
         without(block, ("mercer.tiles.evaluate:empty", np.empty)),
-    )
-    bands = pd.read_csv(datasets.FOLDER / "classification" / "satimage.csv.gz")
-    raw, v = bands.drop(columns="class").to_numpy(np.float32)[:5000], np.ones((5000, 1))
-
-    def product() -> object:
-        return apply(mercer.Gaussian(50.0).program, raw, None, v)
-
-    yield Ablation(
-        "rows centred before products",
-        "satimage as it is, float32",
-        product,
-        without(product, ("mercer.tiles.loop:_centre", nothing)),
     )
     knots = np.linspace(-2.0, 2.0, 10**6)
     values, positions = np.sin(knots)[:, None], np.random.default_rng(0).uniform(-2.0, 2.0, 500_000)

@@ -102,13 +102,11 @@ mercer::Leaf leaf_of(nb::tuple t, const Block& block) {
     leaf.right = side_of(t[2], {block.columns, leaf.width, block.single});
     if (!t[3].is_none()) leaf.walked = side_of(t[3], left);
     leaf.weights = pointer_or_null(t[5], leaf.width);
-    leaf.centre = pointer_or_null(t[6], leaf.width);
-    leaf.sensitivity = nb::cast<double>(t[7]);
+    leaf.sensitivity = nb::cast<double>(t[6]);
     return leaf;
 }
 
-// Leaves over the same matrices share one packed panel; at most one of them, the squared distance
-// without weights, has a centre.
+// Leaves over the same matrices share one packed panel.
 int number_panels(std::vector<mercer::Leaf>& leaves) {
     int panels = 0;
     for (std::size_t i = 0; i < leaves.size(); ++i) {

@@ -33,6 +33,13 @@ def run(K, box, **settings):
     return a, g, ending
 
 
+def before_a_newton_step(n):
+    """Return the state of a run that has spent more than a Newton step costs, for its 8th round."""
+    state = SolverState.initial(n, 256)
+    state.numbers[:] = 7, 0, n, 0, np.inf, 4.0, 0.0
+    return state
+
+
 @pytest.fixture(params=["native", "twin"])
 def core(request, monkeypatch):
     if request.param == "twin":
@@ -103,7 +110,14 @@ def test_nothing_is_left_to_do_after_a_newton_step_to_the_solution(rng, core):
         return 1.0
 
     ending = minimise(
-        K, box, a, g, Effort(1e-4), np.zeros(1, np.uint8), newton_step=step, newton_first=True
+        K,
+        box,
+        a,
+        g,
+        Effort(1e-4),
+        np.zeros(1, np.uint8),
+        newton_step=step,
+        state=before_a_newton_step(120),
     )
     assert ending.reason == "converged"
     assert ending.steps == 0
@@ -118,7 +132,14 @@ def test_ctrl_c_in_a_newton_step_ends_the_run(rng, core):
         raise KeyboardInterrupt
 
     ending = minimise(
-        K, box, a, g, Effort(1e-9), np.zeros(1, np.uint8), newton_step=step, newton_first=True
+        K,
+        box,
+        a,
+        g,
+        Effort(1e-9),
+        np.zeros(1, np.uint8),
+        newton_step=step,
+        state=before_a_newton_step(120),
     )
     assert ending.reason == "interrupt"
 
@@ -138,7 +159,7 @@ def test_an_error_in_a_newton_step_is_passed_on(rng, core):
             Effort(1e-9),
             np.zeros(1, np.uint8),
             newton_step=step,
-            newton_first=True,
+            state=before_a_newton_step(120),
         )
 
 

@@ -196,7 +196,7 @@ class TestTheWayIsChosen:
     def test_few_columns_are_not(self, rng):
         assert not walks(zeros_among(rng, 100, 12))
 
-    def test_rows_that_only_their_centre_makes_short_are_not(self, rng):
+    def test_rows_that_are_long_beside_the_length_scale_are_not(self, rng):
         X = zeros_among(rng, 100, 60)
         assert not walks(1e3 * X)
         assert walks(1e3 * X, formula=t.dot())

@@ -118,7 +118,7 @@ class Request:
         The rows and columns of a larger `K` that are those of the problem.
     store : array, optional
         Where the native solver keeps the rows that a source wrote.
-    stop, progress, newton_step, is_single, newton_first, capacity, working_set
+    stop, progress, newton_step, is_single, capacity, working_set
         As in `minimise`.
     threads : int
         Threads to run on.
@@ -136,7 +136,6 @@ class Request:
     progress: Callable[[int, float], bool | None] | None
     newton_step: Callable[[], float] | None
     is_single: bool
-    newton_first: bool
     capacity: int
     working_set: int
     threads: int
@@ -165,7 +164,6 @@ def minimise(
     capacity: int = 0,
     working_set: int = 256,
     newton_step: Callable[[], float] | None = None,
-    newton_first: bool = False,
     index: NDArray[np.int64] | None = None,
     state: SolverState | None = None,
 ) -> Ending:
@@ -194,8 +192,6 @@ def minimise(
     newton_step : callable, optional
         Changes `a` and `g` by itself, once the rounds have cost as much as it does; returns the
         share of its way that it went, zero if it was of no help.
-    newton_first : bool
-        Whether to begin with a Newton step.
     index : array of shape (n,), optional
         The rows and columns of a larger `K` that are those of the problem.
     state : SolverState, optional
@@ -223,7 +219,6 @@ def minimise(
         progress,
         newton_step,
         is_single,
-        newton_first,
         capacity,
         working_set,
         thread_count() if effort.threads is None else effort.threads,

@@ -30,8 +30,7 @@ PRODUCT_FORM_WIDTH = 24
 # tell whether to begin with it.
 SEARCHED_ROWS = 64
 # Squared norms, in units of the length scale, that leave the digits promised to squared distances
-# from inner products of rows that are not centred; the tiles see to it strip by strip, by a `reach`
-# of the same size.
+# from inner products; the tiles see to it strip by strip, by a `reach` of the same size.
 REACH = {np.dtype(np.float64): DOUBLE_REACH, np.dtype(np.float32): 8.0}
 
 

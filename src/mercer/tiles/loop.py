@@ -202,7 +202,6 @@ def _leaf(o: Operand, forms: Forms) -> tuple[Any, ...]:
         return (KINDS.index("given"), np.asarray(o.given, forms.dtype))
     assert isinstance(o.source, Leaf)
     left, right, walked = forms.sides(o)
-    has_centre = walked is None and o.source.kind == "squared_distance"
     return (
         KINDS.index(o.source.kind),
         left,
@@ -210,29 +209,5 @@ def _leaf(o: Operand, forms: Forms) -> tuple[Any, ...]:
         walked,
         o.left.shape[1],
         o.weights,
-        _centre(o.left) if has_centre else None,
         o.sensitivity,
     )
-
-
-def _centre(A: Matrix) -> Array | None:
-    """Return the mean of some rows where subtracting it shortens them, else None.
-
-    Squared distances from inner products lose digits in proportion to the squared norms.
-    """
-    if A.shape[1] < PRODUCT_FORM_WIDTH:
-        return None
-    # Rows that tell where about the mean of all is: tiles look at every row whether it is near.
-    mean_rows = 512
-    A = A[:: max(1, A.shape[0] // mean_rows)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = A.mean(axis=0, dtype=np.float64)
-        typical = _squares(A) / A.shape[0]
-        length = mean @ mean
-    return mean if length > 0.1 * typical else None
-
-
-def _squares(A: Matrix) -> float:
-    if sp.issparse(A):
-        return float(np.dot(A.data, A.data))
-    return float(np.einsum("ij,ij->", A, A, dtype=np.float64))

@@ -5,7 +5,6 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "tiles/job.hpp"
 
@@ -13,9 +12,8 @@ namespace mercer {
 
 class NewtonPolicy {
   public:
-    // `move` returns the share of its way that it went; `eager` begins with it.
-    NewtonPolicy(nanobind::handle move, bool eager)
-        : move(move), spent(eager ? std::numeric_limits<double>::infinity() : 0.0) {}
+    // `move` returns the share of its way that it went.
+    explicit NewtonPolicy(nanobind::handle move) : move(move) {}
 
     bool is_wanted() const { return !move.is_none(); }
 
@@ -63,7 +61,7 @@ class NewtonPolicy {
     nanobind::handle move;
     // Work since the last step, what it has to be as a share of what a step costs, and the gap below
     // which the next one follows at once.
-    double spent, patience = 4.0, again = 0.0;
+    double spent = 0.0, patience = 4.0, again = 0.0;
 };
 
 }  // namespace mercer

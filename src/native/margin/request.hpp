@@ -28,7 +28,7 @@ struct Request {
     bool asks_signals;
     Flat<const std::uint8_t> stop;
     nb::object K, source, index, store, progress, newton_step;
-    bool single, newton_first;
+    bool single;
     Index capacity, together;
     int threads;
     Flat<double> state;
@@ -56,7 +56,6 @@ struct Request {
         progress = r.attr("progress");
         newton_step = r.attr("newton_step");
         single = field<bool>(r, "is_single");
-        newton_first = field<bool>(r, "newton_first");
         capacity = field<Index>(r, "capacity");
         together = field<Index>(r, "working_set");
         threads = field<int>(r, "threads");

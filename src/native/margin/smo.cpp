@@ -363,7 +363,7 @@ nb::tuple smo_solve(nb::handle request, Flat<double> a, Flat<double> g, const st
     Rows rows = rows_of(r.K, r.source, r.index, r.store, std::min(r.together, n), r.capacity, n,
                         itemsize);
     const auto run = [&]<class T>(T) {
-        const NewtonPolicy newton(r.newton_step, r.newton_first);
+        const NewtonPolicy newton(r.newton_step);
         return Solver<T>(level, problem, rows, r.together, r.floor, r.largest, newton,
                          r.threads)
             .run(limits, state);

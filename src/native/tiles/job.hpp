@@ -38,7 +38,6 @@ struct Leaf {
     Matrix walked;  // the left side by its entries where these are few, or no data
     Index width;
     const double* weights;  // one per column, or null; of a sine the periods
-    const double* centre;   // subtracted where products replace differences, or null
     double sensitivity;     // of the result to an absolute error of this input
     int panel;              // leaves with the same sides share a packed panel
 };

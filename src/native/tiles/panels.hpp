@@ -156,18 +156,13 @@ void turn_rows(const mercer::Matrix& m, Index begin, Index count, Index width, T
 
 // Pack `count` rows from `begin` as panel[column][row], the row index padded to `stride` by zeros.
 template <class T>
-void pack(const mercer::Matrix& m, Index begin, Index count, Index width, const double* centre,
-          T* panel, Index stride) {
+void pack(const mercer::Matrix& m, Index begin, Index count, Index width, T* panel, Index stride) {
     if (m.starts)
         scatter(m, begin, count, width, panel, stride);
     else
         turn_rows(m, begin, count, width, panel, stride);
-    for (Index k = 0; k < width; ++k) {
-        T* column = panel + k * stride;
-        if (centre)
-            for (Index i = 0; i < count; ++i) column[i] = static_cast<T>(column[i] - centre[k]);
-        for (Index i = count; i < stride; ++i) column[i] = T(0);
-    }
+    for (Index k = 0; k < width; ++k)
+        for (Index i = count; i < stride; ++i) panel[k * stride + i] = T(0);
 }
 
 // The sum of squares of every packed row.
@@ -194,12 +189,10 @@ void entry_norms(const mercer::Matrix& m, Index begin, Index count, T* result, I
 // Pack the columns of a tile in blocks, panel[block][k][column], so that comparing those of a few
 // blocks reads memory in a row.
 template <class T>
-void pack_blocks(const mercer::Matrix& m, Index begin, Index count, Index width,
-                 const double* centre, T* panel) {
+void pack_blocks(const mercer::Matrix& m, Index begin, Index count, Index width, T* panel) {
     constexpr Index block = Simd<T>::block;
     for (Index j = 0; j < count; j += block)
-        pack(m, begin + j, count - j < block ? count - j : block, width, centre, panel + j * width,
-             block);
+        pack(m, begin + j, count - j < block ? count - j : block, width, panel + j * width, block);
 }
 
 // The sum of squares of every column of a tile.

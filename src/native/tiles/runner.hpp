@@ -48,13 +48,11 @@ template <class T> struct Runner {
     const Tile& tile;
     Index stride;  // columns of the panel, padded
     T** columns;   // [panel], in blocks
-    T** centred;   // the same with the centre subtracted, for leaves in product form
-    T** column_norms;
-    T* column_reach;     // largest norm in the panel
+    T** column_norms;    // [panel], for leaves in product form
+    T* column_reach;     // the largest of them, negative before they are known
     bool* product_form;  // per leaf, in this tile
     T** weights;         // per leaf
     T* rows;             // [k * strip_rows + row], of the panel at hand
-    T* centred_rows;
     T* row_norms;
     T* products;  // inner products of the strip, shared by the leaves of a panel
     T** walks;    // [panel], inner products of the rows of a group, found along their entries
@@ -69,14 +67,12 @@ template <class T> struct Runner {
     Runner(const Job& j, const Tile& t, Index padded, Scratch<T>& scratch)
         : job(j), tile(t), stride(padded) {
         columns = scratch.template cut<T*>(job.n_panels);
-        centred = scratch.template cut<T*>(job.n_panels);
         column_norms = scratch.template cut<T*>(job.n_panels);
         column_reach = scratch.template cut<T>(job.n_panels);
         product_form = scratch.template cut<bool>(job.n_leaves);
         weights = scratch.template cut<T*>(job.n_leaves);
         const Index width = widest<T>(job);
         rows = scratch.template cut<T>(width * strip_rows);
-        centred_rows = scratch.template cut<T>(width * strip_rows);
         row_norms = scratch.template cut<T>(strip_rows);
         products = scratch.template cut<T>(strip_rows * stride);
         slots = scratch.template cut<T>(job.n_slots * strip_rows * stride);
@@ -84,7 +80,8 @@ template <class T> struct Runner {
         walks = scratch.template cut<T*>(job.n_panels);
         walk_begin = scratch.template cut<Index>(job.n_panels);
         for (int p = 0; p < job.n_panels; ++p) {
-            columns[p] = centred[p] = walks[p] = nullptr;
+            columns[p] = walks[p] = nullptr;
+            column_reach[p] = T(-1);
             column_norms[p] = scratch.template cut<T>(stride);
         }
         for (int i = 0; i < job.n_leaves; ++i) {
@@ -100,7 +97,7 @@ template <class T> struct Runner {
         const int p = leaf.panel;
         if (!columns[p]) {
             columns[p] = scratch.template cut<T>(leaf.width * stride);
-            pack_blocks(leaf.right, tile.column_begin, count, leaf.width, nullptr, columns[p]);
+            pack_blocks(leaf.right, tile.column_begin, count, leaf.width, columns[p]);
         }
         if (leaf.walked.data && !walks[p]) {
             walks[p] = scratch.template cut<T>(group_rows * stride);
@@ -114,17 +111,11 @@ template <class T> struct Runner {
         if (leaf.kind != Kind::squared_distance || leaf.weights ||
             leaf.width < product_form_width)
             return;
-        if (!centred[p]) {
-            centred[p] = columns[p];
-            if (leaf.centre) {
-                centred[p] = scratch.template cut<T>(leaf.width * stride);
-                pack_blocks(leaf.right, tile.column_begin, count, leaf.width, leaf.centre,
-                            centred[p]);
-            }
-            if (leaf.right.starts && !leaf.centre)
+        if (column_reach[p] < T(0)) {
+            if (leaf.right.starts)
                 entry_norms(leaf.right, tile.column_begin, count, column_norms[p], stride);
             else
-                block_norms(centred[p], leaf.width, stride, column_norms[p]);
+                block_norms(columns[p], leaf.width, stride, column_norms[p]);
             column_reach[p] = largest(column_norms[p], count);
         }
         // Rows are checked strip by strip; columns alone may already be too far out.
@@ -175,7 +166,7 @@ template <class T> struct Runner {
 
     void pack_rows(const Leaf& leaf, Index begin, Index count) {
         if (packed == leaf.panel) return;
-        pack(leaf.left, begin, count, leaf.width, nullptr, rows, strip_rows);
+        pack(leaf.left, begin, count, leaf.width, rows, strip_rows);
         packed = leaf.panel;
     }
 
@@ -217,11 +208,12 @@ template <class T> struct Runner {
         const T* z = columns[p];
         switch (leaf.kind) {
             case Kind::dot:
-                if (multiplied == p && centred[p] == columns[p]) {
+                if (multiplied == p) {
                     for (Index k = 0; k < strip_rows * stride; ++k) target[k] = products[k];
                 } else {
                     compare<Dot>(x, z, leaf.width, target, stride);
-                    if (centred[p] == columns[p]) {
+                    // For squared distances of the same panel.
+                    if (column_reach[p] >= T(0)) {
                         for (Index k = 0; k < strip_rows * stride; ++k) products[k] = target[k];
                         multiplied = p;
                     }
@@ -264,9 +256,6 @@ template <class T> struct Runner {
     bool rows_in_reach(const Leaf& leaf, Index begin, Index count) {
         if (leaf.walked.data) {
             entry_norms(leaf.walked, begin, count, row_norms, strip_rows);
-        } else if (leaf.centre) {
-            pack(leaf.left, begin, count, leaf.width, leaf.centre, centred_rows, strip_rows);
-            norms(centred_rows, leaf.width, strip_rows, row_norms);
         } else {
             pack_rows(leaf, begin, count);
             norms(rows, leaf.width, strip_rows, row_norms);
@@ -278,9 +267,9 @@ template <class T> struct Runner {
     const T* inner_products(const Leaf& leaf, Index begin) {
         const int p = leaf.panel;
         if (leaf.walked.data) return walked(leaf, begin);
-        if (multiplied != p || leaf.centre) {
-            compare<Dot>(leaf.centre ? centred_rows : rows, centred[p], leaf.width, products, stride);
-            multiplied = leaf.centre ? none : p;
+        if (multiplied != p) {
+            compare<Dot>(rows, columns[p], leaf.width, products, stride);
+            multiplied = p;
         }
         return products;
     }

@@ -198,8 +198,8 @@ template <class T> void multiply_tile(const Job& job, const Tile& tile, void* me
 
 template <class T> Index bytes(const Job& job) {
     const Index stride = panel_columns<T>(job), width = widest<T>(job);
-    Index entries = (job.n_slots + 2) * strip_rows * stride + 2 * width * strip_rows;
-    entries += job.n_panels * (2 * width + 1) * stride + job.n_leaves * width + 4 * stride;
+    Index entries = (job.n_slots + 2) * strip_rows * stride + width * strip_rows;
+    entries += job.n_panels * (width + 1) * stride + job.n_leaves * width + 4 * stride;
     entries += 2 * job.width * stride + (job.symmetric ? stride * (stride + gap<T>) : 0);
     for (int i = 0; i < job.n_leaves; ++i)
         if (job.leaves[i].walked.data) entries += group_rows * stride;

@@ -12,7 +12,6 @@ from mercer.solvers import SMO, MarginProblem, Run
 from mercer.solvers.margin import low_rank_start as seeding, screening, smo
 from mercer.solvers.margin.problem import Gap
 from mercer.solvers.margin.screening import Screening
-from mercer.solvers.margin.stages import Tolerance
 
 KERNEL = Gaussian(1.0)
 
@@ -40,7 +39,7 @@ class Recorded:
 
     def __call__(self, *given):
         names = ("K", "box", "a", "g", "effort", "stop", "progress", "is_single", "capacity")
-        names += ("working_set", "newton_step", "is_eager", "index", "state")
+        names += ("working_set", "newton_step", "index", "state")
         call = dict(zip(names, given, strict=True))
         self.calls.append(call)
         return self.minimise(*given)
@@ -243,24 +242,6 @@ def test_float64_is_for_all_rows_that_float32_does_not_get_on_with(X, signs, mon
     # Without progress for four stages all rows are solved for, then in float64, then no more.
     assert [rows for rows, *_ in seen] == ["some"] * 5 + ["all"] * 2
     assert [is_double for *_, is_double in seen] == [False] * 6 + [True]
-
-
-@pytest.mark.parametrize(
-    ("gap", "active", "is_double", "is_eager"),
-    [
-        (0.09, None, False, True),
-        (0.11, None, False, False),
-        (0.09, None, True, False),
-        (0.09, np.arange(300), False, False),
-    ],
-)
-def test_a_solve_of_all_rows_near_the_optimum_begins_with_a_newton_step(
-    X, signs, recorded, gap, active, is_double, is_eager
-):
-    state = run_of(X, classification(signs))
-    state._gap = gap
-    state._improve(active, Tolerance(1e-2, 0.0, is_double))
-    assert recorded.calls[0]["is_eager"] is is_eager
 
 
 @pytest.mark.parametrize(

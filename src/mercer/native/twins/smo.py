@@ -70,8 +70,7 @@ def smo_solve(request: Request, a: Array, g: Array, cpu: str) -> tuple[int, int,
                 if request.progress is not None and looks > 0 and request.progress(looks, gap):
                     return made, looks, gap, 4
                 looks += 1
-                is_due = looks % newton == 0 or (request.newton_first and looks == 1)
-                if newton_step is not None and is_due and newton_step() > 0.0:
+                if newton_step is not None and looks % newton == 0 and newton_step() > 0.0:
                     continue
             i = int(up.argmax())
             j = int(down.argmax())

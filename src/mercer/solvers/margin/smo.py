@@ -68,8 +68,6 @@ class SMO(MarginSolver):
     store_bytes: ClassVar[int] = 384 << 20
     # Rows beyond which a working set is twice as large.
     many_rows: ClassVar[int] = 8192
-    # The relative gap below which a solve of all rows begins with a Newton step on the active set.
-    newton_gap: ClassVar[float] = 0.1
     # Rows up to which the last digits are had as well, so that whole weights and rows that are
     # repeated give the same predictions; the gaps on the way there, and the working sets spent for
     # each.
@@ -365,7 +363,6 @@ class _State:
             capacity,
             together,
             step,
-            active is None and not tolerance.is_double and self._gap < self.settings.newton_gap,
             index,
             solver,
         )
