@@ -295,8 +295,7 @@ class KernelSearch:
             kernel, alpha = self._learned(kernel, learned.alpha, sample, WARM_STEPS, limit)
             found = self._judged(kernel, RIDGES, alpha, sample)
             recipe = Recipe(start, recipes([learned]))
-        seconds = perf_counter() - began
-        told = (*found[:4], 1, len(sample), start.is_learned, seconds)
+        told = (*found[:4], 1, len(sample), start.is_learned, perf_counter() - began)
         return Candidate(start.name, *told, missed=found.missed, recipe=recipe)
 
     def _refined(self, candidate: Candidate, steps: int, limit: Run) -> Candidate:
@@ -317,7 +316,8 @@ class KernelSearch:
     def _learned(
         self, kernel: Kernel, alpha: float | None, sample: Sample, steps: int, limit: Run
     ) -> tuple[Kernel, float]:
-        given = self.sample(rows_to_give(self.X, len(sample)))
+        more = rows_to_give(self.X, len(sample))
+        given = self.sample(more) if more > len(sample) else sample
         found = learn(
             kernel,
             self._rows(kernel, given),
