@@ -164,7 +164,7 @@ def test_what_learning_is_given_and_gives_back_in_four_digits(monkeypatch):
 
     monkeypatch.setattr(module, "learn", learn)
     some, weights = np.array([1, 4, 6]), np.linspace(0.5, 1.5, 10)
-    one = replace(search_of(10), weights=weights)
+    one = replace(search_of(10, d=1), weights=weights)
     found = one._learned(Gaussian(2.0), 0.7, some, 9, Run(500.0))
     assert found == (Gaussian(1.235), 0.001235)
     assert (given["alpha"], given["rows"], given["max_iter"]) == (0.7, 3, 9)
