@@ -20,7 +20,7 @@ def entries(columns, starts):
 
 
 def filled(left, right, width=3, weights=None):
-    leaf = (0, left, right, None, width, weights, None, 0.0)
+    leaf = (0, left, right, None, width, weights, 0.0)
     out = np.empty((2, 2))
     native.fill([leaf], CODE, CONSTANTS, [], 1, out, False, 1, LEVEL)
     return out
@@ -138,7 +138,7 @@ def test_an_index_that_names_no_row_of_k_is_refused():
     box = Box(np.ones(n), -np.ones(n), np.ones(n), 0.0, False)
     for row in (3, -1):
         index, stop = np.array([0, row]), np.zeros(1, np.uint8)
-        given = (np.eye(3), None, index, None, stop, None, None, False, True, 0, 2, 1)
+        given = (np.eye(3), None, index, None, stop, None, None, False, 0, 2, 1)
         request = Request(box, Effort(1e-3), *given, SolverState.initial(n, 2))
         refuses(
             "the index names a row that K does not have",
