@@ -1,5 +1,6 @@
 """Fits in folds, with kernels learned from the rows outside of them alone."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -237,3 +238,56 @@ def test_the_best_that_is_not_learned_takes_part_beside_the_best_and_those_of_a_
     board = Leaderboard((a, mean, b, far, plain, worse))
     KernelClassifier()._cross_fitted(search_of(), board, Run())
     assert seen == ["a", "b", "plain"]
+
+
+class Logistic:
+    """Logistic regression that finds as many scores as it is told, and may take all its time."""
+
+    def __init__(self, scores, time_limit, takes_all=False):
+        self.cv_results_ = {"mean_test_score": -np.array(scores)}
+        self.time_limit, self.takes_all = time_limit, takes_all
+
+    def fit(self, X, y, sample_weight):
+        if self.takes_all:
+            time.sleep(self.time_limit)
+
+
+def crossed_logistic(monkeypatch, folds, scores, run, takes_all=False):
+    """Return what is found in folds of logistic regressions with these scores, and their time."""
+    limits, each = [], iter(scores)
+
+    def logistic(self, kernel, rows, cv, time_limit):
+        limits.append(time_limit)
+        return Logistic(next(each), time_limit, takes_all)
+
+    monkeypatch.setattr(KernelClassifier, "_logistic", logistic)
+    # The time for kernels is up, that of the comparison is not.
+    search = replace(search_of(), run=Run(1e-9), weights=np.ones(30))
+    crossed = CrossFit(search, folds, [{"a": (Gaussian(1.0), 0.5)}] * 3)
+    labels = (search.y[:, 0] > 0.0).astype(int)
+    return KernelClassifier()._crossed_logistic(crossed, candidate("a"), labels, run), limits
+
+
+def test_logistic_regression_in_folds_has_the_time_of_the_comparison_in_equal_shares(
+    monkeypatch, folds
+):
+    scores = [[0.5, 0.4, 0.3, 0.6]] * 3
+    found, limits = crossed_logistic(monkeypatch, folds, scores, Run(900.0))
+    assert (found.loss, found.C) == (pytest.approx(0.3), 30.0)
+    # Each fold leaves what it does not need to those after it.
+    assert_allclose(limits, [300.0, 450.0, 900.0], rtol=1e-2)
+
+
+@pytest.mark.parametrize("short", [[0.1], [0.1, 0.2, 0.3]])
+def test_logistic_regression_of_which_a_fold_lacks_a_score_is_not_compared(
+    monkeypatch, folds, short
+):
+    scores = [[0.5, 0.4, 0.3, 0.6], short, [0.5, 0.4, 0.3, 0.6]]
+    assert crossed_logistic(monkeypatch, folds, scores, Run(900.0))[0] is None
+
+
+def test_logistic_regression_whose_time_is_up_in_a_fold_is_not_compared(monkeypatch, folds):
+    scores = [[np.log(2.0)] * 4] * 3
+    found, limits = crossed_logistic(monkeypatch, folds, scores, Run(1e-3), takes_all=True)
+    assert found is None
+    assert len(limits) == 1

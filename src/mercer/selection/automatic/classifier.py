@@ -269,25 +269,31 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             if model.candidate.parts:
                 found["mean"] = model
         if len(labels) * search.y.shape[1] <= self.compared_numbers and not run.is_over():
-            found["logistic"] = self._crossed_logistic(crossed, found["ridge"].candidate, labels)
+            logistic = self._crossed_logistic(crossed, found["ridge"].candidate, labels, run)
+            found |= {} if logistic is None else {"logistic": logistic}
         told = ", ".join(f"{name} {model.loss:.3f}" for name, model in found.items())
         note = f"log loss in these folds: {told}"
         return replace(board, note=f"{note}\n{board.note}"), found
 
     def _crossed_logistic(
-        self, crossed: CrossFit, candidate: Candidate, labels: NDArray[np.intp]
-    ) -> Compared:
-        """Return logistic regression with the C of the least log loss at rows of other folds."""
+        self, crossed: CrossFit, candidate: Candidate, labels: NDArray[np.intp], run: Run
+    ) -> Compared | None:
+        """Return logistic regression with the C of the least log loss at rows of other folds.
+
+        There is None without the time to try every C in every fold.
+        """
         search, losses = crossed.search, np.zeros(len(self.cs))
-        for fold, found in zip(crossed.folds, crossed.found, strict=True):
-            kernel = found[candidate.name][0]
-            model = self._logistic(kernel, search.X, [fold], search.run.rest)
+        for number, (fold, found) in enumerate(zip(crossed.folds, crossed.found, strict=True)):
+            kernel, part = found[candidate.name][0], run.share(1.0 / (len(crossed.folds) - number))
+            model = self._logistic(kernel, search.X, [fold], part.rest)
             with warnings.catch_warnings():
                 # What the comparison has no time for is no fault of the model fitted last.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(search.X, labels, search.weights)
-            share = search.weights[fold[1]].sum() / search.weights.sum()
-            losses -= share * model.cv_results_["mean_test_score"]
+            scores = model.cv_results_["mean_test_score"]
+            if part.is_over() or len(scores) < len(losses):
+                return None
+            losses -= search.weights[fold[1]].sum() / search.weights.sum() * scores
         best = int(np.argmin(losses))
         unit = float(np.mean(candidate.kernel.diagonal(search.X)))
         return Compared(float(losses[best]), candidate, C=self.cs[best] / unit)
