@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import ThreadpoolController
 
 from mercer.data.deadline import TimeIsUpError, until
 from mercer.native import lapack
@@ -47,6 +48,28 @@ def test_the_first_minor_that_is_not_positive_is_named(rng, small_panels, lower,
     A = positive(rng, 101)
     A[order - 1, order - 1] = -1.0
     assert lapack.cholesky(A, lower) == order
+
+
+@pytest.mark.parametrize("factor", [partial(lapack.cholesky, lower=True), lapack.inverse_of_factor])
+def test_a_factor_has_all_threads_of_the_blas_from_an_order_on_and_below_it_one(
+    rng, monkeypatch, factor
+):
+    seen, call = set(), lapack._call
+
+    def noted(*arguments):
+        blas = ThreadpoolController().select(user_api="blas").info()
+        seen.update(library["num_threads"] for library in blas)
+        call(*arguments)
+
+    monkeypatch.setattr(lapack, "_call", noted)
+    monkeypatch.setattr(lapack, "SMALL", 10)
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        factor(positive(rng, 20))
+        if seen != {2}:
+            pytest.skip("this BLAS cannot be given two threads")
+        seen.clear()
+        factor(positive(rng, 19))
+    assert seen == {1}
 
 
 def test_a_factor_ends_in_time(rng, small_panels):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from mercer.data.deadline import check
-from mercer.native.threads import left_behind
+from mercer.native.threads import left_behind, one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -59,6 +60,15 @@ def _passed(argument: Any) -> Any:
     return ctypes.c_int(argument)
 
 
+def _threads_for(A: NDArray[Any]) -> AbstractContextManager[None]:
+    """Return a context in which the BLAS has one thread for a factor of small order.
+
+    Its threads wait for each other at every block, which on a processor that others use takes many
+    times as long as the work. The order alone decides, so that no bit depends on the load.
+    """
+    return one_blas_thread() if len(A) < 2 * SMALL else nullcontext()
+
+
 def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) -> int:
     """Put the Cholesky factor of A into its lower or upper triangle, panel by panel.
 
@@ -84,12 +94,14 @@ def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) 
     prefix = "d" if A.dtype == np.float64 else "s"
     if _routine(prefix + "potrf", 5) is None:
         potrf = scipy.linalg.lapack.dpotrf if prefix == "d" else scipy.linalg.lapack.spotrf
-        return int(potrf(A, lower=lower, clean=False, overwrite_a=True)[1])
+        with _threads_for(A):
+            return int(potrf(A, lower=lower, clean=False, overwrite_a=True)[1])
     n, one, minus = len(A), np.ones(1, A.dtype), -np.ones(1, A.dtype)
     side, uplo, trans = ("R", "L", "N") if lower else ("L", "U", "T")
     info = np.zeros(1, np.intc)
     if n < 2 * SMALL:
-        _call(prefix + "potrf", uplo, n, A, max(n, 1), info)
+        with _threads_for(A):
+            _call(prefix + "potrf", uplo, n, A, max(n, 1), info)
         return int(info[0])
 
     def at(i: int, j: int) -> _At:
@@ -146,14 +158,16 @@ def inverse_of_factor(A: Array) -> int:
     at once; LAPACK then goes on unseen to its end.
     """
     if _routine("dpotri", 5) is None:
-        return int(scipy.linalg.lapack.dpotri(A, lower=True, overwrite_c=True)[1])
+        with _threads_for(A):
+            return int(scipy.linalg.lapack.dpotri(A, lower=True, overwrite_c=True)[1])
     info = np.zeros(1, np.intc)
 
     def invert() -> None:
         _call("dpotri", "L", len(A), A, max(len(A), 1), info)
 
     if len(A) < 2 * SMALL:
-        invert()
+        with _threads_for(A):
+            invert()
     else:
         left_behind(invert)
     return int(info[0])
