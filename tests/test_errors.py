@@ -10,6 +10,7 @@ CASES = [
     errors.MemoryLimitError,
     errors.KernelSyntaxError,
     errors.IndefiniteKernelError,
+    errors.SingularSystemError,
     errors.ModelFileError,
 ]
 

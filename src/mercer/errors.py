@@ -24,6 +24,7 @@ __all__ = [
     "MemoryLimitError",
     "ModelFileError",
     "OutsideRangeWarning",
+    "SingularSystemError",
     "TextColumnsWarning",
     "TwoValuesWarning",
     "UnseenCategoriesWarning",
@@ -64,6 +65,10 @@ class IndefiniteKernelError(ValueError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class SingularSystemError(ValueError):
+    """A system of equations is singular to working precision: the ridge is lost beside K."""
 
 
 class DataFileError(ValueError):

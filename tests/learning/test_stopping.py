@@ -1,9 +1,13 @@
 """Early stopping: rows that were not learned from say which step of learning is returned."""
 
+from itertools import count
+from time import perf_counter
+
 import numpy as np
 import pytest
 
 from mercer import Gaussian, learn
+from mercer.errors import MemoryLimitError
 from mercer.learning import rows_to_give
 from mercer.learning.stopping import best_step, rows_held_out
 from mercer.solvers import Run
@@ -47,20 +51,61 @@ def data(rng, n=60):
 
 def test_the_step_that_predicts_best_is_taken(rng):
     steps = [(Gaussian(s), 0.1) for s in (50.0, 5.0, 0.5, 0.05, 0.001)]
-    assert best_step(steps, data(rng), data(rng), Run()) == 2
+    assert best_step(steps, data(rng), data(rng), None, Run()) == 2
 
 
 def test_the_first_step_is_taken_where_others_are_no_better_by_two_standard_errors(rng):
     X, _, w = data(rng)
     noise = (X, rng.normal(size=X.shape), w)
     other = (X + 0.01, rng.normal(size=X.shape), w)
-    assert best_step([(Gaussian(50.0), 10.0), (Gaussian(50.0), 9.9)], noise, other, Run()) == 0
+    steps = [(Gaussian(50.0), 10.0), (Gaussian(50.0), 9.9)]
+    assert best_step(steps, noise, other, None, Run()) == 0
 
 
-def test_without_time_the_first_step_is_taken(rng):
-    run = Run(1e-9)
+@pytest.mark.parametrize(("scales", "best"), [((50.0, 0.5, 5.0), 2), ((0.5, 5.0, 50.0), 0)])
+def test_without_time_the_first_and_the_last_step_are_compared_alone(rng, scales, best):
+    steps = [(Gaussian(s), 0.1) for s in scales]
+    assert best_step(steps, data(rng), data(rng), None, Run(1e-9)) == best
+
+
+def test_the_last_step_is_taken_where_work_is_broken_off(rng):
+    # Ten seconds after the limit no answer is to be measured any more.
+    run = Run(1e-9, began=perf_counter() - 10.0)
+    steps = [(Gaussian(0.5), 0.1), (Gaussian(50.0), 0.1)]
+    assert best_step(steps, data(rng), data(rng), None, run) == 1
+
+
+@pytest.mark.parametrize(
+    ("alphas", "best"), [((0.1, 1e-300), 0), ((1e-300, 0.1), 1), ((1e-300, 1e-300), 1)]
+)
+def test_a_step_whose_system_is_singular_is_passed_over(rng, alphas, best):
+    steps = [(Gaussian(50.0), alpha) for alpha in alphas]
+    assert best_step(steps, data(rng), data(rng), None, Run()) == best
+
+
+def test_fits_to_what_was_learned_from_are_within_the_memory(rng):
     steps = [(Gaussian(50.0), 0.1), (Gaussian(0.5), 0.1)]
-    assert best_step(steps, data(rng), data(rng), run) == 0
+    with pytest.raises(MemoryLimitError, match="limit"):
+        best_step(steps, data(rng), data(rng), 1000, Run())
+
+
+def test_time_that_is_up_in_the_steps_leaves_what_they_found(rng, monkeypatch):
+    X = rng.normal(size=(240, 60))
+    y, share = np.sin(X[:, 3]) + X[:, 7] ** 2, Run.share
+    steps = count()
+
+    def shared(self, part):
+        assert part == 0.75
+        ahead = share(self, part)
+        # The clock is at its end from the eighth look on.
+        monkeypatch.setattr(ahead, "is_over", lambda: next(steps) >= 8)
+        return ahead
+
+    monkeypatch.setattr(Run, "share", shared)
+    found = learn(Gaussian(8.0), X, y, rows=120, max_iter=20, time_limit=600.0)
+    assert found.ended_by == "time"
+    assert len(found.history) > 2
+    assert set(np.argsort(found.kernel.length_scale)[:2]) == {3, 7}
 
 
 def test_scales_learned_from_noise_are_given_back(rng):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -26,6 +26,7 @@ from mercer.estimators.validation import (
 )
 from mercer.kernels import Kernel
 from mercer.kernels.tangents import parameter_gradient
+from mercer.learning.learned import Learned, Step
 from mercer.learning.metric import GradientMetric
 from mercer.learning.stopping import best_step, rows_held_out, rows_to_learn_from
 from mercer.learning.variables import Variables, opened
@@ -49,72 +50,6 @@ CRITERIA: dict[str, Callable[[Array, RidgeProblem], Evidence | None]] = {
 }
 
 
-@dataclass(frozen=True)
-class Step:
-    """One iteration of learning.
-
-    Parameters
-    ----------
-    value : float
-        The criterion, see `Learned`.
-    alpha : float
-        The ridge.
-    kernel : Kernel
-        The kernel.
-    seconds : float
-        When it was found, since the beginning.
-    """
-
-    value: float
-    alpha: float
-    kernel: Kernel
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Learned:
-    """A kernel with learned parameters, and how they were found.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, a value like any other.
-    alpha : float
-        The ridge that belongs to it, for any number of rows like those learned from.
-    value : float
-        The criterion: minus the log restricted likelihood of the targets, or for ``"loo"`` half
-        their number times the log of the mean squared error on rows left out.
-    criterion : str
-        Its name.
-    history : tuple of Step
-        The beginning, and every iteration.
-    rows : int
-        How many rows were learned from.
-    ended_by : str
-        What ended it: "convergence", "iterations", "time", "targets" that need no kernel, or "rows
-        held out", which earlier iterations predict better.
-    """
-
-    kernel: Kernel
-    alpha: float
-    value: float
-    criterion: str
-    history: tuple[Step, ...] = field(repr=False)
-    rows: int
-    ended_by: str
-
-    def __str__(self) -> str:
-        first = self.history[0].value if self.history else self.value
-        seconds = self.history[-1].seconds if self.history else 0.0
-        return (
-            f"{self.kernel}\n"
-            f"alpha = {self.alpha:.4g}\n"
-            f"{self.criterion}: {first:.6g} -> {self.value:.6g} in "
-            f"{max(len(self.history) - 1, 0)} iterations on {self.rows} rows, {seconds:.1f} s; "
-            f"ended by {self.ended_by}"
-        )
-
-
 def learn(
     kernel: Any,
     X: Any,
@@ -127,6 +62,7 @@ def learn(
     max_iter: int = 60,
     time_limit: float | None = None,
     sample_weight: Any = None,
+    memory: Any = None,
     random_state: Any = None,
 ) -> Learned:
     """Return a kernel with the parameters that explain the targets best, and the ridge with it.
@@ -164,9 +100,13 @@ def learn(
     max_iter : int
         How many iterations at most; of ``"agop"`` no more than 5.
     time_limit : float, optional
-        Seconds after which the best kernel so far is returned.
+        Seconds after which the best kernel so far is returned. A quarter of them is for what rows
+        held out say, where there are any.
     sample_weight : float or array of shape (n,), optional
         w: the noise at a row has the variance alpha / w.
+    memory : int or str, optional
+        The limit of the fits by which rows held out are predicted, in bytes or as ``"4GB"``; a
+        share of the free memory by default.
     random_state : int, RandomState or None
         Seed of the sample; None is always the same one.
 
@@ -214,18 +154,20 @@ def learn(
         most = 0 if is_flat else min(max_iter, most_rounds) + 1
         return _by_gradients(start.resolved(X, weights), seen, problem, method, most, run)
     search = _Search(CRITERIA[criterion], Variables.of(wide, seen), seen, problem, alpha)
-    found = search.learned(criterion, "targets" if is_flat else search.run(max_iter, run))
+    # A step takes about as long as one of the fits that rows held out are predicted by.
+    share_of_steps = 0.75
+    ahead = run.share(share_of_steps) if len(held_out) else run
+    found = search.learned(criterion, "targets" if is_flat else search.run(max_iter, ahead))
     if not len(held_out) or len(found.history) < 2:
         return found
     others = (training_subset(start, X, held_out), targets[held_out], weights[held_out])
     models = [(step.kernel, step.alpha) for step in found.history]
-    place = best_step(models, (seen, problem.y, problem.weights), others, run)
+    place = best_step(models, (seen, problem.y, problem.weights), others, memory, run)
     if place == len(models) - 1:
         return found
     best = found.history[place]
-    return replace(
-        found, kernel=best.kernel, alpha=best.alpha, value=best.value, ended_by="rows held out"
-    )
+    ended_by = ahead.ended_by or "rows held out"
+    return replace(found, kernel=best.kernel, alpha=best.alpha, value=best.value, ended_by=ended_by)
 
 
 def _by_gradients(

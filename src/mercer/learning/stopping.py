@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.columns import is_matrix, is_table, n_columns
+from mercer.data.deadline import check
+from mercer.errors import SingularSystemError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.solvers import Run
@@ -71,12 +73,15 @@ def best_step(
     models: Sequence[tuple[Kernel, float]],
     learned: tuple[Any, Array, Array],
     held_out: tuple[Any, Array, Array],
+    memory: Any,
     run: Run,
 ) -> int:
     """Return which of some kernels and ridges, one learned from the other, predicts best.
 
     It is the first unless another has a squared error that is less by two standard errors of the
-    difference. The first, the second and those twice as far each are tried, and the last.
+    difference. The first and the last are tried, however little time there is, then the second and
+    those twice as far each. A step whose system is singular is passed over. Where all are, or work
+    is broken off before these two are tried, it is the last.
 
     Parameters
     ----------
@@ -84,6 +89,8 @@ def best_step(
         The steps of learning.
     learned, held_out : (rows, targets, weights)
         What was learned from, and what is predicted.
+    memory : int or str, optional
+        The limit of memory of a fit.
     run : Run
         When to end with the best so far.
 
@@ -91,19 +98,35 @@ def best_step(
     ----------
     L. Prechelt (1998), Early stopping - but when?
     """
-    X, y, w = learned
-    others, targets, weights = held_out
     last = len(models) - 1
-    places = sorted({0, last, *(1 << i for i in range(last.bit_length()))})
-    errors = dict[int, Array]()
-    for place in places:
-        if errors and run.is_over():
-            break
-        kernel, alpha = models[place]
-        found = KernelRidge(kernel, alpha, solver="cholesky").fit(X, y, w).predict(others)
-        errors[place] = weights * ((targets - found.reshape(targets.shape)) ** 2).mean(axis=1)
-    best = min(errors, key=lambda place: float(errors[place].mean()))
-    gain = errors[0] - errors[best]
+    between = sorted({1 << i for i in range(last.bit_length())} - {last})
+    tried = dict[int, Array | None]()
+    with run.guarded(), run.limited():
+        for place in (0, last, *between):
+            if run.is_over() and place in between:
+                break
+            kernel, alpha = models[place]
+            model = KernelRidge(kernel, alpha, solver="cholesky", memory=memory)
+            tried[place] = _errors(model, learned, held_out)
+    errors = {place: found for place, found in tried.items() if found is not None}
+    if last not in tried or not errors:
+        return last
+    first, best = min(errors), min(sorted(errors), key=lambda place: float(errors[place].mean()))
+    gain = errors[first] - errors[best]
     # One of several steps, of one of several kernels, is better by one standard error by chance.
     is_better = gain.mean() > 2.0 * gain.std() / np.sqrt(len(gain))
-    return best if is_better else 0
+    return best if is_better else first
+
+
+def _errors(
+    model: KernelRidge, learned: tuple[Any, Array, Array], held_out: tuple[Any, Array, Array]
+) -> Array | None:
+    """Return the squared error at every row held out, or None where a system is singular."""
+    others, targets, weights = held_out
+    try:
+        found = model.fit(*learned).predict(others).reshape(targets.shape)
+    except SingularSystemError:
+        return None
+    # What stands in for a fit that was broken off says nothing about the kernel.
+    check()
+    return np.asarray(weights * ((targets - found) ** 2).mean(axis=1))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
-from mercer.errors import IndefiniteKernelError
+from mercer.errors import IndefiniteKernelError, SingularSystemError
 from mercer.gram import Gram, LandmarkGram
 from mercer.kernels.validity.rounding import STEP, form_error
 from mercer.solvers.rounding import EPS
@@ -75,17 +75,17 @@ def indefinite_along(gram: Gram, c: Array, few: int = 2048) -> IndefiniteKernelE
     return indefinite(c, value, magnitude, len(c), gram.entry_error)
 
 
-def singular(alpha: float, n: int, largest: float) -> ValueError:
+def singular(alpha: float, n: int, largest: float) -> SingularSystemError:
     """Return the refusal of a ridge that is lost beside a K with this largest diagonal entry."""
-    return ValueError(
+    return SingularSystemError(
         f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha "
         f"(rounding alone asks for {10 * n * EPS * largest:.1g}) or drop repeated rows"
     )
 
 
-def not_invertible(rcond: float) -> ValueError:
+def not_invertible(rcond: float) -> SingularSystemError:
     """Return the refusal of no ridge at all for a singular K."""
-    return ValueError(
+    return SingularSystemError(
         "alpha = 0 needs an invertible Gram matrix, but this one is singular to working "
         f"precision (reciprocal condition number {rcond:.1g}); use alpha > 0 or drop repeated rows"
     )

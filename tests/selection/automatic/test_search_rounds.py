@@ -169,6 +169,7 @@ def test_what_learning_is_given_and_gives_back_in_four_digits(monkeypatch):
     assert found == (Gaussian(1.235), 0.001235)
     assert (given["alpha"], given["rows"], given["max_iter"]) == (0.7, 15, 9)
     assert given["time_limit"] == pytest.approx(500.0, abs=60.0)
+    assert given["memory"] == one.memory
     assert_array_equal(given["X"], one.X[some])
     assert_array_equal(given["y"], one.y[some])
     assert_array_equal(given["sample_weight"], weights[some])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mercer.data.categories import is_missing
 from mercer.data.checks import refuse_masked
+from mercer.errors import SingularSystemError
 from mercer.gram import Gram
 from mercer.native import NotPositiveError
 from mercer.solvers.ridge.bordered import RidgeProblem
@@ -36,7 +37,7 @@ def without_groups(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample
             rows = np.flatnonzero(groups == group)
             missed[rows] = fits.leave_out(rows).transpose(1, 0, 2)
     except NotPositiveError as error:
-        raise ValueError(
+        raise SingularSystemError(
             f"the system of alpha={alphas[error.position]:g} is not positive definite to working "
             "precision; raise alpha"
         ) from None

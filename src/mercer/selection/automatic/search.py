@@ -25,13 +25,7 @@ from mercer.learning import learn, rows_to_give
 from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool, one_blas_thread
-from mercer.selection.automatic.board import (
-    Candidate,
-    Judged,
-    Leaderboard,
-    Recipe,
-    simplest_first,
-)
+from mercer.selection.automatic.board import Candidate, Judged, Leaderboard, Recipe, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts
 from mercer.selection.automatic.left_out import (
     group_numbers,
@@ -327,6 +321,7 @@ class KernelSearch:
             max_iter=steps,
             sample_weight=self.weights[given],
             time_limit=limit.rest,
+            memory=self.memory,
         )
         # What is printed is what runs, and more digits than these the data cannot tell.
         return rounded(found.kernel, DIGITS), float(f"{found.alpha:.{DIGITS}g}")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.errors import SingularSystemError
 from mercer.gram import Gram
 from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
@@ -97,7 +98,7 @@ class NystromRidge(RidgeSolver):
         sums = equations.sums(dtype, run)
         inverse = Inverse(sums.G, problem.alpha)
         if not inverse.is_regular:
-            raise ValueError(
+            raise SingularSystemError(
                 f"alpha = {problem.alpha.min():g} leaves the equations of {len(sums.G)} landmarks "
                 f"on {len(problem.y)} rows singular to working precision; raise alpha, or take "
                 "fewer landmarks"
