@@ -96,6 +96,17 @@ def test_a_sample_of_all_rows_is_one_round(search, timed):
     assert rounds(few, 1.0) == [(12, 2, False)]
 
 
+def test_fewer_rows_than_the_least_are_all_of_the_sample_however_short_the_time(
+    search, monkeypatch
+):
+    def never(*_):
+        raise AssertionError("a sample that cannot be made smaller is timed")
+
+    monkeypatch.setattr(Search, "expected", never)
+    few = search.on(np.arange(11))
+    assert len(Small()._sample(KERNELS, ALPHAS, few, 1.0)) == 11
+
+
 def test_all_rows_that_were_not_scored_in_time_do_not_decide(search, timed, monkeypatch):
     monkeypatch.setattr(Round, "is_scored", False)
     assert rounds(search) == [(40, 2, False)]
