@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, Spectrum
 from mercer.features import landmark_map
+from mercer.features.landmarks import factor_without
 from mercer.gram import landmark_gram
 from mercer.gram.pivots import RULES, chosen_landmarks
 from mercer.testing import check_gram
@@ -133,10 +134,9 @@ def test_landmarks_that_add_little_are_left_out_of_the_factor():
 @pytest.mark.parametrize("index", [[0], [59], [3, 4, 5, 40], list(range(1, 60, 2))])
 def test_the_factor_without_some_landmarks_is_that_of_the_others(index):
     phi, _ = landmark_map(Gaussian(0.7), X)
-    fewer = phi.without(np.array(index))
+    fewer = factor_without(phi.factor, np.array(index))
     others, _ = landmark_map(Gaussian(0.7), np.delete(X, index, axis=0))
-    assert_array_equal(fewer.rows, others.rows)
-    assert_allclose(fewer.factor, others.factor, atol=1e-12)
+    assert_allclose(fewer, others.factor, atol=1e-12)
 
 
 def test_a_sketch_keeps_the_length_of_what_is_weighted_on_average():

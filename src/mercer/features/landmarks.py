@@ -116,48 +116,6 @@ class LandmarkMap(FeatureMap):
         a = dtrsm(1.0, self.factor, columns, lower=1, trans_a=1, overwrite_b=1)
         return np.asarray(a.reshape(theta.shape))
 
-    def without(self, index: NDArray[np.intp]) -> LandmarkMap:
-        """Return the features of the landmarks but some, in far less time than from their rows.
-
-        With the rows A and B of L for the others, its columns cut at these and at those left out,
-        k(Z, Z) = A A' + B B' of the others. Reflections Q from the right, [A B] Q = [L 0], some
-        columns at a time, leave the new factor: a few m^2 multiplications for every landmark
-        left out. It takes the memory of L, which is overwritten.
-
-        Parameters
-        ----------
-        index : array of shape (r,)
-            Which landmarks, by their positions, in ascending order.
-
-        References
-        ----------
-        P. Gill, G. Golub, W. Murray and M. Saunders (1974), Methods for modifying matrix
-        factorizations.
-        """
-        kept = np.delete(np.arange(self.n_features), index)
-        B = np.asfortranarray(self.factor[:, index][kept])
-        # Memory that is not yet in use takes longer to be had than all of this: columns move to the
-        # front, where none is overwritten before it is read.
-        flat, k = self.factor.reshape(-1, order="F"), len(kept)
-        for j, column in enumerate(kept):
-            flat[j * k + j : (j + 1) * k] = self.factor[kept[j:], column]
-            flat[j * k : j * k + j] = 0.0
-        L = flat[: k * k].reshape((k, k), order="F")
-        # Columns that are turned together: as many as are left out take the fewest multiplications,
-        # and very few are turned slowly.
-        some = max(32, len(index))
-        for start in range(int(index[0]), len(kept), some):
-            columns, p = slice(start, start + some), min(some, len(kept) - start)
-            both = np.empty((len(kept) - start, p + len(index)), order="F")
-            both[:, :p], both[:, p:] = L[start:, columns], B[start:]
-            Q, R = scipy.linalg.qr(both[:p].T)
-            # Cholesky factors have a positive diagonal.
-            Q[:, :p] *= np.where(R.diagonal() < 0.0, -1.0, 1.0)
-            turned = dgemm(1.0, both, Q)
-            L[start:, columns], B[start:] = turned[:, :p], turned[:, p:]
-            L[columns, columns] = np.tril(L[columns, columns])
-        return LandmarkMap(self.kernel, take_rows(self.rows, kept), L)
-
 
 def landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArray[np.intp]]:
     """Return the features of landmarks, and which of the rows given these are.
@@ -214,6 +172,51 @@ def pivoted_landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArra
     L = np.asfortranarray(np.tril(factor[:rank, :rank]))
     chosen = rows if rank == len(K) and (taken == np.arange(rank)).all() else take_rows(rows, taken)
     return LandmarkMap(kernel, chosen, L), taken
+
+
+def factor_without(L: Array, index: NDArray[np.intp]) -> Array:
+    """Return the factor of landmarks but some, in far less time than from their rows.
+
+    With the rows A and B of L for the others, its columns cut at these and at those left out,
+    k(Z, Z) = A A' + B B' of the others. Reflections Q from the right, [A B] Q = [L 0], some
+    columns at a time, leave the new factor: a few m^2 multiplications for every landmark left out.
+
+    Parameters
+    ----------
+    L : array of shape (m, m)
+        The factor of all, counted along columns, of a caller who needs it no more: its memory
+        becomes that of the new one.
+    index : array of shape (r,)
+        Which landmarks are left out, by their positions, in ascending order.
+
+    References
+    ----------
+    P. Gill, G. Golub, W. Murray and M. Saunders (1974), Methods for modifying matrix
+    factorizations.
+    """
+    kept = np.delete(np.arange(len(L)), index)
+    B = np.asfortranarray(L[:, index][kept])
+    # Memory that is not yet in use takes longer to be had than all of this: columns move to the
+    # front, where none is overwritten before it is read.
+    flat, k = L.reshape(-1, order="F"), len(kept)
+    for j, column in enumerate(kept):
+        flat[j * k + j : (j + 1) * k] = L[kept[j:], column]
+        flat[j * k : j * k + j] = 0.0
+    fewer = flat[: k * k].reshape((k, k), order="F")
+    # Columns that are turned together: as many as are left out take the fewest multiplications,
+    # and very few are turned slowly.
+    some = max(32, len(index))
+    for start in range(int(index[0]), k, some):
+        columns, p = slice(start, start + some), min(some, k - start)
+        both = np.empty((k - start, p + len(index)), order="F")
+        both[:, :p], both[:, p:] = fewer[start:, columns], B[start:]
+        Q, R = scipy.linalg.qr(both[:p].T)
+        # Cholesky factors have a positive diagonal.
+        Q[:, :p] *= np.where(R.diagonal() < 0.0, -1.0, 1.0)
+        turned = dgemm(1.0, both, Q)
+        fewer[start:, columns], B[start:] = turned[:, :p], turned[:, p:]
+        fewer[columns, columns] = np.tril(fewer[columns, columns])
+    return fewer
 
 
 def _core(kernel: Kernel, rows: Any) -> Array:

@@ -15,7 +15,7 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
-from mercer.features.landmarks import PIVOT
+from mercer.features.landmarks import PIVOT, factor_without
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.pivots import chosen_rows
 from mercer.kernels import Kernel
@@ -366,7 +366,10 @@ def landmark_gram(
 
 
 def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
-    """Return the matrix without landmarks that add little to what others leave anyway."""
+    """Return the matrix without landmarks that add little to what others leave anyway.
+
+    The one given is used no more: the memory of its factor may be taken for the new one.
+    """
     phi, diagonal = gram.landmarks, gram.landmarks.kernel.diagonal(gram.landmarks.rows)
     # The share of what landmarks leave of k(x, x) up to which a landmark adds nothing to the
     # others but small pivots, rows that tell what they leave, and pivots beside the largest up to
@@ -383,7 +386,8 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
     assert gram.index is not None
     # Many take as long to leave out as the others do to begin with.
     if len(left_out) <= len(kept) / 16 and adds[kept].min() > PIVOT * adds.max():
-        fewer = phi.without(left_out)
+        rows = take_rows(phi.rows, kept)
+        fewer = LandmarkMap(phi.kernel, rows, factor_without(phi.factor, left_out))
         return LandmarkGram(fewer, gram.X, gram.asked, gram.index[kept])
     fewer, taken = landmark_map(phi.kernel, take_rows(phi.rows, kept))
     return LandmarkGram(fewer, gram.X, gram.asked, gram.index[kept[taken]])

@@ -79,6 +79,8 @@ class NystromRidge(RidgeSolver):
         """Return the solution for every target; all weights must be positive."""
         known = known_by_landmarks(gram)
         least = self.coarse_pivot if self.tol >= self.coarse else PIVOT
+        # The features of a few rows are a short call, after which threads of the BLAS would spin on
+        # cores that the first pass wants.
         with one_blas_thread():
             equations = LandmarkEquations.of(known, problem, least)
         if self.is_sketched and equations.is_even and problem.alpha.min() > 0.0:
