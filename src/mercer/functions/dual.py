@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import blocks_of
 from mercer.data.checks import fits_single
 from mercer.data.columns import n_columns, n_rows
+from mercer.data.kept import read_only
 from mercer.functions.function import Array, Function
 from mercer.kernels import Kernel
 from mercer.tiles import Tile, apply
@@ -95,6 +96,17 @@ class DualFunction(Function):
     def compared(self, X: Any) -> Any:
         """Return new rows in the form in which they are compared with the x_i."""
         return X if self.columns is None else X[:, self.columns]
+
+    @cached_property
+    def feature_weights(self) -> Array | None:
+        """The c = sum_i a_i phi(x_i) of f(x) = c'phi(x) + b, by one pass over the rows.
+
+        None where the kernel has no finite features that are known, or too many.
+        """
+        phi = self.kernel.feature_map
+        if phi is None or phi.is_open(self.rows) or self.kernel.n_features(self.rows) is None:
+            return None
+        return np.asarray(read_only(phi.transposed(self.rows, self.by_target)))
 
     def in_single(self, X: Any) -> Self | None:
         """Return the same function with rows in float32, if the engine compares them and `X` so."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
-from mercer.data.kept import read_only
 from mercer.functions.dual import DualFunction
 from mercer.functions.function import Array, Function
 from mercer.gram import features_at, paying_weights
@@ -78,14 +77,8 @@ def in_features(dual: DualFunction, memory: Any = None) -> Function:
 def weights_of(f: Function) -> Array | None:
     """Return the weights c of f(x) = c'phi(x) + b, of shape (p, targets), as nobody can change.
 
-    A sum over rows has c = sum_i a_i phi(x_i). None where the kernel has no finite features that
-    are known, or too many.
+    None where the kernel has no finite features that are known, or too many.
     """
     if isinstance(f, PrimalFunction):
         return f.coefficients
-    if not isinstance(f, DualFunction):
-        return None
-    phi = f.kernel.feature_map
-    if phi is None or phi.is_open(f.rows) or f.kernel.n_features(f.rows) is None:
-        return None
-    return np.asarray(read_only(phi.transposed(f.rows, f.by_target)))
+    return f.feature_weights if isinstance(f, DualFunction) else None

@@ -84,6 +84,15 @@ def test_every_solver_has_the_weights_of_features(X, y):
     assert_allclose(model.coef_, weights, rtol=1e-10)
 
 
+def test_weights_of_features_are_computed_once_for_a_fit(X, y):
+    model = KernelRidge(Linear(), solver="cholesky").fit(X, y)
+    weights = model.coef_
+    assert np.shares_memory(model.coef_, weights)
+    with pytest.raises(ValueError, match="read-only"):
+        weights[0, 0] = 1.0
+    assert_allclose(model.fit(X, 2.0 * y).coef_, 2.0 * weights, rtol=1e-10)
+
+
 def test_a_kernel_without_features_has_no_weights_of_them(X, y):
     model = KernelRidge("gaussian").fit(X, y)
     with pytest.raises(AttributeError, match="has no explicit features, or too many; use dual_c"):
