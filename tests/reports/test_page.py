@@ -3,23 +3,18 @@
 import re
 from html import unescape
 from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import roc_auc_score
 
 import mercer
-from mercer.reports.held_out import classification_scores, regression_scores
 from mercer.reports.page import Source, facts_of, page_of
 from mercer.reports.page.again import code
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.html import number
-from mercer.reports.page.mathml import mathml
-from mercer.reports.page.sections import _formula
 
 random = np.random.default_rng(0)
 N = 60
@@ -198,28 +193,6 @@ def test_the_page_warns_of_columns_that_drift():
     )
 
 
-FORMULAS = [
-    "gaussian(2.0)",
-    "gaussian([1, 2, 3, 4, 5.0])",
-    "laplacian",
-    "chi2",
-    "additive_chi2",
-    "sigmoid",
-    "periodic",
-    "rational_quadratic",
-    "polynomial(3)",
-    "sobolev",
-    "cosine",
-    "inverse_multiquadric",
-    "bilinear([[2, 1], [1, 2]])",
-    "(1 + gaussian) ** 2",
-    "linear.exp()",
-    "words",
-    "mismatch(k=3)",
-    "gapped_kmer(4, 2)",
-    "edit_distance",
-    "subsequence",
-]
 EVIL = "<script>alert(1)</script>\\}{$&%_^~'\"</math><img src=x onerror=alert(2)>"
 
 
@@ -239,34 +212,6 @@ def test_what_users_wrote_is_text_and_no_markup():
         assert "<script" not in html and "<svg onload" not in html and "<img src=x" not in html
         assert html.count("</style>") == 2 == html.count("<style>")
         assert any(EVIL[:40] in text for text in page.texts)
-
-
-def test_the_text_of_a_formula_is_what_the_column_is_called():
-    for name in (EVIL, "a b", "x_1^2", "\\", "{", "}", "50 %", "~"):
-        found = mathml(mercer.Gaussian(1.0).on(name).latex())
-        tree = ElementTree.fromstring(found)
-        assert {element.text for element in tree.iter("mtext")} == {name}
-
-
-@pytest.mark.parametrize("kernel", FORMULAS)
-def test_every_formula_becomes_well_formed_mathml_without_commands(kernel):
-    latex = mercer.kernel(kernel).latex()
-    found = mathml(latex)
-    text = "".join(ElementTree.fromstring(found).itertext())
-    assert "\\" not in text
-    numbers = re.findall(r"\d+(?:\.\d+)?", latex)
-    assert (
-        re.findall(r"\d+(?:\.\d+)?", " ".join(ElementTree.fromstring(found).itertext())) == numbers
-    )
-
-
-def test_scripts_fractions_and_roots_are_set():
-    assert mathml("x^{2}_i") == (
-        '<math displaystyle="true"><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup></math>'
-    )
-    assert "<mfrac><mn>1</mn><mn>2</mn></mfrac>" in mathml(r"\frac{1}{2}")
-    assert "<msqrt><mi>x</mi></msqrt>" in mathml(r"\sqrt{x}")
-    assert mathml(r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}").count("<mtd>") == 4
 
 
 TEXTS = ["abab", "bcbc", "caca"] * 20
@@ -366,55 +311,6 @@ def test_targets_of_another_number_are_refused():
         mercer.report(model, TABLE[TEST], PRICE)
 
 
-def test_scores_are_those_of_their_formulas():
-    y, f = random.normal(size=50), random.normal(size=50)
-    r2, rmse, mae = regression_scores(y, f, 0.0, np.ones(50))
-    assert r2.value == pytest.approx(1.0 - ((y - f) ** 2).sum() / ((y - y.mean()) ** 2).sum())
-    assert rmse.value == pytest.approx(((y - f) ** 2).mean() ** 0.5)
-    assert rmse.baseline == pytest.approx((y**2).mean() ** 0.5)
-    assert mae.value == pytest.approx(np.abs(y - f).mean())
-    assert not r2.beats_baseline
-    codes, P = np.array([0, 1, 1, 0]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [1.0, 0.0]])
-    right, loss, area = classification_scores(
-        codes, P.argmax(axis=1), P, np.array([0.5, 0.5]), np.ones(4)
-    )
-    assert right.value == 0.75
-    assert area.value == 1.0 and area.baseline == 0.5
-    assert loss.value == pytest.approx(-np.log([0.9, 0.8, 0.4, 1.0]).mean())
-
-
-def test_the_area_under_the_roc_curve_is_that_of_scikit_learn():
-    second = np.round(random.uniform(size=80), 1)
-    codes, w = (random.uniform(size=80) < second).astype(int), random.uniform(size=80)
-    P = np.column_stack([1.0 - second, second])
-    area = classification_scores(codes, codes, P, np.array([0.5, 0.5]), w)[2]
-    assert area.value == pytest.approx(roc_auc_score(codes, second, sample_weight=w))
-
-
-def test_rows_without_weight_leave_scores_as_they_are():
-    y, f = random.normal(size=20), random.normal(size=20)
-    w = (np.arange(20) < 15).astype(float)
-    found = regression_scores(y, f, 0.0, w)
-    assert found == regression_scores(y[:15], f[:15], 0.0, np.ones(15))
-
-
-def test_r2_of_three_rows_has_an_interval_of_finite_size():
-    y = np.array([1.0, 2.0, 4.0])
-    score = regression_scores(y, y + 0.1, 0.0, np.ones(3))[0]
-    assert 0.0 <= score.low <= score.high <= 1.0
-
-
-def test_intervals_of_scores_hold_the_true_score_about_as_often_as_they_say():
-    held = 0
-    for seed in range(30):
-        r = np.random.default_rng(seed)
-        y = r.normal(size=200)
-        f = y + 0.5 * r.normal(size=200)
-        score = regression_scores(y, f, 0.0, np.ones(200))[1]
-        held += score.low <= 0.5 <= score.high
-    assert 25 <= held <= 30
-
-
 def test_classes_that_the_model_does_not_know_are_refused():
     model = mercer.KernelLogisticRegression("auto").fit(TABLE[TRAIN], SICK[TRAIN])
     with pytest.raises(ValueError, match="y has the class 'dead', which the model does not know"):
@@ -434,17 +330,6 @@ def test_support_vectors_are_not_taken_for_all_rows():
     html = mercer.report(model, random.uniform(size=(100, 1)), np.arange(100) % 2 == 0).html
     assert "distributed differently" not in html
     assert "rows only: the scores" not in html
-
-
-def test_a_factor_before_a_sum_is_multiplied_out_into_lines():
-    k = mercer.Gaussian(1.0) + 0.5 * (mercer.Linear() + 4.0 * mercer.Exponential(2.0))
-    assert _formula(k).count("<div>") == 3
-
-
-def test_a_sum_of_many_terms_is_cut_short_and_says_so():
-    text = _formula(sum((mercer.Gaussian(1.0 + i) for i in range(20)), mercer.Linear()))
-    assert text.count("<div>") == 13
-    assert "9 terms more" in text
 
 
 def test_zero_has_no_sign():

@@ -1,0 +1,58 @@
+"""Scores at held-out rows, their baselines and intervals."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from mercer.reports.held_out import classification_scores, regression_scores
+
+random = np.random.default_rng(0)
+
+
+def test_scores_are_those_of_their_formulas():
+    y, f = random.normal(size=50), random.normal(size=50)
+    r2, rmse, mae = regression_scores(y, f, 0.0, np.ones(50))
+    assert r2.value == pytest.approx(1.0 - ((y - f) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+    assert rmse.value == pytest.approx(((y - f) ** 2).mean() ** 0.5)
+    assert rmse.baseline == pytest.approx((y**2).mean() ** 0.5)
+    assert mae.value == pytest.approx(np.abs(y - f).mean())
+    assert not r2.beats_baseline
+    codes, P = np.array([0, 1, 1, 0]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [1.0, 0.0]])
+    right, loss, area = classification_scores(
+        codes, P.argmax(axis=1), P, np.array([0.5, 0.5]), np.ones(4)
+    )
+    assert right.value == 0.75
+    assert area.value == 1.0 and area.baseline == 0.5
+    assert loss.value == pytest.approx(-np.log([0.9, 0.8, 0.4, 1.0]).mean())
+
+
+def test_the_area_under_the_roc_curve_is_that_of_scikit_learn():
+    second = np.round(random.uniform(size=80), 1)
+    codes, w = (random.uniform(size=80) < second).astype(int), random.uniform(size=80)
+    P = np.column_stack([1.0 - second, second])
+    area = classification_scores(codes, codes, P, np.array([0.5, 0.5]), w)[2]
+    assert area.value == pytest.approx(roc_auc_score(codes, second, sample_weight=w))
+
+
+def test_rows_without_weight_leave_scores_as_they_are():
+    y, f = random.normal(size=20), random.normal(size=20)
+    w = (np.arange(20) < 15).astype(float)
+    found = regression_scores(y, f, 0.0, w)
+    assert found == regression_scores(y[:15], f[:15], 0.0, np.ones(15))
+
+
+def test_r2_of_three_rows_has_an_interval_of_finite_size():
+    y = np.array([1.0, 2.0, 4.0])
+    score = regression_scores(y, y + 0.1, 0.0, np.ones(3))[0]
+    assert 0.0 <= score.low <= score.high <= 1.0
+
+
+def test_intervals_of_scores_hold_the_true_score_about_as_often_as_they_say():
+    held = 0
+    for seed in range(30):
+        r = np.random.default_rng(seed)
+        y = r.normal(size=200)
+        f = y + 0.5 * r.normal(size=200)
+        score = regression_scores(y, f, 0.0, np.ones(200))[1]
+        held += score.low <= 0.5 <= score.high
+    assert 25 <= held <= 30
