@@ -31,7 +31,17 @@ def test_rows_of_other_columns_are_refused(points):
         Gaussian().after(Project(R))(points(4, 2))
 
 
-@pytest.mark.parametrize("matrix", [(), ((1.0, 2.0), (3.0,)), ((),)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_an_array_is_taken_for_its_rows(dtype):
+    found = Project(np.array([[1, -1], [0, 2]], dtype))
+    assert found == Project([[1.0, -1.0], [0.0, 2.0]])
+    assert {type(v) for row in found.R for v in row} == {float}
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [(), ((1.0, 2.0), (3.0,)), ((),), np.array(1.0), np.ones(2), np.ones((2, 2, 2)), np.eye(2) > 0],
+)
 def test_what_is_no_matrix_is_refused(matrix):
     with pytest.raises(ValueError, match="Project: R"):
         Project(matrix)

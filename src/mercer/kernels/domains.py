@@ -346,9 +346,13 @@ def _symmetric_matrix(value: Any) -> tuple[tuple[float, ...], ...]:
 
 
 def _matrix(value: Any) -> tuple[tuple[float, ...], ...]:
-    rows = tuple(_numbers(row) for row in value) if isinstance(value, list | tuple) else None
-    if rows is None or len({len(row) for row in rows}) > 1:
+    given = value.tolist() if isinstance(value, np.ndarray) else value
+    is_list = isinstance(given, list | tuple)
+    if not is_list or not all(isinstance(row, list | tuple | np.ndarray) for row in given):
         raise ValueError("must be a matrix of real numbers, a list of rows of one length")
+    rows = tuple(_numbers(row) for row in given)
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("must have rows of one length")
     return rows
 
 

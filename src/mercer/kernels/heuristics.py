@@ -75,7 +75,8 @@ def median_distance(X: Any, metric: str = "euclidean", most: int = 1000) -> floa
     distances = evaluate(_distance(metric), Rows(X, "X", X))
     pairs = squareform(distances, checks=False)
     if not pairs.all():
-        # Rows that are zero apart are equal: the first of them counts.
+        # Of rows that are zero apart, equal or so near that the distance underflows, the first
+        # counts.
         is_first = ~np.tril(distances == 0.0, -1).any(axis=1)
         pairs = squareform(distances[np.ix_(is_first, is_first)], checks=False)
     median = float(np.median(pairs.astype(np.float64))) if pairs.size else 1.0
