@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from mercer import Gaussian, KernelClassifier, KernelRidge, Matern32
-from mercer.selection.automatic import cross_fit as module
+from mercer.errors import MemoryLimitError
+from mercer.selection.automatic import classifier, cross_fit as module
 from mercer.selection.automatic.board import Candidate, Leaderboard, Recipe
 from mercer.selection.automatic.cross_fit import CrossFit, stratified_folds
 from mercer.selection.automatic.kernels import Start
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
+from mercer.solvers.refusals import singular
 
 LEADER = Recipe(Start("m", Matern32("median"), True, Matern32))
 WARM = Recipe(Start("g", Gaussian("median"), True, Gaussian), (LEADER,))
@@ -123,7 +126,7 @@ def test_candidates_stand_on_the_board_by_their_errors_in_folds_with_a_mean_of_t
     )
     a, b, c = (candidate(name, LEADER, rows=30) for name in "abc")
     board = Leaderboard((candidate("old mean", LEADER, parts=(a, b)), a, b, c), note="said")
-    found = CrossFit(search, folds, []).ranked(board, [a, b], has_mean)
+    found = CrossFit(search, folds, [], Run()).ranked(board, [a, b], has_mean)
     assert found[0].name.startswith("mean: 0.51 a") == has_mean
     assert {(c.name, c.rounds) for c in found if not c.parts} == {("a", 3), ("b", 3), ("c", 1)}
     assert sum(bool(c.parts) for c in found) == has_mean
@@ -183,15 +186,92 @@ def test_of_many_rows_scales_are_learned_from_some_and_ridges_from_all(monkeypat
     assert sample.max() < len(folds[0][0]) == 480
 
 
-def test_without_time_or_where_a_fold_is_refused_there_is_none(monkeypatch, folds):
+def test_without_time_or_where_a_system_of_a_fold_is_singular_there_is_none(monkeypatch, folds):
     given = (search_of(), [candidate("a")], folds)
     assert CrossFit.of(*given, Run(1e-9)) is None
-
-    def refused(*given):
-        raise ValueError("singular")
-
-    monkeypatch.setattr(module, "_learned_in_fold", refused)
+    monkeypatch.setattr(module, "_learned_in_fold", raising(singular(0.1, 30, 1.0)))
     assert CrossFit.of(*given, Run()) is None
+
+
+@pytest.mark.parametrize("error", [MemoryLimitError("too large"), ValueError("a fault")])
+def test_other_errors_in_a_fold_are_not_hidden(monkeypatch, folds, error):
+    monkeypatch.setattr(module, "_learned_in_fold", raising(error))
+    with pytest.raises(type(error), match=str(error)):
+        CrossFit.of(search_of(), [candidate("a")], folds, Run())
+
+
+def raising(error):
+    def raises(*given):
+        raise error
+
+    return raises
+
+
+def test_kernels_that_the_clock_stopped_in_the_last_fold_are_not_taken(monkeypatch, folds):
+    run, seen = Run(900.0), []
+
+    def learned(*given):
+        seen.append(given)
+        if len(seen) == len(folds):
+            run.ends = 0.0
+        return {}
+
+    monkeypatch.setattr(module, "thread_count", lambda: 1)
+    monkeypatch.setattr(module, "_learned_in_fold", learned)
+    assert CrossFit.of(search_of(), [candidate("a")], folds, run) is None
+    assert len(seen) == len(folds)
+
+
+def test_fits_in_folds_end_with_the_time_and_then_rank_nothing(folds):
+    crossed = CrossFit.of(search_of(), [candidate("a")], folds, Run())
+    board = Leaderboard((candidate("a"),))
+    assert crossed.ranked(board, [candidate("a")], False) is not None
+    assert replace(crossed, run=Run(1e-9)).ranked(board, [candidate("a")], False) is None
+
+
+def test_a_fit_in_a_fold_that_is_singular_ranks_nothing(folds):
+    lost = [{"a": (Gaussian(50.0), 1e-300)}] * 3
+    crossed = CrossFit(search_of(), folds, lost, Run())
+    assert crossed.ranked(Leaderboard((candidate("a"),)), [candidate("a")], False) is None
+
+
+@pytest.mark.parametrize(("counted", "is_entered"), [(599.0, True), (601.0, False)])
+def test_folds_are_entered_if_they_are_counted_to_take_six_tenths_of_the_time(
+    monkeypatch, counted, is_entered
+):
+    seen, given = [], []
+
+    def work(search, recipes, folds):
+        given.append((recipes, folds))
+        return SimpleNamespace(expected=counted)
+
+    monkeypatch.setattr(classifier, "cross_fit_work", work)
+    monkeypatch.setattr(
+        CrossFit, "of", lambda search, single, folds, run: seen.append(run.seconds_left)
+    )
+    board = Leaderboard((candidate("c", LEADER, rows=30), candidate("plain", rows=30)))
+    # A second for what comes before.
+    limit = Run(1001.0)
+    assert KernelClassifier()._cross_fitted(search_of(), board, limit) == (board, {})
+    assert given == [([LEADER, None], 5)]
+    assert seen == ([pytest.approx(600.0, rel=1e-2)] if is_entered else [])
+    # Either way models can be compared without folds.
+    assert not limit.is_over()
+
+
+def test_folds_are_not_entered_where_memory_holds_the_pairs_of_some_rows_alone(monkeypatch):
+    monkeypatch.setattr(CrossFit, "of", lambda *given: pytest.fail("learned again"))
+    board = Leaderboard((candidate("c", LEADER),))
+    short = replace(search_of(), memory=56 * 30**2 - 1)
+    assert KernelClassifier()._cross_fitted(short, board, Run()) == (board, {})
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ConvergenceWarning")
+def test_models_are_compared_where_learning_in_folds_comes_to_nothing(monkeypatch):
+    monkeypatch.setattr(CrossFit, "of", lambda *given: None)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 2))
+    assert "ridge" in KernelClassifier(time_limit=60.0).fit(X, X[:, 0] > 0.0).losses_
 
 
 def test_of_classes_that_are_noise_the_loss_told_is_about_that_of_a_coin():
@@ -263,7 +343,7 @@ def crossed_logistic(monkeypatch, folds, scores, run, takes_all=False):
     monkeypatch.setattr(KernelClassifier, "_logistic", logistic)
     # The time for kernels is up, that of the comparison is not.
     search = replace(search_of(), run=Run(1e-9), weights=np.ones(30))
-    crossed = CrossFit(search, folds, [{"a": (Gaussian(1.0), 0.5)}] * 3)
+    crossed = CrossFit(search, folds, [{"a": (Gaussian(1.0), 0.5)}] * 3, Run())
     labels = (search.y[:, 0] > 0.0).astype(int)
     return KernelClassifier()._crossed_logistic(crossed, candidate("a"), labels, run), limits
 

@@ -10,8 +10,15 @@ import mercer
 from mercer import KernelClassifier, KernelRegressor
 from mercer.planning.rates import Work
 from mercer.selection.automatic import plans
+from mercer.selection.automatic.board import Recipe
 from mercer.selection.automatic.kernels import starts
-from mercer.selection.automatic.plans import automatic_plan, comparison_work, likely_kernel
+from mercer.selection.automatic.plans import (
+    automatic_plan,
+    comparison_work,
+    cross_fit_work,
+    likely_kernel,
+    likely_recipes,
+)
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
 
@@ -198,3 +205,47 @@ def test_the_fit_is_that_of_a_mean_of_two(X, machine, monkeypatch):
     kernel = likely_kernel(search_of(120)).resolved(X)
     alone = mercer.KernelRidge(kernel).plan(X).seconds
     assert seen == [pytest.approx(2.0 * alone, rel=0.01)]
+
+
+def test_what_is_learned_again_is_counted_once_in_every_fold(monkeypatch):
+    monkeypatch.setattr(plans, "_judged", lambda n, entry: Work(byte=1.0, column=n))
+    monkeypatch.setattr(plans, "_step", lambda n, entry: Work(double=entry.function, single=n))
+    monkeypatch.setattr(plans, "entry_work", lambda kernel, rows: Work(function=1.0))
+    search = search_of(600)
+    lead, warm, *_ = (start for start in starts(search.X) if start.is_learned)
+    additive = next(start for start in starts(search.X) if start.terms)
+    assert len(additive.terms) == 6
+    leader = Recipe(lead)
+    both = Recipe(terms=(leader, Recipe(warm, (leader,))))
+    found = cross_fit_work(search, [both, leader, Recipe(additive), None], 3)
+    # 20 steps of the first, 8 of the second, 12 of their sum, 20 of a sum of six; of 400 rows.
+    assert found.double == 3 * (20 + 8 + 2 * 12 + 6 * 20)
+    assert found.single == 3 * 60 * 400
+    # Four are judged and fitted, on two thirds of the rows.
+    assert (found.byte, found.column) == (3 * 8, 3 * 8 * 400)
+
+
+def test_a_sum_of_three_its_first_term_and_one_not_learned_are_likely():
+    whole, first, plain = likely_recipes(search_of(60))
+    assert [recipe.start.name for recipe in whole.terms] == [
+        start.name for start in starts(search_of(60).X) if start.is_learned
+    ][:3]
+    assert whole.terms[0] == first
+    assert all(recipe.terms == (first,) for recipe in whole.terms[1:])
+    assert plain is None
+    assert likely_recipes(search_of(29)) == []
+
+
+@pytest.mark.parametrize(("n", "folds"), [(29, None), (500, 5), (501, 3), (1001, None)])
+def test_learning_again_in_folds_is_counted_where_it_is_done(monkeypatch, rng, n, folds):
+    seen, X = [], rng.normal(size=(n, 2))
+    before = KernelClassifier().plan(X).seconds
+
+    def work(search, recipes, folds):
+        seen.append(folds)
+        return Work()
+
+    monkeypatch.setattr("mercer.selection.automatic.classifier.cross_fit_work", work)
+    without = KernelClassifier().plan(X).seconds
+    assert seen == ([] if folds is None else [folds])
+    assert (before > without) is (folds is not None)

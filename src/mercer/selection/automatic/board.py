@@ -48,6 +48,16 @@ class Recipe:
     terms: tuple[Recipe, ...] = ()
     is_mixed: bool = False
 
+    @property
+    def every(self) -> tuple[Recipe, ...]:
+        """All that is learned for it, itself last."""
+        return (*(recipe for term in self.terms for recipe in term.every), self)
+
+    @property
+    def n_terms(self) -> int:
+        """How many kernels it is a sum of; one where it is none."""
+        return max(1, len(self.terms if self.start is None else self.start.terms))
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:

@@ -36,7 +36,9 @@ from mercer.selection.automatic.plans import (
     LIKELY_PARTS,
     automatic_plan,
     comparison_work,
+    cross_fit_work,
     likely_kernel,
+    likely_recipes,
 )
 from mercer.selection.automatic.ranges import training_levels, training_ranges
 from mercer.selection.automatic.search import JUDGED_ROWS, KernelSearch
@@ -193,6 +195,10 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             both = KernelLogisticRegressionCV([kernel], self.cs, memory=self.memory)
             rows = training_subset(kernel, search.X, sample)
             compared += both.plan(rows, labels).seconds
+        recipes, folds = likely_recipes(search), self._n_folds(search)
+        if recipes and folds:
+            again = cross_fit_work(search, recipes, folds).seconds
+            compared += min(again, self.share_of_comparison * (self.time_limit or np.inf))
         found = automatic_plan(search, replace(last, time_limit=self.time_limit))
         return replace(found, seconds=found.seconds + compared)
 
@@ -232,6 +238,13 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         sample = search.sample(most)
         return sample, _labels(search.y[sample])
 
+    def _n_folds(self, search: KernelSearch) -> int:
+        """Return in how many folds scales are learned again, none of more rows than are judged."""
+        n = len(search.y)
+        if len(search.sample(JUDGED_ROWS)) < n:
+            return 0
+        return self.folds_of_few if n <= self.few_rows else self.folds
+
     def _cross_fitted(
         self, search: KernelSearch, board: Leaderboard, run: Run
     ) -> tuple[Leaderboard, dict[str, Compared]]:
@@ -239,29 +252,39 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
 
         It is for tables of which all rows were learned from: of larger ones most rows that are
         compared were not. The best kernel that is not learned takes part beside the best one and
-        those of a mean. There are no models where nothing is learned, a fold lacks a class, or
-        without the time.
+        those of a mean. There are no models where nothing is learned, a fold lacks a class, or it
+        is counted to take longer than its share of the time.
         """
         one, labels = board.without_means()[0], _labels(search.y)
         means = [c for c in board if c.parts]
         rivals = [c for mean in means for c in mean.parts]
-        if len(labels) > JUDGED_ROWS or not any(c.is_learned for c in (one, *rivals)):
+        count = self._n_folds(search)
+        if not count or not any(c.is_learned for c in (one, *rivals)):
             return board, {}
         folds = search.folds(np.arange(len(labels)), labels) or stratified_folds(
-            labels, self.folds_of_few if len(labels) <= self.few_rows else self.folds, search.seed
+            labels, count, search.seed
         )
         some = LabelledRows(one.kernel, search.X, labels, search.weights, folds)
-        if not some.has_every_class or run.is_over():
+        if not some.has_every_class:
             return board, {}
         rivals += [c for c in board if not (c.is_learned or c.parts) and c.rows == one.rows][:1]
         single = list({c.name: c for c in (one, *rivals)}.values())
+        # The rest is for logistic regression, or for a comparison without folds should the clock be
+        # faster than the count.
+        share_of_kernels = 0.6
+        ahead = run.share(share_of_kernels)
+        if run.time_limit is not None:
+            recipes = [c.recipe if c.is_learned else None for c in single]
+            if not ahead.has(cross_fit_work(search, recipes, len(folds)).expected):
+                return board, {}
         run.enter(f"learning the best again without each of {len(folds)} folds")
         # Threads of the BLAS gain little on these rows, and lose much where others use the machine.
         with one_blas_thread():
-            crossed = CrossFit.of(search, single, folds, run)
-            if crossed is None:
-                return board, {}
-            board = crossed.ranked(board, single, has_mean=bool(means))
+            crossed = CrossFit.of(search, single, folds, ahead)
+            ranked = None if crossed is None else crossed.ranked(board, single, bool(means))
+        if crossed is None or ranked is None:
+            return board, {}
+        board = ranked
         models = [crossed.calibrated(c, labels) for c in board if c.rounds == IN_FOLDS]
         ridges = [model for model in models if not model.candidate.parts]
         found = {"ridge": min(ridges, key=attrgetter("loss"))}

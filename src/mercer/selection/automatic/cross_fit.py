@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from mercer.data.columns import take_rows
+from mercer.data.deadline import TimeIsUpError, check
+from mercer.errors import SingularSystemError
 from mercer.estimators import KernelRidge
 from mercer.estimators.svm.probabilities import score_columns
 from mercer.estimators.validation import training_subset
@@ -67,7 +69,8 @@ class CrossFit:
 
     Scores of rows left out one by one are too good where the scales of a kernel were learned from
     these rows. Here every fold is scored by kernels that are learned again from the other rows,
-    from where they started, so that its targets had no part in them.
+    from where they started, so that its targets had no part in them. There is one exception: a
+    kernel that is not learned keeps the width, one of a few, that the errors of all rows chose.
 
     Parameters
     ----------
@@ -77,6 +80,8 @@ class CrossFit:
         Folds of all its rows.
     found : list of dict
         For every fold the kernels and ridges of the candidates, by their names.
+    run : Run
+        When to end.
 
     References
     ----------
@@ -87,6 +92,7 @@ class CrossFit:
     search: KernelSearch
     folds: Folds
     found: list[dict[str, Learned]]
+    run: Run
 
     @classmethod
     def of(
@@ -94,27 +100,36 @@ class CrossFit:
     ) -> CrossFit | None:
         """Return candidates of one kernel each, learned again in every fold.
 
-        There is None without the time, or where one is refused: a system may be singular to
-        working precision in one fold and in no other.
+        There is None without the time, or where a system is singular to working precision, as it
+        may be in one fold and in no other.
         """
         learn = partial(_learned_in_fold, search, candidates, run)
         fits = search.memory // (PAIR_BYTES * len(search.y) ** 2)
         try:
-            found = in_pool(
-                lambda fold: None if run.is_over() else learn(fold[0]),
-                list(folds),
-                max(1, min(thread_count(), fits)),
-            )
-        except ValueError:
+            with run.punctual():
+                found = in_pool(
+                    lambda fold: None if run.is_over() else learn(fold[0]),
+                    list(folds),
+                    max(1, min(thread_count(), fits)),
+                )
+        except (SingularSystemError, TimeIsUpError):
             return None
         known = [each for each in found if each is not None]
-        return cls(search, folds, known) if len(known) == len(folds) else None
+        # Scales that the clock stopped are not those of so many steps.
+        return None if len(known) < len(folds) or run.is_over() else cls(search, folds, known, run)
 
     def ranked(
         self, board: Leaderboard, candidates: Sequence[Candidate], has_mean: bool
-    ) -> Leaderboard:
-        """Return a leaderboard with the candidates by their errors in folds, and their mean."""
-        judged = sorted(map(self.judged, candidates), key=attrgetter("error"))
+    ) -> Leaderboard | None:
+        """Return a leaderboard with the candidates by their errors in folds, and their mean.
+
+        There is None without the time, or where a system is singular.
+        """
+        try:
+            with self.run.punctual():
+                judged = sorted(map(self.judged, candidates), key=attrgetter("error"))
+        except (SingularSystemError, TimeIsUpError):
+            return None
         found = self.search.ranked(judged, (c for c in board if not c.parts))
         found = replace(found, note=board.note)
         return found if has_mean else found.without_means()
@@ -149,7 +164,10 @@ class CrossFit:
         search = self.search
         model = KernelRidge(kernel, alpha, memory=search.memory)
         model.fit(self.rows(kernel, train), search.y[train], search.weights[train])
-        return np.asarray(model.predict(self.rows(kernel, test))).reshape(len(test), -1)
+        found = np.asarray(model.predict(self.rows(kernel, test))).reshape(len(test), -1)
+        # What stands in for a fit that was broken off says nothing about the kernel.
+        check()
+        return found
 
     def rows(self, kernel: Kernel, sample: Sample) -> Any:
         """Return some of the rows as a kernel reads them."""
@@ -165,6 +183,13 @@ def stratified_folds(labels: Sample, count: int, seed: int) -> list[tuple[Sample
     return [
         (np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in range(count)
     ]
+
+
+def steps_of(recipe: Recipe) -> int:
+    """Return in how many steps a candidate is learned, after those of its terms."""
+    if recipe.start is None:
+        return WARM_STEPS if recipe.is_mixed else SECOND_STEPS
+    return WARM_STEPS if recipe.terms else FIRST_STEPS
 
 
 def _learned_in_fold(
@@ -198,18 +223,19 @@ def _again(
     if recipe in known:
         return known[recipe]
     start, before = recipe.start, [_again(search, t, sample, run, known) for t in recipe.terms]
+    steps = steps_of(recipe)
     if start is not None and start.terms:
-        found = search._weighted(start.terms, sample, FIRST_STEPS, run)
+        found = search._weighted(start.terms, sample, steps, run)
     elif start is not None and before:
         kernel, alpha = before[0]
-        found = search._learned(in_family(kernel, start), alpha, sample, WARM_STEPS, run)
+        found = search._learned(in_family(kernel, start), alpha, sample, steps, run)
     elif start is not None:
-        found = search._learned(start.kernel, None, sample, FIRST_STEPS, run)
+        found = search._learned(start.kernel, None, sample, steps, run)
     elif recipe.is_mixed:
         terms = [(1.0 / alpha) * kernel for kernel, alpha in before]
-        found = search._weighted(terms, sample, WARM_STEPS, run)
+        found = search._weighted(terms, sample, steps, run)
     else:
         kernel, alpha = before[0] if len(before) == 1 else sum_of(before)
-        found = search._learned(kernel, alpha, sample, SECOND_STEPS, run)
+        found = search._learned(kernel, alpha, sample, steps, run)
     known[recipe] = found
     return found

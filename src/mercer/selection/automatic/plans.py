@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from mercer.planning import Plan
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out
 from mercer.planning.rates import Work
+from mercer.selection.automatic.board import Recipe
+from mercer.selection.automatic.cross_fit import steps_of
 from mercer.selection.automatic.kernels import Start, starts
 from mercer.selection.automatic.search import (
     BOTH_SHARES,
@@ -44,6 +47,42 @@ def comparison_work(search: KernelSearch, rows: int) -> Work:
     """Return what the log losses of least squares with a kernel and with a mean take."""
     entry = entry_work(likely_kernel(search), search.X)
     return (1 + LIKELY_PARTS) * _judged(rows, entry)
+
+
+def likely_recipes(search: KernelSearch) -> list[Recipe | None]:
+    """Return how candidates like the best are learned: a sum, one of its terms, and one not at all.
+
+    There are none where nothing is learned.
+    """
+    is_learned = len(search.sample(FIRST_ROWS)) >= LEAST_ROWS
+    tried = [start for start in starts(search.X, is_learned) if start.is_learned]
+    if not tried:
+        return []
+    first = Recipe(tried[0])
+    others = (Recipe(start, (first,)) for start in tried[1:TERMS] if not start.terms)
+    return [Recipe(terms=(first, *others)), first, None]
+
+
+def cross_fit_work(search: KernelSearch, recipes: Sequence[Recipe | None], folds: int) -> Work:
+    """Return what it takes to learn candidates again in folds, and to judge them: see `CrossFit`.
+
+    Parameters
+    ----------
+    search : KernelSearch
+        The search.
+    recipes : sequence of Recipe or None
+        How each is learned, None of one that is not.
+    folds : int
+        How many.
+    """
+    n = len(search.y) - len(search.y) // folds
+    entry = entry_work(likely_kernel(search), search.X)
+    # For the ridge, and for the fit that predicts the fold.
+    work = 2 * len(recipes) * _judged(n, entry)
+    # What is known is not learned twice.
+    for recipe in dict.fromkeys(part for r in recipes if r is not None for part in r.every):
+        work += steps_of(recipe) * _step(min(n, FIRST_ROWS), recipe.n_terms * entry)
+    return folds * work
 
 
 def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
