@@ -280,7 +280,12 @@ def test_time_enough_changes_nothing(X, y):
     ],
 )
 def test_scores_have_passed_their_best_once_one_is_far_worse_or_two_are_worse(scores, is_past):
-    assert Schedule().is_past(scores) is is_past
+    assert Schedule().is_past(scores, 2) is is_past
+
+
+def test_on_all_rows_one_worse_score_ends_the_cs():
+    assert not Schedule().is_past([-2.0, -1.0, -1.0], Schedule.on_all)
+    assert Schedule().is_past([-2.0, -1.0, -1.001], Schedule.on_all)
 
 
 def test_bad_input_is_refused(X):

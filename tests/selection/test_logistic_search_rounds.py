@@ -252,9 +252,9 @@ def test_rounds_are_refused_before_a_sample_is_tried_where_all_rows_have_no_room
 
 
 def test_pivots_and_warm_starts_give_the_scores_of_single_cs(search):
-    together = search._round([Linear()], [CS], stops_early=False).scores[0]
+    together = search._round([Linear()], [CS]).scores[0]
     for i, C in enumerate(CS):
-        alone = search._round([Linear()], [np.array([C])], stops_early=False).scores[0]
+        alone = search._round([Linear()], [np.array([C])]).scores[0]
         assert_allclose(together[i], alone[0], atol=2e-3)
 
 

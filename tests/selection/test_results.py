@@ -148,7 +148,7 @@ def test_kernels_of_equal_scores_survive_in_their_order():
     ],
 )
 def test_scores_are_past_their_best_by_five_in_a_hundred_or_twice(scores, past):
-    assert Schedule().is_past(scores) is past
+    assert Schedule().is_past(scores, 2) is past
 
 
 @pytest.mark.parametrize(("is_cut", "best"), [(False, 0), (True, 1)])

@@ -135,8 +135,11 @@ class Schedule:
     below : float
         Cs go on from this share of the best upwards.
     worse : float
-        The Cs end once a score is worse than the best by this share of it, or two in a row are
-        worse.
+        The Cs end once a score is worse than the best by this share of it, or several in a row are
+        worse: `on_samples` and `on_all`.
+    on_samples, on_all : int
+        How many these are on a sample, where one may be worse by chance, and on all rows, where
+        the next C is the dearest.
     gap : float
         The gap to which candidates are solved: what is left out moves scores by more.
 
@@ -157,6 +160,8 @@ class Schedule:
     tried_on_all: int = 5
     below: float = 0.1
     worse: float = 0.05
+    on_samples: int = 2
+    on_all: int = 1
     gap: float = 1e-4
 
     def sizes(self, columns: int, classes: int) -> tuple[int, int]:
@@ -192,15 +197,15 @@ class Schedule:
         middle = [(more, self.kernels * each)] if n > more else []
         return [(few, count), *middle, (n, on_all * min(each, self.tried_on_all))]
 
-    def is_past(self, scores: Sequence[float]) -> bool:
+    def is_past(self, scores: Sequence[float], patience: int) -> bool:
         """Whether the scores of ascending Cs have passed their best.
 
-        The last is much worse than the best, or the last two are worse.
+        The last is much worse than the best, or the last `patience` are worse.
         """
         best = float(np.nanmax(scores)) if np.isfinite(scores).any() else -np.inf
         if scores[-1] < best - self.worse * abs(best):
             return True
-        return max(scores[-2:]) < best
+        return max(scores[-patience:]) < best
 
     def survivors(
         self, last: Round, kernels: Sequence[Kernel], Cs: Sequence[Array], count: int

@@ -205,19 +205,19 @@ class LogisticSearch:
         few, more = schedule.sizes(self.problem.columns, self.problem.classes)
         if n <= few or sum(map(len, Cs)) <= schedule.few_candidates:
             whole = self if n <= few else self._on_all_rows()
-            return [whole._round(kernels, Cs, stops_early=False)]
+            return [whole._round(kernels, Cs)]
         if self.run.time_limit is None:
             # Without a limit it ends on all rows, which is refused before a sample is tried.
             self._on_all_rows()._check_room()
         sample, share = self.sample(few)
-        tried = [sample._round(kernels, Cs, stops_early=True, share=share)]
+        tried = [sample._round(kernels, Cs, schedule.on_samples, share)]
         if n > more and not self.is_over:
             kernels, Cs = schedule.survivors(tried[-1], kernels, Cs, schedule.kernels)
             sample, share = self.sample(more)
-            tried.append(sample._round(kernels, Cs, stops_early=True, share=share))
+            tried.append(sample._round(kernels, Cs, schedule.on_samples, share))
         if not self.is_over:
             kernels, Cs = schedule.survivors(tried[-1], kernels, Cs, 1)
-            last = self._on_all_rows()._round(kernels, Cs, stops_early=True)
+            last = self._on_all_rows()._round(kernels, Cs, schedule.on_all)
             if last.reaches(tried[-1]):
                 return [*tried, last]
         return [*tried[:-1], replace(tried[-1], is_cut=True)]
@@ -238,10 +238,13 @@ class LogisticSearch:
         self,
         kernels: Sequence[Kernel],
         Cs: Sequence[Array],
-        stops_early: bool,
+        patience: int | None = None,
         share: float = 1.0,
     ) -> Round:
-        """Return the scores of kernels with their Cs over a share of the weights."""
+        """Return the scores of kernels with their Cs over a share of the weights.
+
+        With `patience` the Cs end where `Schedule.is_past` says so.
+        """
         grams = self._grams(kernels)
         tried: list[tuple[Kernel, Array, Array]] = []
         is_cut = False
@@ -256,7 +259,7 @@ class LogisticSearch:
                 try:
                     with until(self.run.deadline):
                         scores, is_short = self._scored(
-                            gram, kernel, values[ascending] / share, stops_early
+                            gram, kernel, values[ascending] / share, patience
                         )
                 except TimeIsUpError:
                     is_cut = True
@@ -300,7 +303,7 @@ class LogisticSearch:
         return len(self)
 
     def _scored(
-        self, gram: Gram, kernel: Kernel, Cs: Array, stops_early: bool
+        self, gram: Gram, kernel: Kernel, Cs: Array, patience: int | None
     ) -> tuple[Array, bool]:
         """Return the scores of ascending Cs, (Cs, 1, folds), and whether time ended them."""
         is_single = self.splits.pairs is None
@@ -313,28 +316,28 @@ class LogisticSearch:
             K = DenseGram(gram.dense(), self.memory) if is_single else gram
         try:
             if is_single:
-                scores, is_cut = self._left_out(K, Cs, stops_early)
+                scores, is_cut = self._left_out(K, Cs, patience)
                 return scores[:, None, None], is_cut
-            scores, is_cut = self._by_folds(K, Cs, stops_early)
+            scores, is_cut = self._by_folds(K, Cs, patience)
             return scores[:, None], is_cut
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, self.X) from None
 
-    def _left_out(self, K: Gram, Cs: Array, stops_early: bool) -> tuple[Array, bool]:
+    def _left_out(self, K: Gram, Cs: Array, patience: int | None) -> tuple[Array, bool]:
         """Return about the scores of all rows by the fits without them, of shape (Cs,)."""
         is_cut = False
         found: list[float] = []
         for problem, s in self._fits(K, self.problem, Cs):
             F = leave_one_out_scores(K, problem, s.coefficients, s.intercept, self.copies)
             found.append(self._judged(F, np.arange(len(self))))
-            if stops_early and self.schedule.is_past(found):
+            if patience and self.schedule.is_past(found, patience):
                 break
             if self.is_over:
                 is_cut = len(found) < len(Cs) or is_unfinished(s)
                 break
         return np.array(found), is_cut
 
-    def _by_folds(self, K: Gram, Cs: Array, stops_early: bool) -> tuple[Array, bool]:
+    def _by_folds(self, K: Gram, Cs: Array, patience: int | None) -> tuple[Array, bool]:
         """Return the scores of test rows by the fits to their training rows, (Cs, folds)."""
         is_cut = False
         folds: list[list[Array]] = []
@@ -350,7 +353,7 @@ class LogisticSearch:
                 F = scored(s)
                 fold.append(F)
                 scores.append(self._judged(F, test))
-                if stops_early and is_first and self.schedule.is_past(scores):
+                if patience and is_first and self.schedule.is_past(scores, patience):
                     break
                 if self.is_over:
                     is_cut |= len(scores) < count or is_unfinished(s)
