@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer import Gaussian, KernelClassifier
-from mercer.errors import OutsideRangeWarning
+from mercer.errors import ConvergenceWarning, OutsideRangeWarning
 from mercer.selection.automatic import classifier as module
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.cross_fit import Compared
@@ -64,7 +64,7 @@ def compared(monkeypatch):
     seen = SimpleNamespace()
 
     class Logistic:
-        best_score_, C_ = -0.25, 7.0
+        best_score_, C_, _is_cut = -0.25, 7.0, False
 
         def __init__(self, kernels, Cs, **settings):
             seen.kernels, seen.Cs, seen.settings = kernels, Cs, settings
@@ -132,6 +132,19 @@ def test_time_that_is_up_leaves_what_was_compared(compared, monkeypatch):
         left = iter([False] * calls + [True] * 9)
         run = SimpleNamespace(is_over=lambda left=left: next(left), rest=3.0)
         assert set(compared.of(search_of(), [mean], run)) == names
+
+
+def test_logistic_regression_that_time_cut_is_not_compared(compared, monkeypatch):
+    monkeypatch.setattr(module.KernelLogisticRegressionCV, "_is_cut", True)
+    assert set(compared.of(search_of())) == {"ridge"}
+
+
+def test_a_search_among_cs_that_time_cut_is_told_from_one_that_ended():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    Cs, y = [0.3, 3.0], X[:, 0] > 0.0
+    assert not mercer.KernelLogisticRegressionCV([KERNEL], Cs).fit(X, y)._is_cut
+    with pytest.warns(ConvergenceWarning):
+        assert mercer.KernelLogisticRegressionCV([KERNEL], Cs, time_limit=1e-9).fit(X, y)._is_cut
 
 
 def test_ridges_are_in_units_of_the_mean_weight():

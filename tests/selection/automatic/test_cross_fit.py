@@ -321,9 +321,10 @@ def test_the_best_that_is_not_learned_takes_part_beside_the_best_and_those_of_a_
 
 
 class Logistic:
-    """Logistic regression that finds as many scores as it is told, and may take all its time."""
+    """Logistic regression with given scores, cut where one is zero, that may take all its time."""
 
     def __init__(self, scores, time_limit, takes_all=False):
+        self._is_cut = 0.0 in scores
         self.cv_results_ = {"mean_test_score": -np.array(scores)}
         self.time_limit, self.takes_all = time_limit, takes_all
 
@@ -358,11 +359,9 @@ def test_logistic_regression_in_folds_has_the_time_of_the_comparison_in_equal_sh
     assert_allclose(limits, [300.0, 450.0, 900.0], rtol=1e-2)
 
 
-@pytest.mark.parametrize("short", [[0.1], [0.1, 0.2, 0.3]])
-def test_logistic_regression_of_which_a_fold_lacks_a_score_is_not_compared(
-    monkeypatch, folds, short
-):
-    scores = [[0.5, 0.4, 0.3, 0.6], short, [0.5, 0.4, 0.3, 0.6]]
+@pytest.mark.parametrize("cut", [[0.0], [0.1, 0.2, 0.0], [0.1, 0.2, 0.3, 0.0]])
+def test_logistic_regression_of_which_a_fold_was_cut_is_not_compared(monkeypatch, folds, cut):
+    scores = [[0.5, 0.4, 0.3, 0.6], cut, [0.5, 0.4, 0.3, 0.6]]
     assert crossed_logistic(monkeypatch, folds, scores, Run(900.0))[0] is None
 
 

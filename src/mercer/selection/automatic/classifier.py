@@ -80,8 +80,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     losses_ : dict
         The log loss on rows left out of ``"logistic"``, ``"ridge"`` and ``"mean"``, those that
         were compared; none where it is least squares with one kernel without a comparison. Of up
-        to 1000 rows these are folds of which no scale was learned. Of more rows they are less
-        than at new rows where scales were learned from some of the rows left out.
+        to 1000 rows these are folds of which no scale was learned, if time and memory allow. Else
+        they are less than at new rows where scales were learned from some of the rows left out.
     estimator_ : KernelRidgeClassifier, KernelRidgeMeanClassifier or KernelLogisticRegression
         The model, fitted to all rows.
     classes_ : array
@@ -313,10 +313,10 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
                 # What the comparison has no time for is no fault of the model fitted last.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(search.X, labels, search.weights)
-            scores = model.cv_results_["mean_test_score"]
-            if part.is_over() or len(scores) < len(losses):
+            if part.is_over() or model._is_cut:
                 return None
-            losses -= search.weights[fold[1]].sum() / search.weights.sum() * scores
+            share = search.weights[fold[1]].sum() / search.weights.sum()
+            losses -= share * model.cv_results_["mean_test_score"]
         best = int(np.argmin(losses))
         unit = float(np.mean(candidate.kernel.diagonal(search.X)))
         return Compared(float(losses[best]), candidate, C=self.cs[best] / unit)
@@ -345,7 +345,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     ) -> dict[str, Compared]:
         """Return all models by their log loss on rows left out one by one, or in groups.
 
-        There is nothing to return where there is one model alone, or no time.
+        There is nothing to return where there is one model alone, or no time, and no logistic
+        regression without the time to try every C.
         """
         has_logistic = search.y.shape[1] <= self.most_classes
         if not (has_logistic or means):
@@ -369,6 +370,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             # What the comparison has no time for is no fault of the model that is fitted last.
             warnings.simplefilter("ignore", ConvergenceWarning)
             logistic.fit(rows, labels, weights)
+        if logistic._is_cut:
+            return found
         loss, C = -float(logistic.best_score_), float(logistic.C_)
         return {**found, "logistic": Compared(loss, best, C=C)}
 

@@ -296,6 +296,8 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         last = rounds[-1]
         position, (best,) = last.best_kernel, last.best.tolist()
         before = sum(len(r) for r in rounds[:-1]) + sum(len(C) for C in last.alphas[:position])
+        # Some scores are then those of fits that have not ended, or there are fewer.
+        self._is_cut = any(r.is_cut for r in rounds)
         self.cv_results_ = table(rounds, "C")
         self.kernel_ = last.kernels[position]
         self.C_ = float(last.alphas[position][best])
