@@ -256,6 +256,7 @@ def test_wrong_usage_of_fit_and_check_ends_with_exit_code_2(data):
         "--target COLUMN": ("fit", data),
         "--memory must be a size such as 512MB or 4GB": ("fit", data, *PRICE, "--memory", "lots"),
         "mercer check -- EXPR": ("check", "-1*linear"),
+        "mercer info houses.mercer shows its kernel": ("check", "houses.mercer"),
     }.items():
         result = run(*arguments)
         assert result.exit_code == 2

@@ -159,6 +159,14 @@ def test_stacked_rows_keep_their_form(form):
     assert_allclose(table_matrix(entries, "X") if is_table(entries) else entries, X)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_whole_numbers_are_stacked_under_others(library):
+    module = pytest.importorskip(library)
+    form = module.table if library == "pyarrow" else module.DataFrame
+    stacked = stack_rows(form({"a": [0.5], "b": [1]}), form({"a": [2], "b": [3]}))
+    assert_allclose(table_matrix(stacked, "X"), [[0.5, 1.0], [2.0, 3.0]])
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_matrix_takes_the_form_and_the_names_of_a_table(library):
     table = pytest.importorskip(library).DataFrame({"a": [1.0], "b": [2.0], "c": [3.0]})

@@ -46,6 +46,11 @@ def check(expression: str, data: str | None, trials: int) -> None:
     from mercer.kernels import kernel
     from mercer.kernels.validity.proof import Status
 
+    if expression.endswith(".mercer"):
+        raise click.UsageError(
+            f"{expression} is the name of a model file; mercer info {expression} shows its kernel, "
+            "and EXPR is a kernel such as 'gaussian(length_scale=2.0) + linear'"
+        )
     k = kernel(expression)
     rows = None
     if data is not None:

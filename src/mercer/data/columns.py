@@ -104,11 +104,23 @@ def take_rows(X: Any, index: NDArray[np.intp] | slice) -> Any:
 
 
 def stack_rows(*parts: Any) -> Any:
-    """Return the rows of all parts, one after the other, in the form in which they came."""
+    """Return the rows of all parts, one after the other, in the form in which they came.
+
+    Numbers of a column that are whole in one table and not in another are float64 in all.
+    """
     if is_table(parts[0]):
         import narwhals as nw
 
-        return nw.concat([_frame(part) for part in parts]).to_native()
+        frames = [_frame(part) for part in parts]
+        kinds = [frame.schema for frame in frames]
+        mixed = [
+            name
+            for name in kinds[0]
+            if len({k[name] for k in kinds}) > 1 and all(k[name].is_numeric() for k in kinds)
+        ]
+        if mixed:
+            frames = [frame.with_columns(nw.col(*mixed).cast(nw.Float64)) for frame in frames]
+        return nw.concat(frames).to_native()
     if any(sp.issparse(part) for part in parts):
         return sp.vstack(parts, format="csr")
     if isinstance(parts[0], np.ndarray):

@@ -17,7 +17,7 @@ from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
 from mercer.features.landmarks import PIVOT, factor_without
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
-from mercer.gram.pivots import chosen_rows
+from mercer.gram.pivots import checked_landmark_count, chosen_rows
 from mercer.kernels import Kernel
 from mercer.native.core import empty
 from mercer.tiles import apply, evaluate, residuals
@@ -391,14 +391,3 @@ def _without_superfluous(gram: LandmarkGram) -> LandmarkGram:
         return LandmarkGram(fewer, gram.X, gram.asked, gram.index[kept])
     fewer, taken = landmark_map(phi.kernel, take_rows(phi.rows, kept))
     return LandmarkGram(fewer, gram.X, gram.asked, gram.index[kept[taken]])
-
-
-def checked_landmark_count(m: int | None, n: int) -> int:
-    """Return a number of landmarks among n rows, or refuse what is none."""
-    if m is None:
-        raise ValueError("n_landmarks is needed where landmarks are chosen; give a number of rows")
-    if isinstance(m, bool) or not isinstance(m, int | np.integer) or not 1 <= m <= n:
-        raise ValueError(
-            f"n_landmarks must be a whole number from 1 to the number of rows, {n}, got {m!r}"
-        )
-    return int(m)

@@ -240,3 +240,14 @@ def _centres(X: Any, m: int, seed: int) -> Array:
 
     found = MiniBatchKMeans(m, random_state=seed, n_init=1, batch_size=max(1024, m)).fit(X)
     return np.asarray(found.cluster_centers_, X.dtype)
+
+
+def checked_landmark_count(m: int | None, n: int) -> int:
+    """Return a number of landmarks among n rows, or refuse what is none."""
+    if m is None:
+        raise ValueError("n_landmarks is needed where landmarks are chosen; give a number of rows")
+    if isinstance(m, bool) or not isinstance(m, int | np.integer) or not 1 <= m <= n:
+        raise ValueError(
+            f"n_landmarks must be a whole number from 1 to the number of rows, {n}, got {m!r}"
+        )
+    return int(m)

@@ -35,8 +35,7 @@ from mercer.estimators.validation import (
     checked_weights,
     used_rows,
 )
-from mercer.gram.landmarks import checked_landmark_count
-from mercer.gram.pivots import chosen_landmarks
+from mercer.gram.pivots import checked_landmark_count, chosen_landmarks
 from mercer.kernels import Kernel
 from mercer.planning.landmarks import LEARNT, check_landmarks
 from mercer.solvers import LogisticProblem, LogisticStream, RidgeStream, Run

@@ -28,7 +28,7 @@ from mercer.estimators.validation import (
 )
 from mercer.functions import DualFunction
 from mercer.gram import Gram, LandmarkGram, gram_of, unheld_gram_of
-from mercer.gram.landmarks import checked_landmark_count
+from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel, recentred
 from mercer.planning import Plan, Settings, components_plan, planned_components
 from mercer.planning.landmarks import landmark_count, planned_landmarks
