@@ -174,9 +174,9 @@ def test_candidates_are_given_back_in_the_order_of_their_cs(rows):
     X, codes = rows
     search = search_of(X, codes % 2, KFold(3))
     given = np.array([10.0, 0.1, 1.0])
-    found = search._round([Linear()], [given], stops_early=False)
+    found = search._round([Linear()], [given])
     assert_array_equal(found.alphas[0], given)
-    ascending = search._round([Linear()], [np.sort(given)], stops_early=False)
+    ascending = search._round([Linear()], [np.sort(given)])
     assert_allclose(found.scores[0], ascending.scores[0][[2, 0, 1]])
     assert found.n_rows == 120
     assert not found.is_cut
@@ -185,8 +185,8 @@ def test_candidates_are_given_back_in_the_order_of_their_cs(rows):
 def test_a_share_of_the_weights_asks_for_as_much_more_of_each_c(rows):
     X, codes = rows
     search = search_of(X, codes % 2, KFold(3))
-    half = search._round([Linear()], [CS], stops_early=False, share=0.5)
-    twice = search._round([Linear()], [2.0 * CS], stops_early=False)
+    half = search._round([Linear()], [CS], share=0.5)
+    twice = search._round([Linear()], [2.0 * CS])
     assert_allclose(half.scores[0], twice.scores[0])
     assert_array_equal(half.alphas[0], CS)
 
@@ -219,7 +219,7 @@ def test_rows_of_equal_columns_and_other_classes_or_weights_stay_apart():
 def test_time_that_is_up_ends_after_the_first_kernel(rows):
     X, codes = rows
     late = search_of(X, codes % 2, run=Run(time_limit=1e-9))
-    found = late._round([Linear(), Gaussian(1.0)], [CS, CS], stops_early=False)
+    found = late._round([Linear(), Gaussian(1.0)], [CS, CS])
     assert len(found.kernels) == 1
     assert found.is_cut
     assert late.is_over
@@ -234,7 +234,7 @@ def test_a_fold_without_a_class_to_train_on_is_refused(rows):
     order = np.argsort(codes, kind="stable")
     search = search_of(X[order], codes[order], KFold(3))
     with pytest.raises(ValueError, match="training rows lack one of the 3 classes"):
-        search._round([Linear()], [CS], stops_early=False)
+        search._round([Linear()], [CS])
 
 
 def test_time_that_is_up_after_the_last_candidate_cut_nothing_off(rows, monkeypatch):
@@ -243,7 +243,7 @@ def test_time_that_is_up_after_the_last_candidate_cut_nothing_off(rows, monkeypa
     monkeypatch.setattr(LogisticSearch, "is_over", True)
     K = PrecomputedGram(Linear()(X))
     for Cs, is_cut in ((CS[:1], False), (CS, True)):
-        scores, found = search._left_out(K, Cs, stops_early=False)
+        scores, found = search._left_out(K, Cs, None)
         assert (len(scores), found) == (1, is_cut)
 
 
