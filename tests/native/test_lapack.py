@@ -1,4 +1,4 @@
-"""Factorisations that can be ended, against those of SciPy."""
+"""Factorisations that can be ended, against those of SciPy, and the threads of the BLAS."""
 
 from functools import partial
 from time import perf_counter, sleep
@@ -12,6 +12,11 @@ from threadpoolctl import ThreadpoolController
 from mercer.data.deadline import TimeIsUpError, until
 from mercer.native import lapack
 from mercer.native.threads import left_behind
+
+
+def blas_threads():
+    libraries = ThreadpoolController().select(user_api="blas").info()
+    return [library["num_threads"] for library in libraries]
 
 
 def positive(rng, n, dtype=np.float64):
@@ -142,3 +147,16 @@ def test_the_inverse_of_a_factor_is_that_of_the_matrix(rng, small_panels, n):
 
 def test_a_factor_with_a_pivot_of_zero_has_no_inverse(small_panels):
     assert lapack.inverse_of_factor(np.asfortranarray(np.diag([1.0, 0.0, 2.0]))) == 2
+
+
+def test_the_blas_has_one_thread_until_the_last_who_asked_is_done():
+    first, second = lapack.one_blas_thread(), lapack.one_blas_thread()
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        if set(blas_threads()) != {2}:
+            pytest.skip("this BLAS cannot be given two threads")
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(blas_threads()) == {1}
+        second.__exit__(None, None, None)
+        assert set(blas_threads()) == {2}

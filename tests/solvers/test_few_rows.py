@@ -18,7 +18,7 @@ from mercer.data.deadline import TimeIsUpError, until
 from mercer.errors import ConvergenceWarning
 from mercer.estimators.estimator import KernelMachine
 from mercer.gram import landmark_gram, unheld_gram_of
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers import (
     Cholesky,
     LogisticProblem,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.data.deadline import TimeIsUpError, check, seconds_left
-from mercer.native import threads
+from mercer.native import lapack
 from mercer.solvers import Run
 
 
@@ -41,7 +41,7 @@ def test_work_is_broken_off_a_little_after_the_limit():
     run = Run(10.0)
     with run.limited():
         assert 10.0 < seconds_left() < 11.0 + 1.0
-    with over().limited(), threads.one_blas_thread(), pytest.raises(TimeIsUpError):
+    with over().limited(), lapack.one_blas_thread(), pytest.raises(TimeIsUpError):
         check()
 
 
@@ -128,10 +128,10 @@ def test_work_is_broken_off_a_twentieth_and_half_a_second_beyond_the_limit(limit
 @pytest.mark.parametrize("limit", [None, 60.0])
 def test_a_limit_leaves_the_threads_of_the_blas_alone(limit):
     with Run(limit).limited():
-        assert threads.one_blas_thread()._askers == 0
+        assert lapack.one_blas_thread()._askers == 0
 
 
 def test_a_context_is_entered_also_when_the_time_is_up():
-    threads._libraries.cache_clear()
+    lapack._libraries.cache_clear()
     with over().limited(), pytest.raises(TimeIsUpError):
         check()

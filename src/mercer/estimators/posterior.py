@@ -23,7 +23,7 @@ from mercer.gram import (
     LandmarkGram,
     unheld_gram_of,
 )
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers import Approximation, Certificate, RidgeProblem, Solution
 from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.line.path import ChainSmoother

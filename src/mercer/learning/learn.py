@@ -30,7 +30,7 @@ from mercer.learning.learned import Learned, Step
 from mercer.learning.metric import GradientMetric
 from mercer.learning.stopping import best_step, rows_held_out, rows_to_learn_from
 from mercer.learning.variables import Variables, opened
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
 from mercer.solvers.ridge.evidence import Evidence, left_out_error, restricted_likelihood

@@ -1,23 +1,66 @@
-"""Factorisations that the clock and Ctrl-C can end: SciPy's LAPACK, called without the GIL."""
+"""Factorisations by SciPy's LAPACK, which clock and Ctrl-C can end, and the threads of its BLAS."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
-from mercer.data.deadline import check
-from mercer.native.threads import left_behind, one_blas_thread
+from mercer.data.deadline import check, shielded
+from mercer.native.threads import left_behind
 
 Array = NDArray[np.float64]
 
 # The order below which eigenvalues take a moment; factors do up to twice as large a one.
 SMALL = 1000
+
+
+class _OneBlasThread:
+    """A limit on the BLAS of the process, kept while any thread asks for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._askers = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._askers == 0:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._askers += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._askers -= 1
+            if self._askers == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Return a context in which the BLAS has one thread, for work that is not worth more.
+
+    Its threads wait for more work by spinning, which takes time from those of the engine.
+    """
+    return _ONE_BLAS_THREAD
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    # To find the libraries takes milliseconds, longer than what is to run on one thread. They are
+    # found by a function that C calls, in which Ctrl-C would be lost; other threads hear none.
+    # Whoever enters a context does not expect that the time is up there.
+    with shielded():
+        return left_behind(ThreadpoolController)
 
 
 @functools.cache

@@ -1,18 +1,13 @@
-"""Work on several threads: side by side, so that Ctrl-C ends it, and with one of the BLAS."""
+"""Work on several threads side by side, so that Ctrl-C ends it."""
 
 from __future__ import annotations
 
-import threading
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from contextvars import copy_context
-from functools import cache
 from typing import Any, Generic, TypeVar
 
-from threadpoolctl import ThreadpoolController
-
-from mercer.data.deadline import check, shielded
+from mercer.data.deadline import check
 from mercer.native.core import become_worker, thread_count
 
 Job = TypeVar("Job")
@@ -163,44 +158,3 @@ def left_behind(call: Callable[[], Result]) -> Result:
     if failures:
         raise failures[0]
     return found[0]
-
-
-class _OneBlasThread:
-    """A limit on the BLAS of the process, kept while any thread asks for it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._askers = 0
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._askers == 0:
-                self._limit = _libraries().limit(limits=1, user_api="blas")
-            self._askers += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._askers -= 1
-            if self._askers == 0:
-                self._limit.restore_original_limits()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Return a context in which the BLAS has one thread, for work that is not worth more.
-
-    Its threads wait for more work by spinning, which takes time from those of the engine.
-    """
-    return _ONE_BLAS_THREAD
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    # To find the libraries takes milliseconds, longer than what is to run on one thread. They are
-    # found by a function that C calls, in which Ctrl-C would be lost; other threads hear none.
-    # Whoever enters a context does not expect that the time is up there.
-    with shielded():
-        return left_behind(ThreadpoolController)

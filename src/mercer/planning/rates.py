@@ -10,7 +10,7 @@ from time import thread_time
 import numpy as np
 
 from mercer.native.core import core, cpu_level, thread_count
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 
 
 @dataclass(frozen=True)

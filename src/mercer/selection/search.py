@@ -19,7 +19,8 @@ from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel, recentred
 from mercer.native import NotPositiveError
 from mercer.native.core import thread_count
-from mercer.native.threads import in_pool, one_blas_thread
+from mercer.native.lapack import one_blas_thread
+from mercer.native.threads import in_pool
 from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, check, until
 from mercer.gram import Gram
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers.choose import as_logistic_solver
 from mercer.solvers.contract import FEW_ROWS, Solution, Solver
 from mercer.solvers.logistic.likelihood import LogisticProblem

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR, Spectrum
 from mercer.errors import CheckpointError, CheckpointWarning
 from mercer.estimators import estimator
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers import SMO, Run, StochasticLogistic, StochasticRidge, checkpoint as module
 from mercer.solvers.margin.screening import Screening
 

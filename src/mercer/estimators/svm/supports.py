@@ -22,7 +22,8 @@ from mercer.functions.pairs import by_other_class, pairs_of
 from mercer.gram import Gram, Repair, repair_of, with_copy
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
-from mercer.native.threads import ThreadPool, one_blas_thread
+from mercer.native.lapack import one_blas_thread
+from mercer.native.threads import ThreadPool
 from mercer.planning import Plan, Settings, margin_plan, planned_margin
 from mercer.solvers import (
     SMO,

@@ -21,7 +21,7 @@ from mercer import __version__
 from mercer.data.columns import n_rows, take_rows
 from mercer.estimators.validation import checked_weights
 from mercer.native import describe
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.reports.page import sections
 from mercer.reports.page.again import again
 from mercer.reports.page.columns import columns, effects, texts

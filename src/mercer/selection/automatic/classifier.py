@@ -24,7 +24,7 @@ from mercer.estimators.validation import (
     training_subset,
 )
 from mercer.kernels import Kernel
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.planning import Plan
 from mercer.selection.automatic.board import IN_FOLDS, Candidate, Leaderboard
 from mercer.selection.automatic.cross_fit import Compared, CrossFit, stratified_folds

@@ -14,7 +14,7 @@ from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
 from mercer.kernels import Kernel
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
 from mercer.selection.automatic.search import KernelSearch

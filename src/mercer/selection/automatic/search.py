@@ -24,7 +24,8 @@ from mercer.kernels.params import rounded
 from mercer.learning import learn, rows_to_give
 from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count
-from mercer.native.threads import in_pool, one_blas_thread
+from mercer.native.lapack import one_blas_thread
+from mercer.native.threads import in_pool
 from mercer.selection.automatic.board import Candidate, Judged, Leaderboard, Recipe, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts
 from mercer.selection.automatic.left_out import (

@@ -17,7 +17,7 @@ from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_ke
 from mercer.estimators.validation import training_subset
 from mercer.gram import DenseGram, Gram, unheld_gram_of
 from mercer.kernels import Kernel, recentred
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.planning import Settings, logistic_work
 from mercer.planning.held_out import share_of_search
 from mercer.planning.landmarks import landmark_count

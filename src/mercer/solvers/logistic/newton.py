@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import Curvature

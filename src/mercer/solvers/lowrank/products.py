@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
 from mercer.gram import LandmarkGram, StoredLandmarkGram
-from mercer.native.threads import in_threads, one_blas_thread
+from mercer.native.lapack import one_blas_thread
+from mercer.native.threads import in_threads
 
 Array = NDArray[np.float64]
 # curved(rows, S) are the rows of U for the scores S of some rows.

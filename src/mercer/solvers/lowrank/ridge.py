@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.errors import SingularSystemError
 from mercer.gram import Gram
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
 from mercer.solvers.lowrank.equations import PIVOT, LandmarkEquations, Point
 from mercer.solvers.lowrank.normal import Inverse

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mercer.data.checks import Matrix
 from mercer.gram import Gram
 from mercer.native.coordinates import Descent, SharedRows
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers.checkpoint import random_state, restore_random
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.interior import interior_point

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
+from mercer.native.lapack import one_blas_thread
 from mercer.native.smo import Effort, SolverState, minimise
-from mercer.native.threads import one_blas_thread
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.active_set import NewtonStep, polished
 from mercer.solvers.margin.decision_values import Values

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.gram import Gram
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import single_serves
 from mercer.solvers.logistic.likelihood import LogisticProblem

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer.data.deadline import shielded
 from mercer.gram import Gram
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import single_serves
 from mercer.solvers.online.batches import Batch, Iterate, batch_size, is_power_of_two

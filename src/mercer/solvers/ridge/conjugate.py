@@ -13,7 +13,7 @@ from mercer.data.deadline import shielded
 from mercer.data.memory import gigabytes
 from mercer.gram import Gram, ScaledGram
 from mercer.gram.pivots import Pivots
-from mercer.native.threads import one_blas_thread
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
 from mercer.solvers.refusals import check_finite, indefinite_along, not_finite, overflow, singular
 from mercer.solvers.ridge.block_cg import CurvatureError
