@@ -8,7 +8,7 @@ from sklearn.datasets import make_friedman1
 
 import mercer
 from mercer import Exponential, KernelClassifier, KernelRegressor, KernelRidge, Standardize
-from mercer.errors import TwoValuesWarning
+from mercer.errors import SingularSystemError, TwoValuesWarning
 from mercer.selection.automatic import search
 from mercer.selection.automatic.board import Candidate, Leaderboard, simplest_first
 from mercer.selection.automatic.cross_fit import Compared
@@ -114,7 +114,7 @@ def test_the_leaderboard_is_read_by_people_and_ordered():
     X, y = few_matter(60)
     board = KernelRegressor().fit(X, y).candidates_
     lines = str(board).splitlines()
-    assert lines[0].split() == ["rank", "kernel", "round", "rows", "RMSE", "seconds"]
+    assert lines[0].split() == ["rank", "kernel", "scored", "by", "rows", "RMSE", "seconds"]
     assert len(lines) == 1 + len(board) + len(board.remarks)
     assert len(board.to_pandas()) == len(board)
     rest = [c.score for c in board][1:]
@@ -254,7 +254,7 @@ def test_where_all_of_five_hundred_columns_matter_alike_one_width_wins():
     train, test = many_columns(lambda X: X.sum(axis=1) / 22.0)
     model = KernelRegressor().fit(*train)
     plain = min(
-        (c for c in model.candidates_ if not c.is_learned and c.rounds == 2),
+        (c for c in model.candidates_ if not c.is_learned and c.rows == model.candidates_[0].rows),
         key=lambda c: c.error,
     )
     simple = mercer.KernelRidge(plain.kernel, plain.alpha).fit(*train)
@@ -284,7 +284,7 @@ def test_a_kernel_that_cannot_be_fitted_is_left_out(monkeypatch):
         # By its name, since kernels are tried side by side and any may be the first.
         if "matern32" in str(kernel):
             refused.append(kernel)
-            raise ValueError("singular to working precision")
+            raise SingularSystemError("singular to working precision")
         return learned(kernel, *args, **settings)
 
     monkeypatch.setattr(search, "learn", failing)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mercer import Gaussian, Linear
-from mercer.selection.automatic.board import Candidate, Leaderboard, Recipe, simplest_first
+from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard, Recipe, simplest_first
 from mercer.selection.automatic.sums import together, weighted_sum
 
 
 def candidate(name, score, squares=(1.0, 1.0), is_learned=False, **more):
-    given = (Gaussian(1.0), 1.0, np.array(squares), score, 2, 30, is_learned, 1.25)
+    given = (Gaussian(1.0), 1.0, np.array(squares), score, "leave-one-out", 30, is_learned, 1.25)
     return replace(Candidate(name, *given), **more)
 
 
@@ -31,13 +31,15 @@ def test_nothing_of_the_search_stays_on_the_board():
 
 
 def test_a_table_has_ranks_from_one_scores_in_four_digits_and_seconds_in_one():
-    board = Leaderboard.of(candidate("a", 0.123456), [candidate("b", 20.0, rounds=1)], False)
+    board = Leaderboard.of(
+        candidate("a", 0.123456), [candidate("b", 20.0, scored_by=NESTED)], False
+    )
     assert not board.remarks
     rows = [line.split() for line in str(board).splitlines()]
     assert rows == [
-        ["rank", "kernel", "round", "rows", "RMSE", "seconds"],
-        ["1", "a", "2", "30", "0.1235", "1.2"],
-        ["2", "b", "1", "30", "20", "1.2"],
+        ["rank", "kernel", "scored", "by", "rows", "RMSE", "seconds"],
+        ["1", "a", "leave-one-out", "30", "0.1235", "1.2"],
+        ["2", "b", "nested", "CV", "30", "20", "1.2"],
     ]
     assert board.to_pandas()["rank"].tolist() == [1, 2]
     assert "2 candidates<" in board._repr_html_()
@@ -47,7 +49,7 @@ def test_a_table_has_ranks_from_one_scores_in_four_digits_and_seconds_in_one():
 
 
 def test_those_that_were_scored_on_the_most_rows_come_before_the_others():
-    late, early = candidate("late", 3.0), candidate("early", 1.0, rounds=1, rows=20)
+    late, early = candidate("late", 3.0), candidate("early", 1.0, rows=20)
     board = Leaderboard.of(candidate("chosen", 2.0), [early, late], False)
     assert [c.name for c in board] == ["chosen", "late", "early"]
     assert board.remarks == ["errors on other rows than those of the first are not to be compared"]
@@ -74,13 +76,13 @@ def test_errors_of_learned_kernels_are_said_to_be_larger_at_new_rows():
     assert "larger" not in str(Leaderboard.of(plain, [learned], False))
 
 
-def test_without_means_the_best_of_the_last_round_is_first_unless_one_kernel_was():
-    a = candidate("a", 1.0, (9.0, 9.0), rounds=2)
-    b = candidate("b", 2.0, (4.0, 4.0), rounds=2)
-    early = candidate("early", 0.5, (1.0, 1.0), rounds=1)
+def test_without_means_the_best_on_the_same_rows_is_first_unless_one_kernel_was():
+    a = candidate("a", 1.0, (9.0, 9.0))
+    b = candidate("b", 2.0, (4.0, 4.0))
+    early = candidate("early", 0.5, (1.0, 1.0), rows=20)
     mean = candidate("mean", 0.1, parts=(a, b))
     board = Leaderboard((mean, early, a, b))
-    assert [c.name for c in board.without_means()] == ["b", "early", "a"]
+    assert [c.name for c in board.without_means()] == ["b", "a", "early"]
     assert [c.name for c in Leaderboard((a, mean, b)).without_means()] == ["a", "b"]
 
 
@@ -121,10 +123,10 @@ def test_terms_of_less_than_a_thousandth_of_the_largest_weight_are_left_out():
 
 def test_candidates_of_folds_come_before_others_and_are_told_apart_from_them():
     given = {"is_learned": True, "rows": 9}
-    first = candidate("first", 5.0, rounds=3, **given)
-    rest = [candidate("b", 1.0, rounds=2, **given), candidate("c", 6.0, rounds=3, **given)]
+    first = candidate("first", 5.0, scored_by=NESTED, **given)
+    rest = [candidate("b", 1.0, **given), candidate("c", 6.0, scored_by=NESTED, **given)]
     board = Leaderboard.of(first, rest, True)
     assert [c.name for c in board] == ["first", "c", "b"]
-    # The lower error of the second round is that of rows that scales were learned from.
-    said = "errors of round 3 are of folds from whose rows no scale was learned"
+    # The lower error without one row each is that of rows that scales were learned from.
+    said = "errors by nested CV are of folds from whose rows no scale was learned"
     assert replace(board, note="one\ntwo").remarks == [said, "one", "two"]

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from mercer import Gaussian, KernelClassifier, KernelRidge, Matern32
 from mercer.errors import MemoryLimitError
 from mercer.selection.automatic import classifier, cross_fit as module
-from mercer.selection.automatic.board import Candidate, Leaderboard, Recipe
+from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard, Recipe
 from mercer.selection.automatic.cross_fit import CrossFit, stratified_folds
 from mercer.selection.automatic.kernels import Start
 from mercer.selection.automatic.search import KernelSearch
@@ -96,7 +96,7 @@ def test_errors_are_those_of_fits_to_the_other_rows_and_scores_of_a_mean_their_w
             model.fit(search.X[train], search.y[train, 0], search.weights[train])
             expected[test, j] = model.predict(search.X[test])
     a, b = map(crossed.judged, given)
-    assert (a.rounds, a.rows) == (3, 30)
+    assert (a.scored_by, a.rows) == (NESTED, 30)
     assert_allclose(a.missed, search.y - expected[:, :1])
     assert_allclose(a.squares, search.weights * a.missed[:, 0] ** 2)
     assert a.score == pytest.approx(np.sqrt(a.squares.mean()))
@@ -120,7 +120,7 @@ def test_candidates_stand_on_the_board_by_their_errors_in_folds_with_a_mean_of_t
             c,
             missed=errors[c.name],
             squares=(errors[c.name] ** 2).mean(axis=1),
-            rounds=3,
+            scored_by=NESTED,
             rows=30,
         ),
     )
@@ -128,7 +128,11 @@ def test_candidates_stand_on_the_board_by_their_errors_in_folds_with_a_mean_of_t
     board = Leaderboard((candidate("old mean", LEADER, parts=(a, b)), a, b, c), note="said")
     found = CrossFit(search, folds, [], Run()).ranked(board, [a, b], has_mean)
     assert found[0].name.startswith("mean: 0.51 a") == has_mean
-    assert {(c.name, c.rounds) for c in found if not c.parts} == {("a", 3), ("b", 3), ("c", 1)}
+    assert {c.name: c.scored_by == NESTED for c in found if not c.parts} == {
+        "a": True,
+        "b": True,
+        "c": False,
+    }
     assert sum(bool(c.parts) for c in found) == has_mean
     assert (found[-1].name, found.note) == ("c", "said")
 
@@ -281,7 +285,7 @@ def test_of_classes_that_are_noise_the_loss_told_is_about_that_of_a_coin():
     # By rows left out one by one, from which scales were learned, it is 0.55.
     assert min(model.losses_.values()) > np.log(2.0) - 0.05
     assert f"ridge {model.losses_['ridge']:.3f}" in str(model.candidates_)
-    assert model.candidates_[0].rounds == 3
+    assert model.candidates_[0].scored_by == NESTED
 
 
 @pytest.mark.parametrize(("n", "count"), [(500, 5), (501, 3), (1000, 3), (1001, None)])

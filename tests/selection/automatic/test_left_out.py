@@ -8,7 +8,7 @@ from mercer import Gaussian, KernelRidge
 from mercer.gram import gram_of
 from mercer.native import NotPositiveError
 from mercer.selection.automatic import left_out as module
-from mercer.selection.automatic.left_out import without_groups, without_rows, wrong_share
+from mercer.selection.automatic.left_out import left_out, wrong_share
 
 ALPHAS = np.array([0.1, 2.0, 7.0])
 
@@ -31,14 +31,14 @@ def refitted(rows, groups):
 
 def test_rows_left_out_one_by_one_have_the_errors_of_fits_without_them(rows):
     X, y, w = rows
-    found = without_rows(gram_of(Gaussian(1.0), X), y, ALPHAS, w)
+    found = left_out(gram_of(Gaussian(1.0), X), y, ALPHAS, w, None)
     assert_allclose(found, refitted(rows, np.arange(12)), atol=1e-9)
 
 
 def test_groups_left_out_have_the_errors_of_fits_without_them(rows):
     X, y, w = rows
     groups = np.arange(12) % 4
-    found = without_groups(gram_of(Gaussian(1.0), X), y, ALPHAS, w, groups)
+    found = left_out(gram_of(Gaussian(1.0), X), y, ALPHAS, w, groups)
     assert_allclose(found, refitted(rows, groups), atol=1e-9)
 
 
@@ -56,7 +56,7 @@ def test_a_ridge_with_which_a_system_is_singular_is_named(rows, monkeypatch):
     monkeypatch.setattr(module, "RidgePath", Path)
     X, y, w = rows
     with pytest.raises(ValueError, match=r"the system of alpha=2 is not positive definite"):
-        without_groups(gram_of(Gaussian(1.0), X), y, ALPHAS, w, np.arange(12) % 4)
+        left_out(gram_of(Gaussian(1.0), X), y, ALPHAS, w, np.arange(12) % 4)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -29,7 +29,9 @@ def judge(missed):
 
 def candidate(i, missed):
     kernel, alpha = Gaussian(1.0 + i), 0.1 * (i + 1)
-    return Candidate(f"c{i}", kernel, alpha, *judge(missed), 2, 200, True, 1.0, missed=missed)
+    return Candidate(
+        f"c{i}", kernel, alpha, *judge(missed), "leave-one-out", 200, True, 1.0, missed=missed
+    )
 
 
 def averaged(given, groups=ROWS):
@@ -153,7 +155,7 @@ def test_a_classifier_takes_the_mean_where_its_log_loss_is_the_least(rng, search
 
 def test_the_kernel_instead_of_a_mean_is_one_of_the_last_round(board):
     parts = board[1], board[2]
-    early = replace(parts[0], name="early", rounds=1, rows=100, score=0.0)
+    early = replace(parts[0], name="early", rows=100, score=0.0)
     found = Leaderboard.of(board[0], (*parts, early), False).without_means()
     assert found[0].name == min(parts, key=lambda c: c.error).name
     assert [c.name for c in found][-1] == "early"
@@ -184,10 +186,10 @@ def test_the_first_candidate_of_a_classifier_is_the_one_that_it_uses(
 
 def test_a_mean_has_the_ridge_and_the_round_of_its_first_part(rng):
     given = candidates(rng, 0.1, [1.0, 1.05, 1.02])
-    given[1] = replace(given[1], rounds=7, rows=123)
+    given[1] = replace(given[1], rows=123)
     made = averaged(given)[0]
     first = made.parts[0]
-    assert (made.alpha, made.rounds, made.rows) == (first.alpha, first.rounds, first.rows)
+    assert (made.alpha, made.rows) == (first.alpha, first.rows)
     assert [c.alpha for c in made.parts] != [made.alpha] * 3
     assert list(made.shares) == sorted(made.shares, reverse=True)
 

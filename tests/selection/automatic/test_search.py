@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian, KernelRidge, Linear
 from mercer.data.stream import stream_of
-from mercer.errors import MemoryLimitError
+from mercer.errors import MemoryLimitError, SingularSystemError
 from mercer.gram import gram_of
 from mercer.kernels.params import rounded
 from mercer.selection.automatic import left_out, pool, search
@@ -28,7 +28,9 @@ def kernel_search(n=40, rng=None, run=None):
 
 def candidate(name, error, is_learned=False, seconds=0.0):
     squares = np.full(4, float(error) ** 2)
-    return Candidate(name, Gaussian(1.0), 1.0, squares, error, 1, 4, is_learned, seconds)
+    return Candidate(
+        name, Gaussian(1.0), 1.0, squares, error, "leave-one-out", 4, is_learned, seconds
+    )
 
 
 def test_equal_rows_with_equal_targets_are_one_row_of_the_weight_of_all():
@@ -59,6 +61,10 @@ def test_a_sample_is_of_all_rows_or_of_some_in_their_order():
     assert not np.array_equal(some, replace(one, seed=1).sample(39))
 
 
+# How many rows candidates of the second round are scored on here.
+SECOND = 5
+
+
 def played(monkeypatch, first, second, n=40, run=None):
     """The leaderboard where candidates have these errors in the first and the second round."""
     names = [Start(name, Gaussian(1.0), "learned" in name) for name in first]
@@ -80,17 +86,17 @@ def played(monkeypatch, first, second, n=40, run=None):
     def again(self, one, steps, limit):
         refined.append(one.name)
         error = value(second[one.name])
-        return replace(one, squares=np.full(4, error**2), score=error, rounds=2)
+        return replace(one, squares=np.full(4, error**2), score=error, rows=SECOND)
 
     def mixed(self, candidates, limit):
         refined.append("weighted")
-        error = value(second.get("weighted", ValueError("none")))
-        return replace(candidate("weighted", error, True), rounds=2)
+        error = value(second.get("weighted", SingularSystemError("none")))
+        return replace(candidate("weighted", error, True), rows=SECOND)
 
     monkeypatch.setattr(KernelSearch, "_tried", tried)
     monkeypatch.setattr(KernelSearch, "_mixed", mixed)
     monkeypatch.setattr(KernelSearch, "_refined", again)
-    return [(c.name, c.rounds) for c in kernel_search(n, run=run).winners()], refined
+    return [(c.name, 1 + (c.rows == SECOND)) for c in kernel_search(n, run=run).winners()], refined
 
 
 def test_the_best_of_either_kind_and_a_sum_play_the_second_round_which_decides(monkeypatch):
@@ -108,8 +114,8 @@ def test_the_best_of_either_kind_and_a_sum_play_the_second_round_which_decides(m
     board, refined = played(monkeypatch, first | {"e": 7.0}, second)
     assert sorted(refined) == sorted(name for name in second if name != "e")
     best = sorted((name for name in second if name != "e"), key=second.get)
-    # "e" was scored on the rows of the first round, and stands where its score puts it.
-    assert board == [(best[0], 2), ("e", 1), *((name, 2) for name in best[1:])]
+    # "e" was scored on the rows of the first round, and stands behind the others.
+    assert board == [*((name, 2) for name in best), ("e", 1)]
 
 
 @pytest.mark.parametrize(("n", "is_there"), [(29, False), (30, True)])
@@ -120,7 +126,7 @@ def test_scales_are_learned_from_thirty_rows_on(monkeypatch, n, is_there):
 
 
 def test_what_cannot_be_fitted_is_left_out_of_either_round(monkeypatch):
-    broken = ValueError("singular")
+    broken = SingularSystemError("singular")
     first, b = {"a": broken, "b, learned": 1.0, "c": 2.0}, "b, learned"
     further = {f"{b} further": broken}
     board, _ = played(monkeypatch, first, {b: broken, "c": 3.0} | further)
@@ -130,8 +136,15 @@ def test_what_cannot_be_fitted_is_left_out_of_either_round(monkeypatch):
 
 
 def test_where_nothing_can_be_fitted_the_first_refusal_is_told(monkeypatch):
-    with pytest.raises(ValueError, match="first of all"):
-        played(monkeypatch, {"a": ValueError("first of all"), "b": ValueError("second")}, {})
+    with pytest.raises(MemoryLimitError, match="first of all"):
+        played(
+            monkeypatch, {"a": MemoryLimitError("first of all"), "b": SingularSystemError("x")}, {}
+        )
+
+
+def test_an_error_that_is_no_refusal_of_one_kernel_is_raised(monkeypatch):
+    with pytest.raises(ValueError, match="of ours"):
+        played(monkeypatch, {"a": ValueError("of ours"), "b": 1.0}, {"b": 1.0})
 
 
 def test_without_time_the_first_kernel_is_tried_all_the_same(monkeypatch):
@@ -144,8 +157,8 @@ def test_the_error_is_the_root_of_the_mean_square_over_rows_and_targets():
     one = kernel_search(12)
     one = replace(one, y=np.hstack([one.y, 2.0 * one.y]))
     found = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))
-    missed = left_out.without_rows(
-        gram_of(Gaussian(1.0), one.X, 10**9), one.y, np.array([0.1]), np.ones(12)
+    missed = left_out.left_out(
+        gram_of(Gaussian(1.0), one.X, 10**9), one.y, np.array([0.1]), np.ones(12), None
     )[:, 0]
     assert_allclose(found.squares, (missed**2).mean(axis=1))
     assert_allclose(found.score, np.sqrt((missed**2).mean()))
@@ -157,7 +170,7 @@ def test_the_time_of_both_rounds_adds_up(monkeypatch):
     one = kernel_search(20)
     found = one._refined(candidate("a", 1.0, seconds=3.0), 0, Run())
     assert found.seconds == 10.0
-    assert (found.rounds, found.rows) == (2, 20)
+    assert found.rows == 20
 
 
 @pytest.mark.parametrize(
@@ -178,7 +191,6 @@ def test_who_had_all_rows_and_learns_no_further_is_not_judged_again(
     assert learned == ([steps] if steps else [])
     assert found.kernel == (Gaussian(2.0) if steps else Gaussian(1.0))
     assert (found.score < 9.0) is is_judged
-    assert found.rounds == 2
 
 
 def test_matrices_of_all_terms_must_fit_into_the_memory():

@@ -77,7 +77,7 @@ def test_every_kernel_is_tried_on_400_rows_and_the_best_are_learned_on_800_and_j
         # These three, and the best two that are learned and that are not.
         ("judged", 1000, RIDGES): 7,
     }
-    assert Counter((c.rounds, c.rows) for c in board) == {(1, 400): 13, (2, 1000): 7}
+    assert Counter(c.rows for c in board) == {400: 13, 1000: 7}
     assert sum(c.is_learned for c in board) == 12
     sums = [c for c in board if "sum of" in c.name]
     assert sorted(c.name.count(",") for c in sums) == [3, 5]
@@ -210,7 +210,7 @@ def test_the_weighted_sum_is_of_kernels_in_units_of_their_ridges(monkeypatch):
     found = search_of(20)._mixed(parts, Run())
     assert given == [[2.0 * Gaussian(1.0), 1.0 * Linear()]]
     assert found.name == "weighted sum of a, b"
-    assert (found.kernel, found.rounds, found.rows) == (Gaussian(3.0), 2, 20)
+    assert (found.kernel, found.rows) == (Gaussian(3.0), 20)
     assert found.seconds == 10.0
     assert found.alpha in [0.25 * factor for factor in RIDGES]
 
@@ -229,7 +229,7 @@ def test_a_candidate_of_the_first_round_has_the_better_of_two_widths_and_its_tim
     monkeypatch.setattr(module, "at_widths", lambda k: [Gaussian(2.0), k])
     found = search_of(20)._tried(start, None, np.arange(12), Run())
     assert (found.kernel, found.alpha) == (5.0 * Gaussian(4.0), 5.0)
-    assert (found.rounds, found.rows, found.is_learned) == (1, 12, False)
+    assert (found.scored_by, found.rows, found.is_learned) == ("leave-one-out", 12, False)
     assert (found.seconds, found.score) == (7.0, 7.0)
     assert_array_equal(found.missed, [[1.0], [1.0]])
 
@@ -237,7 +237,7 @@ def test_a_candidate_of_the_first_round_has_the_better_of_two_widths_and_its_tim
 def test_the_ridge_has_the_least_weighted_square_over_all_targets(monkeypatch):
     # Errors of two rows with three ridges at two targets.
     missed = np.array([[[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]]])
-    monkeypatch.setattr(module, "without_rows", lambda *given: missed)
+    monkeypatch.setattr(module, "left_out", lambda *given: missed)
     one = replace(search_of(2), y=np.zeros((2, 2)), weights=np.array([1.0, 0.1]))
     found = one._judged(Gaussian(1.0), (1.0, 2.0, 3.0), 0.5, np.arange(2))
     # Their weighted squares are 9, 4 and 2 + 0.8.

@@ -147,7 +147,7 @@ def _entries(board: Leaderboard) -> list[dict[str, Any]]:
         {
             "rank": rank,
             "kernel": candidate.name,
-            "round": candidate.rounds,
+            "scored_by": candidate.scored_by,
             "rows": candidate.rows,
             board.measure: float(f"{candidate.score:.4g}"),
             "seconds": round(float(candidate.seconds), 1),

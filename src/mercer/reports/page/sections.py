@@ -121,7 +121,7 @@ def _leaderboard(candidates: Leaderboard, is_classes: bool) -> str:
     text = f"The kernels that were tried, the chosen one first, the others by {by}."
     notes = "".join(f"{remark[0].upper()}{remark[1:]}. " for remark in candidates.remarks)
     rows = [
-        (rank, c.name, c.rounds, c.rows, float(c.score), round(float(c.seconds), 1))
+        (rank, c.name, c.scored_by, c.rows, float(c.score), round(float(c.seconds), 1))
         for rank, c in enumerate(candidates, 1)
     ]
     header = candidates.header

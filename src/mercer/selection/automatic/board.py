@@ -15,8 +15,9 @@ from mercer.selection.automatic.kernels import Start
 
 Array = NDArray[np.float64]
 
-# The round in which kernels are learned again in folds, for errors at rows that they did not see.
-IN_FOLDS = 3
+# Nested cross-validation: kernels are learned again without each fold, for errors at rows that
+# their scales did not see.
+NESTED = "nested CV"
 
 
 class Judged(NamedTuple):
@@ -77,8 +78,10 @@ class Candidate:
     score : float
         What the leaderboard shows: the root of the mean squared error on rows left out, in units
         of the target, or the share of these rows that are put into another class than theirs.
-    rounds, rows : int
-        The round it came to, and the rows it was judged on there.
+    scored_by : {"leave-one-out", "leave-one-group-out", "nested CV"}
+        How rows are left out.
+    rows : int
+        How many rows it was scored on.
     is_learned : bool
         Whether its scales are.
     seconds : float
@@ -99,7 +102,7 @@ class Candidate:
     alpha: float
     squares: Array
     score: float
-    rounds: int
+    scored_by: str
     rows: int
     is_learned: bool
     seconds: float
@@ -119,12 +122,12 @@ class Leaderboard:
     """The candidates, the chosen one first, then by rows and score: a table, and iterated over.
 
     The score is the root of the mean squared error on rows left out (``RMSE``), in units of the
-    target, or the share of them that are put into a wrong class (``error``). Candidates of the
-    second round are scored on other rows than those of the first. Scales of learned kernels come
-    from some of the rows that they are scored on, from all where these are at most 800, so that
-    their errors at new rows are larger, the more so the more columns and the fewer rows there are.
-    In the third round, which classes of up to 1000 rows have, every fold of the rows is scored by
-    kernels that are learned again from the other rows.
+    target, or the share of them that are put into a wrong class (``error``). It is a search by
+    successive halving: all kernels are scored on a few rows, and the best again on more. Scales of
+    learned kernels come from some of the rows that they are scored on, from all where these are at
+    most 800, so that their errors at new rows are larger, the more so the more columns and the
+    fewer rows there are. In nested cross-validation, which classes of up to 1000 rows have, every
+    fold of the rows is scored by kernels that are learned again from the other rows.
 
     Parameters
     ----------
@@ -159,19 +162,19 @@ class Leaderboard:
     @property
     def header(self) -> tuple[str, ...]:
         """The titles of the columns of the table."""
-        return ("rank", "kernel", "round", "rows", self.measure, "seconds")
+        return ("rank", "kernel", "scored by", "rows", self.measure, "seconds")
 
     def without_means(self) -> Leaderboard:
-        """Return the candidates of one kernel each, the best of the last round first.
+        """Return the candidates of one kernel each, the best of those that the first is like first.
 
-        Errors of other rounds are those of other rows, and not to be compared with.
+        Errors on other rows, or of rows left out in another way, are not to be compared with.
         """
         single = [c for c in self if not c.parts]
         board = replace(self, entries=tuple(single))
         if single[0] is self[0]:
             return board
-        last = max(c.rounds for c in single)
-        finalists = sorted((c for c in single if c.rounds == last), key=lambda c: c.error)
+        alike = [c for c in single if _stage(c) == _stage(self[0])]
+        finalists = sorted(alike, key=lambda c: c.error)
         return board.led_by(simplest_first(finalists)[0])
 
     def __iter__(self) -> Iterator[Candidate]:
@@ -187,16 +190,15 @@ class Leaderboard:
     def remarks(self) -> list[str]:
         """What a reader should know of the scores and of the choice, a sentence each."""
         said, best = [], self[0]
-        alike = [c for c in self if c.rows == best.rows and _is_folds(c) == _is_folds(best)]
-        rivals = [c for c in alike if c.score < best.score]
+        rivals = [c for c in self if _stage(c) == _stage(best) and c.score < best.score]
         if self.measure == "error" and rivals:
             said.append("kernels are chosen by squared errors of their scores, not by counts")
         elif rivals:
             said.append("the first is as good as those with lower errors within a deviation")
         if any(c.rows != best.rows for c in self):
             said.append("errors on other rows than those of the first are not to be compared")
-        if best.rounds == IN_FOLDS:
-            said.append("errors of round 3 are of folds from whose rows no scale was learned")
+        if best.scored_by == NESTED:
+            said.append("errors by nested CV are of folds from whose rows no scale was learned")
         elif any(c.is_learned for c in (best, *best.parts)):
             said.append("learned scales saw rows that are scored: errors at new rows are larger")
         return [*said, *self.note.splitlines()]
@@ -216,7 +218,7 @@ class Leaderboard:
 
     def _rows(self) -> list[tuple[Any, ...]]:
         return [
-            (i + 1, c.name, c.rounds, c.rows, in_four_digits(c.score), f"{c.seconds:.1f}")
+            (i + 1, c.name, c.scored_by, c.rows, in_four_digits(c.score), f"{c.seconds:.1f}")
             for i, c in enumerate(self)
         ]
 
@@ -227,13 +229,13 @@ def _settled(candidate: Candidate) -> Candidate:
     return replace(candidate, parts=parts, missed=None, recipe=None)
 
 
-def _is_folds(candidate: Candidate) -> bool:
-    return candidate.rounds == IN_FOLDS
+def _stage(candidate: Candidate) -> tuple[bool, int]:
+    """Return what errors of candidates must share to be compared, less of those that tell more."""
+    return candidate.scored_by != NESTED, -candidate.rows
 
 
 def _by_score(candidate: Candidate) -> tuple[bool, int, float, float]:
-    """Return what candidates are sorted by: errors on other rows are not to be compared."""
-    return not _is_folds(candidate), -candidate.rows, candidate.score, candidate.error
+    return *_stage(candidate), candidate.score, candidate.error
 
 
 def simplest_first(finalists: list[Candidate]) -> list[Candidate]:

@@ -26,7 +26,7 @@ from mercer.estimators.validation import (
 from mercer.kernels import Kernel
 from mercer.native.lapack import one_blas_thread
 from mercer.planning import Plan
-from mercer.selection.automatic.board import IN_FOLDS, Candidate, Leaderboard
+from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard
 from mercer.selection.automatic.cross_fit import Compared, CrossFit, stratified_folds
 from mercer.selection.automatic.kernels import reader_of_rows
 from mercer.selection.automatic.labelled import LabelledRows
@@ -56,10 +56,11 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1, with one likelihood
     for all. With the best of them, least squares with probabilities calibrated on rows left out,
     the same with a weighted mean of the best, and multinomial logistic regression are compared by
-    the log loss of rows left out, and the best one is fitted to all rows. Of up to 1000 rows scales
-    are learned again without each of five folds, or three of more than 500 rows, and the log loss
-    and the calibration are those of rows that no scale was learned from. Of more than 30 classes it
-    is least squares, which takes about as long for many as for one.
+    the log loss of rows left out, and the best one is fitted to all rows. Of up to 1000 rows this
+    is nested cross-validation: scales are learned again without each of five folds, or three of
+    more than 500 rows, and the log loss and the calibration are those of rows that no scale was
+    learned from. Of more than 30 classes it is least squares, which takes about as long for many
+    as for one.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             recipes = [c.recipe if c.is_learned else None for c in single]
             if not ahead.has(cross_fit_work(search, recipes, len(folds)).expected):
                 return board, {}
-        run.enter(f"learning the best again without each of {len(folds)} folds")
+        run.enter(f"nested cross-validation: learning the best without each of {len(folds)} folds")
         # Threads of the BLAS gain little on these rows, and lose much where others use the machine.
         with one_blas_thread():
             crossed = CrossFit.of(search, single, folds, ahead)
@@ -285,7 +286,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         if crossed is None or ranked is None:
             return board, {}
         board = ranked
-        models = [crossed.calibrated(c, labels) for c in board if c.rounds == IN_FOLDS]
+        models = [crossed.calibrated(c, labels) for c in board if c.scored_by == NESTED]
         ridges = [model for model in models if not model.candidate.parts]
         found = {"ridge": min(ridges, key=attrgetter("loss"))}
         for model in models:

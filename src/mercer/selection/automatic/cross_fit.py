@@ -1,4 +1,4 @@
-"""Fits without the rows of a fold, with kernels that are learned without these rows, too."""
+"""Nested cross-validation: fits without the rows of a fold, with kernels learned without them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mercer.estimators.validation import training_subset
 from mercer.kernels import Kernel
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool
-from mercer.selection.automatic.board import IN_FOLDS, Candidate, Leaderboard, Recipe
+from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard, Recipe
 from mercer.selection.automatic.kernels import in_family
 from mercer.selection.automatic.search import (
     FIRST_ROWS,
@@ -141,7 +141,7 @@ class CrossFit:
             missed[test] -= self._predicted(*found[candidate.name], train, test)
         squares, score = search._scored(np.arange(len(missed)), missed)
         told = replace(candidate, squares=squares, score=score, missed=missed)
-        return replace(told, rounds=IN_FOLDS, rows=len(missed))
+        return replace(told, scored_by=NESTED, rows=len(missed))
 
     def scores(self, candidate: Candidate) -> Array:
         """Return the predictions at every row without its fold by what was judged, or a mean."""

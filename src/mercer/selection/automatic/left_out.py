@@ -20,16 +20,17 @@ Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
 
 
-def without_rows(gram: Gram, y: Array, alphas: Array, w: Array) -> Array:
-    """Return what fits without a row miss there, of shape (n, alphas, targets)."""
+def left_out(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample | None) -> Array:
+    """Return what fits without a row, or without its group, miss there: (n, alphas, targets)."""
+    if groups is not None:
+        return _without_groups(gram, y, alphas, w, groups)
     # One Gram matrix for all ridges: every ridge has the targets for itself.
     targets = np.tile(y, len(alphas))
     problem = RidgeProblem(targets, np.repeat(alphas, y.shape[1]), w, True)
     return leave_one_out(gram, problem).reshape(len(y), len(alphas), -1)
 
 
-def without_groups(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample) -> Array:
-    """Return what fits without the group of a row miss there, of shape (n, alphas, targets)."""
+def _without_groups(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample) -> Array:
     fits = RidgePath(gram.fresh(), w, True).at(y, alphas)
     missed = np.empty((len(y), len(alphas), y.shape[1]))
     try:

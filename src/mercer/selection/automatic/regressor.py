@@ -37,10 +37,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
     Columns become what they hold: numbers, standardised or by their ranks, categories, dates,
     text, with a place for what is missing. Several families of kernels, from smooth to rough, are
     tried with one width for all columns and with a scale for each that is learned from the data
-    (`mercer.learn`) on some of the rows. The best enter a second round on more rows, and the one
-    that predicts rows left out best wins; a kernel that is not learned does where it is as good
-    within one standard deviation. Else it is the weighted mean of up to three fits, unless the best
-    one is better by more than that.
+    (`mercer.learn`) on some of the rows. The best are tried again on more rows (successive
+    halving), and the one that predicts rows left out best wins; a kernel that is not learned does
+    where it is as good within one standard deviation. Else it is the weighted mean of up to three
+    fits, unless the best one is better by more than that.
 
     Parameters
     ----------

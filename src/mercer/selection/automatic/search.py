@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
 from mercer.data.memory import gigabytes, steady_limit
-from mercer.errors import MemoryLimitError
+from mercer.errors import MemoryLimitError, SingularSystemError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
 from mercer.kernels import Kernel
@@ -28,12 +28,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.native.threads import in_pool
 from mercer.selection.automatic.board import Candidate, Judged, Leaderboard, Recipe, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts
-from mercer.selection.automatic.left_out import (
-    group_numbers,
-    without_groups,
-    without_rows,
-    wrong_share,
-)
+from mercer.selection.automatic.left_out import group_numbers, left_out, wrong_share
 from mercer.selection.automatic.mean import with_mean
 from mercer.selection.automatic.pool import pool_of
 from mercer.selection.automatic.sums import DIGITS, alone, n_terms, recipes, together, weighted_sum
@@ -45,6 +40,8 @@ from mercer.tiles import Rows
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
 Job = Callable[[], Candidate]
+# Why one kernel cannot be fitted where another can.
+REFUSALS = (MemoryLimitError, SingularSystemError)
 
 # Rows of the first round, in which every kernel is tried; of the second, in which the best learn
 # on; and rows that are left out one by one to judge these.
@@ -245,6 +242,11 @@ class KernelSearch:
         return sorted((c for c in found if isinstance(c, Candidate)), key=attrgetter("error"))
 
     @property
+    def scored_by(self) -> str:
+        """How rows are left out."""
+        return "leave-one-out" if self.groups is None else "leave-one-group-out"
+
+    @property
     def judged(self) -> Sample:
         """Which of the rows that were given the last round judges kernels on."""
         return self.index[self.sample(JUDGED_ROWS)]
@@ -290,7 +292,7 @@ class KernelSearch:
             kernel, alpha = self._learned(kernel, learned.alpha, sample, WARM_STEPS, limit)
             found = self._judged(kernel, RIDGES, alpha, sample)
             recipe = Recipe(start, recipes([learned]))
-        told = (*found[:4], 1, len(sample), start.is_learned, perf_counter() - began)
+        told = (*found[:4], self.scored_by, len(sample), start.is_learned, perf_counter() - began)
         return Candidate(start.name, *told, missed=found.missed, recipe=recipe)
 
     def _refined(self, candidate: Candidate, steps: int, limit: Run) -> Candidate:
@@ -303,10 +305,10 @@ class KernelSearch:
         judged = self.sample(JUDGED_ROWS)
         if not steps and candidate.rows == len(judged):
             # The first round had all these rows.
-            return replace(candidate, rounds=2)
+            return candidate
         found = self._judged(kernel, RIDGES, alpha, judged)
         seconds = candidate.seconds + perf_counter() - began
-        return replace(candidate, **found._asdict(), rounds=2, rows=len(judged), seconds=seconds)
+        return replace(candidate, **found._asdict(), rows=len(judged), seconds=seconds)
 
     def _learned(
         self, kernel: Kernel, alpha: float | None, sample: Sample, steps: int, limit: Run
@@ -361,11 +363,8 @@ class KernelSearch:
         rows, y, w = Rows.of(self._rows(kernel, sample)), self.y[sample], self.weights[sample]
         least = LEAST_RIDGE * _unit(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
-        gram = gram_of(kernel, rows, self.memory)
-        if self.groups is None:
-            missed = without_rows(gram, y, alphas, w)
-        else:
-            missed = without_groups(gram, y, alphas, w, self.groups[sample])
+        groups = None if self.groups is None else self.groups[sample]
+        missed = left_out(gram_of(kernel, rows, self.memory), y, alphas, w, groups)
         best = int(np.argmin((w[:, None, None] * missed**2).sum(axis=(0, 2))))
         squares, score = self._scored(sample, missed[:, best])
         return Judged(kernel, float(alphas[best]), squares, score, missed[:, best])
@@ -385,10 +384,10 @@ def _bytes(sample: Sample, terms: int = 0) -> int:
 
 
 def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:
-    """Return a candidate, or why there is none: a system may be singular to working precision."""
+    """Return a candidate, or why there is none: a singular system, or too little memory."""
     try:
         return run()
-    except ValueError as error:
+    except REFUSALS as error:
         return error
 
 
