@@ -1,12 +1,14 @@
 """Ranges and categories of training rows, and what other rows have outside of them."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import mercer
-from mercer.data.ranges import Levels, Outside, Ranges, Unseen
+from mercer.data.ranges import Levels, Outside, Ranges, Unseen, outside_in_words
 from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning
 from mercer.selection.automatic.ranges import training_ranges
 
@@ -45,9 +47,41 @@ def test_an_automatic_machine_warns_of_numbers_far_outside(kind):
     y = table.dose > 5 if kind is mercer.KernelClassifier else table.dose
     model = kind().fit(table, y)
     model.predict(table)
-    said = "column 'dose': 1 row has a number far outside of the training rows, 500 where these"
+    said = "where predictions are guesses: column 'dose', 1 row with 500 where these have"
     with pytest.warns(OutsideRangeWarning, match=said):
         model.predict(pd.DataFrame({"dose": [5.0, 500.0], "age": [30.0, 40.0]}))
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_dates_have_ranges_and_lie_outside_of_them_as_numbers_do(is_text):
+    days = [date(2020, 1, 1), None, date(2020, 3, 1)]
+    rows, new = (
+        pl.DataFrame({"d": [str(day) if is_text and day else day for day in each]})
+        for each in (days, [date(2020, 2, 1), date(2020, 5, 1), date(2031, 1, 1)])
+    )
+    ranges = Ranges.of([rows])
+    assert ranges.dates == ("d",) and ranges.on(["d"]) == ranges
+    (found,) = ranges.outside(new)
+    assert str(found) == "'d', 2 rows with 2031-01-01 where these have 2020-01-01 to 2020-03-01"
+
+
+def test_text_that_begins_with_a_date_has_no_range():
+    assert Ranges.of([pl.DataFrame({"d": ["2020-01-01", "soon"]})]).entries == ()
+
+
+def test_many_columns_are_one_sentence_and_named():
+    found = [Outside(f"x{i}", 1, 9.0, 0.0, 1.0) for i in range(15)]
+    said = outside_in_words(found)
+    assert "'x2', 1 row with 9 where these have 0 to 1; also 'x3'" in said
+    assert said.endswith("'x12' and 2 columns more")
+
+
+@pytest.mark.parametrize("days", [1e9, -1e9])
+def test_ranges_of_dates_without_such_days_are_refused(days):
+    with pytest.raises(ValueError, match="ranges of days"):
+        Ranges((("d", min(0.0, days), max(0.0, days)),), ("d",))
+    with pytest.raises(ValueError, match="ranges of days"):
+        Ranges((), ("d",))
 
 
 @pytest.mark.parametrize(

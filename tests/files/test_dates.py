@@ -56,11 +56,10 @@ def test_marks_and_empty_cells_are_missing_dates(tmp_path):
         ["30/1/2020", "30/1/2020 10:00"],
         ["30/1/2020", "soon"],
         ["2020-01-30", "2020-01-31"],
-        ["n/a", "?"],
     ],
     ids=[
         *("either order", "both orders", "two signs", "two digits", "no such day"),
-        *("some times", "a word", "iso", "marks"),
+        *("some times", "a word", "iso"),
     ],
 )
 def test_what_does_not_tell_one_order_stays_text(tmp_path, cells):
@@ -74,12 +73,25 @@ def test_dates_are_read_as_in_the_rows_of_the_fit(tmp_path):
     form = Form(dates=(("d", "%d/%m/%Y"),))
     assert read(tmp_path, ["3/4/2020", "?"], form)[1] == [date(2020, 4, 3), None]
     assert read(tmp_path, ["", ""], form)[1] == [None, None]
-    for cell in ("4/30/2020", "2020-04-03", "3/4/20", "7"):
+    for cell in ("4/30/2020", "2020-04-31", "2020-04-03 10:00", "3/4/20", "7"):
         said = f"'d' has '{cell}' in row 2, and was dates with the day first"
         with pytest.raises(DataFileError, match=said):
             read(tmp_path, ["3/4/2020", cell], form)
     with pytest.raises(DataFileError, match="'d' has '7' in row 1, and was dates"):
         read(tmp_path, ["7", "8"], form)
+
+
+@pytest.mark.parametrize(
+    ("format", "cell", "read_as"),
+    [
+        ("%d/%m/%Y", "2020-04-03", date(2020, 4, 3)),
+        ("%m.%d.%Y", "2020-04-03", date(2020, 4, 3)),
+        ("%d/%m/%Y %H:%M", "2020-04-03 07:05", datetime(2020, 4, 3, 7, 5)),
+        ("%d/%m/%Y %H:%M:%S", "2020-04-03T07:05:09", datetime(2020, 4, 3, 7, 5, 9)),
+    ],
+)
+def test_dates_of_iso_8601_are_understood_in_columns_of_dates(tmp_path, format, cell, read_as):
+    assert read(tmp_path, [cell, "?"], Form(dates=(("d", format),)))[1] == [read_as, None]
 
 
 def test_what_was_text_in_the_rows_of_the_fit_stays_text(tmp_path):

@@ -41,14 +41,34 @@ def test_decimals_may_follow_a_comma_and_points_be_by_thousands(tmp_path):
     found, _ = read(tmp_path, ["1.234,5", "2,25", "-7"], ";")
     assert found == [1234.5, 2.25, -7.0]
     _, said = read(tmp_path, ["1.234,5", "2.25"], ";")
-    assert "is text, for it has points by thousands in some numbers and before decimals" in said
+    assert "has points by thousands ('1.234,5') and before decimals ('2.25'); write all" in said
 
 
 def test_commas_before_decimals_beside_a_point_alone_are_a_mixture(tmp_path):
     cells = ["970,5", "980,5", "990,5", "1.000", "1.010"]
     found, said = read(tmp_path, cells, ";")
     assert found == cells
-    assert "commas before decimals in some numbers and a point alone in others; write all" in said
+    assert "is text, for it has '970,5' and '1.000', of which one is by thousands; write" in said
+
+
+def test_a_comma_and_a_point_before_three_digits_are_a_mixture_unless_others_tell(tmp_path):
+    found, said = read(tmp_path, ['"4,967"', "4.967", "7"])
+    assert found == ["4,967", "4.967", "7"]
+    assert "it has '4,967' and '4.967', of which one is by thousands" in said
+    assert read(tmp_path, ['"4,967"', "4.967", "12.5"])[0] == [4967.0, 4.967, 12.5]
+    assert read(tmp_path, ['"4,967"', "4.967", '"1,234.5"'])[0] == [4967.0, 4.967, 1234.5]
+
+
+def test_points_before_three_digits_are_told_of_beside_decimal_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;c\n4.967;3,5;x\n5.123;4;y\n")
+    table = table_of(str(path))
+    assert table.read()["a"].to_list() == [4.967, 5.123]
+    assert "column 'a': '4.967' is read as 4.967, and '3,5' elsewhere has" in table.remarks[-1]
+    path.write_text("a;b\n4.967;3\n5.123;4\n")
+    assert len(table_of(str(path)).remarks) == 1
+    path.write_text("a;b\n4.9671;3,5\n5.123;4\n")
+    assert len(table_of(str(path)).remarks) == 1
 
 
 def test_points_by_thousands_of_the_training_rows_are_so_in_later_files(tmp_path):
@@ -104,7 +124,7 @@ def test_digits_with_a_zero_before_them_in_every_cell_are_codes(tmp_path):
 def test_digits_are_numbers_unless_all_have_a_zero_before_them(tmp_path, last):
     found, said = read(tmp_path, [*(f"{1000 + i:05d}" for i in range(150)), last])
     if last == "n/a":
-        assert found[-2:] == ["01149", "n/a"] and "150 cells such as '01000'" in said
+        assert found[-2:] == ["01149", None] and "150 cells such as '01000'" in said
     else:
         assert found == [*(1000.0 + i for i in range(150)), float(last)] and said == ""
 

@@ -63,7 +63,8 @@ def predict(
     _check_model(machine, model, interval, proba)
     form = form_of(machine)
     looks = (Unseen(form.categories), FarRows(form.ranges))
-    blocks = _predicted(machine, data, interval, proba, _kept_as(keep, data, output), looks)
+    said: list[str] = []
+    blocks = _predicted(machine, data, interval, proba, _kept_as(keep, data, output), looks, said)
     if output is None:
         write = lines_writer(sys.stdout.buffer, "csv")
         for block in blocks:
@@ -73,7 +74,7 @@ def predict(
         with phase(f"predicting {_called(data)}"), table_writer(output) as write:
             for block in blocks:
                 write(block)
-    for text in (sentence for look in looks for sentence in look.sentences):
+    for text in (*said, *(sentence for look in looks for sentence in look.sentences)):
         note(f"{_called(data)}, {text}")
 
 
@@ -111,8 +112,12 @@ def _predicted(
     proba: bool,
     kept: Kept,
     looks: Sequence[Unseen | FarRows],
+    said: list[str],
 ) -> Iterator[Any]:
-    """Yield what a model says of a file, some rows at a time, after a look at these."""
+    """Yield what a model says of a file, some rows at a time, after a look at these.
+
+    What is to be told of how the file was read is added to `said`.
+    """
     import polars as pl
 
     from mercer.cli.fitting.outside import without_row_warnings
@@ -120,15 +125,20 @@ def _predicted(
     from mercer.errors import DataFileError
     from mercer.files.form import form_of
     from mercer.files.lines import row_blocks
-    from mercer.files.tables import table_of
+    from mercer.files.tables import format_of, table_of
 
+    blocks: Iterator[tuple[Any, Any]]
     first, form = 0, form_of(machine)
-    if kept == "as written":
-        blocks = table_of(data, form).blocks_as_written(ROWS)
-    else:
+    if format_of(data) in ("svmlight", "fasta"):
         # Of svmlight a block is the rows and their targets.
         read = row_blocks(data, ROWS, form)
         blocks = ((X[0] if isinstance(X, tuple) else X,) * 2 for X in read)
+    else:
+        table = table_of(data, form)
+        # What is read as in the training rows was told of these.
+        said.extend(text for text in table.remarks if text not in form.remarks)
+        as_read = ((X, X) for X in table.blocks(rows=ROWS))
+        blocks = table.blocks_as_written(ROWS) if kept == "as written" else as_read
     for X, cells in blocks:
         for look in looks:
             look.see(X)

@@ -1,8 +1,8 @@
-"""Ranges of numbers and categories of training rows, and what other rows have outside of them."""
+"""Ranges of numbers and dates of training rows, their categories, and what others have outside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.categories import coded, is_missing, titled_columns
-from mercer.data.columns import column_values, is_table
-from mercer.data.kinds import Kind, column_kinds, kind_of_values
+from mercer.data.columns import column_values, is_table, select_columns
+from mercer.data.dates import as_dates
+from mercer.data.kinds import ISO_DATE, MICROSECONDS, Kind, column_kinds, kind_of_values
 
 Array = NDArray[np.float64]
+
+
+# Dates are compared by days since 1970.
+DAY = np.timedelta64(1, "D")
 
 
 class Outside(NamedTuple):
@@ -24,13 +29,15 @@ class Outside(NamedTuple):
     value: float
     low: float
     high: float
+    are_dates: bool = False
 
     def __str__(self) -> str:
-        many = "1 row has a number" if self.cells == 1 else f"{self.cells} rows have numbers"
-        return (
-            f"column {self.column!r}: {many} far outside of the training rows, {self.value:g} "
-            f"where these have {self.low:g} to {self.high:g}; predictions there are guesses"
-        )
+        many = "1 row" if self.cells == 1 else f"{self.cells} rows"
+        value, low, high = map(self._said, (self.value, self.low, self.high))
+        return f"{self.column!r}, {many} with {value} where these have {low} to {high}"
+
+    def _said(self, value: float) -> str:
+        return str(np.datetime64(int(np.floor(value)), "D")) if self.are_dates else f"{value:g}"
 
     def with_more(self, other: Outside) -> Outside:
         """Return these cells and those of other rows together."""
@@ -39,46 +46,72 @@ class Outside(NamedTuple):
         return self._replace(cells=self.cells + other.cells, value=farthest)
 
 
+def outside_in_words(found: Sequence[Outside]) -> str:
+    """Return what lies far outside of ranges in one sentence: a few columns, and names of more."""
+    # Columns that are told of, and others that are named.
+    told, named = 3, 10
+    names = ", ".join(repr(each.column) for each in found[told : told + named])
+    more = f"; also {names}" if names else ""
+    rest = len(found) - told - named
+    more += f" and {rest} columns more" if rest > 0 else ""
+    return (
+        "cells far outside of the training rows, where predictions are guesses: column "
+        f"{'; '.join(map(str, found[:told]))}{more}"
+    )
+
+
 @dataclass(frozen=True)
 class Ranges:
-    """The least and the largest number of every column of numbers.
+    """The least and the largest value of every column of numbers or dates.
 
     Parameters
     ----------
     entries : tuple of (str, float, float)
         The name of a column, or its position as text, with its least and its largest number.
+    dates : tuple of str
+        Those of dates, whose numbers are days since 1970.
     """
 
     entries: tuple[tuple[str, float, float], ...]
+    dates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, low, high in self.entries:
             if not isinstance(name, str) or not (np.isfinite([low, high]).all() and low <= high):
                 raise ValueError(f"the range of a column is no range: {name!r}, {low} to {high}")
+        # Days up to which there are moments in microseconds.
+        most = 2**63 / 86_400e6
+        days = {name: max(abs(low), abs(high)) for name, low, high in self.entries}
+        if not all(days.get(name, np.inf) <= most for name in self.dates):
+            raise ValueError(f"columns of dates have ranges of days, and not all of {self.dates}")
 
     @classmethod
     def of(cls, blocks: Iterable[Any]) -> Ranges:
         """Return the ranges of rows that come in blocks: tables, or arrays of numbers."""
         found: dict[str, tuple[float, float]] = {}
+        dates: set[str] = set()
         for block in blocks:
-            for name, values in _numbers(block):
+            for name, values, are_dates in _numbers(block):
+                dates |= {name} if are_dates and name not in found else set()
                 known = values[np.isfinite(values)]
                 if len(known):
                     low, high = found.get(name, (np.inf, -np.inf))
                     found[name] = (min(low, float(known.min())), max(high, float(known.max())))
-        return cls(tuple((name, *ends) for name, ends in found.items()))
+        entries = tuple((name, *ends) for name, ends in found.items())
+        return cls(entries, tuple(sorted(dates & found.keys())))
 
     def on(self, columns: Iterable[str]) -> Ranges:
         """Return the ranges of some columns alone, by name or position as text."""
         kept = frozenset(columns)
-        return Ranges(tuple(entry for entry in self.entries if entry[0] in kept))
+        entries = tuple(entry for entry in self.entries if entry[0] in kept)
+        return Ranges(entries, tuple(name for name in self.dates if name in kept))
 
     def outside(self, X: Any) -> list[Outside]:
         """Return the cells of rows that lie farther outside of a range than it is wide."""
         ends = {name: (low, high) for name, low, high in self.entries}
         found = []
-        for name, values in _numbers(X):
-            if name not in ends:
+        for name, values, are_dates in _numbers(X):
+            if name not in ends or are_dates != (name in self.dates):
                 continue
             low, high = ends[name]
             far = np.abs(values - (low + high) / 2.0) - 1.5 * (high - low)
@@ -86,17 +119,19 @@ class Ranges:
             is_far = far > 1e-9 * max(abs(low), abs(high))
             if is_far.any():
                 farthest = float(values[int(np.nanargmax(far))])
-                found.append(Outside(name, int(is_far.sum()), farthest, low, high))
+                found.append(Outside(name, int(is_far.sum()), farthest, low, high, are_dates))
         return found
 
 
-def _numbers(X: Any) -> Iterator[tuple[str, Array]]:
-    """Yield the columns of numbers of a table, an array or a list of rows, by name or position."""
+def _numbers(X: Any) -> Iterator[tuple[str, Array, bool]]:
+    """Yield the columns of numbers and dates, by name or position, and whether they are dates."""
     if is_table(X):
         kinds = column_kinds(X)
-        for name, values in column_values(X):
+        for j, (name, values) in enumerate(column_values(X)):
             if kinds[name] is Kind.NUMBERS:
-                yield str(name), np.asarray(values, np.float64)
+                yield str(name), np.asarray(values, np.float64), False
+            elif (moments := _moments(X, j, kinds[name], values)) is not None:
+                yield str(name), (moments - np.datetime64(0, "D")) / DAY, True
         return
     array = _array(X)
     for j, values in enumerate(() if array is None else array.T):
@@ -106,7 +141,21 @@ def _numbers(X: Any) -> Iterator[tuple[str, Array]]:
             except (TypeError, ValueError):
                 # Objects of which a later one is no number: whoever reads them says so.
                 continue
-            yield str(j), numbers
+            yield str(j), numbers, False
+
+
+def _moments(X: Any, place: int, kind: Kind, values: Any) -> NDArray[np.datetime64] | None:
+    """Return the moments of a column of dates, also as text of ISO 8601; None of other columns."""
+    if kind is Kind.DATES:
+        return as_dates(select_columns(X, [place])).moments
+    first = next((v for v in values if not is_missing(v)), None) if kind is Kind.TEXT else None
+    if not isinstance(first, str) or not ISO_DATE.fullmatch(first):
+        return None
+    try:
+        return np.array([None if is_missing(v) else v for v in values], MICROSECONDS)
+    except ValueError:
+        # Other text begins with a date.
+        return None
 
 
 def _array(X: Any) -> NDArray[Any] | None:
@@ -134,7 +183,7 @@ class Levels:
     entries: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(_is_entry(entry) for entry in self.entries):
+        if not all(is_name_with_texts(entry) for entry in self.entries):
             raise ValueError("categories are the name of a column and a tuple of texts")
 
     @classmethod
@@ -217,7 +266,8 @@ def _text(level: Any) -> str:
     return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
 
 
-def _is_entry(entry: Any) -> bool:
+def is_name_with_texts(entry: Any) -> bool:
+    """Whether something is the name of a column and a tuple of texts."""
     if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[1], tuple):
         return False
     return all(isinstance(text, str) for text in (entry[0], *entry[1]))

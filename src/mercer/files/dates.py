@@ -41,7 +41,8 @@ def with_dates(path: str, scan: Any, form: Form) -> Dated:
 
     A column is one of dates if all cells are, or are marks for missing ones, in one order of day,
     month and year and in no other: 30/01/2020 tells that the day is first in all of its column, and
-    3/4/2020 alone tells nothing. In a column that is known to be of dates what is none is refused.
+    3/4/2020 alone tells nothing. In a column that is known to be of dates what is none is refused,
+    and dates of ISO 8601 are understood too.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def with_dates(path: str, scan: Any, form: Form) -> Dated:
     """
     known = dict(form.dates)
     texts = TextColumns.of(scan, form.texts)
-    columns = {name: _Cells(texts.bare(name)) for name in texts.names}
+    columns = {name: _Cells(texts.bare(name), name in known) for name in texts.names}
     firsts = texts.counted({name: {"first": column.first()} for name, column in columns.items()})
     tried = [
         (name, format)
@@ -105,6 +106,8 @@ class _Cells:
     """Expressions of polars on the cells of a column, without spaces around them."""
 
     text: Any
+    # Whether dates may also be written as ISO 8601 has it.
+    or_iso: bool
 
     def first(self) -> Any:
         """Return the first cell that holds something."""
@@ -112,6 +115,13 @@ class _Cells:
 
     def dates(self, format: str) -> Any:
         """Return the cells as dates, or as moments where they have a time of the day."""
+        import polars as pl
+
+        clock = format[len("%d/%m/%Y") :]
+        iso = [f"%Y-%m-%d{clock}", f"%Y-%m-%d{clock.replace(' ', 'T')}"] if self.or_iso else []
+        return pl.coalesce(self._parsed(way) for way in [format, *iso])
+
+    def _parsed(self, format: str) -> Any:
         import polars as pl
 
         # Years of fewer digits are none, which the parser would take.

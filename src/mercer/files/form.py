@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.data.ranges import Levels, Ranges
+from mercer.data.ranges import Levels, Ranges, is_name_with_texts
 
 # Where a model has it.
 ATTRIBUTE = "file_form_"
@@ -43,6 +43,9 @@ class Form:
         The least and the largest number of columns in the training rows.
     remarks : tuple of str
         What a user was told of how the file was read.
+    trimmed : tuple of (str, tuple of str)
+        Columns of text that were read without spaces around their cells and with marks such as
+        ``n/a`` as missing cells, each with the marks that are categories there.
     """
 
     first_index: int | None = None
@@ -55,6 +58,7 @@ class Form:
     remarks: tuple[str, ...] = ()
     by_thousands: tuple[str, ...] = ()
     dates: tuple[tuple[str, str], ...] = ()
+    trimmed: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if not all(
@@ -65,6 +69,8 @@ class Form:
             raise ValueError("remarks on how a file was read are texts")
         if not all(_is_date(entry) for entry in self.dates):
             raise ValueError("dates are the name of a column and how its cells are written")
+        if not all(is_name_with_texts(entry) for entry in self.trimmed):
+            raise ValueError("marks of columns of text are the name of a column and its marks")
         if self.first_index not in (None, 0, 1):
             raise ValueError(f"columns are counted from 0 or 1, got {self.first_index!r}")
 

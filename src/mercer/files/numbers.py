@@ -15,6 +15,8 @@ SIGN = f"[{''.join(MONEY)}]"
 # Numbers by thousands, with the point or the comma before the decimals.
 POINT = r"(?:(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)"
 COMMA = r"(?:(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d*)?|,\d+)"
+# Numbers by thousands or with three decimals: other cells of their column tell.
+OPEN = r"^[-+]?[1-9]\d{0,2}[.,]\d{3}$"
 # Digits that nobody writes for a number: 01067.
 CODE = r"^0\d+$"
 
@@ -65,7 +67,7 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
     remarks, changes, by_thousands = [], [], []
     counted = texts.counted({name: column.counts() for name, column in columns.items()})
     for name, found in counted.items():
-        seen = _Seen(**found)
+        seen = _Seen(has_commas, **found)
         is_known = name in form.numbers
         if is_known and (seen.words or seen.mixture):
             raise DataFileError(
@@ -77,7 +79,7 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
         are_codes = seen.are_codes and not is_known
         if (seen.numbers or is_known) and not (seen.words or seen.mixture or are_codes):
             changes.append(columns[name].value().alias(name))
-            by_thousands += [name] if seen.by_thousands else []
+            by_thousands += [name] if seen.thousand else []
         told = [seen.of_codes()] if are_codes else seen.remarks()
         remarks += [f"column {name!r}{text}" for text in told]
     return Read(scan.with_columns(changes), tuple(remarks), tuple(by_thousands))
@@ -89,6 +91,32 @@ def codes_in(rows: Any) -> list[str]:
         series.name
         for series in rows.get_columns()
         if len(known := series.drop_nulls()) and known.str.contains(CODE).all()
+    ]
+
+
+def beside_commas(rows: Any) -> list[str]:
+    """Return remarks on columns of a table of text that may have points by thousands.
+
+    A column of numbers such as 4.967, all of three digits behind the point, is read with decimals;
+    where other columns have decimal commas, thousands may be meant.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        The first rows of a file with a separator of ``;``.
+    """
+    found, commas = [], []
+    for series in rows.get_columns():
+        cells = series.drop_nulls().str.strip_chars()
+        commas += cells.filter(cells.str.contains(r"^[-+]?\d+,\d+$")).head(1).to_list()
+        pointed = cells.filter(cells.str.contains(r"^[-+]?\d[\d.]*$") & cells.str.contains("[.]"))
+        has_words = len(cells) > cells.str.contains(r"^[-+]?[\d.]+$").sum()
+        if len(pointed) and pointed.str.contains(OPEN).all() and not has_words:
+            found.append((series.name, pointed[0]))
+    return [
+        f"column {name!r}: {cell!r} is read as {float(cell):g}, and {commas[0]!r} elsewhere has a "
+        "decimal comma; write it without the point if it is by thousands"
+        for name, cell in (found if commas else [])
     ]
 
 
@@ -158,9 +186,10 @@ class _Cells:
             for sign in MONEY
         ]
         is_percent = is_number & self.text.str.ends_with("%")
-        has_point = self._has(".") if self.has_commas else pl.lit(False)
-        has_comma = self._has(",") if self.has_commas else pl.lit(False)
         is_dressed = self.dressed().is_not_null()
+        has_point, has_comma = is_number & self._has("."), is_number & self._has(",")
+        by_thousands = is_dressed & has_point if self.has_commas else pl.lit(False)
+        is_open = self.text.str.contains(OPEN)
         return {
             "numbers": is_number.sum(),
             "codes": self.text.str.contains(CODE).sum(),
@@ -170,9 +199,10 @@ class _Cells:
             "means": self.dressed().drop_nulls().first(),
             "percents": is_percent.fill_null(False).sum(),
             "signs": pl.sum_horizontal(*signs),
-            "by_thousands": (is_dressed & has_point).any(),
-            "by_decimals": (self.plain().is_not_null() & has_point).any(),
-            "by_commas": (is_number & has_comma).any(),
+            "thousand": self.text.filter(by_thousands).first(),
+            "point": self.text.filter(self.plain().is_not_null() & has_point).first(),
+            "comma": self.text.filter(has_comma).first(),
+            "are_open": ~((has_point | has_comma) & ~is_open).any(),
             **marks_in(self.text),
             "words": self.is_word().sum(),
             "row": self.is_word().arg_true().first() + 1,
@@ -184,6 +214,8 @@ class _Cells:
 class _Seen:
     """What the cells of a column are: how many, and the first of each kind."""
 
+    # Whether decimals follow a comma.
+    has_commas: bool
     numbers: int
     codes: int
     code: str | None
@@ -192,9 +224,10 @@ class _Seen:
     means: float | None
     percents: int
     signs: int
-    by_thousands: bool
-    by_decimals: bool
-    by_commas: bool
+    thousand: str | None
+    point: str | None
+    comma: str | None
+    are_open: bool
     marks: int
     mark: str | None
     words: int
@@ -219,10 +252,12 @@ class _Seen:
         """What keeps numbers from being compared with each other, if anything does."""
         if 0 < self.percents < self.numbers:
             return "has a sign of percent behind some numbers and none behind others"
-        if self.by_thousands and self.by_decimals:
-            return "has points by thousands in some numbers and before decimals in others"
-        if self.by_commas and self.by_decimals:
-            return "has commas before decimals in some numbers and a point alone in others"
+        if self.thousand and self.point:
+            return (
+                f"has points by thousands ({self.thousand!r}) and before decimals ({self.point!r})"
+            )
+        if self.comma and self.point and (self.has_commas or self.are_open):
+            return f"has {self.comma!r} and {self.point!r}, of which one is by thousands"
         return "has several signs of money" if self.signs > 1 else ""
 
     def remarks(self) -> list[str]:

@@ -23,7 +23,8 @@ from mercer.data.stream.text import ParsedText, is_large, pieces_of
 from mercer.errors import DataFileError
 from mercer.files.dates import with_dates
 from mercer.files.form import OPEN, Form
-from mercer.files.numbers import codes_in, with_numbers
+from mercer.files.numbers import beside_commas, codes_in, with_numbers
+from mercer.files.texts import with_missing
 
 # The formats by the ending of a file.
 ENDINGS = {
@@ -70,6 +71,8 @@ class Table:
         The file that holds the cells as text, and what stands between them.
     dates : tuple of (str, str)
         Columns of dates that are text in the file, each with how they are written.
+    trimmed : tuple of (str, tuple of str)
+        Columns of text in which marks count as missing, each with those that are categories.
     """
 
     path: str
@@ -79,6 +82,7 @@ class Table:
     by_thousands: tuple[str, ...] = ()
     text: tuple[str, str] | None = None
     dates: tuple[tuple[str, str], ...] = ()
+    trimmed: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @cached_property
     def names(self) -> list[str]:
@@ -293,12 +297,24 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
         )
     read = with_numbers(path, scan, form, has_commas=separator == ";")
     dated = with_dates(path, read.scan, form)
-    remarks = (*read.remarks, *dated.remarks)
+    trimmed = with_missing(dated.scan, form)
+    remarks = (*read.remarks, *dated.remarks, *trimmed.remarks)
+    if separator == ";":
+        remarks += tuple(beside_commas(first.drop(read.by_thousands)))
     if separator != usual:
         commas = ", where numbers may have decimal commas" if separator == ";" else ""
         remarks = (f"columns are separated by {separator!r}{commas}", *remarks)
     written = (file, separator)
-    table = Table(path, dated.scan, remarks, spool, read.by_thousands, written, dated.formats)
+    table = Table(
+        path,
+        trimmed.scan,
+        remarks,
+        spool,
+        read.by_thousands,
+        written,
+        dated.formats,
+        trimmed.categories,
+    )
     if stdin is not None:
         # Closed with the table, even where an error keeps both alive in a cycle.
         finalize(table, stdin.close)

@@ -209,6 +209,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
         remarks=remarks,
         by_thousands=table.by_thousands,
         dates=tuple(entry for entry in table.dates if entry[0] not in dropped),
+        trimmed=table.trimmed,
     )
     # Of many rows their numbers take half as much in this form.
     rows = np.arange(len(y), dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Numbers and categories of new rows that those have not which a model was fitted to."""
+"""Numbers, dates and categories of new rows that those have not which a model was fitted to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mercer.cli.fitting.data import Job
-from mercer.data.ranges import Levels, Outside, Ranges
+from mercer.data.ranges import Levels, Outside, Ranges, outside_in_words
 from mercer.data.stream import Stream, some_rows
 from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning
 from mercer.kernels import Kernel
@@ -17,7 +17,7 @@ from mercer.kernels.columns import columns_of, read_columns
 
 
 def ranges_of(job: Job, kernel: Kernel) -> Ranges:
-    """Return the ranges of the columns of numbers that a kernel reads of the rows of its fit."""
+    """Return the ranges of numbers and dates that a kernel reads of the rows of its fit."""
     found = Ranges.of(_blocks(job.X))
     return found.on(read_columns(kernel, some_rows(job.X))) if found.entries else found
 
@@ -63,5 +63,5 @@ class FarRows:
 
     @property
     def sentences(self) -> list[str]:
-        """What was found, a line for every column."""
-        return [str(found) for found in self._found.values()]
+        """What was found, a line for all columns together."""
+        return [outside_in_words(list(self._found.values()))] if self._found else []

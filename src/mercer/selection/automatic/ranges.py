@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.data.ranges import Levels, Ranges, Unseen
+from mercer.data.ranges import Levels, Ranges, Unseen, outside_in_words
 from mercer.data.stream import Stream
 from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning, warn_caller
 from mercer.kernels import Kernel
@@ -44,7 +44,4 @@ def warn_outside(ranges: Ranges | None, X: Any) -> None:
     """Warn once of all columns in which rows to predict are far outside of the ranges."""
     found = [] if ranges is None or X is None else ranges.outside(X)
     if found:
-        # Columns that are named.
-        most = 3
-        more = f"; and {len(found) - most} columns more" if len(found) > most else ""
-        warn_caller("; ".join(map(str, found[:most])) + more, OutsideRangeWarning)
+        warn_caller(outside_in_words(found), OutsideRangeWarning)
