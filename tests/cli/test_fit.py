@@ -328,7 +328,7 @@ def test_classes_may_be_won_by_a_ridge(target, data, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "KernelRidgeClassifier by cholesky" in result.stdout
     # Of classes --kernel gives a logistic regression, to which the ridge means nothing.
-    assert "to give back: --kernel\n" in result.stdout
+    assert "to give back: --kernel" in result.stdout
     assert "the share of rows left out that are misclassified" in result.stdout
     assert page.exists()
 
@@ -369,3 +369,18 @@ def test_a_mean_of_fits_shows_alpha_only_where_it_can_be_given_back(kind):
     mean = [{"weight": 0.9, "kernel": "linear", "outline": "linear", "alpha": 2.0}]
     text = _shown_kernel({"data": {"kind": kind}, "mean": mean}, "")
     assert ("--alpha 2" in text) == (kind == "regression")
+
+
+@pytest.mark.parametrize(
+    ("saved", "holder"), [({"model file": "m.mercer"}, "mercer info m.mercer"), ({}, "--json")]
+)
+def test_a_kernel_of_a_page_is_told_in_words_with_where_it_stands_in_full(saved, holder):
+    long = " + ".join(["gaussian(length_scale=1.5).on(age)"] * 20)
+    result = {"data": {"kind": "regression"}, "outline": "gaussian of age", **saved}
+    text = _shown_kernel({**result, "kernel": long}, "--alpha 2 ")
+    assert text.endswith(
+        f"gaussian of age\n  to edit and to give back: --alpha 2 --kernel and the {len(long)} "
+        f"characters that {holder} shows"
+    )
+    mean = [{"weight": 0.9, "kernel": long, "outline": "gaussian of age", "alpha": 2.0}]
+    assert long not in _shown_kernel({**result, "mean": mean}, "")

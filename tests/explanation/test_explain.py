@@ -203,6 +203,24 @@ def test_an_exchanged_category_and_a_number_with_the_same_effect_are_as_importan
     assert sizes["c"] == pytest.approx(1.0, rel=0.15)
 
 
+def test_the_effect_of_a_category_that_matters_to_few_rows_lies_between_its_ends(rng):
+    # The category moves f in 5 of 100 rows alone, fewer than lie beyond either end.
+    table = pd.DataFrame({"site": ["a", "b"] * 50, "is_open": np.arange(100) >= 95})
+    y = 10.0 * ((table.site == "b") & table.is_open)
+    kernel = "match.on(site) * match.on(is_open)"
+    explanation = explain(KernelRidge(kernel, alpha=1e-3).fit(table, y), table)
+    rows = [row for row in explanation.categories if row.column == "site"]
+    assert len(rows) == 2
+    assert all(row.low <= row.effect <= row.high for row in rows)
+
+
+def test_an_explanation_says_from_which_rows_it_looks(rng):
+    table = mixed(rng, 30)
+    model = KernelRidge("gaussian.on(age)").fit(table, table.age)
+    assert str(explain(model)).startswith("seen from the 30 rows that the model keeps")
+    assert str(explain(model, table[:7])).startswith("seen from the 7 rows that were given")
+
+
 def test_categories_have_the_effects_that_made_the_target(rng):
     table = mixed(rng, 120)
     y = 0.1 * table.age + 2.0 * (table.site == "b") + table.flag
@@ -282,8 +300,8 @@ def test_it_prints_and_makes_a_frame_and_a_page(rng):
     table = mixed(rng)
     explanation = explain(KernelRidge("auto").fit(table, table.age))
     lines = str(explanation).splitlines()
-    assert lines[1].split()[:3] == ["column", "importance", "effect"]
-    assert lines[2].split()[0] == "age"
+    assert lines[3].split()[:3] == ["column", "importance", "effect"]
+    assert lines[4].split()[0] == "age"
     direction = explanation.directions[0]
     assert f"{direction.importance:6.1%}  {direction.part}" in lines
     frame = explanation.to_pandas()

@@ -1,6 +1,7 @@
 """What a page warns of before a model is used."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import mercer
@@ -39,3 +40,28 @@ def test_classes_of_about_as_many_rows_are_no_reason_to_warn():
     y = X[:, 0] > 0.0
     model = mercer.KernelLogisticRegression("gaussian").fit(X[:200], y[:200])
     assert not any("class" in said for said in cautions(facts_of(model, X[200:], y[200:])))
+
+
+@pytest.mark.parametrize("is_missing", [False, True])
+def test_a_column_that_only_rows_of_a_rare_class_have_gives_the_target_away(is_missing):
+    rng = np.random.default_rng(0)
+    y = np.arange(1200) % 60 == 0
+    refund = np.where(y, rng.uniform(5.0, 50.0, 1200), np.nan if is_missing else 0.0)
+    X = pl.DataFrame({"calls": rng.normal(size=1200) + y, "refund": refund})
+    kernel = "gaussian.after(standardize(missing='mean')).on(calls, refund)"
+    model = mercer.KernelLogisticRegression(kernel, 1.0).fit(X[:600], y[:600])
+    found = cautions(facts_of(model, X[600:], y[600:]))
+    assert [said for said in found if "gives the target away" in said] == [
+        "The column 'refund' alone gives the target away; is it known in time?"
+    ]
+
+
+def test_a_copy_of_the_target_with_missing_cells_gives_it_away():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=400)
+    copy = np.where(np.arange(400) % 10 == 0, np.nan, 3.0 * y)
+    X = pl.DataFrame({"a": rng.normal(size=400), "copy": copy})
+    kernel = "gaussian.after(standardize(missing='mean')).on(a, copy)"
+    model = mercer.KernelRidge(kernel, 0.1).fit(X[:200], y[:200])
+    found = cautions(facts_of(model, X[200:], y[200:]))
+    assert "The column 'copy' alone gives the target away; is it known in time?" in found

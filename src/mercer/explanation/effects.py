@@ -44,7 +44,7 @@ class Effect:
     values : array of shape (p,)
         Its values: numbers or dates in ascending order, or categories, the most frequent first.
     mean, low, high : arrays of shape (p,)
-        The mean of f over the rows, and between which it is at 80 % of them.
+        The mean of f over the rows, and between which it is at 80 % of them or more.
     is_ordered : bool
         Whether the values are numbers or dates.
     """
@@ -106,9 +106,8 @@ def effect_of(
     else:
         asked = exchanged_column(many, place, take_rows(X, np.repeat(donors, n)))
     answers = np.asarray(f(asked), np.float64).reshape(p, n)
-    low, high = np.quantile(answers, TAILS, axis=1)
     is_ordered = is_number or values.dtype.kind == "M"
-    return Effect(name, grid, answers.mean(axis=1), low, high, is_ordered)
+    return Effect(name, grid, *_mean_and_band(answers), is_ordered)
 
 
 def level_effects(f: Answer, X: Any, columns: dict[int, str]) -> dict[int, list[Effect]]:
@@ -154,11 +153,20 @@ def level_effects(f: Answer, X: Any, columns: dict[int, str]) -> dict[int, list[
 def _centred(name: str, levels: Levels, answers: Array) -> list[Effect]:
     """Return the effects of categories by answers of shape (categories, rows, targets)."""
     answers = answers - np.einsum("p,pnt->nt", levels.shares, answers)
-    mean, (low, high) = answers.mean(axis=1), np.quantile(answers, TAILS, axis=1)
+    mean, low, high = _mean_and_band(answers)
     return [
         Effect(name, levels.values, *lines, False)
         for lines in zip(mean.T, low.T, high.T, strict=True)
     ]
+
+
+def _mean_and_band(answers: Array) -> tuple[Array, Array, Array]:
+    """Return the mean over rows, the second axis, and ends that hold it and most of the rows.
+
+    Where a value matters to few rows, the mean lies outside of what most of them have.
+    """
+    mean, (low, high) = answers.mean(axis=1), np.quantile(answers, TAILS, axis=1)
+    return mean, np.minimum(low, mean), np.maximum(high, mean)
 
 
 class Levels(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.columns import n_rows
 from mercer.explanation.effects import level_effects
 from mercer.explanation.importance import Importance, deviations
 from mercer.explanation.kgrams import kgram_weights
@@ -54,6 +55,8 @@ def explain(model: Any, X: Any = None, *, target: int | None = None) -> Explanat
     )
     if len(subject.targets) > 1:
         notes = (f"importances are those for all of {len(subject.targets)} functions", *notes)
+    seen = "that the model keeps" if X is None else "that were given"
+    notes = (f"seen from the {n_rows(subject.rows)} rows {seen}", *notes)
     categories = _categories(subject, importance, order)
     return Explanation(columns, directions, categories, vectors, kgrams, notes)
 

@@ -39,7 +39,7 @@ class Row(NamedTuple):
     effect : float
         The mean change of f, with its sign: by one deviation of the column, or by the part.
     low, high : float
-        Between which that change is at 80 % of the rows.
+        Between which that change is at 80 % of the rows or more; the mean is in between.
     length_scale : float
         The learned length scale of the column in units of its deviation: short if it matters.
     target : object

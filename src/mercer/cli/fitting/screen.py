@@ -45,22 +45,34 @@ def shown(result: dict[str, Any]) -> str:
 
 
 def _shown_kernel(result: dict[str, Any], penalty: str) -> str:
-    said = "to edit and to give back"
     if "mean" not in result:
         # Characters of an expression from which on it is better to know first what it says.
         long = 200
         words = f"\n  {wrapped(result['outline'], 2)}\n  " if len(result["kernel"]) > long else ", "
-        given = f"{said}: {penalty}--kernel\n  {quoted(result['kernel'])}"
-        return f"{heading('kernel')}{words}{given}"
+        return f"{heading('kernel')}{words}{_given_back(result, result['kernel'], penalty)}"
     # The ridges of classes are none of their options.
     is_classes = result["data"]["kind"] == "classification"
     parts = result["mean"]
     lines = [f"  {part['weight']:.2f} of {wrapped(part['outline'], 10)}" for part in parts]
     ridge = "" if is_classes else f"--alpha {parts[0]['alpha']:g} "
     title = f"{heading('kernel')}, a mean of {len(parts)} fits that compare rows by"
-    all_of = f"mercer info {result['model file']}" if "model file" in result else "--json"
-    one = f"  the first of them, {said} ({all_of} has all): {ridge}--kernel"
-    return "\n".join([title, *lines, one, f"  {quoted(parts[0]['kernel'])}"])
+    one = f"  the first of them ({_holder(result)} has all), "
+    return "\n".join([title, *lines, one + _given_back(result, parts[0]["kernel"], ridge)])
+
+
+def _given_back(result: dict[str, Any], kernel: str, penalty: str) -> str:
+    """Return how a kernel is given back: its expression, or where that is if it fills a page."""
+    said = f"to edit and to give back: {penalty}--kernel"
+    # Characters that a terminal shows in a few lines.
+    most = 400
+    if len(kernel) <= most:
+        return f"{said}\n  {quoted(kernel)}"
+    return f"{said} and the {len(kernel)} characters that {_holder(result)} shows"
+
+
+def _holder(result: dict[str, Any]) -> str:
+    """Return what shows all kernels in full."""
+    return f"mercer info {result['model file']}" if "model file" in result else "--json"
 
 
 def _shown_columns(columns: list[dict[str, Any]]) -> str:

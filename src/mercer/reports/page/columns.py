@@ -42,7 +42,12 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
         rows.append(cells)
     text = (
         "How far the model's function f moves where the cell of a column is that of another row; "
-        "and of numbers the change with one deviation, with its sign."
+        "and of numbers the change with one deviation, with its sign. Seen from the "
+    )
+    text += (
+        "rows that the model keeps, as mercer explain sees it."
+        if facts.X is None
+        else "held-out rows; mercer explain looks from those that the model keeps."
     )
     left = len(found.columns) - LISTED
     return section(

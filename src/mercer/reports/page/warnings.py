@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, ks_2samp, spearmanr
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from mercer.data.columns import is_table, n_rows, stack_rows, take_rows
@@ -25,6 +26,10 @@ Array = NDArray[Any]
 FEW_ROWS, FEW_OF_CLASS = 100, 10
 # Rows that distributions are compared on, and that are looked for among those of training.
 COMPARED = 5000
+# Rows below which neither is looked at.
+LEAST_COMPARED = 20
+# What a column that gives the target away predicts of it, alone.
+LEAK = 0.999
 UNTESTED = (
     "It was not tested on held-out rows, and how good it is nobody knows yet: "
     f"{TEST_COMMAND}, or mercer.report(model, X_test, y_test), tells."
@@ -140,7 +145,7 @@ def _solver(facts: Facts) -> list[str]:
 def _leaks(facts: Facts) -> list[Any]:
     """Return the columns that predict the target alone: by a monotone curve, or by few parts."""
     tests = facts.tests
-    if tests is None or tests.n < 20 or not has_columns(tests.X):
+    if tests is None or tests.n < LEAST_COMPARED or not has_columns(tests.X):
         return []
     some = evenly(tests.n, COMPARED)
     rows = take_rows(tests.X, some)
@@ -152,36 +157,58 @@ def _leaks(facts: Facts) -> list[Any]:
 
 
 def _gives_away(tests: HeldOut, values: Array, some: NDArray[np.intp]) -> bool:
-    if values.dtype.kind in "fiub":
-        numbers = values.astype(float)
-        if not np.isfinite(numbers).all() or np.ptp(numbers) == 0.0:
-            return False
-    elif values.dtype.kind == "M":
+    is_number = values.dtype.kind in "fiub"
+    if tests.machine.is_classes:
+        codes = tests.codes[some]
+        return _orders(values, codes) if is_number else _names(values, codes)
+    return is_number and _copies(values.astype(float), np.asarray(tests.y, float)[some])
+
+
+def _copies(numbers: Array, y: Array) -> bool:
+    """Whether numbers are a line or another monotone curve of the target, where they are known."""
+    known = np.isfinite(numbers)
+    numbers, y = numbers[known], y[known]
+    if len(y) < LEAST_COMPARED or np.ptp(numbers) == 0.0 or np.ptp(y) == 0.0:
         return False
-    else:
-        levels, numbers = np.unique(values.astype(str), return_inverse=True)
-        # Names that are all different tell every row from the others, and nothing of the target.
-        if not tests.machine.is_classes or len(levels) > 0.1 * len(values):
-            return False
-    # What a column that gives the target away predicts of it, alone.
-    leak = 0.999
-    if not tests.machine.is_classes:
-        y = np.asarray(tests.y, float)[some]
-        if np.ptp(y) == 0.0:
-            return False
-        straight = abs(np.corrcoef(numbers, y)[0, 1])
-        # Columns of few values have tied ranks, and are no copies of the target.
-        is_fine = len(np.unique(numbers)) > 0.5 * len(np.unique(y))
-        return bool(max(straight, abs(spearmanr(numbers, y)[0]) if is_fine else 0.0) > leak)
-    codes, half = tests.codes[some], np.arange(len(some)) % 2 == 0
+    straight = abs(np.corrcoef(numbers, y)[0, 1])
+    # Columns of few values have tied ranks, and are no copies of the target.
+    is_fine = len(np.unique(numbers)) > 0.5 * len(np.unique(y))
+    return bool(max(straight, abs(spearmanr(numbers, y)[0]) if is_fine else 0.0) > LEAK)
+
+
+def _orders(values: Array, codes: NDArray[np.intp]) -> bool:
+    """Whether numbers tell the class: of two by their order, of more by a cut or two for each."""
+    numbers = values.astype(float)
+    known = np.isfinite(numbers)
+    # That a number is missing may tell the class: a refund that only those have who left.
+    numbers = np.where(known, numbers, np.min(numbers, initial=0.0, where=known) - 1.0)
+    classes, counts = np.unique(codes, return_counts=True)
+    # Rows of a class, at least, that are ordered by chance once in many columns.
+    least = 5
+    if len(classes) == 2 and counts.min() >= least:
+        area = roc_auc_score(codes == classes[1], numbers)
+        if max(area, 1.0 - area) > LEAK:
+            return True
+    return _is_cut_by_class(numbers, codes, 2 * len(classes))
+
+
+def _names(values: Array, codes: NDArray[np.intp]) -> bool:
+    """Whether categories tell the class."""
+    if values.dtype.kind == "M":
+        return False
+    levels, numbers = np.unique(values.astype(str), return_inverse=True)
+    # Names that are all different tell every row from the others, and nothing of the target.
+    is_category = len(levels) <= 0.1 * len(values)
+    return is_category and _is_cut_by_class(numbers.astype(float), codes, len(levels))
+
+
+def _is_cut_by_class(numbers: Array, codes: NDArray[np.intp], leaves: int) -> bool:
+    """Whether a tree of so many leaves, grown on one half of the rows, names the others' class."""
+    half, column = np.arange(len(codes)) % 2 == 0, numbers[:, None]
     if len(np.unique(codes)) < 2:
         return False
-    # A number is cut about once for every class, a category wherever its levels are.
-    parts = 2 * len(np.unique(codes)) if values.dtype.kind in "fiub" else len(np.unique(numbers))
-    leaves = max(2, parts)
-    tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
-    column = np.asarray(numbers, float)[:, None]
-    return bool(tree.fit(column[half], codes[half]).score(column[~half], codes[~half]) > leak)
+    tree = DecisionTreeClassifier(max_leaf_nodes=max(2, leaves), random_state=0)
+    return bool(tree.fit(column[half], codes[half]).score(column[~half], codes[~half]) > LEAK)
 
 
 def _drifts(facts: Facts) -> list[Any]:
@@ -189,7 +216,7 @@ def _drifts(facts: Facts) -> list[Any]:
     rows, X = facts.train_rows, facts.X
     if not facts.holds_all_rows or not has_columns(rows) or not has_columns(X):
         return []
-    if n_rows(X) < 20 or n_rows(rows) < 20:
+    if min(n_rows(X), n_rows(rows)) < LEAST_COMPARED:
         return []
     before = take_rows(rows, evenly(n_rows(rows), COMPARED))
     after = take_rows(X, evenly(n_rows(X), COMPARED))
