@@ -11,7 +11,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from mercer.data.kept import owned, read_only, rows_from_state, rows_state, same_rows
+from mercer.data.kept import rows_from_state, rows_state, same_rows
+from mercer.estimators.validation import owned
+from mercer.functions.function import read_only
 
 DAYS = [dt.datetime(2024, 5, day, 12) for day in (3, 1, 2)]
 COLUMNS = {

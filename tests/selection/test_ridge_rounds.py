@@ -13,6 +13,7 @@ from mercer.selection.results import Round
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits
 from mercer.solvers import Run
+from mercer.tiles import Rows
 
 KERNELS, ALPHAS = [Gaussian(1.0), Gaussian(2.0)], [np.array([0.1, 1.0, 10.0])] * 2
 
@@ -21,7 +22,8 @@ KERNELS, ALPHAS = [Gaussian(1.0), Gaussian(2.0)], [np.array([0.1, 1.0, 10.0])] *
 def search(rng):
     X = rng.normal(size=(60, 2))
     model = KernelRidgeCV()
-    return model._search(Run(), KERNELS, X, X[:, 0], np.ones(60), False, Splits(60))
+    given = (Rows(X, "X"), X[:, 0], np.ones(60), False)
+    return model._search(Run(), KERNELS, *given, Splits(60))
 
 
 class Small(KernelRidgeCV):

@@ -17,6 +17,7 @@ from mercer.selection.search import Search
 from mercer.selection.sources import EntrySource, FeatureSource
 from mercer.selection.splits import Splits
 from mercer.solvers.run import Run
+from mercer.tiles import Rows
 
 N = 30
 ALPHAS = np.array([0.1, 1.0])
@@ -34,7 +35,8 @@ def search_of(rng, memory=1 << 30, splits=None, copies=None):
     copies = np.ones(N) if copies is None else copies
     scores = Scores.of(None, False, False, True)
     units = np.ones(1)
-    return Search(X, y, units, copies.copy(), copies, Linear(), True, splits, scores, memory, Run())
+    how = (copies.copy(), copies, Linear(), True, splits, scores, memory, Run())
+    return Search(Rows(X, "X"), y, units, *how)
 
 
 def test_as_many_kernels_are_tried_at_once_as_there_is_memory_for(rng):
@@ -75,7 +77,7 @@ def test_equal_rows_beyond_themselves_count_in_generalised_cross_validation(rng)
     whole = np.repeat(np.arange(N), copies.astype(int))
     n = len(whole)
     repeated = Search(
-        search.X[whole],
+        Rows(search.X[whole], "X"),
         search.y[whole],
         np.ones(1),
         np.ones(n),

@@ -21,6 +21,7 @@ from mercer.selection.search import Search
 from mercer.selection.sources import entry_bytes
 from mercer.selection.splits import Splits
 from mercer.solvers.run import Run
+from mercer.tiles import Rows
 
 N = 30
 ALPHAS = np.array([0.1, 1.0])
@@ -33,7 +34,7 @@ def search(rng):
     scores = Scores.of(None, False, False, False)
     ones = np.ones(N)
     given = (ones, ones, Linear(), True, Splits(N), scores, 1 << 30, Run())
-    return Search(X, y, np.array([2.0, 4.0]), *given)
+    return Search(Rows(X, "X"), y, np.array([2.0, 4.0]), *given)
 
 
 def per_target(search, scoring=None):

@@ -1,4 +1,4 @@
-"""Rows that a model keeps: its own, compared by what they hold, and as arrays and plain values."""
+"""Rows that a model keeps: compared by what they hold, and as arrays and plain values."""
 
 from __future__ import annotations
 
@@ -14,53 +14,6 @@ from mercer.data.columns import column_names, column_values, is_table
 
 # Plain values and arrays by name.
 State = dict[str, Any]
-
-
-def owned(X: Any) -> Any:
-    """Return rows that nobody else can change: copies of what can be changed.
-
-    A read-only memory map is not copied, and neither is another array that is not writeable, nor
-    a view of one that is: large data on a disk stay there, and whoever promises not to change an
-    array, by ``X.flags.writeable = False``, shares it with the model.
-    """
-    if isinstance(X, np.ndarray):
-        return X if is_constant(X) else np.array(X)
-    if sp.issparse(X):
-        if X.format != "csr":
-            return X.copy()
-        parts = (owned(X.data), owned(X.indices), owned(X.indptr))
-        is_same = all(a is b for a, b in zip(parts, (X.data, X.indices, X.indptr), strict=True))
-        return X if is_same else type(X)(parts, shape=X.shape)
-    if isinstance(X, Mapping):
-        return {name: owned(column) for name, column in X.items()}
-    if isinstance(X, list | tuple):
-        rows = [row if isinstance(row, str) else owned(row) for row in X]
-        if isinstance(X, list):
-            return rows
-        # A named tuple takes its values one by one.
-        return X._make(rows) if hasattr(X, "_make") else tuple(rows)
-    if is_table(X):
-        import narwhals as nw
-
-        return nw.from_native(X, eager_only=True).clone().to_native()
-    # A column of pandas; those of polars and pyarrow have no such method, and do not change.
-    return X.copy() if hasattr(X, "iloc") else X
-
-
-def is_constant(X: Any) -> bool:
-    """Whether `X` is an array, and neither it nor what it is a view of can be written to."""
-    if not isinstance(X, np.ndarray):
-        return False
-    while isinstance(X, np.ndarray):
-        if X.flags.writeable or X.dtype == object:
-            return False
-        X = X.base
-    # An array owns its memory, or something else does: a buffer such as a memory map, or an object
-    # that tells nothing.
-    try:
-        return X is None or memoryview(X).readonly
-    except TypeError:
-        return False
 
 
 def same_rows(X: Any, Z: Any) -> bool:
@@ -106,20 +59,6 @@ def _compressed(X: Any) -> Any:
     return X if X.format in ("csr", "csc") else X.tocsr()
 
 
-def read_only(X: Any) -> Any:
-    """Return arrays and compressed sparse matrices as views that cannot be written to."""
-    if isinstance(X, np.ndarray):
-        if not X.flags.writeable:
-            return X
-        view = X.view()
-        view.flags.writeable = False
-        return view
-    if sp.issparse(X) and X.format in ("csr", "csc"):
-        parts = (read_only(X.data), read_only(X.indices), read_only(X.indptr))
-        return type(X)(parts, shape=X.shape)
-    return X
-
-
 def rows_state(X: Any) -> State:
     """Return rows as arrays and plain values by name, from which `rows_from_state` makes them.
 
@@ -146,7 +85,8 @@ def rows_state(X: Any) -> State:
 def _table_state(X: Any) -> State:
     state: State = {"kind": "table", "library": _library(X), "names": column_names(X)}
     for i, (name, column) in enumerate(column_values(X)):
-        values = read_only(np.asarray(column))
+        values = np.asarray(column).view()
+        values.flags.writeable = False
         is_text = values.dtype == object or values.dtype.kind == "U"
         state[f"column{i}"] = values.tolist() if is_text else values
         if _is_categorical(X, name):

@@ -13,9 +13,26 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer.data.checks import check_agreeing, check_no_gaps, refuse_masked
 from mercer.data.columns import n_rows
+from mercer.estimators.validation import checked_unlabelled
+from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
 Labels = NDArray[Any]
+
+
+def checked_classification(
+    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
+) -> tuple[Any, NDArray[np.intp], Labels]:
+    """Return training rows, the class of each by its number, and the classes in order."""
+    X = checked_unlabelled(estimator, kernel, X)
+    labels = labels_of(estimator, X, y)
+    classes, codes = coded(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes, got 1 class: "
+            f"{classes.tolist()[0]!r} in all {len(labels)} rows"
+        )
+    return X, codes, classes
 
 
 def labels_of(estimator: BaseEstimator, X: Any, y: Any) -> Labels:

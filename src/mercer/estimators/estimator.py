@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -13,20 +14,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array
 
 from mercer.data.checks import refuse_mapping
-from mercer.data.columns import is_table, take_rows
+from mercer.data.columns import is_table
 from mercer.data.deadline import TimeIsUpError
 from mercer.data.stream import Stream
+from mercer.errors import IndefiniteKernelError
 from mercer.estimators.arguments import twice_refusal, unknown_refusal
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.columns import warn_of_ignored, warn_of_text
-from mercer.estimators.fitted import approximation_of
-from mercer.estimators.refusals import refuse_unproved
+from mercer.estimators.refusals import REPAIR, refuse_unproved, with_points
 from mercer.estimators.streams import opened_for
+from mercer.estimators.training import Training, checkpoint_of
 from mercer.estimators.validation import (
     checked_landmarks,
     checked_rows,
     checked_seed,
     parameters_of,
+    used_rows,
 )
 from mercer.functions import Function, weights_of
 from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
@@ -42,9 +45,7 @@ from mercer.kernels.columns import placed_on_columns, takes_missing
 from mercer.kernels.language.names import UNNAMED, is_auto
 from mercer.kernels.tables.default import kernel_of_report
 from mercer.planning import Settings
-from mercer.solvers import Approximation, Run
-from mercer.solvers.checkpoint import Checkpoint
-from mercer.solvers.digest import digest
+from mercer.solvers import Run, Solution
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -203,8 +204,6 @@ class KernelMachine(KernelEstimator):
     A function of several targets has a row of `dual_coef_` and `coef_` for each.
     """
 
-    # Rows of a stream that tell the problem of a checkpoint from others.
-    compared_rows: ClassVar[int] = 200
     # Whether a kernel that is valid on coefficients of sum zero alone is solved with, too, where no
     # offset keeps their sum.
     takes_conditional: ClassVar[bool] = False
@@ -242,6 +241,41 @@ class KernelMachine(KernelEstimator):
             return X, y, sample_weight
         given = (X, y, sample_weight)
         return opened_for(self.solver, self.memory, *given, self.learns_from_blocks)
+
+    def _training(
+        self,
+        run: Run,
+        kernel: Kernel,
+        X: Any,
+        used: NDArray[np.bool_],
+        weights: Array,
+        problem: Any,
+        planned: Callable[..., tuple[Any, Gram]],
+        at_rest: Any,
+        seen: Rows | None = None,
+    ) -> Training[Any]:
+        """Return what a fit works on: the rows that count, and solver and Gram matrix of the plan.
+
+        Parameters
+        ----------
+        run, planned, at_rest
+            As in `_prepared`, with the problem as another argument by name.
+        kernel : Kernel
+            k, on the columns of the rows.
+        X, used
+            All training rows, and which of them count.
+        weights : array of shape (rows that count,)
+            How many equal rows each stands for.
+        problem : problem
+            That of the rows that count.
+        seen : Rows, optional
+            All rows, with the views that a search has had of them.
+        """
+        rows = seen if seen is not None and used.all() else Rows.checked(used_rows(kernel, X, used))
+        kernel, settings = self._resolved(kernel, rows, weights), self._settings()
+        planned = partial(planned, problem=problem)
+        solver, repair = self._prepared(run, settings, kernel, rows, planned, at_rest)
+        return Training(X, used, rows, kernel, problem, settings, solver, repair)
 
     def _prepared(
         self,
@@ -284,6 +318,18 @@ class KernelMachine(KernelEstimator):
         """Return the Gram matrix with its negative eigenvalues repaired, if that is asked for."""
         return Repair(gram) if self.repair is None else repair_of(gram, self.repair)
 
+    def _answer(self, run: Run, training: Training[Any], y: Any) -> Solution:
+        """Return the solution of a fit; rows that show that the kernel is none are refused."""
+        solver, gram, kernel = training.solver, training.repair.gram, training.kernel
+        if self.checkpoint is not None:
+            rows, problem = training.rows.X, training.problem
+            run.checkpoint = checkpoint_of(self, solver, gram, kernel, rows, problem)
+        solve = partial(solver.answer, gram, training.problem)
+        try:
+            return self._solved(solve, run, training.X, y, solver.iterates)
+        except IndefiniteKernelError as error:
+            raise with_points(error, kernel, training.rows.X, REPAIR) from None
+
     def _solved(
         self, solve: Callable[[Run], Result], run: Run, X: Any, y: Any, iterates: bool = True
     ) -> Result:
@@ -292,41 +338,6 @@ class KernelMachine(KernelEstimator):
         if getattr(self, "_skl_callbacks", None):
             return run_as_task(self, solve, run, X, y, iterates)
         return solve(run)
-
-    def _approximation(
-        self, settings: Settings, gram: Gram, rows: Any, exact: str
-    ) -> Approximation | None:
-        """Return what landmarks leave of the kernel, or None where the matrix is that of it.
-
-        `exact` is the name of a solver without landmarks.
-        """
-        if gram.landmarks is None:
-            return None
-        return approximation_of(gram, gram.landmarks, settings.for_rows(rows), exact)
-
-    def _keep_states(
-        self, run: Run, solver: Any, gram: Gram, kernel: Kernel, rows: Any, *given: Any
-    ) -> None:
-        """Let a run keep its states in the checkpoint, and go on from those of the same fit.
-
-        Parameters
-        ----------
-        run, solver, gram
-            What is going to be solved, and by what.
-        kernel, rows
-            k, and the rows; of a stream a sample tells them from others.
-        given : arrays and numbers
-            Whatever else the answer depends on: targets, weights, penalties.
-        """
-        landmarks = None if gram.landmarks is None else gram.landmarks.rows
-        if isinstance(rows, Stream):
-            n = len(gram)
-            rows = take_rows(
-                rows, np.linspace(0, n - 1, min(n, self.compared_rows)).astype(np.intp)
-            )
-        settings = (type(self).__name__, kernel, repr(solver), self.repair, len(gram))
-        key = digest(*settings, rows, landmarks, *given)
-        run.checkpoint = Checkpoint(self.checkpoint, key)
 
     def _resolved(self, kernel: Kernel, rows: Rows, weights: Any = None) -> Kernel:
         """Return the kernel with numbers for parameters that is fitted to weighted rows.

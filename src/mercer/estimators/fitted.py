@@ -77,10 +77,8 @@ def landmark_function(
     return DualFunction(kernel, landmarks.rows, landmarks.coefficients(np.hstack(found)), b)
 
 
-def approximation_of(
-    gram: Gram, landmarks: LandmarkMap, settings: Settings, exact: str
-) -> Approximation:
-    """Return what landmarks leave of the kernel.
+def approximation_of(gram: Gram, settings: Settings, rows: Any, exact: str) -> Approximation | None:
+    """Return what landmarks leave of the kernel, or None where the matrix is that of it.
 
     Of landmarks that nobody asked for it warns, with the way to be exact.
 
@@ -88,16 +86,18 @@ def approximation_of(
     ----------
     gram : Gram
         The matrix that was solved with.
-    landmarks : LandmarkMap
-        Its landmarks.
     settings : Settings
         What the estimator was told.
+    rows : rows
+        The training rows.
     exact : str
         The name of a solver that is exact.
     """
-    left, rows = gram.left_out()
-    found = Approximation(left, landmarks.n_features, rows)
-    if settings.is_open:
+    if gram.landmarks is None:
+        return None
+    left, known = gram.left_out()
+    found = Approximation(left, gram.landmarks.n_features, known)
+    if settings.for_rows(rows).is_open:
         warn_of_landmarks(f"an exact fit to {len(gram)} rows", settings, found, exact)
     return found
 

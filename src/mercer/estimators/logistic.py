@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,25 +17,15 @@ from mercer.data.columns import take_rows
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
-from mercer.estimators.classes import class_weighted, present_classes
+from mercer.estimators.classes import checked_classification, class_weighted, present_classes
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.fitted import carried, function_of, gap_certificate
+from mercer.estimators.fitted import approximation_of, carried, function_of, gap_certificate
 from mercer.estimators.online.partial_fit import ClassStream
-from mercer.estimators.refusals import (
-    REPAIR,
-    with_points,
-)
+from mercer.estimators.refusals import REPAIR, with_points
 from mercer.estimators.streams import LEARNING
 from mercer.estimators.training import Training, checked_for_plan
-from mercer.estimators.validation import (
-    checked_classification,
-    checked_rows,
-    checked_weights,
-    used_rows,
-)
-from mercer.gram import (
-    unheld_gram_of,
-)
+from mercer.estimators.validation import checked_rows, checked_weights, used_rows
+from mercer.gram import unheld_gram_of
 from mercer.planning import Plan, logistic_plan, planned_logistic
 from mercer.solvers import LogisticProblem, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
@@ -201,21 +190,13 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         X, y, sample_weight = self._opened(X, y, sample_weight)
         if isinstance(X, Stream) and self.solver == LEARNING:
             return self._fit_blocks(run, X, y, sample_weight)
-        training = self._training(X, y, sample_weight, checked_positive("C", self.C), run)
-        problem = training.problem
+        C = checked_positive("C", self.C)
+        training, classes = self._classes_to_train(run, X, y, sample_weight, C)
         if self.warm_start:
-            problem = replace(problem, start=self._start(training))
-        solver, gram = training.solver, training.repair.gram
-        if self.checkpoint is not None:
-            numbers = (problem.codes, problem.C, problem.weights, problem.fit_intercept)
-            started = problem.start or ()
-            self._keep_states(run, solver, gram, training.kernel, training.rows, *numbers, *started)
-        solve = partial(solver.answer, gram, problem)
-        try:
-            solution = self._solved(solve, run, training.X, y)
-        except IndefiniteKernelError as error:
-            raise with_points(error, training.kernel, training.rows, REPAIR) from None
-        self._keep(training, solution)
+            start = self._start(training.problem, classes)
+            training = replace(training, problem=replace(training.problem, start=start))
+        solution = self._answer(run, training, y)
+        self._keep(training, classes, solution)
         run.forget()
         return self
 
@@ -256,7 +237,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         if not values:
             raise ValueError(f"Cs must hold at least one C, got {Cs!r}")
         run, base = Run(self.time_limit), clone(self)
-        training = base._training(X, y, sample_weight, max(values), run)
+        training, classes = base._classes_to_train(run, X, y, sample_weight, max(values))
         ordered = sorted(set(values))
         models = {}
         try:
@@ -264,9 +245,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
             for C, solution in zip(ordered, path, strict=True):
                 models[C] = copy(base)
                 models[C].C = C
-                models[C]._keep(training, solution)
+                models[C]._keep(training, classes, solution)
         except IndefiniteKernelError as error:
-            raise with_points(error, training.kernel, training.rows, REPAIR) from None
+            raise with_points(error, training.kernel, training.rows.X, REPAIR) from None
         return [models[C] for C in values]
 
     def decision_function(self, X: Any) -> Array:
@@ -313,45 +294,44 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         check_is_fitted(self)
         return probabilities(self._left_out())
 
-    def _training(self, X: Any, y: Any, sample_weight: Any, C: float, run: Run) -> Training:
+    def _classes_to_train(
+        self, run: Run, X: Any, y: Any, sample_weight: Any, C: float
+    ) -> tuple[Training[LogisticProblem], NDArray[Any]]:
+        """Return what a fit works on, and the classes of the rows that count."""
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         X, codes, classes = checked_classification(self, kernel, X, y)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, self.class_weight, codes, classes)
         used, numbers, classes = present_classes(self, weights, codes, classes)
-        rows = used_rows(kernel, X, used)
-        seen = Rows.checked(rows)
-        kernel = self._resolved(kernel, seen, copies[used])
         problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
-        planned = partial(planned_logistic, problem=problem)
-        at_rest = as_logistic_solver("cg", self.tol)
-        settings = self._settings()
-        solver, repair = self._prepared(run, settings, kernel, seen, planned, at_rest)
-        return Training(X, used, classes, kernel, settings, rows, problem, solver, repair)
+        how = (problem, planned_logistic, as_logistic_solver("cg", self.tol))
+        return self._training(run, kernel, X, used, copies[used], *how), classes
 
-    def _start(self, training: Training) -> tuple[Array, Array] | None:
+    def _start(self, problem: LogisticProblem, classes: NDArray[Any]) -> tuple[Array, Array] | None:
         """Return the last coefficients and offsets if they can be started from."""
         last: Solution | None = getattr(self, "solution_", None)
-        problem = training.problem
         if last is None or last.coefficients.shape != (len(problem.codes), problem.columns):
             return None
-        is_same = np.array_equal(self.classes_, training.classes)
+        is_same = np.array_equal(self.classes_, classes)
         return (last.coefficients, last.intercept) if is_same else None
 
-    def _keep(self, training: Training, solution: Solution) -> None:
+    def _keep(
+        self, training: Training[LogisticProblem], classes: NDArray[Any], solution: Solution
+    ) -> None:
         """Store a solution, and its coefficients in terms of the kernel as it is."""
         for name in ("_left_out_cache", "_stream_"):
             self.__dict__.pop(name, None)
         expanded = carried(solution, training.repair)
-        self.classes_ = training.classes
+        self.classes_ = classes
         self.kernel_, self.solver_, self.solution_ = training.kernel, training.solver, solution
         X, used, gram = training.X, training.used, training.repair.gram
         self.function_ = function_of(training.kernel, X, used, gram, expanded, self.memory)
         self.n_iter_ = max(solution.iterations, 1)
-        self._problem_, self._used_ = training.problem.at(self.C), used
+        self._problem_ = replace(training.problem, C=self.C, start=None)
+        self._used_ = used
         self._is_repaired_ = training.repair.is_changed
-        self.approximation_ = self._approximation(training.settings, gram, X, "cg")
+        self.approximation_ = approximation_of(gram, training.settings, X, "cg")
         self.certificate_ = gap_certificate(training.kernel, [expanded], training.settings)
 
     @property

@@ -12,10 +12,10 @@ from sklearn.base import ClassifierMixin, clone
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import stack_rows, take_rows
-from mercer.data.kept import owned
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import (
+    checked_classification,
     checked_codes,
     class_weighted,
     decided,
@@ -28,11 +28,11 @@ from mercer.estimators.classes import (
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.training import checked_for_plan
 from mercer.estimators.validation import (
-    checked_classification,
     checked_rows,
     checked_seed,
     checked_unlabelled,
     checked_weights,
+    owned,
     training_subset,
 )
 from mercer.functions import DualFunction

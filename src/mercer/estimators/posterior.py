@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from mercer.data.categories import is_missing
 from mercer.data.columns import column_values, is_table, n_rows, take_rows
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.refusals import OF_FEW_ROWS, STREAMED
+from mercer.estimators.training import Training
 from mercer.estimators.validation import checked_rows, used_rows
+from mercer.features import LandmarkMap
 from mercer.functions import PrimalFunction
 from mercer.gram import (
     FeatureGram,
@@ -24,10 +27,11 @@ from mercer.gram import (
     unheld_gram_of,
 )
 from mercer.native.lapack import one_blas_thread
-from mercer.solvers import Approximation, Certificate, RidgeProblem, Solution
+from mercer.solvers import Approximation, Certificate, RidgeProblem, Run, Solution
 from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.line.path import ChainSmoother
 from mercer.solvers.lowrank.path import LandmarkSmoother
+from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.solvers.ridge.feature_path import FeatureSmoother
 from mercer.solvers.ridge.held_out import (
     Smoother,
@@ -75,6 +79,16 @@ class RidgePosterior(KernelMachine):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in UNSAVED}
+
+    def _keep_sampled(
+        self, run: Run, training: Training[RidgeProblem], landmarks: LandmarkMap
+    ) -> None:
+        """Store of a landmark model all its training rows, and what it misses at some left out."""
+        self._landmark_cache = LandmarkGram(landmarks, training.X, self.memory)
+        known, found = training.repair.gram.by_landmarks(), self.solution_
+        if known is not None and found.theta is not None and found.solver != FEW_ROWS:
+            given = (known, training.problem, found.theta, found.intercept)
+            self._sampled_residuals_ = run.attempt(partial(sampled_residuals, *given), lambda: None)
 
     @property
     def leave_one_out_predictions_(self) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,26 +10,17 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
-from mercer.errors import ConditionalKernelWarning, IndefiniteKernelError, warn_caller
+from mercer.errors import ConditionalKernelWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
-from mercer.estimators.fitted import carried, certificate_of, function_of
+from mercer.estimators.fitted import approximation_of, carried, certificate_of, function_of
 from mercer.estimators.online.partial_fit import TargetStream
 from mercer.estimators.posterior import CACHES, RidgePosterior
-from mercer.estimators.refusals import REPAIR, with_points
 from mercer.estimators.streams import LEARNING
-from mercer.estimators.validation import (
-    checked_rows,
-    checked_training,
-    checked_weights,
-    used_rows,
-)
-from mercer.features import LandmarkMap
-from mercer.gram import Gram, LandmarkGram
+from mercer.estimators.training import Training
+from mercer.estimators.validation import checked_rows, checked_training, checked_weights
 from mercer.kernels import Kernel
-from mercer.planning import Plan, Settings, planned_ridge, ridge_plan
+from mercer.planning import Plan, planned_ridge, ridge_plan
 from mercer.solvers import Cholesky, OffsetAlone, RidgeProblem, Run, Solution
-from mercer.solvers.contract import FEW_ROWS
-from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -226,36 +216,14 @@ class KernelRidge(
         seen : Rows, optional
             The rows with the views that a search has had of them.
         """
-        settings, problem = self._settings(), self._problem(y, weights)
+        problem = self._problem(y, weights)
         used = problem.used
-        rows = X
         if not used.all():
-            rows, problem = used_rows(kernel, X, used), problem.on(np.flatnonzero(used))
-            seen = None
-
-        seen = Rows.checked(rows) if seen is None else seen
-        kernel = self._resolved(kernel, seen, problem.weights)
-        planned = partial(planned_ridge, problem=problem)
-        solver, repair = self._prepared(run, settings, kernel, seen, planned, self._at_rest())
-        gram = repair.gram
-        if self.checkpoint is not None:
-            numbers = (problem.y, problem.alpha, problem.weights, problem.fit_intercept)
-            self._keep_states(run, solver, gram, kernel, rows, *numbers)
-        try:
-            solve = partial(solver.answer, gram, problem)
-            solution = carried(self._solved(solve, run, X, y, solver.iterates), repair)
-        except IndefiniteKernelError as error:
-            raise with_points(error, kernel, rows, REPAIR) from None
-
-        self.kernel_, self.solver_, self.solution_ = kernel, solver, solution
-        self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
-        self._problem_, self._used_, self._target_shape_ = problem, used, y.shape[1:]
-        self._is_repaired_ = repair.is_changed
-        self.approximation_ = self._landmark_cache = self._sampled_residuals_ = None
-        if gram.landmarks is not None:
-            self._keep_landmarks(run, settings, gram, gram.landmarks, X, solution)
-        self.n_iter_ = max(solution.iterations, 1)
-        self._keep(solution, settings)
+            problem = problem.on(np.flatnonzero(used))
+        how = (problem, planned_ridge, self._at_rest(), seen)
+        training = self._training(run, kernel, X, used, problem.weights, *how)
+        solution = self._answer(run, training, y)
+        self._keep(run, training, solution, y.shape[1:])
         run.forget()
         return self
 
@@ -343,27 +311,28 @@ class KernelRidge(
     def _alphas(self, targets: int) -> Array:
         return checked_alpha(self.alpha, targets)
 
-    def _keep_landmarks(
-        self, run: Run, settings: Settings, gram: Gram, phi: LandmarkMap, X: Any, solution: Solution
+    def _keep(
+        self, run: Run, training: Training[RidgeProblem], solution: Solution, shape: tuple[int, ...]
     ) -> None:
-        """Store what landmarks leave of the kernel, and what leave-one-out errors are made from."""
-        self.approximation_ = self._approximation(settings, gram, X, "cg")
-        self._landmark_cache = LandmarkGram(phi, X, self.memory)
-        is_of_all = solution.solver != FEW_ROWS
-        if isinstance(gram, LandmarkGram) and solution.theta is not None and is_of_all:
-            given = (gram, self._problem_, solution.theta, solution.intercept)
-            self._sampled_residuals_ = run.attempt(partial(sampled_residuals, *given), lambda: None)
-
-    def _keep(self, solution: Solution, settings: Settings) -> None:
-        """Store the certificate, forget what was worked out for the last fit, and warn."""
+        """Store the function, the certificate, and what held-out errors are worked out from."""
         for cache in (*CACHES, "_stream_"):
             self.__dict__.pop(cache, None)
-        radius = solution.radius if self._target_shape_ else float(solution.radius[0])
-        self.certificate_ = certificate_of(self.kernel_, [solution], radius, settings)
-        is_free = not (self.fit_intercept or self._is_repaired_)
-        if is_free and self.kernel_.is_conditional:
+        solution = carried(solution, training.repair)
+        kernel, X, used, gram = training.kernel, training.X, training.used, training.repair.gram
+        self.kernel_, self.solver_, self.solution_ = kernel, training.solver, solution
+        self.function_ = function_of(kernel, X, used, gram, solution, self.memory)
+        self.n_iter_ = max(solution.iterations, 1)
+        self._problem_, self._used_, self._target_shape_ = training.problem, used, shape
+        self._is_repaired_ = training.repair.is_changed
+        self.approximation_ = approximation_of(gram, training.settings, X, "cg")
+        self._landmark_cache = self._sampled_residuals_ = None
+        if gram.landmarks is not None:
+            self._keep_sampled(run, training, gram.landmarks)
+        radius = solution.radius if shape else float(solution.radius[0])
+        self.certificate_ = certificate_of(kernel, [solution], radius, training.settings)
+        if kernel.is_conditional and not (self.fit_intercept or self._is_repaired_):
             warn_caller(
-                f"{self.kernel_!r} is positive semi-definite on coefficients of sum zero only, "
+                f"{kernel!r} is positive semi-definite on coefficients of sum zero only, "
                 "which nothing ensures without an offset: the answer is a stationary point of the "
                 "objective, as scikit-learn's is, and need not be its minimum; use "
                 "fit_intercept=True",

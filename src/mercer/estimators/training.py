@@ -1,25 +1,31 @@
-"""What a fit of a logistic regression works on, and what the plan of classes is for."""
+"""What a fit works on, what tells it from others, and what the plan of classes is for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from mercer.data.columns import n_rows
-from mercer.estimators.validation import checked_classification, checked_unlabelled
-from mercer.gram import Repair
+from mercer.data.columns import n_rows, take_rows
+from mercer.data.stream import Stream
+from mercer.estimators.classes import checked_classification
+from mercer.estimators.validation import checked_unlabelled
+from mercer.gram import Gram, Repair
 from mercer.kernels import Kernel
 from mercer.planning import Settings
-from mercer.solvers import LogisticProblem, LogisticSolver
+from mercer.solvers.checkpoint import Checkpoint
+from mercer.solvers.digest import digest
+from mercer.tiles import Rows
+
+Asked = TypeVar("Asked")
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
-    """What a fit works on: checked rows, the classes that count, the problem and its solver.
+class Training(Generic[Asked]):
+    """What a fit works on: checked rows, the kernel on them, the problem and what solves it.
 
     Parameters
     ----------
@@ -27,31 +33,53 @@ class Training:
         All training rows.
     used : array of bool
         The rows of positive weight.
-    classes : array
-        The classes that these have.
+    rows : Rows
+        These rows.
     kernel : Kernel
         k with numbers for parameters.
+    problem : problem
+        That of the rows.
     settings : Settings
         What the estimator was told.
-    rows : rows
-        The rows that are used.
-    problem : LogisticProblem
-        Their problem.
-    solver : LogisticSolver
-        What solves it.
+    solver : solver
+        What solves the problem.
     repair : Repair
         The Gram matrix after its repair.
     """
 
     X: Any
     used: NDArray[np.bool_]
-    classes: NDArray[Any]
+    rows: Rows
     kernel: Kernel
+    problem: Asked
     settings: Settings
-    rows: Any
-    problem: LogisticProblem
-    solver: LogisticSolver
+    solver: Any
     repair: Repair
+
+
+def checkpoint_of(
+    estimator: Any, solver: Any, gram: Gram, kernel: Kernel, rows: Any, problem: Any
+) -> Checkpoint:
+    """Return the checkpoint of an estimator, with the states of the same fit alone.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose checkpoint it is.
+    solver, gram
+        What is going to be solved, and by what.
+    kernel, rows
+        k, and the rows; of a stream a sample tells them from others.
+    problem : problem, or several
+        What is solved: targets, weights, penalties.
+    """
+    landmarks = None if gram.landmarks is None else gram.landmarks.rows
+    if isinstance(rows, Stream):
+        # So many rows of a stream tell it from others.
+        n, compared = len(gram), 200
+        rows = take_rows(rows, np.linspace(0, n - 1, min(n, compared)).astype(np.intp))
+    settings = (type(estimator).__name__, kernel, repr(solver), estimator.repair, len(gram))
+    return Checkpoint(estimator.checkpoint, digest(*settings, rows, landmarks, problem))
 
 
 def checked_for_plan(

@@ -1,4 +1,4 @@
-"""Validation of what an estimator is given: a matrix of floats, or a table for the kernel."""
+"""What an estimator is given, checked and owned: a matrix of floats, or a table for the kernel."""
 
 from __future__ import annotations
 
@@ -37,12 +37,10 @@ from mercer.data.columns import (
     table_matrix,
     take_rows,
 )
-from mercer.data.kept import is_constant, owned
 from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.stream import Stream, stream_of
-from mercer.estimators.classes import coded, labels_of
 from mercer.estimators.streams import BlockCheck, checked_stream
 from mercer.kernels import Kernel
 from mercer.kernels.columns import (
@@ -64,7 +62,10 @@ def checked_rows(estimator: Any, X: Any) -> Any:
     """
     if not hasattr(estimator, "kernel_"):
         check_is_fitted(estimator)
-    return X if _is_flawless(estimator, X) else _like_training(estimator, estimator.kernel_, X)
+    is_seen = _is_plain(X) and X.shape[1] == getattr(estimator, "n_features_in_", None)
+    if is_seen and not hasattr(estimator, "feature_names_in_"):
+        return X
+    return _like_training(estimator, estimator.kernel_, X)
 
 
 def checked_landmarks(estimator: Any, kernel: Kernel, landmarks: Any) -> Any:
@@ -85,14 +86,6 @@ def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:
     X = _as_seen(estimator, kernel, X)
     checked = _noted if _is_kept(kernel, X) else _as_matrix
     return checked(estimator, kernel, X, reset=False)
-
-
-def _is_flawless(estimator: BaseEstimator, X: Any) -> bool:
-    """Whether rows to predict at need no further check."""
-    has_names = hasattr(estimator, "feature_names_in_")
-    return (
-        not has_names and _is_plain(X) and X.shape[1] == getattr(estimator, "n_features_in_", None)
-    )
 
 
 def _is_plain(X: Any) -> bool:
@@ -172,21 +165,6 @@ def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     return _noted(estimator, kernel, X) if _is_kept(kernel, X) else _as_matrix(estimator, kernel, X)
 
 
-def checked_classification(
-    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
-) -> tuple[Any, NDArray[np.intp], Array]:
-    """Return training rows, the class of each by its number, and the classes in order."""
-    X = checked_unlabelled(estimator, kernel, X)
-    labels = labels_of(estimator, X, y)
-    classes, codes = coded(labels)
-    if len(classes) < 2:
-        raise ValueError(
-            f"{type(estimator).__name__} needs at least two classes, got 1 class: "
-            f"{classes.tolist()[0]!r} in all {len(labels)} rows"
-        )
-    return X, codes, classes
-
-
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """Return the weights of `n` rows: not negative, and not all zero."""
     if sample_weight is None:
@@ -200,17 +178,6 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; at least one weight must not be")
     return weights
-
-
-def copies_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many equal rows every row stands for when one of them is left out.
-
-    Whole weights count equal rows, of which leaving one out leaves the others: a row of weight 3
-    is three rows. Weights that are not all whole numbers are no counts, such as inverse variances,
-    and a row is left out with all its weight, whatever unit the weights are in.
-    """
-    is_count = bool((weights == np.round(weights)).all())
-    return np.maximum(weights, 1.0) if is_count else np.ones(len(weights))
 
 
 def checked_seed(random_state: Any) -> int | None:
@@ -257,13 +224,6 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     if is_owned:
         _shared(matrix)
     return found
-
-
-def _shared(matrix: Any) -> Any:
-    """Return a matrix that a model owns, which another one that is fitted to it shares."""
-    if isinstance(matrix, np.ndarray):
-        matrix.flags.writeable = False
-    return matrix
 
 
 def _as_numbers(X: Any) -> tuple[Any, Sequence[Any]]:
@@ -375,3 +335,57 @@ def _is_matrix(X: Any) -> bool:
     except ValueError:
         # Sequences of different lengths.
         return False
+
+
+def owned(X: Any) -> Any:
+    """Return rows that nobody else can change: copies of what can be changed.
+
+    A read-only memory map is not copied, and neither is another array that is not writeable, nor
+    a view of one that is: large data on a disk stay there, and whoever promises not to change an
+    array, by ``X.flags.writeable = False``, shares it with the model.
+    """
+    if isinstance(X, np.ndarray):
+        return X if is_constant(X) else np.array(X)
+    if sp.issparse(X):
+        if X.format != "csr":
+            return X.copy()
+        parts = (owned(X.data), owned(X.indices), owned(X.indptr))
+        is_same = all(a is b for a, b in zip(parts, (X.data, X.indices, X.indptr), strict=True))
+        return X if is_same else type(X)(parts, shape=X.shape)
+    if isinstance(X, Mapping):
+        return {name: owned(column) for name, column in X.items()}
+    if isinstance(X, list | tuple):
+        rows = [row if isinstance(row, str) else owned(row) for row in X]
+        if isinstance(X, list):
+            return rows
+        # A named tuple takes its values one by one.
+        return X._make(rows) if hasattr(X, "_make") else tuple(rows)
+    if is_table(X):
+        import narwhals as nw
+
+        return nw.from_native(X, eager_only=True).clone().to_native()
+    # A column of pandas; those of polars and pyarrow have no such method, and do not change.
+    return X.copy() if hasattr(X, "iloc") else X
+
+
+def is_constant(X: Any) -> bool:
+    """Whether `X` is an array, and neither it nor what it is a view of can be written to."""
+    if not isinstance(X, np.ndarray):
+        return False
+    while isinstance(X, np.ndarray):
+        if X.flags.writeable or X.dtype == object:
+            return False
+        X = X.base
+    # An array owns its memory, or something else does: a buffer such as a memory map, or an object
+    # that tells nothing.
+    try:
+        return X is None or memoryview(X).readonly
+    except TypeError:
+        return False
+
+
+def _shared(matrix: Any) -> Any:
+    """Return a matrix that a model owns, which another one that is fitted to it shares."""
+    if isinstance(matrix, np.ndarray):
+        matrix.flags.writeable = False
+    return matrix

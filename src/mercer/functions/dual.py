@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import blocks_of
 from mercer.data.checks import fits_single
 from mercer.data.columns import n_columns, n_rows
-from mercer.data.kept import read_only
-from mercer.functions.function import Array, Function
+from mercer.functions.function import Array, Function, read_only
 from mercer.kernels import Kernel
 from mercer.tiles import Tile, apply
 from mercer.tiles.derivative import input_gradient

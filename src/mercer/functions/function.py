@@ -8,11 +8,12 @@ from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.blocks import blocks_of
 from mercer.data.columns import is_matrix, n_rows
-from mercer.data.kept import State, read_only, rows_state, same_rows
+from mercer.data.kept import State, rows_state, same_rows
 from mercer.data.stream import Stream
 from mercer.kernels import Kernel
 from mercer.kernels.language.spec import kernel_state
@@ -163,3 +164,17 @@ class Function(ABC):
             elif value is not None:
                 state[name] = value
         return state
+
+
+def read_only(X: Any) -> Any:
+    """Return arrays and compressed sparse matrices as views that cannot be written to."""
+    if isinstance(X, np.ndarray):
+        if not X.flags.writeable:
+            return X
+        view = X.view()
+        view.flags.writeable = False
+        return view
+    if sp.issparse(X) and X.format in ("csr", "csc"):
+        parts = (read_only(X.data), read_only(X.indices), read_only(X.indptr))
+        return type(X)(parts, shape=X.shape)
+    return X

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError
 from mercer.estimators import KernelRidge
-from mercer.estimators.classes import one_against_rest
+from mercer.estimators.classes import checked_classification, one_against_rest
 from mercer.estimators.estimator import kernel_for
 from mercer.estimators.validation import (
-    checked_classification,
     checked_seed,
     checked_training,
     checked_weights,

@@ -15,7 +15,7 @@ from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside, like
-from mercer.estimators.validation import checked_training, checked_weights, copies_of
+from mercer.estimators.validation import checked_training, checked_weights
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
 from mercer.planning.held_out import entries_held_out
@@ -28,6 +28,7 @@ from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits, splits_or_none
 from mercer.solvers import Run
+from mercer.solvers.ridge.held_out import copies_of
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -194,7 +195,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         weights = checked_weights(sample_weight, len(targets))
         is_weighted = sample_weight is not None
         seen = Rows.checked(rows)
-        how = self.choose(run, kernels, rows, targets, weights, is_weighted, groups, seen=seen)
+        how = self.choose(run, kernels, seen, targets, weights, is_weighted, groups)
         model = like(
             self,
             KernelRidge,
@@ -224,7 +225,6 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         is_weighted: bool,
         groups: Any = None,
         copies: Array | None = None,
-        seen: Rows | None = None,
     ) -> Settings:
         """Choose kernel and ridge as `fit` does on rows that were checked, and fit nothing.
 
@@ -237,19 +237,18 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         kernels : list of Kernel
             What the parameter `kernels` means for the rows.
         rows, targets, weights
-            What was checked.
+            What was checked; rows may be `Rows`, with views of them that the candidates share.
         is_weighted : bool
             Whether the weights were given.
         groups
             As in `fit`.
         copies : array of shape (n,), optional
             How many equal rows every row stands for, if its weight has other factors too.
-        seen : Rows, optional
-            The rows with views of them that are worked out for the candidates.
         """
-        splits = splits_or_none(self.cv, self.scoring, rows, targets, groups)
-        given = (rows, targets, weights, is_weighted)
-        search = self._search(run, kernels, *given, splits, copies, seen)
+        seen = Rows.of(rows)
+        splits = splits_or_none(self.cv, self.scoring, seen.X, targets, groups)
+        given = (seen, targets, weights, is_weighted)
+        search = self._search(run, kernels, *given, splits, copies)
         kernels, alphas, search = self._candidates(kernels, search)
         search = search.leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
@@ -268,7 +267,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         y = np.zeros(n_rows(X)) if y is None else y
         rows, targets = checked_training(self, reader_of(kernels), X, y)
         splits = splits_or_none(self.cv, self.scoring, rows, targets, None)
-        given = (rows, targets, np.ones(len(targets)), False)
+        given = (Rows.checked(rows), targets, np.ones(len(targets)), False)
         search = self._search(Run(), kernels, *given, splits)
         kernels, alphas, search = self._candidates(kernels, search)
         is_whole = self._is_whole(kernels, alphas, search)
@@ -279,7 +278,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self, kernels: list[Kernel], search: Search
     ) -> tuple[list[Kernel], list[Array], Search]:
         """Return kernels with numbers for parameters, their ridges, and the search by the plan."""
-        seen = search.seen or search.X
+        seen = search.seen
         kernels = [kernel.resolved(seen, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, search.X)
@@ -296,13 +295,12 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         self,
         run: Run,
         kernels: list[Kernel],
-        rows: Any,
+        rows: Rows,
         targets: Array,
         weights: Array,
         is_weighted: bool,
         splits: Splits | None,
         copies: Array | None = None,
-        seen: Rows | None = None,
     ) -> Search:
         """Return the search on all rows of positive weight."""
         scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
@@ -320,7 +318,6 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             scores,
             memory_limit(self.memory),
             run,
-            seen=seen,
         )
         used = np.flatnonzero(weights > 0.0)
         if len(used) < 2:

@@ -53,8 +53,9 @@ class Search:
 
     Parameters
     ----------
-    X : rows
-        An array, CSR matrix, table or finished Gram matrix.
+    seen : Rows
+        The rows, of an array, CSR matrix, table or finished Gram matrix, with the views that the
+        candidates have of them.
     y : array of shape (n, targets)
         The targets, counted in their units.
     units : array of shape (targets,)
@@ -81,14 +82,12 @@ class Search:
         How landmarks are chosen, where all fits are by landmarks.
     unusable : dict
         Why candidates could not be fitted, by kernel and ridge.
-    seen : Rows, optional
-        The rows with the views that the candidates have of them.
     """
 
     # Rows below which one kernel is not worth the threads of the BLAS.
     rows_for_threads: ClassVar[int] = 1000
 
-    X: Any
+    seen: Seen
     y: Array
     units: Array
     weights: Array
@@ -102,18 +101,20 @@ class Search:
     seconds: float = np.inf
     by_landmarks: Settings | None = None
     unusable: dict[tuple[Kernel, float], str] = field(default_factory=dict)
-    seen: Seen | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def X(self) -> Any:
+        """The rows in the form in which they came."""
+        return self.seen.X
+
     def on(self, rows: Rows) -> Search:
         """Return the search on some of the rows."""
-        X = training_subset(self.reader, self.X, rows)
         return replace(
             self,
-            X=X,
-            seen=Seen(X, "X"),
+            seen=Seen(training_subset(self.reader, self.X, rows), "X"),
             y=self.y[rows],
             weights=self.weights[rows],
             copies=self.copies[rows],
@@ -153,7 +154,7 @@ class Search:
 
         Entries are few beside the work on them.
         """
-        source = structured_source(kernel, self.X, self.y, self.splits, len(alphas), self.memory)
+        source = self._without_entries(kernel, alphas)
         if source is not None:
             return Work(double=source.work)
         has_room = entry_bytes(len(self), self.splits) <= self.memory
@@ -267,7 +268,10 @@ class Search:
             kernel = self._solved_with(kernel)
             how = (self.splits, len(alphas), self.by_landmarks)
             return LandmarkSource.of(kernel, self.X, self.y.shape, *how)
-        return structured_source(kernel, self.X, self.y, self.splits, len(alphas), self.memory)
+        return self._without_entries(kernel, alphas)
+
+    def _without_entries(self, kernel: Kernel, alphas: Array) -> FeatureSource | Chain | None:
+        return structured_source(kernel, self.seen, self.y, self.splits, len(alphas), self.memory)
 
     def _solved_with(self, kernel: Kernel) -> Kernel:
         """Return the kernel that an offset makes of one that is valid on sums of zero alone."""
@@ -276,16 +280,14 @@ class Search:
 
     def _sources(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Source]:
         """Return where the fits of every kernel come from, on rows whose views they share."""
-        seen, needed = Seen.of(self.seen or self.X), entry_bytes(len(self), self.splits)
-
-        def entries(kernel: Kernel) -> EntrySource:
-            k = self._solved_with(kernel)
-            return EntrySource(k, self.X, unheld_gram_of(k, seen, self.memory), needed)
-
         return [
-            self._structured(kernel, ridges) or entries(kernel)
+            self._structured(kernel, ridges) or self._entries(kernel)
             for kernel, ridges in zip(kernels, alphas, strict=True)
         ]
+
+    def _entries(self, kernel: Kernel) -> EntrySource:
+        k, needed = self._solved_with(kernel), entry_bytes(len(self), self.splits)
+        return EntrySource(k, self.X, unheld_gram_of(k, self.seen, self.memory), needed)
 
     def _scored(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
         """Return the scores of a kernel; ridges with which it is singular have none."""
@@ -343,9 +345,7 @@ class Search:
 
     def bytes(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[int]:
         """Return the memory that every kernel takes on all rows."""
-        entries = entry_bytes(len(self), self.splits)
-        structured = map(self._structured, kernels, alphas)
-        return [entries if source is None else source.bytes for source in structured]
+        return [source.bytes for source in self._sources(kernels, alphas)]
 
     def check_room(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> None:
         """Refuse kernels of which none has the memory that it takes on all rows."""

@@ -25,6 +25,7 @@ from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
 from mercer.solvers.line.path import TOGETHER
 from mercer.solvers.lowrank.path import LandmarkPath
+from mercer.tiles import Rows as Seen
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -235,7 +236,7 @@ def structured_source(
     ----------
     kernel : Kernel
         k, with numbers for parameters.
-    X : rows
+    X : rows or Rows
         An array, CSR matrix or table.
     y : array of shape (n, targets)
         The targets.
@@ -249,11 +250,12 @@ def structured_source(
     if kernel.is_precomputed:
         return None
     n = len(y)
-    p = None if kernel.feature_map is None else few_features(kernel, X, n, memory)
+    seen = Seen.of(X)
+    p = None if kernel.feature_map is None else few_features(kernel, seen.X, n, memory)
     if p is not None:
         work = min(features_held_out((n, p), splits, alphas))
-        return FeatureSource(kernel, X, memory, FEATURE_BYTES * n * p, work)
-    chain = unheld_gram_of(kernel, X, memory).chain()
+        return FeatureSource(kernel, seen.X, memory, FEATURE_BYTES * n * p, work)
+    chain = unheld_gram_of(kernel, seen, memory).chain()
     if chain is None:
         return None
     work = chain_held_out(y.shape, splits, alphas)

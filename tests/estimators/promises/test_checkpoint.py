@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, KernelSVR, Spectrum
 from mercer.errors import CheckpointError, CheckpointWarning
-from mercer.estimators import estimator
+from mercer.estimators import training
 from mercer.native.lapack import one_blas_thread
 from mercer.solvers import SMO, Run, StochasticLogistic, StochasticRidge, checkpoint as module
 from mercer.solvers.margin.screening import Screening
@@ -208,7 +208,7 @@ def test_no_certificate_rests_on_what_a_file_claims(
 ):
     """Where the keys of two problems are the same by mistake, the values tell them apart."""
     monkeypatch.setattr(Screening, "least_rows", least_rows)
-    monkeypatch.setattr(estimator, "digest", lambda *parts: "the same")
+    monkeypatch.setattr(training, "digest", lambda *parts: "the same")
     path = tmp_path / "fit.npz"
     X, y = noisy(n)
     stopped(monkeypatch, machine_of(0.5, path), X, y, 5)

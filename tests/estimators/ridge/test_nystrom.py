@@ -200,7 +200,7 @@ def test_without_time_for_rows_left_out_there_is_the_model_without_them(rng, mon
     def out_of_time(*_):
         raise TimeIsUpError
 
-    monkeypatch.setattr("mercer.estimators.ridge.sampled_residuals", out_of_time)
+    monkeypatch.setattr("mercer.estimators.posterior.sampled_residuals", out_of_time)
     X, y = wave(rng)
     model = both(20)[1].set_params(time_limit=60.0).fit(X, y)
     assert model.certificate_.satisfied

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.solvers.ridge.triangles import TwoTriangles
+from mercer.solvers.ridge.cholesky import TwoTriangles
 
 N = 70
 

@@ -13,11 +13,11 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
-from mercer.data.kept import owned
 from mercer.data.stream import Stream
 from mercer.data.stream.stream import MOST
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
 from mercer.estimators.classes import (
+    checked_classification,
     checked_codes,
     class_weighted,
     known_classes,
@@ -27,12 +27,12 @@ from mercer.estimators.classes import (
 from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
 from mercer.estimators.refusals import refuse_by_landmarks
 from mercer.estimators.validation import (
-    checked_classification,
     checked_rows,
     checked_targets,
     checked_training,
     checked_unlabelled,
     checked_weights,
+    owned,
     used_rows,
 )
 from mercer.gram.pivots import checked_landmark_count, chosen_landmarks

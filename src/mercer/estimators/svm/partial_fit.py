@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
-from mercer.data.kept import owned
 from mercer.estimators.classes import (
     checked_codes,
     class_weighted,
@@ -24,6 +23,7 @@ from mercer.estimators.validation import (
     checked_targets,
     checked_unlabelled,
     checked_weights,
+    owned,
 )
 from mercer.functions import DualFunction, in_features
 from mercer.functions.pairs import pairs_of, slot

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from mercer.data.checks import checked_positive
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
-from mercer.estimators.fitted import carried, landmark_function
+from mercer.estimators.fitted import approximation_of, carried, landmark_function
+from mercer.estimators.training import checkpoint_of
 from mercer.estimators.validation import training_subset
 from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, PrimalFunction, in_features
@@ -81,12 +82,6 @@ class Task:
 
     index: Positions
     problem: MarginProblem
-
-    @property
-    def numbers(self) -> tuple[Any, ...]:
-        """What tells it from other tasks."""
-        p = self.problem
-        return (self.index, p.z, p.lower, p.upper, p.epsilon, p.fit_intercept, p.start)
 
 
 def class_tasks(
@@ -232,13 +227,13 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         solver, repair = self._prepared(run, settings, kernel, rows, planned, OffsetAlone(self.tol))
         # Of several prices the first tells the fit from others.
         if self.checkpoint is not None and run.checkpoint is None:
-            numbers = [part for task in tasks for part in task.numbers]
-            self._keep_states(run, solver, repair.gram, kernel, rows.X, *numbers)
+            how = (solver, repair.gram, kernel, rows.X, list(tasks))
+            run.checkpoint = checkpoint_of(self, *how)
         solve = partial(solve_all, solver, repair.gram, self.repair, tasks)
         solutions = self._solved(solve, run, X, y)
         self.kernel_, self.solver_ = kernel, solver
         self.n_iter_ = max(1, *(s.iterations for s in solutions))
-        self.approximation_ = self._approximation(settings, repair.gram, X, "smo")
+        self.approximation_ = approximation_of(repair.gram, settings, X, "smo")
         return repair.gram, solutions
 
     @property

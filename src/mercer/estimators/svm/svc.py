@@ -12,7 +12,12 @@ from sklearn.base import ClassifierMixin, clone
 from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
-from mercer.estimators.classes import class_weighted, decided, present_classes
+from mercer.estimators.classes import (
+    checked_classification,
+    class_weighted,
+    decided,
+    present_classes,
+)
 from mercer.estimators.estimator import like
 from mercer.estimators.fitted import gap_certificate
 from mercer.estimators.svm.hard_margin import Priced, hard_margin, mean_diagonal
@@ -23,7 +28,6 @@ from mercer.estimators.svm.single_labels import settled_classes
 from mercer.estimators.svm.supports import (
     Start,
     SupportVectorMachine,
-    Task,
     check_schemes,
     checked_price,
     class_tasks,
@@ -32,17 +36,11 @@ from mercer.estimators.svm.supports import (
     warm_starts,
 )
 from mercer.estimators.training import checked_for_plan
-from mercer.estimators.validation import (
-    checked_classification,
-    checked_rows,
-    checked_weights,
-    training_subset,
-)
+from mercer.estimators.validation import checked_rows, checked_weights, training_subset
 from mercer.functions import DualFunction, PairFunction
 from mercer.functions.pairs import pairs_of
-from mercer.gram import Gram
 from mercer.planning import Plan
-from mercer.solvers import MarginProblem, Run, Solution
+from mercer.solvers import MarginProblem, Run
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -240,21 +238,16 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             found = solved(C, getattr(self, "_last_", None) if self.warm_start else None)
         else:
             found = hard_margin(solved, used, mean_diagonal(kernel, rows), run)
-        C, tasks, gram, solutions = found
-        run.forget()
         self.classes_, self._seen_ = classes, len(weights)
         self._totals_ = np.bincount(codes, copies[used], len(classes))
-        if gram.landmarks is not None:
-            self._keep_landmarks(gram, gram.landmarks, used, codes, solutions)
-        else:
-            self._keep_supports(X, used, codes, gram, tasks, solutions)
-        self._keep_start(C, tasks, used, solutions)
+        self._keep(X, used, codes, found)
         machine = like(self, type(self), kernel=kernel, class_weight=None, warm_start=False)
         if self.approximation_ is not None:
             # Landmarks that were found serve all fits that probabilities take.
             machine.landmarks, machine.n_landmarks = self.function_.dual.rows, None
         self._cross_fits_ = CrossFits(machine, kernel, rows.X, codes, weights[used])
-        self.certificate_ = gap_certificate(kernel, solutions, settings)
+        self.certificate_ = gap_certificate(kernel, found.solutions, settings)
+        run.forget()
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:
@@ -328,16 +321,13 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         check_schemes(self.multiclass, self.decision_function_shape)
         return checked_price(self.C)
 
-    def _keep_supports(
-        self,
-        X: Any,
-        used: NDArray[np.intp],
-        codes: NDArray[np.intp],
-        gram: Gram,
-        tasks: list[Task],
-        solutions: list[Solution],
-    ) -> None:
-        """Store the support vectors, class by class, and the function of them."""
+    def _keep(self, X: Any, used: NDArray[np.intp], codes: NDArray[np.intp], found: Priced) -> None:
+        """Store the function by support vectors, class by class, or by landmarks."""
+        C, tasks, gram, solutions = found
+        self._keep_start(C, tasks, used, solutions)
+        if gram.landmarks is not None:
+            self._keep_landmarks(gram, gram.landmarks, used, codes, solutions)
+            return
         A = coefficients_by_row(tasks, solutions, codes, self._is_by_pairs)
         support = np.flatnonzero(A.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]

@@ -199,21 +199,10 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         else:
             size = float(np.ptp(y[used])) or 1.0
             found = hard_margin(solved, used, mean_diagonal(kernel, rows) / size, run)
-        C, tasks, gram, (solution,) = found
-        run.forget()
         self._seen_ = len(y)
-        if gram.landmarks is not None:
-            none = np.zeros(len(used), np.intp)
-            self._keep_landmarks(gram, gram.landmarks, used, none, [solution])
-        else:
-            a = solution.coefficients
-            support = np.flatnonzero(a[:, 0])
-            self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
-            vectors, columns = support_rows(kernel, X, self.support_)
-            dual = DualFunction(kernel, vectors, a[support], solution.intercept, columns)
-            self.function_ = self._function(dual, gram, [solution])
-        self._keep_start(C, tasks, used, [solution])
-        self.certificate_ = gap_certificate(kernel, [solution], settings)
+        self._keep(X, used, found)
+        self.certificate_ = gap_certificate(kernel, found.solutions, settings)
+        run.forget()
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:
@@ -260,6 +249,21 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         """Return f(x) + b at the rows `X`."""
         X = checked_rows(self, X)
         return self.function_(X)[:, 0]
+
+    def _keep(self, X: Any, used: NDArray[np.intp], found: Priced) -> None:
+        """Store the function by support vectors, or by landmarks."""
+        C, tasks, gram, (solution,) = found
+        self._keep_start(C, tasks, used, [solution])
+        if gram.landmarks is not None:
+            none = np.zeros(len(used), np.intp)
+            self._keep_landmarks(gram, gram.landmarks, used, none, [solution])
+            return
+        a = solution.coefficients
+        support = np.flatnonzero(a[:, 0])
+        self.support_, self.n_support_ = used[support], np.array([len(support)], np.int32)
+        rows, columns = support_rows(self.kernel_, X, self.support_)
+        dual = DualFunction(self.kernel_, rows, a[support], solution.intercept, columns)
+        self.function_ = self._function(dual, gram, [solution])
 
     def _checked_settings(self) -> tuple[float, float]:
         return checked_price(self.C), checked_not_negative("epsilon", self.epsilon)

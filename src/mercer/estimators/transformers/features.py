@@ -10,12 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from mercer.data.columns import column_values, is_table, n_rows
-from mercer.data.kept import owned
 from mercer.data.memory import memory_limit
 from mercer.data.stream import some_rows, stream_of
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel
-from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled
+from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled, owned
 from mercer.features import FeatureMap, LandmarkMap, fourier_map, landmark_map
 from mercer.gram import LandmarkGram, unheld_gram_of
 from mercer.gram.gram import check_fits

@@ -15,14 +15,9 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.classes import one_against_rest
+from mercer.estimators.classes import checked_classification, one_against_rest
 from mercer.estimators.streams import opened_for
-from mercer.estimators.validation import (
-    checked_classification,
-    checked_seed,
-    checked_weights,
-    training_subset,
-)
+from mercer.estimators.validation import checked_seed, checked_weights, training_subset
 from mercer.kernels import Kernel
 from mercer.native.lapack import one_blas_thread
 from mercer.planning import Plan

@@ -10,11 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from mercer.estimators.classes import class_weighted, one_against_rest, present_classes
-from mercer.estimators.validation import checked_classification, checked_weights, copies_of
+from mercer.estimators.classes import (
+    checked_classification,
+    class_weighted,
+    one_against_rest,
+    present_classes,
+)
+from mercer.estimators.validation import checked_weights
 from mercer.kernels import Kernel
 from mercer.selection.scoring import scorer_of, takes_weights
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
+from mercer.solvers.ridge.held_out import copies_of
 
 Array = NDArray[np.float64]
 

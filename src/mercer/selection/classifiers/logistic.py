@@ -14,14 +14,9 @@ from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.classes import class_weighted, present_classes
+from mercer.estimators.classes import checked_classification, class_weighted, present_classes
 from mercer.estimators.estimator import beside, like
-from mercer.estimators.validation import (
-    checked_classification,
-    checked_weights,
-    copies_of,
-    training_subset,
-)
+from mercer.estimators.validation import checked_weights, training_subset
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.classes import ClassScores
@@ -33,6 +28,7 @@ from mercer.selection.results import Round, table
 from mercer.selection.samples import SEED
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
+from mercer.solvers.ridge.held_out import copies_of
 
 Array = NDArray[np.float64]
 

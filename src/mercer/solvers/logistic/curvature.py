@@ -15,7 +15,7 @@ from mercer.solvers.checkpoint import State
 from mercer.solvers.logistic.likelihood import Root
 from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.refusals import indefinite_along, not_finite
-from mercer.solvers.ridge.triangles import TwoTriangles
+from mercer.solvers.ridge.cholesky import TwoTriangles
 from mercer.solvers.rounding import EPS32
 
 Array = NDArray[np.float64]

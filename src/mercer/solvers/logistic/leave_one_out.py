@@ -10,7 +10,7 @@ from mercer.gram import Gram
 from mercer.gram.gram import check_fits
 from mercer.solvers.logistic.likelihood import LogisticProblem, Root
 from mercer.solvers.ridge.bordered import Bordered
-from mercer.solvers.ridge.triangles import TwoTriangles
+from mercer.solvers.ridge.cholesky import TwoTriangles
 from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]

@@ -15,9 +15,8 @@ from mercer.solvers.line.banded import ChainSystem
 from mercer.solvers.line.path import ChainPath, ChainSmoother
 from mercer.solvers.lowrank.path import LandmarkPath, LandmarkSmoother
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem
-from mercer.solvers.ridge.cholesky import factored
+from mercer.solvers.ridge.cholesky import TwoTriangles, factored
 from mercer.solvers.ridge.feature_path import FeaturePath, FeatureSmoother
-from mercer.solvers.ridge.triangles import TwoTriangles
 
 Array = NDArray[np.float64]
 Targets = NDArray[np.intp]
@@ -94,6 +93,17 @@ def held_out(a: Array, diagonal: Array) -> Array:
     """Return a_i / B_ii; where B_ii vanishes nothing is left to predict row i from."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(diagonal[:, None] > 0.0, a / diagonal[:, None], np.inf * np.sign(a))
+
+
+def copies_of(weights: Array) -> Array:
+    """Return how many equal rows every row stands for when one of them is left out.
+
+    Whole weights count equal rows, of which leaving one out leaves the others: a row of weight 3
+    is three rows. Weights that are not all whole numbers are no counts, such as inverse variances,
+    and a row is left out with all its weight, whatever unit the weights are in.
+    """
+    is_count = bool((weights == np.round(weights)).all())
+    return np.maximum(weights, 1.0) if is_count else np.ones(len(weights))
 
 
 def less_one(left_out: Array, fitted: Array, copies: Array) -> Array:
