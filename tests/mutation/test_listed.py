@@ -21,23 +21,23 @@ def test_a_line_that_is_there_no_more_or_twice_is_told():
     twice = Listed(PATH, "if self.columns == 1:", "none")
     lost = Listed("no/such/file.py", "x = 1", "none")
     counts = [text.split(" (")[1] for text in stale([gone, twice, lost])]
-    assert counts == [f"there {n} times)" for n in (0, 5, 0)]
+    assert counts == [f"there {n} times)" for n in (0, 2, 0)]
 
 
 @pytest.mark.parametrize(
     ("within", "after", "line", "means"),
     [
-        ("_log_chances", "x", None, True),
-        ("_log_chances", "y", None, False),
-        ("_log_chances", "x", 1, False),
-        ("residual", "x", None, False),
+        ("_newton_step", "x", None, True),
+        ("_newton_step", "y", None, False),
+        ("_newton_step", "x", 1, False),
+        ("restored", "x", None, False),
     ],
 )
 def test_a_mutant_is_known_by_its_function_its_line_and_what_it_becomes(within, after, line, means):
     before = "if self.columns == 1:"
-    (place,) = Listed(PATH, before, "none", within="_log_chances").lines()
+    (place,) = Listed(PATH, before, "none", within="_newton_step").lines()
     mutant = Mutant(PATH, place if line is None else line, before, after, "")
     assert Listed(PATH, before, "none", "x", within).means(mutant) is means
     assert Listed(PATH, before, "none", "", within).means(mutant) is (
-        line is None and within == "_log_chances"
+        line is None and within == "_newton_step"
     )

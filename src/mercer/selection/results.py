@@ -134,14 +134,13 @@ class Schedule:
         Cs that are about tried on all rows before scores fall.
     below : float
         Cs go on from this share of the best upwards.
-    worse : float
-        The Cs end once a score is worse than the best by this share of it, or several in a row are
-        worse: `on_samples` and `on_all`.
-    on_samples, on_all : int
-        How many these are on a sample, where one may be worse by chance, and on all rows, where
-        the next C is the dearest.
-    gap : float
-        The gap to which candidates are solved: what is left out moves scores by more.
+    by_loss, by_scorer : int
+        The Cs end once so many scores in a row are worse than the best. The log loss of the same
+        rows is smooth in C: the first that is worse is past the best. What counts right answers
+        moves in jumps.
+    gap, sample_gap : float
+        The gaps to which candidates are solved on all rows and on a sample: what is left out moves
+        scores by more.
 
     References
     ----------
@@ -159,10 +158,10 @@ class Schedule:
     folds: int = 3
     tried_on_all: int = 5
     below: float = 0.1
-    worse: float = 0.05
-    on_samples: int = 2
-    on_all: int = 1
+    by_loss: int = 1
+    by_scorer: int = 2
     gap: float = 1e-4
+    sample_gap: float = 1e-2
 
     def sizes(self, columns: int, classes: int) -> tuple[int, int]:
         """Return the rows of both samples for some columns of scores of some classes."""
@@ -198,13 +197,8 @@ class Schedule:
         return [(few, count), *middle, (n, on_all * min(each, self.tried_on_all))]
 
     def is_past(self, scores: Sequence[float], patience: int) -> bool:
-        """Whether the scores of ascending Cs have passed their best.
-
-        The last is much worse than the best, or the last `patience` are worse.
-        """
+        """Whether the scores of ascending Cs have passed their best: the last few are worse."""
         best = float(np.nanmax(scores)) if np.isfinite(scores).any() else -np.inf
-        if scores[-1] < best - self.worse * abs(best):
-            return True
         return max(scores[-patience:]) < best
 
     def survivors(

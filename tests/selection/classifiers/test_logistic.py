@@ -274,18 +274,18 @@ def test_time_enough_changes_nothing(X, y):
     [
         ([-2.0], False),
         ([-2.0, -1.0, -1.02], False),
-        ([-1.0, -1.06], True),
+        ([-1.0, -1.06], False),
         ([-1.0, -1.01, -1.01], True),
         ([np.nan, np.nan, -1.0], False),
     ],
 )
-def test_scores_have_passed_their_best_once_one_is_far_worse_or_two_are_worse(scores, is_past):
-    assert Schedule().is_past(scores, 2) is is_past
+def test_scores_that_move_in_jumps_have_passed_their_best_once_two_are_worse(scores, is_past):
+    assert Schedule().is_past(scores, Schedule.by_scorer) is is_past
 
 
-def test_on_all_rows_one_worse_score_ends_the_cs():
-    assert not Schedule().is_past([-2.0, -1.0, -1.0], Schedule.on_all)
-    assert Schedule().is_past([-2.0, -1.0, -1.001], Schedule.on_all)
+def test_one_worse_log_loss_ends_the_cs():
+    assert not Schedule().is_past([-2.0, -1.0, -1.0], Schedule.by_loss)
+    assert Schedule().is_past([-2.0, -1.0, -1.001], Schedule.by_loss)
 
 
 def test_bad_input_is_refused(X):

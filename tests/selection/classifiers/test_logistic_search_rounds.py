@@ -269,3 +269,20 @@ def test_an_interrupt_ends_the_search(search, K, monkeypatch):
     monkeypatch.setattr(module, "solver_of", lambda *given: Solver())
     with pytest.raises(KeyboardInterrupt):
         next(search._fits(K, search.problem, CS))
+
+
+@pytest.mark.parametrize(("scoring", "tried"), [(None, 2), ("accuracy", 3)])
+def test_cs_end_at_the_first_worse_log_loss_and_at_the_second_score_in_jumps(
+    search, K, judged, scoring, tried
+):
+    judged(-1.0, -2.0, *[-2.0] * 7)
+    search = replace(search, scores=ClassScores.of(scoring, False, np.arange(3)))
+    scores, is_cut = search._by_folds(K, CS, search._patience)
+    assert len(scores) == tried
+    assert not is_cut
+
+
+def test_samples_are_solved_to_a_wider_gap_than_all_rows(search):
+    sample, _ = search.sample(20)
+    assert sample.schedule.gap == search.schedule.sample_gap == 1e-2
+    assert search.schedule.gap == 1e-4

@@ -1,5 +1,7 @@
 """The likelihood of classes: loss, residual, curvature and offset, each against its definition."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +11,7 @@ from scipy.special import rel_entr
 from mercer.solvers.logistic.likelihood import (
     EPS,
     LogisticProblem,
-    _Offset,
+    Offset,
     log_probabilities,
     probabilities,
 )
@@ -187,7 +189,8 @@ def test_a_step_that_is_no_better_is_halved():
 
 
 def offset(loss, gradient):
-    return _Offset(np.zeros(2), loss, np.array(gradient), 1.0, 1)
+    losses = SimpleNamespace(total=lambda: loss, residual=lambda: np.array([gradient]))
+    return Offset(np.zeros(2), losses)
 
 
 @pytest.mark.parametrize(

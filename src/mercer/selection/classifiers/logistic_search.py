@@ -169,6 +169,7 @@ class LogisticSearch:
         rows as chance gives it, but 8 if it has twice as many, else half of those it has, and
         every fold has one to train on. Which rows are taken follows from what they hold.
         """
+        rough = replace(self, schedule=replace(self.schedule, gap=self.schedule.sample_gap))
         order, codes, pairs = self._order, self.problem.codes, self.splits.pairs
         counts = np.bincount(codes)
         kept = first_of_classes(
@@ -182,11 +183,11 @@ class LogisticSearch:
         weights = self.problem.weights
         share = float(weights[train].sum() / weights.sum())
         if pairs is not None or counts.min() < 2:
-            return self.on(np.sort(train)), share
+            return rough.on(np.sort(train)), share
         rows = np.sort(np.concatenate([train, others[: self.schedule.tested]]))
         is_trained = np.isin(rows, train)
         pair = (np.flatnonzero(is_trained), np.flatnonzero(~is_trained))
-        return replace(self.on(rows), splits=Splits(len(rows), [pair], is_pooled=True)), share
+        return replace(rough.on(rows), splits=Splits(len(rows), [pair], is_pooled=True)), share
 
     def rounds(self, kernels: Sequence[Kernel], Cs: Sequence[Array]) -> list[Round]:
         """Return what is tried, the last of which decides: few rows first where there are many.
@@ -210,17 +211,23 @@ class LogisticSearch:
             # Without a limit it ends on all rows, which is refused before a sample is tried.
             self._on_all_rows()._check_room()
         sample, share = self.sample(few)
-        tried = [sample._round(kernels, Cs, schedule.on_samples, share)]
+        tried = [sample._round(kernels, Cs, self._patience, share)]
         if n > more and not self.is_over:
             kernels, Cs = schedule.survivors(tried[-1], kernels, Cs, schedule.kernels)
             sample, share = self.sample(more)
-            tried.append(sample._round(kernels, Cs, schedule.on_samples, share))
+            tried.append(sample._round(kernels, Cs, self._patience, share))
         if not self.is_over:
             kernels, Cs = schedule.survivors(tried[-1], kernels, Cs, 1)
-            last = self._on_all_rows()._round(kernels, Cs, schedule.on_all)
+            last = self._on_all_rows()._round(kernels, Cs, self._patience)
             if last.reaches(tried[-1]):
                 return [*tried, last]
         return [*tried[:-1], replace(tried[-1], is_cut=True)]
+
+    @property
+    def _patience(self) -> int:
+        """How many worse scores in a row end the Cs."""
+        schedule = self.schedule
+        return schedule.by_loss if self.scores.scorer is None else schedule.by_scorer
 
     def _on_all_rows(self) -> LogisticSearch:
         """Return the search on all rows, by folds if leaving out each takes too long."""

@@ -34,7 +34,7 @@ class Curvature(Protocol):
         """Take another R and lam."""
 
     def solve(self, U: Array) -> Array:
-        """Return about (R'K R + lam I)^-1 U for U in the range of R'."""
+        """Return about (R'K R + lam I)^-1 U for U in the range of R', of any shape of `Root`."""
 
     def energy(self, U: Array) -> float:
         """Return about U'R'K R U."""
@@ -139,10 +139,8 @@ class LowRankCurvature:
             self.sharpen()
 
     def solve(self, U: Array) -> Array:
-        each = zip(self._inverses, U.T, self._images(U), strict=True)
-        return self._root.project(
-            np.hstack([inverse.solve(u[:, None], image) for inverse, u, image in each])
-        )
+        each = zip(self._inverses, _columns(U), self._images(U), strict=True)
+        return self._root.project(_stacked([inv.solve(V, image) for inv, V, image in each], U))
 
     def energy(self, U: Array) -> float:
         return float(sum((image * image).sum() for image in self._images(U)))
@@ -150,7 +148,8 @@ class LowRankCurvature:
     def _images(self, U: Array) -> list[Array]:
         """Return F R U for every column, kept since energy and solution are asked of one U."""
         if self._seen is not U:
-            self._kept = [inv.image(u[:, None]) for inv, u in zip(self._inverses, U.T, strict=True)]
+            each = zip(self._inverses, _columns(U), strict=True)
+            self._kept = [inverse.image(V) for inverse, V in each]
             self._seen = U
         return self._kept
 
@@ -233,17 +232,15 @@ class FactoredCurvature:
         V = self._by_classes(U)
         if self._root.unit.any():
             unit = self._root.unit
-            along = (unit * V).sum(axis=1, keepdims=True)
-            V = V - self._by_classes(unit * self._coupling.solve(along))
+            along = (unit * V).sum(axis=-1).reshape(-1, len(unit)).T
+            moved = self._coupling.solve(along).T.reshape(*V.shape[:-1], 1)
+            V = V - self._by_classes(unit * moved)
         return self._root.project(V)
 
     def _by_classes(self, U: Array) -> Array:
         """Return B^-1 U."""
-        columns = [
-            matrix.solve((u / scale)[:, None])[:, 0] / scale
-            for matrix, scale, u in zip(self._factors, self._scales, U.T, strict=True)
-        ]
-        return np.column_stack(columns)
+        each = zip(self._factors, self._scales, _columns(U), strict=True)
+        return _stacked([m.solve(V / s[:, None]) / s[:, None] for m, s, V in each], U)
 
     def energy(self, U: Array) -> float:
         V = self._root.forward(U)
@@ -260,6 +257,16 @@ class FactoredCurvature:
 
     def restore(self, state: State) -> None:
         """Do nothing: a step factors K anew."""
+
+
+def _columns(U: Array) -> list[Array]:
+    """Return U of shape (n, columns) or (p, n, columns) class by class, each of shape (n, p)."""
+    return [U[..., c].reshape(-1, U.shape[-2]).T for c in range(U.shape[-1])]
+
+
+def _stacked(columns: list[Array], U: Array) -> Array:
+    """Return what `_columns` has made of an array like U in the shape of U."""
+    return np.stack([V.T.reshape(U.shape[:-1]) for V in columns], axis=-1)
 
 
 def single_serves(gram: Gram, curvature: float) -> bool:

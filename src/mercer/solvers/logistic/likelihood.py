@@ -100,36 +100,21 @@ class LogisticProblem:
         return self.codes
 
     @cached_property
-    def _signs(self) -> Array:
+    def signs(self) -> Array:
+        """1 for the rows of the second class, -1 for others."""
         return np.where(self.codes == 1, 1.0, -1.0)
 
     def loss(self, F: Array) -> float:
         """Return C sum_i w_i loss_i for scores of shape (n, columns)."""
-        # NumPy adds pairwise, with an error that does not grow with n; a product of BLAS would.
-        return self.C * float(-(self.weights * self._log_chances(F)).sum())
+        return Losses(self, F).total()
 
     def residual(self, F: Array) -> Array:
         """Return w (T - P), the targets T less the probabilities P, of shape (n, columns)."""
-        if self.columns == 1:
-            y = self._signs
-            return np.asarray((self.weights * y * expit(-y * F[:, 0]))[:, None])
-        P = probabilities(F)
-        rows = np.arange(len(P))
-        # 1 - p of the own class is the sum of the others, which keeps what rounding takes from 1.
-        own = P[rows, self.codes].copy()
-        P[rows, self.codes] = 0.0
-        missed = P.sum(axis=1)
-        P[rows, self.codes] = -np.where(own > 0.5, missed, 1.0 - own)
-        return -self.weights[:, None] * P
+        return Losses(self, F).residual()
 
     def curvature(self, F: Array) -> Root:
         """Return the root of the second derivative of sum_i w_i loss_i in the scores."""
-        w = np.sqrt(self.weights)[:, None]
-        if self.columns == 1:
-            half = np.exp(-np.logaddexp(0.5 * F, -0.5 * F))
-            return Root(w * half, np.zeros((len(F), 1)))
-        roots = np.sqrt(probabilities(F))
-        return Root(w * roots, roots)
+        return Losses(self, F).root()
 
     def restored(self, F: Array) -> tuple[Array, float]:
         """Return how the residual of scores is moved to a feasible dual point, and what it costs.
@@ -171,9 +156,14 @@ class LogisticProblem:
 
     def best_offset(self, G: Array, b: Array) -> Array:
         """Return the offsets that minimise the loss for scores G + b, by Newton's method from b."""
+        return self.balanced(G, b).b
+
+    def balanced(self, G: Array, b: Array) -> Offset:
+        """Return the best offset for scores G, searched for from b, with the losses there."""
         if not self.fit_intercept:
-            return np.zeros(self.columns)
-        at = self._at(G, b)
+            return self._at(G, np.zeros(self.columns))
+        # A number added to all offsets changes no probability, and no step adds one.
+        at = self._at(G, b - b.mean() if self.columns > 1 else b)
         for _ in range(self.offset_steps):
             check()
             if at.size <= self.rounding_units * EPS * at.mass:
@@ -182,19 +172,14 @@ class LogisticProblem:
             if moved is None:
                 break
             at = moved
-        # A number added to all offsets changes no probability, and none is in these.
-        return at.b - at.b.mean() if self.columns > 1 else at.b
+        return at
 
-    def _at(self, G: Array, b: Array) -> _Offset:
-        residual = self.residual(G + b)
-        mass = float(np.abs(residual).sum())
-        # Row by row, so that every sum is pairwise as well.
-        sums = np.ascontiguousarray(residual.T).sum(axis=1)
-        return _Offset(b, self.loss(G + b), sums, mass, len(G))
+    def _at(self, G: Array, b: Array) -> Offset:
+        return Offset(b, Losses(self, G + b))
 
-    def _moved(self, G: Array, at: _Offset) -> _Offset | None:
+    def _moved(self, G: Array, at: Offset) -> Offset | None:
         """Return the offset after a Newton step, shortened until it is better, or None."""
-        step = self._newton_step(self.curvature(G + at.b).total(), at.gradient)
+        step = self._newton_step(at.losses.root().total(), at.gradient)
         size = float(np.abs(step).max())
         if not 0.0 < size < np.inf:
             # The curvature has underflown; the loss is linear there, and no step is too long.
@@ -226,37 +211,90 @@ class LogisticProblem:
             step[others] = np.linalg.lstsq(scaled, gradient[others] / roots, rcond=None)[0] / roots
             return np.asarray(step - step.mean())
 
-    def _log_chances(self, F: Array) -> Array:
-        """Return the logarithm of the probability of the own class of every row."""
-        if self.columns == 1:
-            return -np.logaddexp(0.0, -self._signs * F[:, 0])
-        rows = np.arange(len(F))
-        # What the other classes add to 1 keeps its digits, however little it is.
-        others = F - F[rows, self.codes][:, None]
-        others[rows, self.codes] = -np.inf
-        most = np.maximum(others.max(axis=1), 0.0)
-        added = np.exp(others - most[:, None]).sum(axis=1)
-        return np.where(most > 0.0, -most - np.log(added + np.exp(-most)), -np.log1p(added))
+
+class Losses:
+    """The losses at some scores, with the slope and the curvature by the same exponentials.
+
+    With E_c = exp(F_c - max F) and the sum S of those of the other classes, the loss is
+    log(1 + S / E_y) and 1 - p_y is S / (S + E_y): nothing is taken from 1, and both keep their
+    digits however little S is.
+
+    Parameters
+    ----------
+    problem : LogisticProblem
+        The classes and weights.
+    F : array of shape (n, columns)
+        The scores.
+    """
+
+    def __init__(self, problem: LogisticProblem, F: Array) -> None:
+        self._problem, self._F = problem, F
+        if problem.columns > 1:
+            self._own = np.arange(len(F)), problem.codes
+            self._top = F.max(axis=1)
+            self._E = np.exp(F - self._top[:, None])
+            own = self._E[self._own]
+            self._E[self._own] = 0.0
+            self._others = self._E.sum(axis=1)
+            self._E[self._own] = own
+            self._sum = self._others + own
+
+    def total(self) -> float:
+        """Return C sum_i w_i loss_i."""
+        # NumPy adds pairwise, with an error that does not grow with n; a product of BLAS would.
+        return self._problem.C * float((self._problem.weights * self._each()).sum())
+
+    def _each(self) -> Array:
+        if self._problem.columns == 1:
+            return np.logaddexp(0.0, -self._problem.signs * self._F[:, 0])
+        behind = self._top - self._F[self._own]
+        return np.where(behind > 0.0, behind + np.log(self._sum), np.log1p(self._others))
+
+    def residual(self) -> Array:
+        """Return w (T - P), of shape (n, columns)."""
+        weights = self._problem.weights
+        if self._problem.columns == 1:
+            y = self._problem.signs
+            return np.asarray((weights * y * expit(-y * self._F[:, 0]))[:, None])
+        share = weights / self._sum
+        residual = -share[:, None] * self._E
+        residual[self._own] = share * self._others
+        return residual
+
+    def root(self) -> Root:
+        """Return the root of the second derivative of sum_i w_i loss_i in the scores."""
+        w = np.sqrt(self._problem.weights)[:, None]
+        if self._problem.columns == 1:
+            half = np.exp(-np.logaddexp(0.5 * self._F, -0.5 * self._F))
+            return Root(w * half, np.zeros((len(self._F), 1)))
+        roots = np.sqrt(self._E / self._sum[:, None])
+        return Root(w * roots, roots)
 
 
-@dataclass(frozen=True, eq=False)
-class _Offset:
-    """An offset, the loss there, minus its gradient, the size of what that is the sum of, and n."""
+class Offset:
+    """An offset, of shape (columns,), with the losses there and minus their slope in it.
 
-    b: Array
-    loss: float
-    gradient: Array
-    mass: float
-    rows: int
+    Parameters
+    ----------
+    b : array of shape (columns,)
+        The offset.
+    losses : Losses
+        Those of the scores with it.
+    """
 
-    @property
-    def size(self) -> float:
-        return float(np.abs(self.gradient).max())
+    def __init__(self, b: Array, losses: Losses) -> None:
+        self.b, self.losses = b, losses
+        self.loss, self.residual = losses.total(), losses.residual()
+        # Row by row, so that every sum is pairwise as well.
+        self.gradient = np.ascontiguousarray(self.residual.T).sum(axis=1)
+        self.size = float(np.abs(self.gradient).max())
+        # The size of what the gradient is the sum of.
+        self.mass = float(np.abs(self.residual).sum())
 
-    def is_better_than(self, other: _Offset) -> bool:
+    def is_better_than(self, other: Offset) -> bool:
         """Whether the loss is less or, where rounding hides that, the gradient."""
         # Every loss of the n has an error of its own.
-        margin = 8.0 * EPS * self.rows**0.5 * abs(other.loss)
+        margin = 8.0 * EPS * len(self.residual) ** 0.5 * abs(other.loss)
         if abs(self.loss - other.loss) <= margin:
             return self.size < other.size
         return self.loss < other.loss
@@ -265,6 +303,8 @@ class _Offset:
 @dataclass(frozen=True, eq=False)
 class Root:
     """R with R R' = H, the block of every row: D (I - u u'), D = diag(scale).
+
+    What it is applied to has shape (n, columns), or (p, n, columns) for several at once.
 
     For two classes H = w p (1 - p) and u = 0; for more, H = w (diag(p) - p p') and u = sqrt(p),
     since (I - u u')^2 = I - u u'. Nothing is divided by p, which may underflow.
@@ -286,14 +326,14 @@ class Root:
 
     def project(self, U: Array) -> Array:
         """Return (I - u u') U, without the part of U that R maps to zero."""
-        return np.asarray(U - self.unit * (self.unit * U).sum(axis=1, keepdims=True))
+        return np.asarray(U - self.unit * (self.unit * U).sum(axis=-1, keepdims=True))
 
     def forward(self, U: Array) -> Array:
-        """Return R U, of shape (n, columns)."""
+        """Return R U."""
         return self.scale * self.project(U)
 
     def back(self, V: Array) -> Array:
-        """Return R'V, of shape (n, columns)."""
+        """Return R'V."""
         return self.project(self.scale * V)
 
     def blocks(self) -> Array:

@@ -17,7 +17,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import Curvature
-from mercer.solvers.logistic.likelihood import LogisticProblem
+from mercer.solvers.logistic.likelihood import LogisticProblem, Offset
 from mercer.solvers.logistic.newton_cg import NegativeCurvatureError, ProjectedCG
 from mercer.solvers.refusals import indefinite_along, not_finite
 from mercer.solvers.rounding import EPS, UNITS, column_norms, product_rounding
@@ -62,11 +62,22 @@ class Point:
         b: Array,
         product: Callable[[Array], Array],
     ) -> Point:
-        """Return the point of some coefficients, with one product for its gap."""
-        b = problem.best_offset(G, b)
-        D = A - problem.C * problem.residual(G + b)
-        primal = problem.loss(G + b) + 0.5 * float((A * G).sum())
-        return cls(A, b, G, D, product(D), primal)
+        """Return the point of some coefficients with the best offset, searched for from b."""
+        return cls.at(problem, A, G, problem.balanced(G, b), product)
+
+    @classmethod
+    def at(
+        cls,
+        problem: LogisticProblem,
+        A: Array,
+        G: Array,
+        offset: Offset,
+        product: Callable[[Array], Array],
+    ) -> Point:
+        """Return the point of some coefficients and their best offset, by one product with K."""
+        D = A - problem.C * offset.residual
+        primal = offset.loss + 0.5 * float((A * G).sum())
+        return cls(A, offset.b, G, D, product(D), primal)
 
     @property
     def gap(self) -> float:
@@ -334,11 +345,11 @@ class Descent:
         for _ in range(self.halvings):
             G = point.G + length * K_step
             # From where the step began: the best offset of too long a step may be out of reach.
-            b = problem.best_offset(G, point.b)
-            value = problem.loss(G + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
+            offset = problem.balanced(G, point.b)
+            value = offset.loss + 0.5 * (norm + length * (2.0 * cross + length * square))
             if value < point.primal and value <= point.primal + self.armijo * length * slope:
                 A = point.A + length * step
-                return Point.of(problem, A, G, b, self._curvature.product)
+                return Point.at(problem, A, G, offset, self._curvature.product)
             length *= 0.5
         return None
 

@@ -66,11 +66,10 @@ class ProjectedCG:
         self._root = root
         self._ridge = ridge
         columns = V.shape[1] if with_offset else 0
-        unit = np.eye(V.shape[1])
-        each = [root.back(np.broadcast_to(unit[c], V.shape)) for c in range(columns)]
+        each = root.back(np.broadcast_to(np.eye(V.shape[1])[:columns, None], (columns, *V.shape)))
         # Of shape (offsets, n columns): products with them are those of matrices.
-        self._N = np.array(each).reshape(columns, V.size)
-        self._MN = np.array([curvature.solve(N) for N in each]).reshape(columns, V.size)
+        self._N = each.reshape(columns, V.size)
+        self._MN = curvature.solve(each).reshape(columns, V.size) if columns else self._N
         S = self._N @ self._MN.T
         self._inverse = np.linalg.pinv((S + S.T) / 2.0, rcond=self.dependent, hermitian=True)
         self._R = self._reduced(root.back(V))

@@ -116,11 +116,8 @@ def _newton(
     move = root.forward(curvature.solve(root.back(KD))) - D
     if not fit_intercept:
         return move, np.zeros(columns)
-    raised = np.empty((columns, *D.shape))
-    for j in range(columns):
-        one = np.zeros_like(D)
-        one[:, j] = 1.0
-        raised[j] = root.forward(curvature.solve(root.back(one)))
+    each = np.broadcast_to(np.eye(columns)[:, None], (columns, *D.shape))
+    raised = root.forward(curvature.solve(root.back(each)))
     # A number added to all offsets changes nothing: the shortest of all solutions is taken.
     S = raised.sum(axis=1)
     change = np.linalg.lstsq(S, move.sum(axis=0), rcond=1e-13 * columns)[0]
