@@ -125,7 +125,7 @@ def test_landmarks_that_add_little_are_left_out_of_the_factor():
     gram = landmark_gram(Gaussian(0.7), rows, 60, "uniform", seed=1)
     phi = gram.landmarks
     assert phi.n_features < 60
-    assert_array_equal(phi.rows, rows[gram.index])
+    assert_array_equal(phi.rows, rows[gram.index].astype(np.float32))
     assert_array_equal(phi.factor, np.tril(phi.factor))
     assert (phi.factor.diagonal() > 0.0).all()
     assert_allclose(phi.factor @ phi.factor.T, Gaussian(0.7)(phi.rows), atol=1e-13)
@@ -158,4 +158,27 @@ def test_landmarks_that_add_nothing_to_what_is_left_anyway_are_left_out():
     gram = landmark_gram(Gaussian(1.0), rows, 120, "uniform")
     assert gram.landmarks.n_features < 120
     assert gram.landmarks.factor.diagonal().min() ** 2 > 1e-5
-    assert np.array_equal(rows[gram.index], gram.landmarks.rows)
+    assert np.array_equal(rows[gram.index].astype(np.float32), gram.landmarks.rows)
+
+
+def test_rounding_to_float32_moves_the_features_of_chosen_landmarks_by_no_mean():
+    rows, kernel = np.random.default_rng(1).normal(size=(3000, 4)), Gaussian(2.5)
+    chosen = landmark_gram(kernel, rows, 100)
+    assert chosen.index is not None
+    unrounded = landmark_gram(kernel, rows, None, rows[chosen.index])
+
+    def shift(gram):
+        off = sum((F - gram.landmarks(rows[at])).sum(axis=0) for at, F in single_features(gram))
+        return np.linalg.norm(off) / len(rows)
+
+    def single_features(gram):
+        for at, K in gram.cross_blocks(np.float32):
+            yield at, gram.landmarks.whitened(K.astype(np.float64))
+
+    assert shift(chosen) < 0.2 * shift(unrounded)
+
+
+def test_landmarks_that_float32_does_not_tell_apart_are_rows_as_they_are():
+    rows = X + 1e6
+    gram = landmark_gram(Gaussian(1.5), rows, 12)
+    assert_array_equal(gram.landmarks.rows, rows[gram.index])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dtrsm, dtrsv, strsm, strsv
 from scipy.linalg.lapack import dpstrf
 
+from mercer.data.checks import fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.distinct import distinct_sample
 from mercer.features.map import FeatureMap
@@ -24,6 +25,8 @@ Array = NDArray[np.float64]
 # The least pivot beside the largest with which a factor without pivoting, in half the time, has as
 # many digits: errors of features are those of entries, divided by its root.
 PIVOT = 1e-8
+# Rows that tell whether entries in float32 are right.
+TRIED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +175,32 @@ def pivoted_landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArra
     L = np.asfortranarray(np.tril(factor[:rank, :rank]))
     chosen = rows if rank == len(K) and (taken == np.arange(rank)).all() else take_rows(rows, taken)
     return LandmarkMap(kernel, chosen, L), taken
+
+
+def held_by_single(kernel: Kernel, Z: Any) -> Any:
+    """Return landmarks that float32 holds, where entries in it are right, or the same.
+
+    Entries in float32 are then those of the same landmarks, and each is off by itself. Landmarks
+    that were rounded for these entries alone would be off for all rows alike, which no sum makes
+    smaller and small pivots make larger.
+    """
+    if not is_right_in_single(kernel, take_rows(Z, slice(0, TRIED)), Z):
+        return Z
+    return Z.astype(np.float32).astype(np.float64)
+
+
+def is_right_in_single(kernel: Kernel, some: Any, Z: Any) -> bool:
+    """Whether entries between rows and landmarks are right if both are rounded to float32."""
+    # The error beside the largest entry up to which they are taken.
+    taken = 1e-5
+    if not all(getattr(rows, "dtype", None) == np.float64 for rows in (some, Z)):
+        return False
+    if not (fits_single(some) and fits_single(Z)):
+        return False
+    K = evaluate(kernel.program, some, Z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = evaluate(kernel.program, some.astype(np.float32), Z.astype(np.float32))
+    return bool(np.abs(rounded - K).max() <= taken * np.abs(K).max())
 
 
 def factor_without(L: Array, index: NDArray[np.intp]) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,13 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
-from mercer.features.landmarks import PIVOT, factor_without
+from mercer.features.landmarks import (
+    PIVOT,
+    TRIED,
+    factor_without,
+    held_by_single,
+    is_right_in_single,
+)
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.pivots import checked_landmark_count, chosen_rows
 from mercer.kernels import Kernel
@@ -49,11 +55,6 @@ class LandmarkGram(Gram):
     index : array of shape (m,), optional
         Which of the rows the landmarks are; None where they were not chosen among these.
     """
-
-    # The error of entries in float32, beside the largest, up to which they are taken, and the
-    # rows that tell it.
-    taken_error: ClassVar[float] = 1e-5
-    tried_rows: ClassVar[int] = 64
 
     landmarks: LandmarkMap
 
@@ -189,17 +190,8 @@ class LandmarkGram(Gram):
     @cached_property
     def is_single(self) -> bool:
         """Whether entries of rows rounded to float32 are right, as measured at some rows."""
-        some = take_rows(self.X, self.sample[0][: self.tried_rows])
-        if not all(
-            getattr(rows, "dtype", None) == np.float64 for rows in (some, self.landmarks.rows)
-        ):
-            return False
-        if not (fits_single(some) and fits_single(self.landmarks.rows)):
-            return False
-        K = self.landmarks.entries(some)
-        with np.errstate(over="ignore", invalid="ignore"):
-            off = np.abs(evaluate(self.landmarks.kernel.program, *self._rounded(some)) - K)
-        return bool(off.max() <= self.taken_error * np.abs(K).max())
+        some = take_rows(self.X, self.sample[0][:TRIED])
+        return is_right_in_single(self.landmarks.kernel, some, self.landmarks.rows)
 
     def _is_single_at(self, some: Any) -> bool:
         """Whether entries of some rows may be computed from these in float32."""
@@ -361,6 +353,7 @@ def landmark_gram(
     if index is None or len(index) == n_rows(X):
         phi, taken = landmark_map(kernel, rows)
         return LandmarkGram(phi, X, memory, None if index is None else index[taken])
+    rows = held_by_single(kernel, rows)
     phi, taken = factored_landmark_map(kernel, rows) or landmark_map(kernel, rows)
     return _without_superfluous(LandmarkGram(phi, X, memory, index[taken]))
 
