@@ -37,7 +37,7 @@ from mercer.solvers.contract import Limited, Outcome
 from mercer.solvers.lowrank.normal import NormalSums
 from mercer.solvers.online.budget import Basis
 from mercer.solvers.online.perceptron import Tally
-from mercer.solvers.spectral.components import ComponentSolver
+from mercer.solvers.spectral.problem import ComponentSolver
 
 # The kernels that the operators of kernels return.
 OPERATORS = (After, Columns, Exp, Normalized, PolynomialOf, Power, Product, Recentred, Scaled, Sum)

@@ -34,7 +34,8 @@ from mercer.solvers.ridge.feature_path import FeaturePath
 from mercer.solvers.ridge.path import Fits, RidgePath
 from mercer.solvers.ridge.primal import Primal
 from mercer.solvers.run import Run, check_time_limit
-from mercer.solvers.spectral.components import ComponentProblem, Components, component_solver
+from mercer.solvers.spectral.components import component_solver
+from mercer.solvers.spectral.problem import ComponentProblem, Components
 
 __all__ = [
     "ILL_CONDITIONED",

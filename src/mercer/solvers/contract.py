@@ -240,7 +240,7 @@ class Limited(ABC, Generic[Asked, Found]):
         """Return the solver with those settings given that it has; None leaves it its own."""
         given = {
             "tol": _positive("tol", tol),
-            "max_iter": _whole("max_iter", max_iter),
+            "max_iter": whole_or_none("max_iter", max_iter),
             "random_state": random_state,
         }
         wanted = {k: v for k, v in given.items() if v is not None}
@@ -337,7 +337,8 @@ def _positive(name: str, value: Any) -> float | None:
     return float(value)
 
 
-def _whole(name: str, value: Any) -> int | None:
+def whole_or_none(name: str, value: Any) -> int | None:
+    """Return a whole number of at least 1, or None."""
     if value is None:
         return None
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -8,7 +8,6 @@ from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.gram import DenseGram, PrecomputedGram, StreamedGram, gram_of
 from mercer.kernels import AdditiveChi2, Gaussian, Linear, Sigmoid
 from mercer.solvers.spectral.components import (
-    ComponentProblem,
     DenseComponents,
     IterativeComponents,
     NystromComponents,
@@ -18,6 +17,7 @@ from mercer.solvers.spectral.components import (
     _used,
     component_solver,
 )
+from mercer.solvers.spectral.problem import ComponentProblem
 
 SOLVERS = [DenseComponents(), IterativeComponents(random_state=0), NystromComponents(120, 0)]
 EACH_SOLVER = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,8 +39,10 @@ from mercer.solvers import (
     Run,
     component_solver,
 )
+from mercer.solvers.contract import whole_or_none
 from mercer.solvers.definite import PRODUCTS
-from mercer.solvers.spectral.components import ComponentSolver, NystromComponents
+from mercer.solvers.spectral.components import NystromComponents
+from mercer.solvers.spectral.problem import ComponentSolver
 
 Array = NDArray[np.float64]
 
@@ -108,7 +110,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         X = checked_unlabelled(self, kernel, X)
         kernel = kernel.resolved(X)
         kernel = recentred(kernel, X) if self.is_centred else kernel
-        most = _whole("n_components", self.n_components)
+        most = whole_or_none("n_components", self.n_components)
         most = None if most is None else min(most, n_rows(X))
         unheld = unheld_gram_of(kernel, X, self.memory)
         settings = self._by_landmarks(kernel, X, unheld, most)
@@ -118,7 +120,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             most,
             None if settings is None else landmark_count(settings, len(unheld)),
             _tolerance(self.tol),
-            _whole("max_iter", self.max_iter),
+            whole_or_none("max_iter", self.max_iter),
             checked_seed(self.random_state) or 0,
         )
         problem = ComponentProblem(len(unheld), most, self.is_centred)
@@ -167,7 +169,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         X = rows_in_memory(X, self.memory, type(self).__name__)
         kernel, model = self._kernel_for(X), clone(self)
         X = checked_unlabelled(model, kernel, X)
-        kernel, most = kernel.resolved(X), _whole("n_components", self.n_components)
+        kernel, most = kernel.resolved(X), whole_or_none("n_components", self.n_components)
         gram = unheld_gram_of(kernel, X, self.memory)
         return components_plan(model._settings(kernel, len(gram)), kernel, X, gram, most)
 
@@ -263,14 +265,6 @@ def _refuse_number(kernel: Any) -> None:
             f"kernel must be a Kernel, a name, an expression or a function, got {kernel!r}; the "
             f"number of components is given by its name, n_components={kernel!r}"
         )
-
-
-def _whole(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1 or None, got {value!r}")
-    return int(value)
 
 
 def _tolerance(tol: Any) -> float:
