@@ -21,7 +21,6 @@ from mercer.planning import Plan, Settings
 from mercer.planning.held_out import entries_held_out
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, reader_of, ridges
-from mercer.selection.plans import search_plan
 from mercer.selection.results import Round, sentence, table
 from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
@@ -272,7 +271,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         kernels, alphas, search = self._candidates(kernels, search)
         is_whole = self._is_whole(kernels, alphas, search)
         sample = None if is_whole else self._sample(kernels, alphas, search, np.inf)
-        return search_plan(search, sample, self._settings(search.reader), kernels, alphas)
+        return search.plan(sample, self._settings(search.reader), kernels, alphas)
 
     def _candidates(
         self, kernels: list[Kernel], search: Search
