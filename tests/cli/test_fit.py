@@ -384,3 +384,15 @@ def test_a_kernel_of_a_page_is_told_in_words_with_where_it_stands_in_full(saved,
     )
     mean = [{"weight": 0.9, "kernel": long, "outline": "gaussian of age", "alpha": 2.0}]
     assert long not in _shown_kernel({**result, "mean": mean}, "")
+
+
+def test_words_that_differ_by_capital_letters_alone_are_named(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [
+        f"{'Berlin' if i % 3 else 'berlin'},{i % 7},{('no', 'yes', 'Yes')[i % 3]}"
+        for i in range(60)
+    ]
+    path.write_text("\n".join(["city,x,y", *rows]))
+    said = run("fit", path, "--target", "y", "--C", "1", "--kernel", "match.on(city)").stderr
+    assert "column 'city': 'Berlin' and 'berlin' differ by capital letters alone; they are" in said
+    assert "column 'y': 'Yes' and 'yes' differ by capital letters alone" in said

@@ -141,3 +141,12 @@ def test_a_column_known_to_be_numbers_is_read_alike_or_refused(tmp_path):
         read(tmp_path, ["1", "old"], form=form)
     with pytest.raises(DataFileError, match="'a' has several signs of money; write all numbers"):
         read(tmp_path, ["$1", "€2"], form=form)
+
+
+def test_words_in_the_first_rows_of_a_column_of_numbers_are_still_named_and_refused(tmp_path):
+    cells = [*["x"] * 3, *map(str, range(1000))]
+    assert "'x' in row 1 is no number, nor are 2 cells more" in read(tmp_path, cells)[1]
+    many = [*["x"] * 60, *map(str, range(40)), *["9"] * 10_000]
+    assert read(tmp_path, many)[0] == many
+    with pytest.raises(DataFileError, match="'a' has 'x' in row 1, and was numbers"):
+        read(tmp_path, many, form=Form(numbers=("a",)))

@@ -10,6 +10,7 @@ import pytest
 
 import mercer
 from mercer.errors import DataFileError
+from mercer.files.form import Form
 from mercer.files.lines import opened_rows
 from mercer.files.tables import table_of
 
@@ -115,3 +116,15 @@ def test_sparse_rows_are_no_table(tmp_path):
     path.write_text("1 1:2\n-1 2:3\n")
     with pytest.raises(DataFileError, match="load_svmlight_file"):
         mercer.read_table(path)
+
+
+def test_spaces_around_names_are_no_part_of_them_unless_a_model_knows_them_so(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(" age ,site\n07,x\n08,y\n")
+    assert table_of(str(path)).names == ["age", "site"]
+    assert table_of(str(path), Form(numbers=("age",))).read()["age"].to_list() == [7.0, 8.0]
+    assert table_of(str(path), Form(numbers=(" age ",))).names == [" age ", "site"]
+    assert table_of(str(path), Form(texts=("age",))).read()["age"].to_list() == ["07", "08"]
+    path.write_text("age , age\n1,2\n")
+    with pytest.raises(DataFileError, match="2 columns of the name 'age'"):
+        table_of(str(path))

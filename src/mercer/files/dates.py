@@ -78,10 +78,9 @@ def with_dates(path: str, scan: Any, form: Form) -> Dated:
             )
         if len(fitting) == 1:
             formats.append((name, fitting[0]))
-            remarks.append(
-                f"column {name!r}: dates with {_order(fitting[0])}"
-                f"{seen[name, fitting[0]].remark(firsts[name]['first'])}"
-            )
+            order = "" if name in known else f"dates with {_order(fitting[0])}"
+            told = seen[name, fitting[0]].remark(order, firsts[name]["first"])
+            remarks += [f"column {name!r}: {told}"] if told else []
     changes = [columns[name].dates(format).alias(name) for name, format in formats]
     return Dated(scan.with_columns(changes), tuple(remarks), tuple(formats))
 
@@ -152,6 +151,8 @@ class _Seen:
     row: int | None
     other: str | None
 
-    def remark(self, example: str | None) -> str:
-        shown = "" if example is None else f", such as {example!r}"
-        return f"{shown}; {of_marks(self.marks, self.mark)}" if self.marks else shown
+    def remark(self, order: str, example: str | None) -> str:
+        """Return what is to be said: the order of dates, if it was not known, and of marks."""
+        shown = f"{order}, such as {example!r}" if order else ""
+        gaps = of_marks(self.marks, self.mark) if self.marks else ""
+        return "; ".join(text for text in (shown, gaps) if text)

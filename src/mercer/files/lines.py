@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.stream.text import opened_bytes
 from mercer.errors import DataFileError
 from mercer.files.form import OPEN, Form
 from mercer.files.tables import (
@@ -22,7 +23,6 @@ from mercer.files.tables import (
     check_file,
     decoded,
     format_of,
-    opened_bytes,
     polars,
     table_of,
 )

@@ -64,6 +64,12 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
         name: _Cells(texts.bare(name), has_commas, name in form.by_thousands)
         for name in texts.names
     }
+    # Columns of words are told by their first rows: to look at all cells of millions takes long.
+    first = TextColumns(scan.head(10_000), texts.names)
+    looked = first.counted({name: column.words() for name, column in columns.items()})
+    for name, found in looked.items():
+        if name not in form.numbers and _are_words(**found):
+            del columns[name]
     remarks, changes, by_thousands = [], [], []
     counted = texts.counted({name: column.counts() for name, column in columns.items()})
     for name, found in counted.items():
@@ -132,6 +138,15 @@ def is_word(text: Any) -> Any:
     return _Cells(bare, has_commas=False).is_word() & _Cells(bare, has_commas=True).is_word()
 
 
+def _are_words(numbers: int, words: int) -> bool:
+    """Whether a column is one of words, and not of numbers among which words are mistakes."""
+    # Words up to which they are mistakes among twice as many numbers, and the numbers that there
+    # are for each of more.
+    few, most = 5, 9
+    is_nearly = words <= few and numbers > 2 * words
+    return words > 0 and not is_nearly and numbers < most * words
+
+
 @dataclass(frozen=True)
 class _Cells:
     """Expressions of polars on the cells of a column, without spaces around them."""
@@ -176,6 +191,10 @@ class _Cells:
 
         return pl.when(~is_mark(self.text)).then(self.number())
 
+    def words(self) -> dict[str, Any]:
+        """Return how many cells are numbers and how many are words."""
+        return {"numbers": self.value().is_not_null().sum(), "words": self.is_word().sum()}
+
     def counts(self) -> dict[str, Any]:
         """Return what `_Seen` has, by its names."""
         import polars as pl
@@ -191,7 +210,7 @@ class _Cells:
         by_thousands = is_dressed & has_point if self.has_commas else pl.lit(False)
         is_open = self.text.str.contains(OPEN)
         return {
-            "numbers": is_number.sum(),
+            **self.words(),
             "codes": self.text.str.contains(CODE).sum(),
             "code": self.text.filter(self.text.str.contains(CODE)).first(),
             "dressed": (is_number & is_dressed).sum(),
@@ -204,7 +223,6 @@ class _Cells:
             "comma": self.text.filter(has_comma).first(),
             "are_open": ~((has_point | has_comma) & ~is_open).any(),
             **marks_in(self.text),
-            "words": self.is_word().sum(),
             "row": self.is_word().arg_true().first() + 1,
             "word": self.text.filter(self.is_word()).first(),
         }
@@ -262,12 +280,8 @@ class _Seen:
 
     def remarks(self) -> list[str]:
         """Return what a user should know of the column, without its name."""
-        # Cells of text among numbers up to which they are taken for mistakes and named, and the
-        # numbers that there are for each of more.
-        few, most = 5, 9
         if self.words:
-            is_nearly = self.words <= few and self.numbers > 2 * self.words
-            if not is_nearly and self.numbers < most * self.words:
+            if _are_words(self.numbers, self.words):
                 return []
             more = f", nor are {cells(self.words - 1)} more" if self.words > 1 else ""
             return [

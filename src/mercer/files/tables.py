@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import shutil
 import sys
@@ -15,11 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from weakref import finalize
 
 from mercer.data.stream import Stream
-from mercer.data.stream.text import ParsedText, is_large, pieces_of
+from mercer.data.stream.text import ParsedText, is_large, opened_bytes, pieces_of
 from mercer.errors import DataFileError
 from mercer.files.dates import with_dates
 from mercer.files.form import OPEN, Form
@@ -284,10 +283,14 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     # it stands, since 07 would be the number 7.
     pl = polars()
     spelt = (*form.texts, *dict(form.dates), *(form.by_thousands if separator == ";" else ()))
+    # Spaces around a name are no part of it, unless a model knows it with them.
+    known = (*form.texts, *form.numbers, *dict(form.dates), form.target)
+    titles = {name: name if name in known else name.strip() for name in names}
     # Rows that say which columns may be codes, of which all rows are looked at later.
     first = pl.scan_csv(file, separator=separator, infer_schema=False).head(100).collect()
+    first = first.rename(titles, strict=False)
     spelt += tuple(name for name in codes_in(first) if name not in form.numbers)
-    texts = {name: pl.String for name in names if name in spelt}
+    texts = {name: pl.String for name, title in titles.items() if title in spelt}
     if is_large(file):
         spool = parsed = ParsedText(file, separator, tuple(texts))
         scan = parsed.scan()
@@ -295,6 +298,7 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
         scan = pl.scan_csv(
             file, separator=separator, infer_schema_length=None, schema_overrides=texts
         )
+    scan = scan.rename(titles, strict=False)
     read = with_numbers(path, scan, form, has_commas=separator == ";")
     dated = with_dates(path, read.scan, form)
     trimmed = with_missing(dated.scan, form)
@@ -331,13 +335,6 @@ def _spooled() -> Any:
     return spool
 
 
-def opened_bytes(path: str) -> BinaryIO:
-    """Return a file opened for reading, unpacked where its name ends in .gz."""
-    if path.lower().endswith(".gz"):
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return open(path, "rb")
-
-
 def decoded(path: str, line: bytes, number: int) -> str:
     """Return a line as text, or refuse bytes that are no UTF-8."""
     try:
@@ -364,11 +361,12 @@ def _check_header(path: str, file: str, separator: str) -> tuple[str, list[str]]
     if len(names) == 1 and separator == ",":
         separator = next((mark for mark in ";\t|" if mark in first), separator)
         names = _fields(first, separator)
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
+    counts = Counter(name.strip() for name in names)
+    repeated = next((name for name, count in counts.items() if count > 1), None)
+    if repeated is not None:
         raise DataFileError(
-            f"{path} has {Counter(names)[repeated[0]]} columns of the name {repeated[0]!r}; rename "
-            "them in its first line"
+            f"{path} has {counts[repeated]} columns of the name {repeated!r}; rename them in its "
+            "first line"
         )
     return separator, names
 

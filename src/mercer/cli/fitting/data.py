@@ -189,6 +189,8 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     if not kept.any():
         raise DataFileError(f"{path} has no row with a target {target!r}; fill that column")
     is_classes, sentence = _task(series, path, task, like)
+    if is_classes and like is None:
+        notes += _in_two_cases(series)
     full = _rows_without_gaps(table, others, roles.missing)
     if full is not None:
         notes.append(f"{counted(int((kept & ~full).sum()))} with missing cells left out")
@@ -218,13 +220,32 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
 
 
 def _spelled(X: Any, told: tuple[str, ...]) -> list[str]:
-    """Return what is to be said of columns of text that spell dates, and was not told before."""
-    uses = describe_columns(some_rows(X)).columns
+    """Return what is to be said of columns of text, and was not told before."""
+    rows = some_rows(X)
+    uses = describe_columns(rows).columns
     remarks = {f"column {use.column!r}": use.remark for use in uses if use.remark}
-    return [
+    spelled = [
         f"{column} {remark}"
         for column, remark in remarks.items()
         if not any(text.startswith(column) for text in told)
+    ]
+    categories = [use.column for use in uses if use.becomes.startswith("category")]
+    return [*spelled, *(text for name in categories for text in _in_two_cases(rows[name]))]
+
+
+def _in_two_cases(series: Any) -> list[str]:
+    """Return what is to be said of words that differ by capital letters alone."""
+    alike: dict[str, list[str]] = {}
+    for word in sorted(map(str, series.drop_nulls().unique().to_list())):
+        alike.setdefault(word.casefold(), []).append(word)
+    pairs = [words for words in alike.values() if len(words) > 1]
+    if not pairs:
+        return []
+    first, second = pairs[0][:2]
+    more = f", as do {len(pairs) - 1} more" if pairs[1:] else ""
+    return [
+        f"column {series.name!r}: {first!r} and {second!r} differ by capital letters alone{more}; "
+        "they are told apart, write them alike if they are one"
     ]
 
 

@@ -43,7 +43,7 @@ def pieces_of(path: str | Path, size: int = PIECE) -> Iterator[bytes]:
     size : int
         About how many bytes a piece has.
     """
-    with _opened(path) as file:
+    with opened_bytes(path) as file:
         header = _first_line(file, path)
         line = 1 + header.count(b"\n")
         # What follows the last piece, and how many bytes of it are known to hold no whole line.
@@ -65,7 +65,8 @@ def pieces_of(path: str | Path, size: int = PIECE) -> Iterator[bytes]:
             yield header + rest
 
 
-def _opened(path: str | Path) -> BinaryIO:
+def opened_bytes(path: str | Path) -> BinaryIO:
+    """Return a file opened for reading, unpacked where its name ends in .gz."""
     if str(path).lower().endswith(".gz"):
         return gzip.open(path, "rb")  # type: ignore[return-value]
     return open(path, "rb")
