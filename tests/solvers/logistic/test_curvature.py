@@ -67,6 +67,13 @@ def test_the_rank_doubles_after_many_steps_up_to_the_most(gram, rng):
     assert fixed._wanted == 5
 
 
+def test_the_rank_of_several_classes_stays(gram, rng):
+    curvature = LowRankCurvature(gram, None, None, 0)
+    curvature.prepare(root_of(rng, 3), 1e-9)
+    curvature.improve(100)
+    assert curvature._wanted == 13
+
+
 def test_a_restored_curvature_has_the_pivots_of_every_growth(gram, rng):
     first = LowRankCurvature(gram, None, None, 0)
     for steps in (21, 0):

@@ -96,13 +96,6 @@ def test_a_matrix_that_does_not_fit_is_read_by_rows(X, signs, recorded):
     assert recorded.calls[-1]["capacity"] == (enough - 1) // 1600
 
 
-@pytest.mark.parametrize(("many", "working_set"), [(400, 256), (399, 512)])
-def test_a_working_set_is_larger_for_more_rows(X, signs, recorded, monkeypatch, many, working_set):
-    monkeypatch.setattr(SMO, "many_rows", many)
-    SMO(tol=1e-2).solve(StreamedGram(KERNEL, X), classification(signs))
-    assert recorded.calls[0]["working_set"] == working_set
-
-
 def run_of(X, problem, tol=1e-3):
     return smo._State(StreamedGram(KERNEL, X), problem, SMO(tol), Run())
 

@@ -56,7 +56,7 @@ class LowRankCurvature:
     """R'K R + lam I by products with K, and its inverse with F'F in the place of K.
 
     F'F is the randomly pivoted Cholesky copy of K, one for every R and lam. Several classes are
-    preconditioned one by one, as if the probability of the others did not move.
+    preconditioned one by one, as if the probability of the others did not move, by the first rank.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class LowRankCurvature:
     copy : SingleCopy, optional
         K in float32, by which steps are made.
     rank : int, optional
-        A rank to keep to; by default it grows where steps are many.
+        A rank to keep to; by default it grows where steps are many and classes two.
     random_state : None, int or numpy.random.Generator
         Where the random pivots come from.
     """
@@ -154,7 +154,9 @@ class LowRankCurvature:
         return self._kept
 
     def improve(self, steps: int) -> None:
-        if steps > self.many_steps and not self._is_fixed and self.rank == self._wanted:
+        # Classes are preconditioned one by one: no rank makes up for what they have in common.
+        is_whole = len(self._inverses) == 1 and not self._is_fixed
+        if steps > self.many_steps and is_whole and self.rank == self._wanted:
             self._wanted = min(2 * self._wanted, self._most)
 
     def sharpen(self) -> bool:

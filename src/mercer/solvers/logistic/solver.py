@@ -162,7 +162,7 @@ class NewtonCG(NewtonOnRows):
     Parameters
     ----------
     rank : int, optional
-        Rank of the preconditioner; by default it grows where steps are many.
+        Rank of the preconditioner; by default it grows where steps are many and classes two.
     random_state : None, int or numpy.random.Generator
         Where the random pivots come from.
     """

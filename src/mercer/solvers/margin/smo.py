@@ -47,7 +47,7 @@ class SMO(MarginSolver):
     max_iter : int, optional
         Working sets allowed; no limit by default.
     working_set : int, optional
-        Coefficients that are solved for together; by default more for more rows.
+        Coefficients that are solved for together; 256 by default, or 128 of a pair of classes.
     max_steps : int, optional
         Steps of pairs allowed, 3e7 or 1000 for each row by default: C = 1e20 may be out of reach.
 
@@ -66,8 +66,6 @@ class SMO(MarginSolver):
     whole_rows: ClassVar[int] = 6400
     # Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
     store_bytes: ClassVar[int] = 384 << 20
-    # Rows beyond which a working set is twice as large.
-    many_rows: ClassVar[int] = 8192
     # Rows up to which the last digits are had as well, so that whole weights and rows that are
     # repeated give the same predictions; the gaps on the way there, and the working sets spent for
     # each.
@@ -345,8 +343,7 @@ class _State:
         if index is not None or not isinstance(K, np.ndarray):
             # Rows that are asked for, or packed out of a larger matrix, are kept.
             capacity = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
-        usual = 128 if index is not None else 256 if n <= self.settings.many_rows else 512
-        together = self.settings.working_set or usual
+        together = self.settings.working_set or (256 if index is None else 128)
         solver = solver or SolverState.initial(n, together)
         step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
