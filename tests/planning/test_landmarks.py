@@ -1,5 +1,7 @@
 """Exact or by landmarks: what the plan counts, and what a fit then says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -75,6 +77,14 @@ def test_a_plan_says_that_the_memory_of_the_machine_limits_it(by_landmarks, many
     assert "half of the memory of the machine" in by_landmarks.plan(Settings(), gram).reason
     by_time = by_landmarks.plan(Settings(time_limit=0.15), gram)
     assert by_time.reason.endswith("as many as half of time_limit=0.15 is counted to allow")
+
+
+def test_a_plan_says_what_limits_landmarks_that_it_has_chosen_itself(by_landmarks, many):
+    gram, settings = unheld_gram_of(Gaussian(1.0), many[0]), Settings(time_limit=0.15)
+    chosen = replace(settings, solver="nystrom", n_landmarks=by_landmarks.most(settings))
+    assert "half of time_limit=0.15" in by_landmarks.plan(chosen, gram).reason
+    fewer = replace(chosen, n_landmarks=chosen.n_landmarks - 1)
+    assert "time_limit" not in by_landmarks.plan(fewer, gram).reason
 
 
 def test_a_plan_says_that_the_limit_of_memory_limits_it(by_landmarks, many):

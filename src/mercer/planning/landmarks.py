@@ -117,13 +117,12 @@ class ByLandmarks:
 
     def plan(self, settings: Settings, gram: Gram) -> Plan | None:
         """Return what landmarks take, or None where all rows would be some."""
-        m, limited = self.most(settings), ""
+        m = most = self.most(settings)
         if settings.has_landmarks or settings.solver == "nystrom":
             m = landmark_count(settings, self.rows)
         elif m == self.rows or m < LEAST:
             return None
-        else:
-            limited = self._limited_by(settings, m)
+        limited = self._limited_by(settings, m) if m == most < self.rows else ""
         reason = f"{m} landmarks stand for {self.rows} rows, in time linear in these{limited}"
         taken = ("nystrom", "features of landmarks", self.bytes(m), self.work(m).seconds, reason)
         return Plan(*taken, residual=expected_residual(gram, m))

@@ -63,7 +63,8 @@ class Nystroem(MappedFeatures):
     n_components : int
         How many landmarks are chosen, at most as many as there are rows. There are fewer features,
         `n_components_` of them, where landmarks are superfluous to rounding: copies of others, or
-        more than the numerical rank of the kernel on the rows.
+        more than the numerical rank of the kernel on the rows. scikit-learn's transformer has as
+        many columns as are asked for, of which some then are combinations of others.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
         How they are chosen: by randomly pivoted Cholesky, all rows alike, or the centres of
         clusters; or the landmarks themselves, all of them whatever `n_components` is.
@@ -156,7 +157,10 @@ class Nystroem(MappedFeatures):
         run.enter(f"factor of {n_rows(rows)} landmarks")
         check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self.memory))
         self.map_, _ = landmark_map(self.kernel_, rows)
-        run.enter(f"what {self.n_components_} landmarks leave of the kernel")
+        kept = (
+            f"{self.n_components_} of {n_rows(rows)} landmarks are enough, to rounding"
+        )
+        run.enter(f"{kept}: what they leave of the kernel")
         left = LandmarkGram(self.map_, X, self.memory).trace_residual()
         self.approximation_ = Approximation(left, self.map_.n_features, min(n_rows(X), SAMPLE))
         return self
