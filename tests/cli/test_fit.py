@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 import mercer
 from commands import PRICE, SICK, fitted, refused, run, table
 from mercer.cli.fitting.result import _leaderboard
-from mercer.cli.fitting.screen import _shown_kernel
+from mercer.cli.fitting.screen import _listed, _shown_kernel
 from mercer.kernels.language.editable import editable
 
 
@@ -65,7 +65,7 @@ def test_a_mean_shows_every_fit_with_its_weight(data, monkeypatch):
     said = run("fit", data, *PRICE, "--time-limit", "3").stdout
     assert "kernel, a mean of 2 fits that compare rows by" in said
     assert said.count("  0.50 of ") == 2
-    assert said.count("--kernel\n") == 1
+    assert said.count("--kernel") == 1
     found = fitted(data, *PRICE, "--time-limit", "3")
     assert [part["weight"] for part in found["mean"]] == [0.5, 0.5]
     assert all(part["alpha"] > 0.0 and part["kernel"] for part in found["mean"])
@@ -396,3 +396,13 @@ def test_words_that_differ_by_capital_letters_alone_are_named(tmp_path):
     said = run("fit", path, "--target", "y", "--C", "1", "--kernel", "match.on(city)").stderr
     assert "column 'city': 'Berlin' and 'berlin' differ by capital letters alone; they are" in said
     assert "column 'y': 'Yes' and 'yes' differ by capital letters alone" in said
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_on_a_terminal_are_as_wide_as_it_is(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    cells = [[1, "mean of " + "gaussian, learned further and " * 5, "leave-one-out", 480, 40110.5]]
+    lines = _listed(["rank", "kernel", "scored by", "rows", "RMSE"], cells).splitlines()
+    assert len(lines[1]) == columns
+    assert lines[1].endswith("leave-one-out   480  40,110") and "…  " in lines[1]

@@ -128,3 +128,25 @@ def test_spaces_around_names_are_no_part_of_them_unless_a_model_knows_them_so(tm
     path.write_text("age , age\n1,2\n")
     with pytest.raises(DataFileError, match="2 columns of the name 'age'"):
         table_of(str(path))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_text_of_a_table_is_read_as_that_of_a_file(library, tmp_path):
+    rows = {
+        "price": ["$1,250", "$900", "n/a"],
+        "share": ["33%", "5%", "8%"],
+        "day": ["30/01/2020", "01/02/2020", None],
+        "site": ["north ", "NA", "south"],
+        "age": [1.5, 2.5, None],
+    }
+    table = pl.DataFrame(rows)
+    table.write_csv(tmp_path / "t.csv")
+    found = mercer.read_table(table if library == "polars" else table.to_pandas())
+    assert found.equals(mercer.read_table(tmp_path / "t.csv"))
+    assert found["price"].to_list() == [1250.0, 900.0, None]
+    assert found["day"][0] == date(2020, 1, 30)
+
+
+def test_what_is_neither_a_file_nor_a_table_is_no_table():
+    with pytest.raises(DataFileError, match="a file or a table of pandas, polars or pyarrow is"):
+        mercer.read_table(np.zeros((2, 2)))

@@ -56,3 +56,17 @@ def test_intervals_of_scores_hold_the_true_score_about_as_often_as_they_say():
         score = regression_scores(y, f, 0.0, np.ones(200))[1]
         held += score.low <= 0.5 <= score.high
     assert 25 <= held <= 30
+
+
+def test_an_accuracy_of_all_rows_is_not_certain():
+    codes = np.arange(100) % 2
+    shares = np.array([0.5, 0.5])
+    (right,) = classification_scores(codes, codes, None, shares, np.ones(100))
+    assert (right.value, right.high) == (1.0, 1.0)
+    # The exact interval of 100 of 100.
+    assert right.low == pytest.approx(0.9638, abs=1e-4)
+    (wrong,) = classification_scores(codes, 1 - codes, None, shares, np.ones(100))
+    assert (wrong.low, wrong.high) == (0.0, pytest.approx(0.0362, abs=1e-4))
+    # One row of nearly all the weight tells as much as one row.
+    (one,) = classification_scores(codes, codes, None, shares, np.r_[1e9, np.ones(99)])
+    assert one.low == pytest.approx(0.025, rel=1e-3)

@@ -32,6 +32,7 @@ def warn_of_text(report: ColumnReport) -> None:
     code = f": {first.conversion}" if first.conversion else ""
     more = f"; so do {len(found) - 1} more, see mercer.describe_columns(X)" if found[1:] else ""
     warn_caller(
-        f"column {first.column!r} {first.remark}{code}; or declare it a category to keep it{more}",
+        f"column {first.column!r} {first.remark}{code}; mercer.read_table(X) reads such columns as "
+        f"mercer fit does; or declare it a category to keep it{more}",
         TextColumnsWarning,
     )

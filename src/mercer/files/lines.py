@@ -1,13 +1,14 @@
-"""Files of one row after the other without a table: sparse rows of svmlight, and FASTA."""
+"""Rows of any source: tables, and files without one such as sparse rows of svmlight, and FASTA."""
 
 from __future__ import annotations
 
 import io
 import logging
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 
 from mercer.data.stream.text import opened_bytes
 from mercer.errors import DataFileError
+from mercer.files.dates import with_dates
 from mercer.files.form import OPEN, Form
+from mercer.files.numbers import with_numbers
 from mercer.files.tables import (
     ROWS,
     Table,
@@ -26,6 +29,7 @@ from mercer.files.tables import (
     polars,
     table_of,
 )
+from mercer.files.texts import with_missing
 
 # The columns of a FASTA file, and the name of the target of one of svmlight.
 FASTA_COLUMNS = ("name", "sequence")
@@ -59,28 +63,54 @@ class SparseRows:
         return len(self.y)
 
 
-def read_table(path: Any) -> Any:
-    """Return a file as a table of polars, read as the command reads it.
+def read_table(source: Any) -> Any:
+    """Return a file, or a table with columns of text, as a table of polars that the command reads.
 
-    In CSV and TSV text that spells numbers (``$1,234.50``, ``33%``, ``N/A`` among numbers) becomes
-    numbers, and dates such as ``30/01/2020`` become dates where the cells of their column allow one
-    order of day, month and year. What was read so, or looks like a number or a date and stays text,
-    is told to the logger ``mercer``.
+    In CSV, TSV and the text of a table what spells numbers (``$1,234.50``, ``33%``, ``N/A`` among
+    numbers) becomes numbers, dates such as ``30/01/2020`` become dates where the cells of their
+    column allow one order of day, month and year, and marks such as ``n/a`` are missing cells. What
+    was read so, or looks like a number or a date and stays text, is told to the logger ``mercer``.
 
     Parameters
     ----------
-    path : str or path
-        A file of CSV, TSV (also ``.gz``), Parquet, Arrow, NDJSON or FASTA.
+    source : str, path or table
+        A file of CSV, TSV (also ``.gz``), Parquet, Arrow, NDJSON or FASTA; or a table of pandas,
+        polars or pyarrow, whose other columns stay as they are.
     """
-    rows = opened_rows(str(path))
+    if not isinstance(source, str | PathLike):
+        return _read_texts(source)
+    rows = opened_rows(str(source))
     if isinstance(rows, SparseRows):
         raise DataFileError(
-            f"{path} is svmlight, whose columns have no names; read it by "
+            f"{source} is svmlight, whose columns have no names; read it by "
             "sklearn.datasets.load_svmlight_file"
         )
-    for remark in rows.remarks:
-        logging.getLogger("mercer").info("%s: %s", path, remark)
+    _tell(str(source), rows.remarks)
     return rows.read()
+
+
+def _read_texts(X: Any) -> Any:
+    """Return a table whose columns of text are read as those of a file."""
+    import narwhals as nw
+
+    polars()
+    try:
+        table = nw.from_native(X, eager_only=True).to_polars()
+    except TypeError:
+        raise DataFileError(
+            f"a file or a table of pandas, polars or pyarrow is read, got {type(X).__name__}"
+        ) from None
+    name = "the table"
+    numbers = with_numbers(name, table.lazy(), OPEN, has_commas=False)
+    dates = with_dates(name, numbers.scan, OPEN)
+    texts = with_missing(dates.scan, OPEN)
+    _tell(name, (*numbers.remarks, *dates.remarks, *texts.remarks))
+    return texts.scan.collect()
+
+
+def _tell(name: str, remarks: Iterable[str]) -> None:
+    for remark in remarks:
+        logging.getLogger("mercer").info("%s: %s", name, remark)
 
 
 def opened_rows(path: str, form: Form = OPEN) -> Table | SparseRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ Array = NDArray[Any]
 
 # Probabilities are at least so large, as scikit-learn has it.
 LEAST = float(np.finfo(np.float64).eps)
+# The chance that a score lies below the interval of 95 %, and that it lies above.
+TAIL = 0.025
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def classification_scores(
     used = _used(weights)
     codes, labels, weights = codes[used], labels[used], weights[used]
     right, usual = codes == labels, codes == int(np.argmax(shares))
-    scores = [_scored("accuracy", mean, right, usual, weights, True)]
+    scores = [_with_width(_scored("accuracy", mean, right, usual, weights, True), weights)]
     if probabilities is None:
         return scores
     probabilities = probabilities[used]
@@ -156,14 +158,27 @@ def _used(weights: Array) -> Array:
     return used
 
 
+def _with_width(score: Score, weights: Array) -> Score:
+    """Return a share of rows whose interval has a width even where all rows are alike.
+
+    Samples of rows that are all right are all right too. With n of n right the share is at least
+    tail^(1/n) with confidence 1 - tail (C. Clopper and E. Pearson, 1934, The use of confidence or
+    fiducial limits), n the number of rows that weigh as much: (sum w)^2 / sum w^2.
+    """
+    if score.low < score.high or score.value not in (0.0, 1.0):
+        return score
+    rows = np.sum(weights) ** 2 / np.sum(weights**2)
+    bound = float(TAIL ** (1.0 / rows))
+    return replace(score, low=bound) if score.value else replace(score, high=1.0 - bound)
+
+
 def _scored(
     name: str, score: Any, values: Array, flat: Array, weights: Array, higher_is_better: bool
 ) -> Score:
     """Return a score of values with its interval, and that of the baseline."""
     random, n = np.random.default_rng(0), len(values)
-    # Samples of the held-out rows, drawn with replacement, and the share of them within an
-    # interval.
-    samples, confidence = 1000, 0.95
+    # Samples of the held-out rows, drawn with replacement.
+    samples = 1000
     drawn = (
         [
             score(values, weights * np.bincount(random.integers(n, size=n), minlength=n))
@@ -172,7 +187,6 @@ def _scored(
         if n > 1
         else [score(values, weights)]
     )
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.nanquantile(drawn, [tail, 1.0 - tail])
+    low, high = np.nanquantile(drawn, [TAIL, 1.0 - TAIL])
     found, base = score(values, weights), score(flat, weights)
     return Score(name, found, float(low), float(high), base, higher_is_better)

@@ -61,7 +61,8 @@ def test_money_as_text_is_warned_of_once_where_a_model_is_fitted(model):
     assert str(told.message) == (
         "column 'price' holds numbers as text, such as '€ 1,680.86'; make numbers of it with "
         "decimal points to have them compared by size: X['price'] = pd.to_numeric(X['price']"
-        ".str.replace('[^0-9.eE-]', '', regex=True)); or declare it a category to keep it"
+        ".str.replace('[^0-9.eE-]', '', regex=True)); mercer.read_table(X) reads such columns "
+        "as mercer fit does; or declare it a category to keep it"
     )
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+import mercer
 from catalogue import ARD, COMPOSITE, SIMPLE
 from mercer.kernels import (
     AdditiveChi2,
@@ -322,3 +323,11 @@ def test_the_brackets_of_any_formula_match(k):
 @pytest.mark.parametrize("k", [*SIMPLE, *ARD, *COMPOSITE], ids=str)
 def test_a_notebook_gets_the_formula_in_dollars(k):
     assert k._repr_latex_() == f"${k.latex()}$"
+
+
+def test_columns_of_a_row_with_a_long_name_are_under_a_summation_sign():
+    scales = (1.0, 2.0, 3.0)
+    short = Gaussian(scales).on("a", "b", "c").latex()
+    assert r"\sum" not in short and r"x_{\text{a}}" in short
+    long = Gaussian(scales).after(mercer.Standardize()).on("area", "year", "tax").latex()
+    assert r"\sum_j" in long and r"\ell_j" in long

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from mercer.cli.talk import heading, indented, pairs, quoted, wrapped
@@ -56,8 +58,8 @@ def _shown_kernel(result: dict[str, Any], penalty: str) -> str:
     lines = [f"  {part['weight']:.2f} of {wrapped(part['outline'], 10)}" for part in parts]
     ridge = "" if is_classes else f"--alpha {parts[0]['alpha']:g} "
     title = f"{heading('kernel')}, a mean of {len(parts)} fits that compare rows by"
-    one = f"  the first of them ({_holder(result)} has all), "
-    return "\n".join([title, *lines, one + _given_back(result, parts[0]["kernel"], ridge)])
+    one = f"  the first of them ({_holder(result)} has all):"
+    return "\n".join([title, *lines, one, f"  {_given_back(result, parts[0]['kernel'], ridge)}"])
 
 
 def _given_back(result: dict[str, Any], kernel: str, penalty: str) -> str:
@@ -67,7 +69,7 @@ def _given_back(result: dict[str, Any], kernel: str, penalty: str) -> str:
     most = 400
     if len(kernel) <= most:
         return f"{said}\n  {quoted(kernel)}"
-    return f"{said} and the {len(kernel)} characters that {_holder(result)} shows"
+    return wrapped(f"{said} and the {len(kernel)} characters that {_holder(result)} shows", 2)
 
 
 def _holder(result: dict[str, Any]) -> str:
@@ -88,7 +90,7 @@ def _shown_columns(columns: list[dict[str, Any]]) -> str:
         title += ", left out or with missing cells" if telling else ""
     header = ("column", "holds", "missing", "distinct", "becomes")
     cells = [["" if c[name] is None else c[name] for name in header] for c in some]
-    return f"{title}\n{indented(as_text(header, cells))}"
+    return f"{title}\n{_listed(header, cells)}"
 
 
 def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str]) -> str:
@@ -109,10 +111,20 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str
     more = len(board) - MOST_CANDIDATES
     rest = [f"and {more} more"] if more > 0 else []
     below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *notes])
-    # What the other columns leave of a line.
-    room = max(40, shutil.get_terminal_size().columns - 42)
-    listed = indented(as_text(header, cells, room))
-    return f"{heading('leaderboard')}, {measure}\n{listed}{below}"
+    titles = [name.replace("_", " ") for name in header]
+    return f"{heading('leaderboard')}, {measure}\n{_listed(titles, cells)}{below}"
+
+
+def _listed(header: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
+    """Return a table, indented, whose longest cells are cut where a terminal has no room."""
+    # Characters of a cell that are written where nobody says how wide a line is, and at least.
+    most, least = 40, 20
+    if not sys.stdout.isatty():
+        return indented(as_text(header, cells, most))
+    room = shutil.get_terminal_size().columns - 2
+    longest = max(len(str(cell)) for row in cells for cell in row)
+    over = max(map(len, as_text(header, cells, longest).splitlines())) - room
+    return indented(as_text(header, cells, max(least, longest - max(over, 0))))
 
 
 def _shown_scores(result: dict[str, Any]) -> str:

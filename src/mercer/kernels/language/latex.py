@@ -306,9 +306,12 @@ def _matched(x: _Row, z: _Row) -> Terms:
 def _weighted(kind: str, weights: tuple[float, ...], x: _Row, z: _Row, expanded: int = 4) -> Terms:
     """Return a distance with a length scale for each column.
 
-    So many columns are `expanded`, written one by one; more are under a summation sign.
+    So many columns are `expanded`, written one by one; more are under a summation sign, and so are
+    those of a row with a long name, which would be wider than a page.
     """
-    if len(weights) > expanded:
+    # Letters of the row in all its columns that fit into a line.
+    letters = 120
+    if len(weights) > expanded or len(weights) * len(x.base) > letters:
         one, other, scale = x.component("j"), z.component("j"), r"\ell_j"
         if kind == "manhattan":
             text = rf"\sum_{x.index} \frac{{\lvert {one} - {other}\rvert}}{{{scale}}}"
