@@ -36,7 +36,7 @@ def test_a_product_is_that_of_the_normal_matrix(rng, fit_intercept):
     inverse = SketchedInverse(equations, np.full(2, 1e-9), 50, Run())
     V = rng.normal(size=(M, 2))
     expected = [normal_matrix(equations, a) @ v for a, v in zip((0.1, 2.0), V.T, strict=True)]
-    assert_allclose(inverse._product(V), np.transpose(expected), rtol=1e-5, atol=1e-4)
+    assert_allclose(inverse._product(V, np.float32), np.transpose(expected), rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -52,6 +52,14 @@ def test_it_comes_to_the_goal_or_to_what_float32_allows(rng, fit_intercept):
         begun = g[:, t] @ exact
         assert missed @ N_alpha @ missed <= (10.0 * SINGLE) ** 2 * begun
     assert 2 < inverse.steps < 40
+
+
+def test_the_first_step_is_as_long_as_in_float64(rng):
+    equations = equations_of(rng, alpha=(0.1,))
+    inverse, g = SketchedInverse(equations, np.array([1e-12]), 1, Run()), rng.normal(size=(M, 1))
+    z = inverse._inverse(g)
+    length = (g * z).sum() / (z * (normal_matrix(equations, 0.1) @ z)).sum()
+    assert_allclose(inverse(g), length * z, rtol=1e-10)
 
 
 def test_the_preconditioner_has_eigenvalues_near_one_and_the_least_is_seen(rng):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +147,8 @@ class SketchedInverse:
                 self._inverse, self.least = self._by_sums(SUMS[0]), 1.0
                 p = z = self._inverse(r)
                 rz, sizes, ratios = (r * z).sum(axis=0), [], []
-            q = self._product(p)
+            # The first step is most of the way, and so are errors of its product.
+            q = self._product(p, self._dtype if step else np.float64)
             with np.errstate(divide="ignore", invalid="ignore"):
                 size = np.where(rz > 0.0, rz / (p * q).sum(axis=0), 0.0)
             found += size * p
@@ -166,11 +168,11 @@ class SketchedInverse:
             p = z + ratio * p
         return found
 
-    def _product(self, V: Array) -> Array:
-        """Return (F'WF + alpha I) V for centred features."""
+    def _product(self, V: Array, dtype: Any) -> Array:
+        """Return (F'WF + alpha I) V for centred features, by entries in this precision."""
         problem, gram = self.equations.problem, self.equations.gram
         c, w = gram.landmarks.coefficients(V), problem.weights
-        inner, total = gram.normal_product(c, w, self._dtype)
+        inner, total = gram.normal_product(c, w, dtype)
         # The mean of F V is taken out, and that of F where it meets the weights.
         FV = gram.landmarks.whitened(np.ascontiguousarray(inner.T)).T
         return np.asarray(FV - np.outer(self.mean, total) + problem.alpha * V)
