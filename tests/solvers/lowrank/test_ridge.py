@@ -172,8 +172,8 @@ def test_conjugate_gradients_end_when_they_are_told_to_and_say_how_far_they_are(
     gram = landmark_gram(Gaussian(0.3), X, 60, "uniform")
     problem = problem_of(np.sign(X[:, 0]), 1e-3)
     solver = NystromRidge(tol=1e-8, is_sketched=True)
-    found = solver.solve(gram, problem, Run(progress=lambda step, value: step >= 2))
-    assert found.iterations <= 3
+    found = solver.solve(gram, problem, Run(progress=lambda step, value: step >= 1))
+    assert found.iterations == 1
     assert found.residual[0] > 1e-8
     assert "a callback ended the iteration" in found.advice
 
