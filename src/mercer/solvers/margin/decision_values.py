@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -35,13 +34,8 @@ class Values:
         Coefficients and values.
     """
 
-    # Rows that tell how far f is off by K in float32, and how many times that is granted to others.
-    many_rows: ClassVar[int] = 1024
-    safety: ClassVar[float] = 4.0
     # How far many steps in float64 let f drift from K a, as a share of the largest value.
     steps_error: ClassVar[float] = 1e-9
-    # The least size of a row that is divided by.
-    tiny: ClassVar[float] = 1e-300
 
     def __init__(self, gram: Gram, single: Gram, problem: MarginProblem) -> None:
         self.gram = gram
@@ -55,19 +49,16 @@ class Values:
         self.a, self.f = np.zeros(n), np.zeros(n)
         self._is_exact = np.ones(n, bool)
         self._is_rough, self._is_stale = True, False
-        self._error = 0.0
 
     def state(self) -> State:
         """Return what there is, for `restore`."""
         flags = np.array([self._is_rough, self._is_stale])
-        known = {"is_exact": self._is_exact, "flags": flags, "error": np.array(self._error)}
-        return {"coefficients": self.a, "f": self.f, **known}
+        return {"coefficients": self.a, "f": self.f, "is_exact": self._is_exact, "flags": flags}
 
     def restore(self, state: State) -> None:
         """Go on from a state."""
         self.a, self.f, self._is_exact = state["coefficients"], state["f"], state["is_exact"]
         self._is_rough, self._is_stale = state["flags"].tolist()
-        self._error = float(state["error"])
 
     def holds(self, state: State) -> bool:
         """Whether the values of a state are those of its coefficients, or not known yet."""
@@ -146,17 +137,14 @@ class Values:
     def certified(self) -> Gap:
         """Return the largest gap there may be, with K in float64 at every row that could add to it.
 
-        The other rows have a_i = 0 and no loss, by more than float32 may be off: by some times the
-        largest error at the rows that count where these are many, else by `Gram.single_error`.
+        The other rows have a_i = 0 and no loss, by more than float32 may be off: `single_error`.
         """
         self._is_rough = False
-        used = self.a != 0.0
-        if np.count_nonzero(used & ~self._is_exact) >= self.many_rows:
-            self._recompute(used)
         if not self._is_exact.all():
             b = self.problem.offset(self.f)
             up, down = self.problem.slopes(self.a, self.f + b - self.problem.z)
-            wanted = (used | (np.maximum(up, down) > -self._doubts())) & ~self._is_exact
+            doubt = 2.0 * self.gram.single_error * self._largest(self.a)
+            wanted = ((self.a != 0.0) | (np.maximum(up, down) > -doubt)) & ~self._is_exact
             if wanted.any():
                 self._recompute(wanted)
         return self.problem.proved(self.a, self.f, self.gram.diagonal())
@@ -183,25 +171,9 @@ class Values:
         # A symmetric product takes half the entries.
         if 2 * len(rows) * len(columns) > len(either) ** 2:
             rows = columns = either
-        exact = self.gram.partial_product(rows, columns, self.a[columns])
-        if len(rows) >= self.many_rows:
-            # An entry is at most the root of two diagonal entries, and so is its error.
-            errors = np.abs(exact - self.f[rows]) / np.maximum(self._sizes[rows], self.tiny)
-            self._error = max(self._error, float(errors.max()))
-        self.f[rows] = exact
+        self.f[rows] = self.gram.partial_product(rows, columns, self.a[columns])
         self._is_exact[rows] = True
-
-    @cached_property
-    def _sizes(self) -> Array:
-        """The roots of the diagonal of K, to which its entries compare."""
-        return np.sqrt(np.abs(self.gram.diagonal()).astype(np.float64))
-
-    def _doubts(self) -> Array:
-        """Return how far f + b may be off at every row where K was taken in float32."""
-        if self._error > 0.0:
-            return self.safety * self._error * self._sizes
-        return np.full(len(self.a), 2.0 * self.gram.single_error * self._largest(self.a))
 
     def _largest(self, a: Array) -> float:
         """Return what no value of K a exceeds, as no entry exceeds the largest of the diagonal."""
-        return float(np.abs(a).sum() * self._sizes.max() ** 2)
+        return float(np.abs(a).sum() * np.abs(self.gram.diagonal()).max())
