@@ -79,6 +79,18 @@ class Point:
         primal = offset.loss + 0.5 * float((A * G).sum())
         return cls(A, offset.b, G, D, product(D), primal)
 
+    def checked(self, gram: Gram) -> Point:
+        """Return the point; one by which K is not finite, or not positive, is refused."""
+        if not np.isfinite(self.primal):
+            raise not_finite()
+        forms = (self.D * self.KD).sum(axis=0)
+        worst = int(forms.argmin())
+        if forms[worst] < 0.0:
+            refusal = indefinite_along(gram, self.D[:, worst])
+            if refusal is not None:
+                raise refusal
+        return self
+
     @property
     def gap(self) -> float:
         """The duality gap."""
@@ -299,16 +311,7 @@ class Descent:
 
     def _measured_once(self, problem: LogisticProblem, point: Point) -> Point:
         G = self._exact_product(point.A)
-        point = Point.of(problem, point.A, G, point.b, self._exact_product)
-        if not np.isfinite(point.primal):
-            raise not_finite()
-        forms = (point.D * point.KD).sum(axis=0)
-        worst = int(forms.argmin())
-        if forms[worst] < 0.0:
-            refusal = indefinite_along(self._gram, point.D[:, worst])
-            if refusal is not None:
-                raise refusal
-        return point
+        return Point.of(problem, point.A, G, point.b, self._exact_product).checked(self._gram)
 
     def _is_over(self) -> bool:
         if self._steps == 0:

@@ -19,7 +19,7 @@ from mercer.solvers.logistic.newton import Point
 from mercer.solvers.logistic.solver import LogisticSolver
 from mercer.solvers.online.batch_newton import newton_factors, stepped
 from mercer.solvers.online.batches import Iterate, batch_size, is_power_of_two
-from mercer.solvers.refusals import check_scores, indefinite_along, not_finite
+from mercer.solvers.refusals import check_scores
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
@@ -169,12 +169,4 @@ def _point(gram: Gram, problem: LogisticProblem, state: Iterate, b: Array) -> Po
     """Return the coefficients with their gap, all in float64."""
     state.refresh()
     point = Point.of(problem, state.A, state.F, b, lambda V: np.asarray(gram @ V, np.float64))
-    if not np.isfinite(point.primal):
-        raise not_finite()
-    forms = (point.D * point.KD).sum(axis=0)
-    worst = int(forms.argmin())
-    if forms[worst] < 0.0:
-        refusal = indefinite_along(gram, point.D[:, worst])
-        if refusal is not None:
-            raise refusal
-    return point
+    return point.checked(gram)
