@@ -118,3 +118,14 @@ def logistic() -> Iterator[Ablation]:
         fitted(1000.0, solver=NewtonCG(rank=1)),
     )
     yield Ablation("products for factors", "spambase", fitted(), fitted(solver="newton"))
+    Z, t, _ = task("phoneme")
+
+    def stiff() -> object:
+        return KernelLogisticRegression("gaussian", C=1e5, solver="cg").fit(Z[:3000], t[:3000])
+
+    yield Ablation(
+        "rank that grows",
+        "phoneme, 3000 rows, C=10^5",
+        stiff,
+        without(stiff, ("mercer.solvers.logistic.curvature:LowRankCurvature.improve", nothing)),
+    )
