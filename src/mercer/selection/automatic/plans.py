@@ -8,6 +8,7 @@ from typing import Any
 
 from mercer.estimators.validation import training_subset
 from mercer.kernels import Kernel
+from mercer.learning import rows_to_give
 from mercer.planning import Plan
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out
@@ -20,7 +21,6 @@ from mercer.selection.automatic.search import (
     FINALISTS,
     FIRST_ROWS,
     FIRST_STEPS,
-    FURTHER,
     JUDGED_ROWS,
     LEAST_ROWS,
     MIXED,
@@ -28,10 +28,10 @@ from mercer.selection.automatic.search import (
     SECOND_ROWS,
     SECOND_STEPS,
     TERM_BYTES,
-    TERMS,
     WARM_STEPS,
     KernelSearch,
 )
+from mercer.selection.automatic.sums import TERMS, learns_on
 from mercer.selection.splits import Splits
 
 # Kernels of a mean that a search ends with, about: there are up to three, or one is taken alone.
@@ -81,7 +81,7 @@ def cross_fit_work(search: KernelSearch, recipes: Sequence[Recipe | None], folds
     work = 2 * len(recipes) * _judged(n, entry)
     # What is known is not learned twice.
     for recipe in dict.fromkeys(part for r in recipes if r is not None for part in r.every):
-        work += steps_of(recipe) * _step(min(n, FIRST_ROWS), recipe.n_terms * entry)
+        work += _learned(search, min(n, FIRST_ROWS), recipe.n_terms * entry, steps_of(recipe))
     return folds * work
 
 
@@ -103,10 +103,11 @@ def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
         work += _first(search, start, few)
     entry = entry_work(likely_kernel(search), search.X)
     if learned:
-        work += FURTHER * SECOND_STEPS * _step(second, entry)
-        work += SECOND_STEPS * _step(second, min(TERMS, len(learned)) * entry)
+        for terms in (1, min(TERMS, len(learned))):
+            if learns_on(search.X, terms):
+                work += _learned(search, second, terms * entry, SECOND_STEPS)
         work += WARM_STEPS * _step(second, min(MIXED, len(learned)) * entry)
-        work += (FURTHER + 2 + FINALISTS) * _judged(judged, entry)
+        work += (3 + FINALISTS) * _judged(judged, entry)
     work += FINALISTS * _judged(judged, entry)
     needed = max(PAIR_BYTES * judged**2, (PAIR_BYTES + TERM_BYTES * MIXED) * second**2)
     scored = f"{few} rows, the best of them on {judged}"
@@ -128,7 +129,16 @@ def _first(search: KernelSearch, start: Start, n: int) -> Work:
         # At two widths.
         return 2.0 * _judged(n, entry)
     steps = FIRST_STEPS if start.leads or start.terms else WARM_STEPS
-    return steps * _step(n, entry) + _judged(n, entry)
+    return _learned(search, n, entry, steps) + _judged(n, entry)
+
+
+def _learned(search: KernelSearch, n: int, entry: Work, steps: int) -> Work:
+    """Return what steps of learning take, and the fits that say which of them was the best."""
+    work = steps * _step(n, entry)
+    if rows_to_give(search.X, n) > n:
+        # The first step, the last, and those twice as far each: see `best_step`.
+        work += (2 + steps.bit_length()) * (_judged(n, entry) + n**2 * entry)
+    return work
 
 
 def _step(n: int, entry: Work) -> Work:

@@ -31,7 +31,7 @@ from mercer.selection.automatic.kernels import Start, at_widths, in_family, star
 from mercer.selection.automatic.left_out import group_numbers, left_out, wrong_share
 from mercer.selection.automatic.mean import with_mean
 from mercer.selection.automatic.pool import pool_of
-from mercer.selection.automatic.sums import DIGITS, alone, n_terms, recipes, together, weighted_sum
+from mercer.selection.automatic.sums import DIGITS, recipes, to_learn_on, together, weighted_sum
 from mercer.selection.grid import reader_of
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
@@ -48,12 +48,9 @@ REFUSALS = (MemoryLimitError, SingularSystemError)
 FIRST_ROWS, SECOND_ROWS, JUDGED_ROWS = 400, 800, 1000
 # Iterations of the first kernel, of those that start from its scales, and of the second round.
 FIRST_STEPS, WARM_STEPS, SECOND_STEPS = 20, 8, 12
-# How many of the first round are judged again, of learned ones and of others; how many of these
-# learn on in the second, and how many make a sum that does.
-FINALISTS, FURTHER, TERMS = 2, 1, 3
-# How many make a sum of which nothing but the weights are learned, and the terms of a kernel up to
-# which all of it learns on: every parameter takes a pass over all pairs of rows.
-MIXED, FEW_TERMS = 6, 4
+# How many of the first round are judged again, of learned ones and of others, and how many make a
+# sum of which nothing but the weights are learned.
+FINALISTS, MIXED = 2, 6
 # Rows below which scales are not learned: there would be as many as rows.
 LEAST_ROWS = 30
 # The share of a time limit that the first round may take, and both.
@@ -223,12 +220,8 @@ class KernelSearch:
         """
         learned = [c for c in tried if c.is_learned]
         plain = [c for c in tried if not c.is_learned]
-        slim = [c for c in learned if n_terms(c.kernel) <= FEW_TERMS]
-        further = [alone(c) for c in slim[:FURTHER]]
-        if len(slim) > 1:
-            further.insert(0, together(slim[:TERMS]))
         limit = self.run.share(BOTH_SHARES)
-        entering = [(c, SECOND_STEPS) for c in further]
+        entering = [(c, SECOND_STEPS) for c in to_learn_on(self.X, learned)]
         entering += [(c, 0) for c in (*learned[:FINALISTS], *plain[:FINALISTS])]
         jobs: list[Job] = [partial(self._refined, c, steps, limit) for c, steps in entering]
         needed = [_bytes(self.sample(JUDGED_ROWS))] * len(jobs)

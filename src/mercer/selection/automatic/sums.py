@@ -4,15 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.columns import is_matrix, is_table, n_columns
 from mercer.kernels import Kernel, Scaled, Sum
 from mercer.selection.automatic.board import Candidate, Recipe
 
 # Digits of what is learned: more than these the data cannot tell.
 DIGITS = 4
+# How many of the best kernels make a sum that learns on.
+TERMS = 3
+
+
+def to_learn_on(X: Any, learned: Sequence[Candidate]) -> list[Candidate]:
+    """Return the sum of the best learned kernels and the best one, to learn on from more rows.
+
+    Parameters
+    ----------
+    X : rows
+        The rows that kernels are of.
+    learned : sequence of Candidate
+        Learned kernels, best first; those of many terms take too long.
+    """
+    few_terms = 4
+    slim = [c for c in learned if n_terms(c.kernel) <= few_terms]
+    found = [together(slim[:TERMS])] if len(slim) > 1 else []
+    found += [alone(c) for c in slim[:1]]
+    return [c for c in found if learns_on(X, n_terms(c.kernel))]
 
 
 def together(candidates: Sequence[Candidate]) -> Candidate:
@@ -47,6 +68,17 @@ def weighted_sum(terms: Sequence[Kernel], weights: NDArray[np.float64]) -> Kerne
     least_weight = 1e-3
     kept = np.flatnonzero(weights >= least_weight * weights.max())
     return _flat([float(f"{weights[t]:.{DIGITS}g}") * terms[t] for t in kept.tolist()])
+
+
+def learns_on(X: Any, terms: int) -> bool:
+    """Whether the scales of a sum of so many kernels of rows such as `X` learn on from more rows.
+
+    Every scale takes a pass over all pairs of rows. Of more than these a second look at all would
+    take longer than the first, which found the few that matter.
+    """
+    most_scales = 1500
+    has_columns = is_table(X) or is_matrix(X)
+    return not has_columns or terms * n_columns(X) <= most_scales
 
 
 def n_terms(kernel: Kernel) -> int:
