@@ -117,6 +117,18 @@ def test_equal_columns_share_their_scale_and_constant_ones_do_no_harm(table):
     assert np.isfinite(scales).all()
 
 
+@pytest.mark.parametrize("family", ["gaussian", "matern32"])
+def test_a_function_goes_on_between_the_few_values_of_a_column(family):
+    dose = np.tile([1.0, 2.5, 4.0, 5.5], 15)
+    X = np.column_stack([np.arange(20.0, 80.0), dose])
+    kernel = mercer.kernel(f"{family}(length_scale='median').after(standardize())")
+    learned = learn(kernel, X, X[:, 0] / 30.0 + dose)
+    model = mercer.KernelRidge(learned.kernel, alpha=learned.alpha).fit(X, X[:, 0] / 30.0 + dose)
+    between = np.array([1.75, 3.25, 4.75])
+    found = model.predict(np.column_stack([np.full(3, 50.0), between]))
+    assert_allclose(found, 50.0 / 30.0 + between, atol=0.05)
+
+
 def test_weights_of_zero_are_rows_left_out(table):
     X, y = table
     weights = np.ones(len(y))

@@ -59,7 +59,7 @@ def test_sparse_columns_keep_one_scale(points):
 
 
 def test_the_vector_of_logarithms_gives_the_kernel_back(points):
-    kernel = opened(0.5 * Gaussian(2.0) + mercer.RationalQuadratic(1.0, 3.0), points(5), ONES)
+    kernel = opened(0.5 * Gaussian(2.0) + mercer.RationalQuadratic(4.0, 3.0), points(5), ONES)
     variables = Variables.of(kernel, points(5))
     again = variables.kernel_at(variables.start).get_params()
     for name, value in kernel.get_params().items():
@@ -94,3 +94,26 @@ def test_bounds_end_where_the_domain_does():
     variables = Variables.of(mercer.Subsequence(2, 0.9), texts)
     assert variables.bounds == [(pytest.approx(np.log(0.9) - REACH), 0.0)]
     assert variables.kernel_at(np.array([0.1])).decay == 1.0
+
+
+def test_a_scale_is_at_least_half_the_median_gap_between_values_of_its_column():
+    X = np.array([[0.0, 7.0], [0.1, 7.0], [3.0, 7.0], [5.0, 7.0], [5.0, 7.0]])
+    variables = Variables.of(Laplacian((0.5, 0.5)), X)
+    # The gaps are 0.1, 2.0 and 2.9; a column of one value has none.
+    assert_allclose(np.exp(variables.lower), [1.0, 5e-5])
+    assert_allclose(np.exp(variables.start), [1.0, 0.5])
+    assert_allclose(np.exp(variables.upper), [1e4, 5e3])
+
+
+def test_the_gap_is_that_of_what_the_kernel_sees():
+    X = {"x": np.array([0.0, 10.0, 20.0, 10.0]), "z": np.arange(4.0)}
+    kernel = 2.0 * Gaussian(1.0).after(Standardize((10.0,), (5.0,))).on("x") + Match().on("z")
+    variables = Variables.of(kernel, X)
+    place = variables.names.index("terms__0__kernel__kernel__kernel__length_scale")
+    assert_allclose(np.exp(variables.lower[variables.members[place]]), [1.0])
+
+
+def test_values_that_differ_by_rounding_are_one():
+    x = np.cos(2.0 * np.pi * np.arange(30.0) / 3.0)[:, None]
+    assert len(np.unique(x)) > 2
+    assert_allclose(np.exp(Variables.of(Gaussian(1.0), x).lower), [0.75])

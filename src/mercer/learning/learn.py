@@ -68,9 +68,10 @@ def learn(
 
     Every term of a sum has a weight, every number its scale: a length scale for all columns becomes
     one for each (automatic relevance determination), so that columns that say nothing about the
-    targets end with a long one. All are learned together with the ridge by the gradient of the
-    criterion, in logarithms, by the method L-BFGS-B, from where the kernel starts. The offset is
-    free, as in `KernelRidge`.
+    targets end with a long one. It is at least half the median gap between neighbouring values of
+    the column, between which nothing is known. All are learned together with the ridge by the
+    gradient of the criterion, in logarithms, by the method L-BFGS-B, from where the kernel starts.
+    The offset is free, as in `KernelRidge`.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from mercer.data.checks import as_matrix
 from mercer.kernels import After, Constant, Kernel, Scaled, Sum
 from mercer.kernels.heuristics import median_distance
 from mercer.kernels.maps import InputMap, Standardize
-from mercer.kernels.params import real_parameters
+from mercer.kernels.params import children, real_parameters
 
 Array = NDArray[np.float64]
 
@@ -93,6 +93,11 @@ class Variables:
     A parameter of zero, such as the weight of a term that is not wanted, stays as it is. Columns
     that are equal share a scale, which they would else divide between them in no particular way.
 
+    A length scale is at least half the median gap between neighbouring values of its column. Where
+    numbers have few values, as doses, ratings and counts do, rows that are left out have a value
+    that other rows have, too: with half a gap the neighbours are alike by e^-2, no criterion tells
+    a shorter scale from that, and the function would be the mean wherever no value was seen.
+
     Parameters
     ----------
     kernel : Kernel
@@ -102,39 +107,45 @@ class Variables:
     members : tuple of arrays
         For every parameter which entries of the vector its numbers are.
     start : array of shape (p,)
-        The vector of the kernel as it is.
-    upper : array of shape (p,)
-        The largest logarithms that their domains allow.
+        The vector of the kernel as it is, within these ends.
+    lower, upper : arrays of shape (p,)
+        The least and the largest logarithms.
     """
 
     kernel: Kernel
     names: tuple[str, ...]
     members: tuple[NDArray[np.intp], ...]
     start: Array
+    lower: Array
     upper: Array
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any) -> Variables:
         """Return the variables of a kernel on the rows `X`."""
-        equal = dict(_equal_columns(kernel, X, ""))
-        names, members, start, upper = [], [], list[float](), list[float]()
+        columns = dict(_scaled_columns(kernel, X))
+        names, members, starts, lowers, uppers = [], [], list[Array](), list[Array](), list[Array]()
         for name, value in real_parameters(kernel).items():
             numbers = np.ravel(value)
             if not (numbers > 0.0).all():
                 continue
-            groups = equal.get(name, np.arange(len(numbers)))
+            groups, least = np.arange(len(numbers)), np.zeros(len(numbers))
+            if name in columns:
+                groups = np.unique(columns[name], axis=1, return_inverse=True)[1].reshape(-1)
+                least = 0.5 * _gaps(columns[name])
             first = np.unique(groups, return_index=True)[1]
             names.append(name)
-            members.append(len(start) + groups)
-            start += np.log(numbers[first]).tolist()
-            upper += [_most(kernel, name)] * len(first)
-        return cls(kernel, tuple(names), tuple(members), np.array(start), np.array(upper))
+            members.append(sum(map(len, starts)) + groups)
+            starts.append(np.log(np.maximum(numbers, least)[first]))
+            with np.errstate(divide="ignore"):
+                lowers.append(np.maximum(starts[-1] - REACH, np.log(least[first])))
+            uppers.append(np.minimum(starts[-1] + REACH, _most(kernel, name)))
+        vectors = (np.concatenate([*each, np.empty(0)]) for each in (starts, lowers, uppers))
+        return cls(kernel, tuple(names), tuple(members), *vectors)
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
         """The least and the largest logarithm of every entry."""
-        ends = np.minimum(self.start + REACH, self.upper)
-        return list(zip((self.start - REACH).tolist(), ends.tolist(), strict=True))
+        return list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
 
     def kernel_at(self, logarithms: Array) -> Kernel:
         """Return the kernel with other parameters."""
@@ -170,22 +181,25 @@ def _most(kernel: Kernel, name: str) -> float:
     return np.inf
 
 
-def _equal_columns(kernel: Kernel, X: Any, prefix: str) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Yield for every list of length scales which of the different columns each belongs to."""
+def _scaled_columns(kernel: Kernel, X: Any, prefix: str = "") -> Iterator[tuple[str, Array]]:
+    """Yield every parameter that is one length scale for each column, and these columns."""
     if kernel.parts:
         seen = kernel.inputs(X)
-        for name, value in kernel.get_params(deep=False).items():
-            if isinstance(value, Kernel):
-                yield from _equal_columns(value, seen, f"{prefix}{name}__")
-            elif isinstance(value, tuple):
-                for i, part in enumerate(value):
-                    if isinstance(part, Kernel):
-                        yield from _equal_columns(part, seen, f"{prefix}{name}__{i}__")
+        for name, part in children(kernel):
+            assert isinstance(part, Kernel)
+            yield from _scaled_columns(part, seen, f"{prefix}{name}__")
         return
-    scales = getattr(kernel, "length_scale", None)
-    if isinstance(scales, tuple):
+    for name in scales_of(kernel):
         matrix: Any = as_matrix(X)
-        dense = matrix.toarray() if sp.issparse(matrix) else matrix
-        if dense.shape[1] == len(scales):
-            groups = np.unique(dense, axis=1, return_inverse=True)[1].reshape(-1)
-            yield f"{prefix}length_scale", groups
+        if matrix.shape[1] == np.size(getattr(kernel, name)):
+            yield prefix + name, matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def _gaps(matrix: Array) -> Array:
+    """Return the median distance between neighbouring values of every column, 0 of one value."""
+    gaps = np.sort(np.diff(np.sort(matrix, axis=0), axis=0), axis=0)
+    # One angle in two turns differs in its last digits.
+    equal = (gaps <= 1e-9 * np.ptp(matrix, axis=0)).sum(axis=0)
+    middle = np.minimum((equal + len(gaps)) // 2, len(gaps) - 1)
+    found = np.take_along_axis(gaps, middle[None, :], axis=0)[0]
+    return np.where(equal < len(gaps), found, 0.0)

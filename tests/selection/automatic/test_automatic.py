@@ -295,6 +295,13 @@ def test_a_kernel_that_cannot_be_fitted_is_left_out(monkeypatch):
     assert "gaussian, learned" in names
 
 
+def test_a_dose_between_those_that_were_given_is_no_mean():
+    table = pl.DataFrame({"age": range(20, 80), "dose": [1.0, 2.5, 4.0, 5.5] * 15})
+    model = KernelRegressor().fit(table, table["age"] / 30 + table["dose"])
+    new = pl.DataFrame({"age": [50.0, 50.0, 50.0], "dose": [1.75, 3.25, 4.75]})
+    assert np.abs(model.predict(new) - (50.0 / 30.0 + new["dose"].to_numpy())).max() < 0.1
+
+
 def test_copies_of_rows_give_nothing_away():
     X = np.random.default_rng(1).uniform(-2.0, 2.0, size=(80, 1))
     y = np.sin(2.0 * X[:, 0]) + 0.7 * np.random.default_rng(2).normal(size=80)

@@ -158,6 +158,11 @@ def test_the_matrix_that_is_judged_is_larger_than_the_sums_of_few_rows(monkeypat
     assert automatic_plan(search_of(1200), Fit()).needed == 56 * 1000**2
 
 
+def test_of_many_columns_the_fits_that_say_when_to_stop_are_counted(counted):
+    few, many = (plans._learned(search_of(900, d), 400, Work(), 8) for d in (100, 101))
+    assert (few, many) == (Work(double=8), Work(double=8, column=6))
+
+
 def test_a_step_is_an_inverse_and_entries_with_derivatives_at_four_thirds_of_a_point():
     found = plans._step(30, Work(function=2.0))
     assert found.double == pytest.approx(4 / 3 * 1.25 * 30**3)

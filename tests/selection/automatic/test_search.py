@@ -15,7 +15,7 @@ from mercer.selection.automatic import left_out, pool, search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, starts
 from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, KernelSearch
-from mercer.selection.automatic.sums import n_terms
+from mercer.selection.automatic.sums import n_terms, to_learn_on
 from mercer.solvers import Run
 
 
@@ -123,6 +123,13 @@ def test_scales_are_learned_from_thirty_rows_on(monkeypatch, n, is_there):
     errors = {"x, learned": 1.0, "y": 2.0}
     board, _ = played(monkeypatch, errors, errors | {"x, learned further": 1.5}, n)
     assert (("x, learned", 2) in board) == is_there
+
+
+@pytest.mark.parametrize(("columns", "terms"), [(500, [3, 1]), (501, [1]), (1501, [])])
+def test_of_many_columns_fewer_kernels_learn_on(columns, terms):
+    learned = [candidate(f"{i}, learned", 1.0, True) for i in range(4)]
+    found = to_learn_on(np.zeros((5, columns)), learned)
+    assert [n_terms(c.kernel) for c in found] == terms
 
 
 def test_what_cannot_be_fitted_is_left_out_of_either_round(monkeypatch):
