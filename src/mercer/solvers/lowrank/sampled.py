@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 
 from mercer.gram import LandmarkGram
-from mercer.native.lapack import eigh
+from mercer.native.lapack import eigh, one_blas_thread
 from mercer.solvers.ridge.bordered import RidgeProblem
 from mercer.solvers.rounding import EPS
 
@@ -40,8 +40,10 @@ def sampled_residuals(gram: LandmarkGram, problem: RidgeProblem, theta: Array, b
         Z = F
     R = np.sqrt(w)[:, None] * Z
     # With Q s Q' = R R' of the sample, the leverages are the diagonal of Q s / (c s + alpha) Q'.
-    # The products of SciPy: the threads of two libraries hinder each other.
-    s, Q = eigh(dgemm(1.0, R, R, trans_b=True), lower=False)
+    # The products of SciPy: the threads of two libraries hinder each other. One thread of them, as
+    # of so few rows several wait for each other, on a busy machine for a third of a fit.
+    with one_blas_thread():
+        s, Q = eigh(dgemm(1.0, R, R, trans_b=True), lower=False)
     s = np.where(s > len(s) * EPS * s[-1], s, 0.0)
     for t, alpha in enumerate(problem.alpha):
         share = np.divide(s, whole / w.sum() * s + alpha, out=np.zeros_like(s), where=s > 0.0)

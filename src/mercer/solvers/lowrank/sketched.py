@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.linalg.blas import dger, sger
 
+from mercer.data.blocks import LARGE, row_blocks
+from mercer.data.deadline import check
 from mercer.gram.represented import represented_rows
 from mercer.solvers.lowrank.counted import CountedInverse
 from mercer.solvers.lowrank.equations import LandmarkEquations
@@ -114,13 +116,16 @@ class SketchedInverse:
         problem, phi = self.equations.problem, self.equations.gram.landmarks
         size = count * phi.n_features
         S, ones = self.equations.gram.sketch(size, problem.weights, SEED, self._dtype)
-        F = phi.whitened(S)
+        for rows in row_blocks(S.shape, LARGE // 4):
+            S[rows] = phi.whitened(S[rows])
         if problem.fit_intercept:
             # In place: BLAS counts along columns and finds the rows transposed.
             ger = sger if self._dtype == np.float32 else dger
             given = (self.mean.astype(self._dtype), ones.astype(self._dtype))
-            F = ger(-1.0, *given, a=F.T, overwrite_a=1).T
-        G = block_sums(F, np.empty((len(F), 0)), np.ones(len(F)), None).G
+            S = ger(-1.0, *given, a=S.T, overwrite_a=1).T
+        check()
+        G = block_sums(S, np.empty((len(S), 0)), np.ones(len(S)), None).G
+        check()
         return Inverse(G, problem.alpha)
 
     @cached_property
