@@ -152,8 +152,8 @@ class SketchedInverse:
                 self._inverse, self.least = self._by_sums(SUMS[0]), 1.0
                 p = z = self._inverse(r)
                 rz, sizes, ratios = (r * z).sum(axis=0), [], []
-            # The first step is most of the way, and so are errors of its product.
-            q = self._product(p, self._dtype if step else np.float64)
+            # The first two steps are most of the way, and so are errors of their products.
+            q = self._product(p, self._dtype if step > 1 else np.float64)
             with np.errstate(divide="ignore", invalid="ignore"):
                 size = np.where(rz > 0.0, rz / (p * q).sum(axis=0), 0.0)
             found += size * p
