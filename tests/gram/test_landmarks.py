@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer import Gaussian, Spectrum
+from mercer import Exponential, FromFunction, Gaussian, Match, Spectrum
 from mercer.features import landmark_map
 from mercer.features.landmarks import factor_without
 from mercer.gram import landmark_gram
@@ -176,6 +176,18 @@ def test_rounding_to_float32_moves_the_features_of_chosen_landmarks_by_no_mean()
             yield at, gram.landmarks.whitened(K.astype(np.float64))
 
     assert shift(chosen) < 0.2 * shift(unrounded)
+
+
+def _are_equal(A, B):
+    return (A[:, None, :] == B[None, :, :]).all(axis=2).astype(np.float64)
+
+
+@pytest.mark.parametrize("kernel", [Match(), FromFunction(_are_equal), Exponential(0.001)])
+def test_landmarks_are_rows_as_they_are_where_the_kernel_tells_them_from_rounded_ones(kernel):
+    # Rounded as well, these rows are equal as before: only beside exact ones it is seen.
+    rows = 0.1 * random.integers(0, 50, (300, 1))
+    gram = landmark_gram(kernel, rows, 40)
+    assert_array_equal(gram.landmarks.rows, rows[gram.index])
 
 
 def test_landmarks_that_float32_does_not_tell_apart_are_rows_as_they_are():

@@ -117,3 +117,8 @@ def test_values_that_differ_by_rounding_are_one():
     x = np.cos(2.0 * np.pi * np.arange(30.0) / 3.0)[:, None]
     assert len(np.unique(x)) > 2
     assert_allclose(np.exp(Variables.of(Gaussian(1.0), x).lower), [0.75])
+
+
+def test_one_row_has_no_gaps_and_bounds_no_scale():
+    learned = mercer.learn(Gaussian(1.0), np.array([[1.0]]), np.array([1.0]))
+    assert isinstance(learned.kernel, Gaussian)

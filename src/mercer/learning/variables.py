@@ -196,7 +196,12 @@ def _scaled_columns(kernel: Kernel, X: Any, prefix: str = "") -> Iterator[tuple[
 
 
 def _gaps(matrix: Array) -> Array:
-    """Return the median distance between neighbouring values of every column, 0 of one value."""
+    """Return the median distance between neighbouring values of every column, 0 of one value.
+
+    Of two in the middle it is the larger.
+    """
+    if len(matrix) < 2:
+        return np.zeros(matrix.shape[1])
     gaps = np.sort(np.diff(np.sort(matrix, axis=0), axis=0), axis=0)
     # One angle in two turns differs in its last digits.
     equal = (gaps <= 1e-9 * np.ptp(matrix, axis=0)).sum(axis=0)

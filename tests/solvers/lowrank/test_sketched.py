@@ -54,12 +54,18 @@ def test_it_comes_to_the_goal_or_to_what_float32_allows(rng, fit_intercept):
     assert 2 < inverse.steps < 40
 
 
-def test_the_first_step_is_as_long_as_in_float64(rng):
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_first_two_steps_are_as_long_as_in_float64(rng, steps):
     equations = equations_of(rng, alpha=(0.1,))
-    inverse, g = SketchedInverse(equations, np.array([1e-12]), 1, Run()), rng.normal(size=(M, 1))
-    z = inverse._inverse(g)
-    length = (g * z).sum() / (z * (normal_matrix(equations, 0.1) @ z)).sum()
-    assert_allclose(inverse(g), length * z, rtol=1e-10)
+    inverse = SketchedInverse(equations, np.array([1e-12]), steps, Run())
+    r = rng.normal(size=(M, 1))
+    g, expected, p, N_alpha = r, 0.0, inverse._inverse(r), normal_matrix(equations, 0.1)
+    for _ in range(steps):
+        form = (r * inverse._inverse(r)).sum()
+        length = form / (p * (N_alpha @ p)).sum()
+        expected, r = expected + length * p, r - length * (N_alpha @ p)
+        p = inverse._inverse(r) + (r * inverse._inverse(r)).sum() / form * p
+    assert_allclose(inverse(g), expected, rtol=1e-9)
 
 
 def test_the_preconditioner_has_eigenvalues_near_one_and_the_least_is_seen(rng):
