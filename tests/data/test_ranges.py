@@ -65,8 +65,10 @@ def test_dates_have_ranges_and_lie_outside_of_them_as_numbers_do(is_text):
     assert str(found) == "'d', 2 rows with 2031-01-01 where these have 2020-01-01 to 2020-03-01"
 
 
-def test_text_that_begins_with_a_date_has_no_range():
-    assert Ranges.of([pl.DataFrame({"d": ["2020-01-01", "soon"]})]).entries == ()
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("other", ["soon", "2021-01-01T10:00:00Z", "2020-02-30"])
+def test_text_that_begins_with_a_date_has_no_range(other):
+    assert Ranges.of([pl.DataFrame({"d": ["2020-01-01", other, None]})]).entries == ()
 
 
 def test_many_columns_are_one_sentence_and_named():

@@ -1,12 +1,9 @@
 """The columns, directions and categories that a model has learned, as one table."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.inspection import permutation_importance
 
@@ -21,8 +18,7 @@ from mercer import (
     explain,
 )
 from mercer.errors import MemoryLimitError
-from mercer.explanation.effects import effect_of
-from mercer.explanation.importance import Change, Importance, deviations
+from mercer.explanation.importance import Importance, deviations
 from mercer.explanation.subject import Subject
 
 COLUMNS = ["age", "site", "when", "gap", "flag", "text"]
@@ -106,35 +102,6 @@ def test_a_column_is_as_important_in_any_units_of_a_skewed_number(rng, power):
     assert found[2] < 0.05 * found[0]
 
 
-def test_directions_are_the_eigenvectors_of_the_mean_outer_product_of_gradients(rng):
-    X = rng.normal(size=(60, 4))
-    model = KernelRidge("gaussian(3.0)", 0.1).fit(X, np.tanh(X @ [1.0, -2.0, 0.0, 0.5]))
-    explanation = explain(model)
-    G = model.gradient(X) * X.std(axis=0)
-    values, vectors = np.linalg.eigh(G.T @ G / len(G))
-    top = explanation.directions[0]
-    assert top.importance == pytest.approx(values[-1] / values.sum())
-    assert abs(explanation.vectors[:, 0] @ vectors[:, -1]) == pytest.approx(1.0)
-    assert explanation.vectors[0, 0] > 0.0 > explanation.vectors[1, 0]
-    assert top.part.startswith("- 0.8") and "1" in top.part
-
-
-def test_directions_of_many_columns_take_no_matrix_of_all_pairs_of_columns():
-    X = sp.random(30, 1500, density=0.02, format="csr", random_state=0)
-    y = np.random.default_rng(0).normal(size=30)
-    model = KernelRidge("polynomial(2)", 0.1).fit(X, y)
-    tracemalloc.start()
-    explanation = explain(model)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 8 * 1500**2 / 2
-    G = model.gradient(X) * X.toarray().std(axis=0)
-    _, lengths, vectors = np.linalg.svd(G, full_matrices=False)
-    shares = lengths[:3] ** 2 / np.sum(lengths**2)
-    assert_allclose([row.importance for row in explanation.directions], shares)
-    assert_allclose(np.abs(np.sum(explanation.vectors.T * vectors[:3], axis=1)), 1.0)
-
-
 def test_where_columns_are_too_many_to_exchange_only_those_without_slopes_are(rng, monkeypatch):
     asked = []
     values = Subject.values
@@ -201,17 +168,6 @@ def test_an_exchanged_category_and_a_number_with_the_same_effect_are_as_importan
     sizes = {row.column: row.importance for row in explain(model).columns}
     assert sizes["x"] == pytest.approx(1.0, rel=1e-3)
     assert sizes["c"] == pytest.approx(1.0, rel=0.15)
-
-
-def test_the_effect_of_a_category_that_matters_to_few_rows_lies_between_its_ends(rng):
-    # The category moves f in 5 of 100 rows alone, fewer than lie beyond either end.
-    table = pd.DataFrame({"site": ["a", "b"] * 50, "is_open": np.arange(100) >= 95})
-    y = 10.0 * ((table.site == "b") & table.is_open)
-    kernel = "match.on(site) * match.on(is_open)"
-    explanation = explain(KernelRidge(kernel, alpha=1e-3).fit(table, y), table)
-    rows = [row for row in explanation.categories if row.column == "site"]
-    assert len(rows) == 2
-    assert all(row.low <= row.effect <= row.high for row in rows)
 
 
 def test_an_explanation_says_from_which_rows_it_looks(rng):
@@ -324,19 +280,6 @@ def test_what_cannot_be_explained_is_refused_with_the_reason(rng):
         explain(KernelRidge().fit(X, X[:, 0]), target=1)
 
 
-def test_the_effect_of_a_column_is_the_mean_over_the_rows_with_that_value(rng):
-    X = rng.normal(size=(30, 2))
-    model = KernelRidge("gaussian(2.0)", 0.1).fit(X, X[:, 0] * X[:, 1])
-    effect = effect_of(model.predict, X, 0, "first", points=5)
-    for value, mean, low, high in zip(
-        effect.values, effect.mean, effect.low, effect.high, strict=True
-    ):
-        answers = model.predict(np.column_stack([np.full(30, value), X[:, 1]]))
-        assert mean == pytest.approx(answers.mean())
-        assert (low, high) == pytest.approx(tuple(np.quantile(answers, [0.1, 0.9])))
-    assert effect_of(model.predict, np.zeros((5, 2)), 0) is None
-
-
 def test_deviations_leave_out_what_is_missing_and_what_is_no_number():
     table = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": ["x", "y", "z"]})
     assert_allclose(deviations(table), [1.0, 1.0])
@@ -358,23 +301,6 @@ def test_columns_by_their_ranks_are_compared_by_exchanged_cells():
     assert -1.0 < found["close"].effect < -0.2
 
 
-def test_a_linear_function_of_scores_has_its_slope_for_an_effect():
-    random = np.random.default_rng(1)
-    x = random.normal(size=(400, 1)) ** 3
-    scores = mercer.NormalScores().resolved(x)(x)[:, 0]
-    k = mercer.Linear().after(mercer.NormalScores())
-    (row,) = mercer.explain(mercer.KernelRidge(k, 1e-6).fit(x, 3.0 * scores)).columns
-    assert_allclose([row.importance, row.effect], 3.0, rtol=0.1)
-
-
-def test_dates_that_are_text_have_an_effect_in_order():
-    days = pd.date_range("2024-01-01", periods=120).strftime("%Y-%m-%d")
-    table = pd.DataFrame({"day": np.resize(days[::10], 120), "x": np.arange(120.0)})
-    found = effect_of(lambda rows: np.asarray(rows["x"], float), table, 0, "day")
-    assert found.is_ordered
-    assert found.values.dtype.kind == "M"
-
-
 def test_a_limit_of_memory_is_not_taken_for_a_kernel_without_a_derivative(rng, monkeypatch):
     X = rng.normal(size=(20, 2))
     model = KernelRidge("gaussian", 0.1).fit(X, X[:, 0])
@@ -385,30 +311,3 @@ def test_a_limit_of_memory_is_not_taken_for_a_kernel_without_a_derivative(rng, m
     monkeypatch.setattr(type(model.function_), "gradient", refuse)
     with pytest.raises(MemoryLimitError, match="too large"):
         explain(model)
-
-
-def test_a_step_does_not_outweigh_the_other_columns_in_a_direction(rng):
-    X = rng.uniform(-1.0, 1.0, size=(300, 2))
-    model = KernelRidge(Gaussian((0.02, 5.0)), 1e-4).fit(X, 0.1 * np.sign(X[:, 0]) + X[:, 1])
-    slopes = np.sqrt(np.mean((model.gradient(X) * X.std(axis=0)) ** 2, axis=0))
-    assert slopes[0] > slopes[1]
-    vectors = explain(model).vectors
-    assert abs(vectors[1, 0]) > abs(vectors[0, 0])
-
-
-def test_an_effect_lies_between_its_ends_also_where_moves_differ_in_size():
-    rng = np.random.default_rng(0)
-    moves = rng.normal(size=300)
-    values = np.where(np.abs(moves) > 1.5, 3.0, 0.1) * moves
-    effect, low, high = Change(values[:, None], moves, 1.0).effect()
-    assert effect == pytest.approx(moves @ values / (moves @ moves))
-    assert low <= effect <= high
-    # Half of the weight is that of the few long moves.
-    assert (low, high) == (pytest.approx(0.1), pytest.approx(3.0))
-
-
-def test_directions_that_unrelated_columns_would_have_are_not_told():
-    X = np.random.default_rng(0).normal(size=(400, 6))
-    for y, count in (((X**2).sum(axis=1), 0), ((X @ np.ones(6)) ** 2, 1)):
-        model = mercer.KernelRidge("polynomial(degree=2)", alpha=1e-3).fit(X, y)
-        assert len(mercer.explain(model).directions) == count

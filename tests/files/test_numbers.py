@@ -71,6 +71,27 @@ def test_points_before_three_digits_are_told_of_beside_decimal_commas(tmp_path):
     assert len(table_of(str(path)).remarks) == 1
 
 
+def test_a_point_by_thousands_tells_how_points_before_three_digits_are_read(tmp_path):
+    found, said = read(tmp_path, ["4.967", "1.234,5", "12,5"], ";")
+    assert found == [4967.0, 1234.5, 12.5]
+    assert "2 cells such as '4.967', which is read as 4967, are numbers" in said
+    cells = ["4.967", "1.234,5", "0.500"]
+    found, said = read(tmp_path, cells, ";")
+    assert found == cells
+    assert "has points by thousands ('1.234,5') and before decimals ('0.500')" in said
+
+
+def test_points_of_a_column_that_is_text_in_the_end_are_not_told_of(tmp_path):
+    path = tmp_path / "t.csv"
+    lines = [*["4.967;3,5"] * 150, "north;4"]
+    path.write_text("\n".join(["a;b", *lines]))
+    assert not any("is read as" in remark for remark in table_of(str(path)).remarks)
+    path.write_text("\n".join(["a;b", *lines[:-1]]))
+    assert "column 'a': '4.967' is read as 4.967" in table_of(str(path)).remarks[-1]
+    known = table_of(str(path), Form(texts=("a",), numbers=("b",)))
+    assert not any("is read as" in remark for remark in known.remarks)
+
+
 def test_points_by_thousands_of_the_training_rows_are_so_in_later_files(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n1.234,5;1\n970,5;1\n")

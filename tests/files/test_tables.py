@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -150,3 +151,11 @@ def test_the_text_of_a_table_is_read_as_that_of_a_file(library, tmp_path):
 def test_what_is_neither_a_file_nor_a_table_is_no_table():
     with pytest.raises(DataFileError, match="a file or a table of pandas, polars or pyarrow is"):
         mercer.read_table(np.zeros((2, 2)))
+
+
+def test_a_column_of_several_kinds_of_objects_is_named_with_what_makes_it_text():
+    table = pd.DataFrame({"b": [1.0, 2.0, 3.0], "a": ["n/a", 1.5, None]})
+    with pytest.raises(DataFileError, match="column 'a' has cells of the kinds float, str; make"):
+        mercer.read_table(table)
+    table["a"] = table["a"].astype("string")
+    assert mercer.read_table(table)["a"].to_list() == [None, 1.5, None]

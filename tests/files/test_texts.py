@@ -1,9 +1,14 @@
 """Marks for missing cells in columns of text."""
 
+from pathlib import Path
+
 import pytest
 
 from mercer.files.form import OPEN, Form
 from mercer.files.tables import table_of
+from mercer.files.texts import MARKS, WORDS
+
+COMMAND = Path(__file__).parents[2] / "docs" / "command.md"
 
 
 def read(tmp_path, cells, form=OPEN):
@@ -19,6 +24,11 @@ def test_a_mark_among_words_is_a_missing_cell_and_counted(tmp_path, mark):
     table, found = read(tmp_path, ["red", mark, "blue", "", mark])
     assert found == ["red", None, "blue", None, None]
     assert table.remarks == (f"column 'a': 2 cells such as {mark!r} count as missing",)
+
+
+def test_the_page_of_the_command_names_every_mark():
+    text = COMMAND.read_text(encoding="utf-8")
+    assert [mark for mark in (*MARKS, *WORDS) if mark and f"`{mark}`" not in text] == []
 
 
 @pytest.mark.parametrize("word", ["None", "unknown", "missing", "Na", "nil"])

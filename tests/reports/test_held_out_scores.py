@@ -70,3 +70,14 @@ def test_an_accuracy_of_all_rows_is_not_certain():
     # One row of nearly all the weight tells as much as one row.
     (one,) = classification_scores(codes, codes, None, shares, np.r_[1e9, np.ones(99)])
     assert one.low == pytest.approx(0.025, rel=1e-3)
+
+
+def test_a_roc_area_of_all_pairs_is_as_sure_as_the_rows_of_the_rarer_class_make_it():
+    codes = np.repeat([0, 1], [90, 10])
+    second = np.where(codes, 0.9, 0.1)
+    shares = np.array([0.9, 0.1])
+    for p, ends in ((second, (0.6915, 1.0)), (1.0 - second, (0.0, 0.3085))):
+        found = classification_scores(codes, codes, np.c_[1.0 - p, p], shares, np.ones(100))
+        # The exact interval of 10 of 10 pairs that have no row in common.
+        assert (found[-1].name, found[-1].value) == ("ROC AUC", float(p[-1] > 0.5))
+        assert (found[-1].low, found[-1].high) == pytest.approx(ends, abs=1e-4)

@@ -148,13 +148,16 @@ def _moments(X: Any, place: int, kind: Kind, values: Any) -> NDArray[np.datetime
     """Return the moments of a column of dates, also as text of ISO 8601; None of other columns."""
     if kind is Kind.DATES:
         return as_dates(select_columns(X, [place])).moments
-    first = next((v for v in values if not is_missing(v)), None) if kind is Kind.TEXT else None
-    if not isinstance(first, str) or not ISO_DATE.fullmatch(first):
+    known = (v for v in values if not is_missing(v))
+    # The first text of another kind ends the look at a column of words.
+    if kind is not Kind.TEXT or not all(
+        isinstance(v, str) and ISO_DATE.fullmatch(v) for v in known
+    ):
         return None
     try:
         return np.array([None if is_missing(v) else v for v in values], MICROSECONDS)
     except ValueError:
-        # Other text begins with a date.
+        # A day that does not exist.
         return None
 
 

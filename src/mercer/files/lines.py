@@ -95,17 +95,36 @@ def _read_texts(X: Any) -> Any:
 
     polars()
     try:
-        table = nw.from_native(X, eager_only=True).to_polars()
+        frame = nw.from_native(X, eager_only=True)
     except TypeError:
         raise DataFileError(
             f"a file or a table of pandas, polars or pyarrow is read, got {type(X).__name__}"
         ) from None
+    try:
+        table = frame.to_polars()
+    except (TypeError, ValueError) as error:
+        raise _mixture(frame, error) from None
     name = "the table"
     numbers = with_numbers(name, table.lazy(), OPEN, has_commas=False)
     dates = with_dates(name, numbers.scan, OPEN)
     texts = with_missing(dates.scan, OPEN)
     _tell(name, (*numbers.remarks, *dates.remarks, *texts.remarks))
     return texts.scan.collect()
+
+
+def _mixture(frame: Any, error: Exception) -> DataFileError:
+    """Return the error of the first column of objects that are not of one kind."""
+    for column in frame.iter_columns():
+        try:
+            column.to_polars()
+        except (TypeError, ValueError):
+            kinds = {type(cell).__name__ for cell in column if cell is not None}
+            return DataFileError(
+                f"the table: the column {column.name!r} has cells of the kinds "
+                f"{', '.join(sorted(kinds))}; make them alike, or all of them text by "
+                f"X[{column.name!r}].astype('string')"
+            )
+    return DataFileError(f"the table cannot be read: {error}")
 
 
 def _tell(name: str, remarks: Iterable[str]) -> None:

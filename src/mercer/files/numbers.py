@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from mercer.errors import DataFileError
@@ -46,7 +47,8 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
     thousands (1,234), have a sign of money, all the same one, or a sign of percent, all of them:
     33% is 33. Digits with a zero before them in every cell are codes, and text. Of other columns
     that are numbers but for a few cells a remark names the first such cell; it is refused in one
-    that is known to be of numbers.
+    that is known to be of numbers. Where decimals follow a comma, 1.234,5 tells that 4.967 in the
+    same column is by thousands too.
 
     Parameters
     ----------
@@ -72,6 +74,14 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
             del columns[name]
     remarks, changes, by_thousands = [], [], []
     counted = texts.counted({name: column.counts() for name, column in columns.items()})
+    # A second look at columns in which one cell tells how points of others are meant.
+    proven = {
+        name: replace(columns[name], by_thousands=True)
+        for name, found in counted.items()
+        if found["thousand"] and found["point"] and not found["decimals"]
+    }
+    columns |= proven
+    counted |= texts.counted({name: column.counts() for name, column in proven.items()})
     for name, found in counted.items():
         seen = _Seen(has_commas, **found)
         is_known = name in form.numbers
@@ -100,7 +110,7 @@ def codes_in(rows: Any) -> list[str]:
     ]
 
 
-def beside_commas(rows: Any) -> list[str]:
+def beside_commas(rows: Any, numbers: Collection[str]) -> list[str]:
     """Return remarks on columns of a table of text that may have points by thousands.
 
     A column of numbers such as 4.967, all of three digits behind the point, is read with decimals;
@@ -110,11 +120,15 @@ def beside_commas(rows: Any) -> list[str]:
     ----------
     rows : polars.DataFrame
         The first rows of a file with a separator of ``;``.
+    numbers : collection of str
+        The columns that all rows are read as numbers of, with the point before decimals.
     """
     found, commas = [], []
     for series in rows.get_columns():
         cells = series.drop_nulls().str.strip_chars()
         commas += cells.filter(cells.str.contains(r"^[-+]?\d+,\d+$")).head(1).to_list()
+        if series.name not in numbers:
+            continue
         pointed = cells.filter(cells.str.contains(r"^[-+]?\d[\d.]*$") & cells.str.contains("[.]"))
         has_words = len(cells) > cells.str.contains(r"^[-+]?[\d.]+$").sum()
         if len(pointed) and pointed.str.contains(OPEN).all() and not has_words:
@@ -220,6 +234,7 @@ class _Cells:
             "signs": pl.sum_horizontal(*signs),
             "thousand": self.text.filter(by_thousands).first(),
             "point": self.text.filter(self.plain().is_not_null() & has_point).first(),
+            "decimals": self.text.filter(self.plain().is_not_null() & has_point & ~is_open).first(),
             "comma": self.text.filter(has_comma).first(),
             "are_open": ~((has_point | has_comma) & ~is_open).any(),
             **marks_in(self.text),
@@ -244,6 +259,7 @@ class _Seen:
     signs: int
     thousand: str | None
     point: str | None
+    decimals: str | None
     comma: str | None
     are_open: bool
     marks: int
@@ -270,10 +286,9 @@ class _Seen:
         """What keeps numbers from being compared with each other, if anything does."""
         if 0 < self.percents < self.numbers:
             return "has a sign of percent behind some numbers and none behind others"
-        if self.thousand and self.point:
-            return (
-                f"has points by thousands ({self.thousand!r}) and before decimals ({self.point!r})"
-            )
+        if self.thousand and self.decimals:
+            thousand, decimals = self.thousand, self.decimals
+            return f"has points by thousands ({thousand!r}) and before decimals ({decimals!r})"
         if self.comma and self.point and (self.has_commas or self.are_open):
             return f"has {self.comma!r} and {self.point!r}, of which one is by thousands"
         return "has several signs of money" if self.signs > 1 else ""

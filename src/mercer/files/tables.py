@@ -304,7 +304,9 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     trimmed = with_missing(dated.scan, form)
     remarks = (*read.remarks, *dated.remarks, *trimmed.remarks)
     if separator == ";":
-        remarks += tuple(beside_commas(first.drop(read.by_thousands)))
+        schema = trimmed.scan.collect_schema()
+        numbers = {name for name, dtype in schema.items() if dtype.is_numeric()}
+        remarks += tuple(beside_commas(first, numbers.difference(read.by_thousands)))
     if separator != usual:
         commas = ", where numbers may have decimal commas" if separator == ";" else ""
         remarks = (f"columns are separated by {separator!r}{commas}", *remarks)

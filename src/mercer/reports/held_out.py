@@ -122,7 +122,8 @@ def classification_scores(
     used = _used(weights)
     codes, labels, weights = codes[used], labels[used], weights[used]
     right, usual = codes == labels, codes == int(np.argmax(shares))
-    scores = [_with_width(_scored("accuracy", mean, right, usual, weights, True), weights)]
+    accuracy = _scored("accuracy", mean, right, usual, weights, True)
+    scores = [_with_width(accuracy, _rows_of(weights))]
     if probabilities is None:
         return scores
     probabilities = probabilities[used]
@@ -135,7 +136,10 @@ def classification_scores(
         def area(ranks: Array, w: Array) -> float:
             return _area_under_roc(ranks, codes == 1, w)
 
-        scores.append(_scored("ROC AUC", area, ranks, np.zeros_like(ranks), weights, True))
+        score = _scored("ROC AUC", area, ranks, np.zeros_like(ranks), weights, True)
+        # Pairs of a row of either class, no two with a row in common: each is right as often.
+        pairs = min(_rows_of(weights[codes == 0]), _rows_of(weights[codes == 1]))
+        scores.append(_with_width(score, pairs))
     return scores
 
 
@@ -158,17 +162,21 @@ def _used(weights: Array) -> Array:
     return used
 
 
-def _with_width(score: Score, weights: Array) -> Score:
-    """Return a share of rows whose interval has a width even where all rows are alike.
+def _rows_of(weights: Array) -> float:
+    """Return the number of rows of one weight that tell as much: (sum w)^2 / sum w^2."""
+    return float(np.sum(weights) ** 2 / np.sum(weights**2))
+
+
+def _with_width(score: Score, n: float) -> Score:
+    """Return a share of `n` rows, or pairs, whose interval has a width even if all are alike.
 
     Samples of rows that are all right are all right too. With n of n right the share is at least
     tail^(1/n) with confidence 1 - tail (C. Clopper and E. Pearson, 1934, The use of confidence or
-    fiducial limits), n the number of rows that weigh as much: (sum w)^2 / sum w^2.
+    fiducial limits).
     """
     if score.low < score.high or score.value not in (0.0, 1.0):
         return score
-    rows = np.sum(weights) ** 2 / np.sum(weights**2)
-    bound = float(TAIL ** (1.0 / rows))
+    bound = TAIL ** (1.0 / n)
     return replace(score, low=bound) if score.value else replace(score, high=1.0 - bound)
 
 
