@@ -50,6 +50,23 @@ def shuffled(numbers: Rows, seed: int) -> Rows:
     return np.argsort(ranks[numbers], kind="stable")
 
 
+def drawn(
+    order: Rows, codes: Rows, size: int, of_a_class: int, pairs: Sequence[tuple[Rows, Rows]]
+) -> tuple[Rows, Rows]:
+    """Return about the first rows of an order, no class too rare in them, and the others.
+
+    Of a class there are as many as chance gives it, but `of_a_class` if it has twice as many, else
+    half of those it has, and every fold of `pairs` has one to train on.
+    """
+    counts = np.bincount(codes)
+    kept = first_of_classes(order, codes, np.minimum(of_a_class, (counts + 1) // 2))
+    if pairs:
+        kept = np.union1d(kept, trained_classes(order, codes, pairs))
+    rest = order[~np.isin(order, kept)]
+    more = max(size - len(kept), 0)
+    return np.concatenate([kept, rest[:more]]), rest[more:]
+
+
 def first_of_classes(order: Rows, codes: Rows, counts: Rows) -> Rows:
     """Return the rows of every class that come first in the order, as many as it is to have."""
     ordered = codes[order]

@@ -17,7 +17,7 @@ from mercer.estimators import KernelLogisticRegression
 from mercer.kernels import Gaussian, Linear, Sigmoid
 from mercer.selection import KernelLogisticRegressionCV
 from mercer.selection.classifiers.logistic_search import LogisticSearch
-from mercer.selection.results import Schedule
+from mercer.selection.classifiers.schedule import Schedule
 from refusals import refuses
 
 N = 60
@@ -267,25 +267,6 @@ def test_time_enough_changes_nothing(X, y):
         model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
     assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
-
-
-@pytest.mark.parametrize(
-    ("scores", "is_past"),
-    [
-        ([-2.0], False),
-        ([-2.0, -1.0, -1.02], False),
-        ([-1.0, -1.06], False),
-        ([-1.0, -1.01, -1.01], True),
-        ([np.nan, np.nan, -1.0], False),
-    ],
-)
-def test_scores_that_move_in_jumps_have_passed_their_best_once_two_are_worse(scores, is_past):
-    assert Schedule().is_past(scores, Schedule.by_scorer) is is_past
-
-
-def test_one_worse_log_loss_ends_the_cs():
-    assert not Schedule().is_past([-2.0, -1.0, -1.0], Schedule.by_loss)
-    assert Schedule().is_past([-2.0, -1.0, -1.001], Schedule.by_loss)
 
 
 def test_bad_input_is_refused(X):

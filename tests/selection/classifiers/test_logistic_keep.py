@@ -13,7 +13,8 @@ from mercer.planning.rates import Work
 from mercer.selection import KernelLogisticRegressionCV
 from mercer.selection.classifiers import logistic_plan as plans
 from mercer.selection.classifiers.logistic_search import LogisticSearch
-from mercer.selection.results import Round, Schedule
+from mercer.selection.classifiers.schedule import Schedule
+from mercer.selection.results import Round
 
 KERNELS, CS = [Gaussian(1.0), Linear()], [np.array([0.1, 1.0, 10.0])] * 2
 

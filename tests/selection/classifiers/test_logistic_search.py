@@ -13,7 +13,7 @@ from mercer.gram import PrecomputedGram
 from mercer.kernels import AdditiveChi2, Gaussian, Linear, recentred
 from mercer.selection.classifiers.classes import ClassScores
 from mercer.selection.classifiers.logistic_search import LogisticSearch
-from mercer.selection.results import Schedule
+from mercer.selection.classifiers.schedule import Schedule
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
 

@@ -12,10 +12,10 @@ from mercer.kernels import Gaussian, Linear
 from mercer.planning import Settings
 from mercer.planning.held_out import share_of_search
 from mercer.planning.rates import Work
-from mercer.selection.classifiers import logistic_search as module
+from mercer.selection.classifiers import logistic_folds, logistic_search as module
 from mercer.selection.classifiers.classes import ClassScores
 from mercer.selection.classifiers.logistic_search import LogisticSearch
-from mercer.selection.results import Schedule
+from mercer.selection.classifiers.schedule import Schedule
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
 
@@ -266,9 +266,10 @@ def test_an_interrupt_ends_the_search(search, K, monkeypatch):
         def path(self, gram, problem, Cs, run):
             yield Interrupted()
 
-    monkeypatch.setattr(module, "solver_of", lambda *given: Solver())
-    with pytest.raises(KeyboardInterrupt):
-        next(search._fits(K, search.problem, CS))
+    monkeypatch.setattr(logistic_folds, "solver_of", lambda *given: Solver())
+    for way in (search._by_folds, search._left_out):
+        with pytest.raises(KeyboardInterrupt):
+            way(K, CS, None)
 
 
 @pytest.mark.parametrize(("scoring", "tried"), [(None, 2), ("accuracy", 3)])

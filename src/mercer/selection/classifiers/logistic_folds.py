@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from mercer.solvers import (
     NewtonCG,
     NewtonCholesky,
     NystromNewton,
+    Run,
     Solution,
 )
 
@@ -24,15 +25,29 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-def fold_of(K: Gram, train: Rows, test: Rows) -> tuple[Gram, Callable[[Solution], Array]]:
+def fold_of(
+    K: Gram, train: Rows, test: Rows
+) -> tuple[Gram, Callable[[LogisticProblem, Solution], Array]]:
     """Return the matrix of some rows, and what scores others by a solution on these."""
     if K.landmarks is not None:
         others: Any = K.part(test)
-        return K.part(train), lambda s: others.features() @ s.theta + s.intercept
+        return K.part(train), lambda _, s: others.features() @ s.theta + s.intercept
     whole = K.dense()
     across = whole[np.ix_(test, train)]
     part = DenseGram(whole[np.ix_(train, train)], K.memory)
-    return part, lambda s: across @ s.coefficients + s.intercept
+    return part, lambda _, s: across @ s.coefficients + s.intercept
+
+
+def fits(
+    gram: Gram, problem: LogisticProblem, Cs: Array, gap: float, seed: int, run: Run
+) -> Iterator[tuple[LogisticProblem, Solution]]:
+    """Yield the problem of every C and its solution to a gap, started from the one before."""
+    solver = solver_of(gram, problem.at(float(Cs.min())), gap, seed)
+    for C, solution in zip(Cs, solver.path(gram, problem, Cs.tolist(), run), strict=True):
+        if solution.is_interrupted:
+            # A model is there once all have been compared.
+            raise KeyboardInterrupt
+        yield problem.at(float(C)), solution
 
 
 def solver_of(gram: Gram, problem: LogisticProblem, gap: float, seed: int) -> LogisticSolver:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,20 +24,10 @@ from mercer.planning.landmarks import landmark_count
 from mercer.planning.logistic import logistic_landmarks, planned_logistic_search
 from mercer.planning.plan import check_choice
 from mercer.selection.classifiers.classes import ClassScores
-from mercer.selection.classifiers.logistic_folds import (
-    fold_of,
-    is_unfinished,
-    solver_of,
-    trained_on,
-)
-from mercer.selection.results import Round, Schedule
-from mercer.selection.samples import (
-    distinct_rows,
-    first_of_classes,
-    shuffled,
-    stratified_parts,
-    trained_classes,
-)
+from mercer.selection.classifiers.logistic_folds import fits, fold_of, is_unfinished, trained_on
+from mercer.selection.classifiers.schedule import Schedule
+from mercer.selection.results import Round
+from mercer.selection.samples import distinct_rows, drawn, shuffled, stratified_parts
 from mercer.selection.scoring import takes_weights
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, NystromNewton, Run, Solution
@@ -165,24 +155,13 @@ class LogisticSearch:
         """Return the search on a random sample of the rows, and its share of their weight.
 
         Where rows are to be left out singly, the sample is trained on and some of the others are
-        tested; folds are those of the sample. No class is too rare in it: there are as many
-        rows as chance gives it, but 8 if it has twice as many, else half of those it has, and
-        every fold has one to train on. Which rows are taken follows from what they hold.
+        tested; folds are those of the sample. Which rows are taken follows from what they hold.
         """
         rough = replace(self, schedule=replace(self.schedule, gap=self.schedule.sample_gap))
-        order, codes, pairs = self._order, self.problem.codes, self.splits.pairs
-        counts = np.bincount(codes)
-        kept = first_of_classes(
-            order, codes, np.minimum(self.schedule.of_a_class, (counts + 1) // 2)
-        )
-        if pairs is not None:
-            kept = np.union1d(kept, trained_classes(order, codes, pairs))
-        rest = order[~np.isin(order, kept)]
-        more = max(size - len(kept), 0)
-        train, others = np.concatenate([kept, rest[:more]]), rest[more:]
-        weights = self.problem.weights
+        codes, weights, pairs = self.problem.codes, self.problem.weights, self.splits.pairs
+        train, others = drawn(self._order, codes, size, self.schedule.of_a_class, pairs or ())
         share = float(weights[train].sum() / weights.sum())
-        if pairs is not None or counts.min() < 2:
+        if pairs is not None or np.bincount(codes).min() < 2:
             return rough.on(np.sort(train)), share
         rows = np.sort(np.concatenate([train, others[: self.schedule.tested]]))
         is_trained = np.isin(rows, train)
@@ -332,16 +311,12 @@ class LogisticSearch:
 
     def _left_out(self, K: Gram, Cs: Array, patience: int | None) -> tuple[Array, bool]:
         """Return about the scores of all rows by the fits without them, of shape (Cs,)."""
-        is_cut = False
-        found: list[float] = []
-        for problem, s in self._fits(K, self.problem, Cs):
-            F = leave_one_out_scores(K, problem, s.coefficients, s.intercept, self.copies)
-            found.append(self._judged(F, np.arange(len(self))))
-            if patience and self.schedule.is_past(found, patience):
-                break
-            if self.is_over:
-                is_cut = len(found) < len(Cs) or is_unfinished(s)
-                break
+
+        def scored(problem: LogisticProblem, s: Solution) -> Array:
+            return leave_one_out_scores(K, problem, s.coefficients, s.intercept, self.copies)
+
+        every = np.arange(len(self))
+        _, found, is_cut = self._path(K, self.problem, Cs, scored, every, patience)
         return np.array(found), is_cut
 
     def _by_folds(self, K: Gram, Cs: Array, patience: int | None) -> tuple[Array, bool]:
@@ -351,45 +326,49 @@ class LogisticSearch:
         found: list[list[float]] = []
         for train, test in self.splits.pairs or ():
             part, scored = fold_of(K, train, test)
+            fold, scores, is_short = self._path(
+                part, trained_on(self.problem, train), Cs, scored, test, patience
+            )
             # The first fold says for all where to end.
-            is_first = not found
-            count = len(Cs) if is_first else len(found[0])
-            fold: list[Array] = []
-            scores: list[float] = []
-            for _, s in self._fits(part, trained_on(self.problem, train), Cs[:count]):
-                F = scored(s)
-                fold.append(F)
-                scores.append(self._judged(F, test))
-                if patience and is_first and self.schedule.is_past(scores, patience):
-                    break
-                if self.is_over:
-                    is_cut |= len(scores) < count or is_unfinished(s)
-                    break
+            Cs, patience = Cs[: len(scores)], None
+            is_cut |= is_short
             folds.append(fold)
             found.append(scores)
-        count = min(map(len, found))
+        count = len(Cs)
         if not self.splits.is_pooled:
             return np.array([some[:count] for some in found]).T, is_cut
         tested = self.splits.tested
         together = [np.concatenate([F[i] for F in folds]) for i in range(count)]
         return np.array([[self._judged(F, tested)] for F in together]), is_cut
 
+    def _path(
+        self,
+        gram: Gram,
+        problem: LogisticProblem,
+        Cs: Array,
+        scored: Callable[[LogisticProblem, Solution], Array],
+        rows: Rows,
+        patience: int | None,
+    ) -> tuple[list[Array], list[float], bool]:
+        """Return what ascending Cs say of some rows, how good that is, and whether time ended them.
+
+        What a fit says of these rows is `scored`.
+        """
+        said: list[Array] = []
+        found: list[float] = []
+        for each, s in fits(gram, problem, Cs, self.schedule.gap, self.seed, self.run.part()):
+            said.append(scored(each, s))
+            found.append(self._judged(said[-1], rows))
+            if patience and self.schedule.is_past(found, patience):
+                break
+            if self.is_over:
+                return said, found, len(found) < len(Cs) or is_unfinished(s)
+        return said, found, False
+
     def _judged(self, F: Array, rows: Rows) -> float:
         """Return the score of held-out scores at some rows."""
         X = None if self.scores.scorer is None else training_subset(self.reader, self.X, rows)
         return self.scores(F, X, self.problem.codes[rows], self.problem.weights[rows])
-
-    def _fits(
-        self, gram: Gram, problem: LogisticProblem, Cs: Array
-    ) -> Iterator[tuple[LogisticProblem, Solution]]:
-        """Yield the problem of every C and its solution, each started from the one before."""
-        solver = solver_of(gram, problem.at(float(Cs.min())), self.schedule.gap, self.seed)
-        path = solver.path(gram, problem, Cs.tolist(), self.run.part())
-        for C, solution in zip(Cs, path, strict=True):
-            if solution.is_interrupted:
-                # A model is there once all have been compared.
-                raise KeyboardInterrupt
-            yield problem.at(float(C)), solution
 
     @property
     def bytes(self) -> int:
