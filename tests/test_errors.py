@@ -8,6 +8,7 @@ from mercer import errors
 
 CASES = [
     errors.MemoryLimitError,
+    errors.KernelOverflowError,
     errors.KernelSyntaxError,
     errors.IndefiniteKernelError,
     errors.SingularSystemError,

@@ -20,6 +20,7 @@ __all__ = [
     "EngineWarning",
     "IgnoredColumnsWarning",
     "IndefiniteKernelError",
+    "KernelOverflowError",
     "KernelSyntaxError",
     "MemoryLimitError",
     "ModelFileError",
@@ -37,6 +38,10 @@ class MemoryLimitError(ValueError):
 
     It is raised before anything is allocated, with the gigabytes asked for and the alternatives.
     """
+
+
+class KernelOverflowError(ValueError):
+    """Values of a kernel on these rows, or what follows from them, are too large for float64."""
 
 
 class KernelSyntaxError(ValueError):

@@ -15,6 +15,7 @@ from scipy.linalg.lapack import dpstrf
 from mercer.data.checks import fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.distinct import distinct_sample
+from mercer.errors import KernelOverflowError
 from mercer.features.map import FeatureMap
 from mercer.kernels import Kernel
 from mercer.native.lapack import cholesky
@@ -35,7 +36,8 @@ class LandmarkMap(FeatureMap):
 
     So phi(x)'phi(z) = k(x, Z) k(Z, Z)^-1 k(Z, z), the inner product of the projections of k(x, .)
     and k(z, .) on the span of the landmarks. It is exact at these, and elsewhere
-    k(x, x) - ||phi(x)||^2 >= 0 is what is lost.
+    k(x, x) - ||phi(x)||^2 >= 0 is what is lost. Rows that are chosen as landmarks are rounded to
+    float32 where the kernel does not tell the difference.
 
     Parameters
     ----------
@@ -261,7 +263,9 @@ def _core(kernel: Kernel, rows: Any) -> Array:
     """Return k(Z, Z) to be overwritten, counted along columns, which it is symmetric for."""
     K = np.asarray(evaluate(kernel.program, rows), np.float64).T
     if not np.isfinite(K.diagonal()).all():
-        raise ValueError(f"k(z, z) overflows at landmarks by {kernel!r:.100}; scale the columns")
+        raise KernelOverflowError(
+            f"k(z, z) overflows at landmarks by {kernel!r:.100}; scale the columns"
+        )
     if not K.diagonal().any():
         raise ValueError(
             f"k(z, z) is zero at all landmarks by {kernel!r:.100}; choose others, or another kernel"

@@ -13,7 +13,7 @@ from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import narrowed, used_columns
 from mercer.data.memory import gigabytes, memory_limit
-from mercer.errors import MemoryLimitError
+from mercer.errors import KernelOverflowError, MemoryLimitError
 from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 from mercer.gram.lowrank import LowRankGram
@@ -53,7 +53,7 @@ class FeatureGram(LowRankGram):
             check_fits((n_rows(X), p), np.float64, limit)
         F = phi(X)
         if not np.isfinite(F.data if sp.issparse(F) else F).all():
-            raise ValueError(
+            raise KernelOverflowError(
                 f"the features of {kernel!r} overflow on these rows; scale the columns"
             )
         # Of features without end only those in use are kept; these are their columns.

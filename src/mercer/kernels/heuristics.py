@@ -13,6 +13,7 @@ from mercer.data.checks import as_matrix
 from mercer.data.distinct import distinct_rows, distinct_sample
 from mercer.data.stream import Stream
 from mercer.data.stream.moments import moments_of
+from mercer.errors import KernelOverflowError
 from mercer.tiles import Program, Rows, Tile, compile_expression, evaluate
 
 RULES = ("median", "columns", "variance")
@@ -106,8 +107,8 @@ def _refuse_small(X: Any) -> None:
         )
 
 
-def _overflow(largest: float) -> ValueError:
-    return ValueError(
+def _overflow(largest: float) -> KernelOverflowError:
+    return KernelOverflowError(
         "the squares of distances between rows overflow, with entries up to "
         f"{largest:.3g}; scale the columns or give a length_scale"
     )

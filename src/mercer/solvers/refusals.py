@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import row_blocks
-from mercer.errors import IndefiniteKernelError, SingularSystemError
+from mercer.errors import IndefiniteKernelError, KernelOverflowError, SingularSystemError
 from mercer.gram import Gram, LandmarkGram
 from mercer.kernels.validity.rounding import STEP, form_error
 from mercer.solvers.rounding import EPS
@@ -91,9 +91,9 @@ def not_invertible(rcond: float) -> SingularSystemError:
     )
 
 
-def not_finite() -> ValueError:
+def not_finite() -> KernelOverflowError:
     """Return the refusal of a K that overflowed."""
-    return ValueError(
+    return KernelOverflowError(
         "the Gram matrix holds entries that are not finite; scale the columns, or choose a kernel "
         "that does not overflow on them"
     )
@@ -118,7 +118,7 @@ def check_scores(diagonal: Array, largest: float) -> None:
     check_finite(diagonal)
     entry = float(np.abs(diagonal).max(initial=0.0))
     if entry > LARGEST_COST / max(largest, 1.0):
-        raise ValueError(
+        raise KernelOverflowError(
             f"k(x, x) is up to {entry:.2g} on these rows, and the squares of scores overflow at "
             f"C = {largest:g}; scale the columns"
         )
@@ -136,9 +136,9 @@ def too_costly(largest: float) -> ValueError:
     )
 
 
-def overflow(alpha: float) -> ValueError:
+def overflow(alpha: float) -> KernelOverflowError:
     """Return the refusal of a ridge that is too small for float64 to hold what follows from it."""
-    return ValueError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
+    return KernelOverflowError(f"the coefficients overflow at alpha = {alpha:g}; raise alpha")
 
 
 def known_by_landmarks(gram: Gram) -> LandmarkGram:

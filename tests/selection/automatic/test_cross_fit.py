@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from mercer import Gaussian, KernelClassifier, KernelRidge, Matern32
+from mercer import Gaussian, KernelClassifier, KernelRidge, Matern32, Polynomial
 from mercer.errors import MemoryLimitError
 from mercer.selection.automatic import classifier, cross_fit as module
 from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard, Recipe
@@ -18,7 +18,7 @@ from mercer.selection.automatic.cross_fit import CrossFit, stratified_folds
 from mercer.selection.automatic.kernels import Start
 from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
-from mercer.solvers.refusals import singular
+from mercer.solvers.refusals import not_finite, singular
 
 LEADER = Recipe(Start("m", Matern32("median"), True, Matern32))
 WARM = Recipe(Start("g", Gaussian("median"), True, Gaussian), (LEADER,))
@@ -190,17 +190,19 @@ def test_of_many_rows_scales_are_learned_from_some_and_ridges_from_all(monkeypat
     assert sample.max() < len(folds[0][0]) == 480
 
 
-def test_without_time_or_where_a_system_of_a_fold_is_singular_there_is_none(monkeypatch, folds):
-    given = (search_of(), [candidate("a")], folds)
-    assert CrossFit.of(*given, Run(1e-9)) is None
-    monkeypatch.setattr(module, "_learned_in_fold", raising(singular(0.1, 30, 1.0)))
-    assert CrossFit.of(*given, Run()) is None
+def test_without_time_there_is_none(folds):
+    assert CrossFit.of(search_of(), [candidate("a")], folds, Run(1e-9)) is None
 
 
-@pytest.mark.parametrize("error", [MemoryLimitError("too large"), ValueError("a fault")])
-def test_other_errors_in_a_fold_are_not_hidden(monkeypatch, folds, error):
+@pytest.mark.parametrize("error", [singular(0.1, 30, 1.0), not_finite(), MemoryLimitError("none")])
+def test_where_a_kernel_is_refused_in_a_fold_there_is_none(monkeypatch, folds, error):
     monkeypatch.setattr(module, "_learned_in_fold", raising(error))
-    with pytest.raises(type(error), match=str(error)):
+    assert CrossFit.of(search_of(), [candidate("a")], folds, Run()) is None
+
+
+def test_other_errors_in_a_fold_are_not_hidden(monkeypatch, folds):
+    monkeypatch.setattr(module, "_learned_in_fold", raising(ValueError("a fault")))
+    with pytest.raises(ValueError, match="a fault"):
         CrossFit.of(search_of(), [candidate("a")], folds, Run())
 
 
@@ -233,8 +235,9 @@ def test_fits_in_folds_end_with_the_time_and_then_rank_nothing(folds):
     assert replace(crossed, run=Run(1e-9)).ranked(board, [candidate("a")], False) is None
 
 
-def test_a_fit_in_a_fold_that_is_singular_ranks_nothing(folds):
-    lost = [{"a": (Gaussian(50.0), 1e-300)}] * 3
+@pytest.mark.parametrize(("kernel", "alpha"), [(Gaussian(50.0), 1e-300), (Polynomial(3000), 1.0)])
+def test_a_fit_in_a_fold_that_is_singular_or_overflows_ranks_nothing(folds, kernel, alpha):
+    lost = [{"a": (kernel, alpha)}] * 3
     crossed = CrossFit(search_of(), folds, lost, Run())
     assert crossed.ranked(Leaderboard((candidate("a"),)), [candidate("a")], False) is None
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer import Gaussian, KernelRidge, Linear
+from mercer import Gaussian, KernelRidge, Linear, Polynomial
 from mercer.data.stream import stream_of
-from mercer.errors import MemoryLimitError, SingularSystemError
+from mercer.errors import KernelOverflowError, MemoryLimitError, SingularSystemError
 from mercer.gram import gram_of
 from mercer.kernels.params import rounded
 from mercer.selection.automatic import left_out, pool, search
@@ -140,6 +140,16 @@ def test_what_cannot_be_fitted_is_left_out_of_either_round(monkeypatch):
     assert board == [("c", 2), (b, 1)]
     board, _ = played(monkeypatch, {b: 1.0, "c": 2.0}, {b: broken, "c": broken} | further)
     assert board == [(b, 1), ("c", 1)]
+
+
+def test_a_kernel_that_overflows_is_left_out_and_the_others_go_on(monkeypatch):
+    one = kernel_search()
+    steep, narrow = Polynomial(3000), Gaussian(1.0)
+    with pytest.raises(KernelOverflowError, match="not finite"):
+        one._judged(steep, RIDGES, 1.0, np.arange(40))
+    each = [Start("steep", steep, False), Start("narrow", narrow, False)]
+    monkeypatch.setattr(search, "starts", lambda X, is_learned: each)
+    assert [c.name for c in one.winners()] == ["narrow"]
 
 
 def test_where_nothing_can_be_fitted_the_first_refusal_is_told(monkeypatch):

@@ -238,7 +238,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
 
     @property
     def support_vectors_(self) -> Any:
-        """The support vectors; empty for a precomputed kernel."""
+        """The support vectors; empty for a precomputed kernel.
+
+        Landmarks are rounded to float32 where the kernel does not tell the difference.
+        """
         dual = self.function_.dual
         return np.empty((0, 0)) if self.kernel_.is_precomputed else dual.rows
 

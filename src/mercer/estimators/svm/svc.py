@@ -120,7 +120,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         The rows of the support vectors, those of the first class first. By ``"nystrom"`` these are
         the landmarks, in any order; empty where they are no training rows.
     support_vectors_ : rows
-        Themselves; empty for ``kernel="precomputed"``.
+        Themselves; empty for ``kernel="precomputed"``. Landmarks are rounded to float32 where the
+        kernel does not tell the difference.
     n_support_ : array of shape (n_classes,)
         How many belong to each class.
     dual_coef_ : array of shape (n_classes - 1, n_SV)

@@ -101,7 +101,8 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         The rows of the support vectors. By ``"nystrom"`` these are the landmarks; empty where they
         are no training rows.
     support_vectors_ : rows
-        Themselves; empty for ``kernel="precomputed"``.
+        Themselves; empty for ``kernel="precomputed"``. Landmarks are rounded to float32 where the
+        kernel does not tell the difference.
     n_support_ : array of shape (1,)
         How many there are.
     dual_coef_ : array of shape (1, n_SV)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.symbols import Sequences
+from mercer.errors import KernelOverflowError
 from mercer.kernels import domains
 from mercer.kernels.formula import Array, Rule
 from mercer.kernels.kernel import Kernel
@@ -80,7 +81,7 @@ class CommonSubsequences:
 
     def _finite(self, values: Array) -> Array:
         if not np.isfinite(values).all():
-            raise ValueError(
+            raise KernelOverflowError(
                 f"the sum over common subsequences of {max(self.lengths)} symbols at decay "
                 f"{self.decay:g} overflows on these sequences; use a smaller k or decay"
             )

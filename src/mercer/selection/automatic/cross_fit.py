@@ -14,7 +14,6 @@ from scipy.special import log_softmax
 
 from mercer.data.columns import take_rows
 from mercer.data.deadline import TimeIsUpError, check
-from mercer.errors import SingularSystemError
 from mercer.estimators import KernelRidge
 from mercer.estimators.svm.probabilities import score_columns
 from mercer.estimators.validation import training_subset
@@ -27,6 +26,7 @@ from mercer.selection.automatic.search import (
     FIRST_ROWS,
     FIRST_STEPS,
     PAIR_BYTES,
+    REFUSALS,
     RIDGES,
     SECOND_STEPS,
     WARM_STEPS,
@@ -100,8 +100,8 @@ class CrossFit:
     ) -> CrossFit | None:
         """Return candidates of one kernel each, learned again in every fold.
 
-        There is None without the time, or where a system is singular to working precision, as it
-        may be in one fold and in no other.
+        There is None without the time, or where a kernel is refused, as it may be in one fold and
+        in no other.
         """
         learn = partial(_learned_in_fold, search, candidates, run)
         fits = search.memory // (PAIR_BYTES * len(search.y) ** 2)
@@ -112,7 +112,7 @@ class CrossFit:
                     list(folds),
                     max(1, min(thread_count(), fits)),
                 )
-        except (SingularSystemError, TimeIsUpError):
+        except (*REFUSALS, TimeIsUpError):
             return None
         known = [each for each in found if each is not None]
         # Scales that the clock stopped are not those of so many steps.
@@ -123,12 +123,12 @@ class CrossFit:
     ) -> Leaderboard | None:
         """Return a leaderboard with the candidates by their errors in folds, and their mean.
 
-        There is None without the time, or where a system is singular.
+        There is None without the time, or where a kernel is refused.
         """
         try:
             with self.run.punctual():
                 judged = sorted(map(self.judged, candidates), key=attrgetter("error"))
-        except (SingularSystemError, TimeIsUpError):
+        except (*REFUSALS, TimeIsUpError):
             return None
         found = self.search.ranked(judged, (c for c in board if not c.parts))
         found = replace(found, note=board.note)

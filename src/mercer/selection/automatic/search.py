@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
 from mercer.data.memory import gigabytes, steady_limit
-from mercer.errors import MemoryLimitError, SingularSystemError
+from mercer.errors import KernelOverflowError, MemoryLimitError, SingularSystemError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
 from mercer.kernels import Kernel
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
 Job = Callable[[], Candidate]
 # Why one kernel cannot be fitted where another can.
-REFUSALS = (MemoryLimitError, SingularSystemError)
+REFUSALS = (KernelOverflowError, MemoryLimitError, SingularSystemError)
 
 # Rows of the first round, in which every kernel is tried; of the second, in which the best learn
 # on; and rows that are left out one by one to judge these.
@@ -377,7 +377,7 @@ def _bytes(sample: Sample, terms: int = 0) -> int:
 
 
 def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:
-    """Return a candidate, or why there is none: a singular system, or too little memory."""
+    """Return a candidate, or why there is none."""
     try:
         return run()
     except REFUSALS as error:

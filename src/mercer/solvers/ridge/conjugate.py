@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.deadline import shielded
 from mercer.data.memory import gigabytes
+from mercer.errors import KernelOverflowError
 from mercer.gram import Gram, ScaledGram
 from mercer.gram.pivots import Pivots
 from mercer.native.lapack import one_blas_thread
@@ -191,6 +192,6 @@ def _refusal(gram: Gram, c: Array, alpha: float) -> ValueError:
     return indefinite_along(gram, c) or singular(alpha, len(gram), largest)
 
 
-def _overflow(gram: Gram, alpha: float) -> ValueError:
+def _overflow(gram: Gram, alpha: float) -> KernelOverflowError:
     """Return the error that products which are not finite stand for."""
     return overflow(alpha) if np.isfinite(gram @ np.ones(len(gram))).all() else not_finite()

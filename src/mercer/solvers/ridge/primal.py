@@ -11,6 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
+from mercer.errors import KernelOverflowError
 from mercer.gram import Gram
 from mercer.gram.gram import check_fits
 from mercer.native.lapack import svd
@@ -342,4 +343,4 @@ def deficient(design: Design, rank: int) -> ValueError:
 def check_norms(design: Design) -> None:
     """Refuse features whose squares are no numbers."""
     if not np.isfinite(design.norms @ design.norms):
-        raise ValueError("the squares of the features overflow; scale the columns")
+        raise KernelOverflowError("the squares of the features overflow; scale the columns")
