@@ -10,7 +10,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from forms import FORMS, WORDS, dual, line, mean, pairs, primal, slowly
+from kinds_of_rows import ROWS
 from mercer.data.columns import n_rows, take_rows
+from mercer.data.kept import rows_state
 from mercer.functions import (
     DualFunction,
     Function,
@@ -18,6 +20,7 @@ from mercer.functions import (
     function_from_state,
     in_features,
 )
+from mercer.functions.function import read_only
 from mercer.kernels import (
     Exponential,
     FromFunction,
@@ -241,3 +244,12 @@ def test_a_kernel_of_many_numbers_has_a_state(rng):
     f = dual(rng, Gaussian(30.0).after(Standardize()).resolved(X), X)
     assert len(str(f.kernel)) > 10_000
     assert function_from_state(f.state()) == f
+
+
+@pytest.mark.parametrize("name", ["array", "csr", "csc"])
+def test_who_writes_into_the_state_of_read_only_rows_is_refused(name):
+    X = ROWS[name]
+    parts = [v for v in rows_state(read_only(X)).values() if isinstance(v, np.ndarray)]
+    assert parts
+    assert not any(part.flags.writeable for part in parts)
+    assert (X if name == "array" else X.data).flags.writeable
