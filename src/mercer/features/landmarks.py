@@ -190,9 +190,11 @@ def held_by_single(kernel: Kernel, Z: Any) -> Any:
         return Z
     rounded = Z.astype(np.float32).astype(np.float64)
     # Each is compared with itself, where kernels of equality and short ones differ most.
-    blocks = (slice(first, first + TRIED) for first in range(0, len(Z), TRIED))
-    are_alike = all(_agree(kernel, (Z[b], rounded[b]), (Z[b], Z[b])) for b in blocks)
-    return rounded if are_alike else Z
+    for first in range(0, n_rows(Z), TRIED):
+        exact, moved = (take_rows(rows, slice(first, first + TRIED)) for rows in (Z, rounded))
+        if not _agree(kernel, (exact, moved), (exact, exact)):
+            return Z
+    return rounded
 
 
 def is_right_in_single(kernel: Kernel, some: Any, Z: Any) -> bool:
