@@ -157,8 +157,9 @@ class Nystroem(MappedFeatures):
         run.enter(f"factor of {n_rows(rows)} landmarks")
         check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self.memory))
         self.map_, _ = landmark_map(self.kernel_, rows)
-        kept = f"{self.n_components_} of {n_rows(rows)} landmarks are enough, to rounding"
-        run.enter(f"{kept}: what they leave of the kernel")
+        m, kept = n_rows(rows), self.n_components_
+        said = f"{m} landmarks" if kept == m else f"{kept} of {m} landmarks, as others add nothing,"
+        run.enter(f"what {said} leave of the kernel")
         left = LandmarkGram(self.map_, X, self.memory).trace_residual()
         self.approximation_ = Approximation(left, self.map_.n_features, min(n_rows(X), SAMPLE))
         return self
