@@ -177,6 +177,15 @@ def test_an_explanation_says_from_which_rows_it_looks(rng):
     assert str(explain(model, table[:7])).startswith("seen from the 7 rows that were given")
 
 
+def test_an_explanation_of_two_classes_says_which_of_them_f_speaks_for(rng):
+    X = rng.normal(size=(40, 2))
+    model = KernelLogisticRegression("linear").fit(X, np.where(X[:, 0] > 0.0, "yes", "no"))
+    found = explain(model)
+    assert "the larger f is, the likelier is yes" in str(found)
+    assert found.columns[0].effect > 0.0
+    assert "likelier" not in str(explain(KernelRidge("linear").fit(X, X[:, 0])))
+
+
 def test_categories_have_the_effects_that_made_the_target(rng):
     table = mixed(rng, 120)
     y = 0.1 * table.age + 2.0 * (table.site == "b") + table.flag

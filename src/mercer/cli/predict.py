@@ -37,7 +37,8 @@ ROWS = 1 << 14
     "--interval",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     metavar="COVERAGE",
-    help="Add columns lower and upper, between which this share of new targets lies.",
+    help="Add columns lower and upper, between which this share of the targets of rows like those "
+    "of the training lies; of other rows it is less.",
 )
 @click.option("--proba", is_flag=True, help="Add a column with the probability of every class.")
 @click.option("--keep", is_flag=True, help="Write the columns of DATA as well.")

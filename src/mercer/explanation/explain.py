@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from mercer.data.columns import n_rows
 from mercer.explanation.effects import level_effects
@@ -55,6 +56,8 @@ def explain(model: Any, X: Any = None, *, target: int | None = None) -> Explanat
     )
     if len(subject.targets) > 1:
         notes = (f"importances are those for all of {len(subject.targets)} functions", *notes)
+    elif is_classifier(model):
+        notes = (f"the larger f is, the likelier is {subject.targets[0]}", *notes)
     seen = "that the model keeps" if X is None else "that were given"
     notes = (f"seen from the {n_rows(subject.rows)} rows {seen}", *notes)
     categories = _categories(subject, importance, order)

@@ -24,6 +24,12 @@ def test_the_chosen_comes_first_and_the_others_by_score_then_by_error():
     assert [c.name for c in board.led_by(board[2])] == ["a", "b", "c", "chosen"]
 
 
+def test_a_candidate_is_printed_without_the_errors_of_its_rows():
+    text = repr(candidate("a", 1.0, np.ones(5000), missed=np.ones((5000, 1))))
+    assert "score=1.0" in text
+    assert "array" not in text
+
+
 def test_nothing_of_the_search_stays_on_the_board():
     part = candidate("part", 1.0, missed=np.ones((2, 1)), recipe=Recipe())
     board = Leaderboard.of(replace(part, parts=(part, part)), [part], False).settled

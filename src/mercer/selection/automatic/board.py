@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +100,7 @@ class Candidate:
     name: str
     kernel: Kernel
     alpha: float
-    squares: Array
+    squares: Array = field(repr=False)
     score: float
     scored_by: str
     rows: int
@@ -108,8 +108,8 @@ class Candidate:
     seconds: float
     parts: tuple[Candidate, ...] = ()
     shares: tuple[float, ...] = ()
-    missed: Array | None = None
-    recipe: Recipe | None = None
+    missed: Array | None = field(default=None, repr=False)
+    recipe: Recipe | None = field(default=None, repr=False)
 
     @property
     def error(self) -> float:
