@@ -64,3 +64,15 @@ def test_a_limit_that_the_command_cannot_keep_is_said(limit, is_said, data, monk
     result = run(*line)
     assert result.exit_code == 0
     assert (said in result.stderr and "from 0.7GB on" in result.stderr) == is_said
+
+
+def test_the_rows_of_a_file_that_a_part_of_a_stream_has_are_said_once_and_in_four_bytes(data):
+    from mercer.cli.fitting.data import Roles, job_of
+
+    job = job_of(str(data), Roles("price", drop=("sick", "weight", "home")), memory="1KB")
+    index = np.arange(1, 60, 3)
+    part = job.part(index)
+    assert part.X.index is part.rows
+    assert part.rows.itemsize == 4
+    whole = pl.read_csv(data).select("age", "site")
+    assert part.X.collected().equals(whole[index.tolist()])

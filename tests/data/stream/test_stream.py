@@ -1,5 +1,7 @@
 """Streams: the same rows in every pass, cut alike whatever the source hands out."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -129,3 +131,10 @@ def test_rows_are_taken_in_any_order_and_several_times(X):
         assert np.array_equal(stream.take(np.array(index)), X[index])
     with pytest.raises(ValueError, match="read in their order"):
         list(stream.part(np.array([3, 1])).blocks(10))
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.intp])
+def test_rows_that_do_not_ascend_are_refused_whatever_numbers_they_are(X, kind):
+    stream = replace(stream_of(cut(X, [50])), index=np.array([3, 1, 2], kind))
+    with pytest.raises(ValueError, match="give ascending positions"):
+        list(stream.blocks(10))

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from mercer.cli.fitting.known import Known
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
+from mercer.data.columns import take_rows
 from mercer.data.memory import memory_limit
-from mercer.data.stream import Stream, part_of, some_rows
+from mercer.data.stream import Stream, some_rows
 from mercer.errors import DataFileError, TextColumnsWarning
 from mercer.files.form import OPEN, Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
@@ -103,8 +104,10 @@ class Job:
         """Return some of the rows, in ascending order."""
         weights = None if self.weights is None else self.weights[index]
         groups = None if self.groups is None else self.groups[index]
-        X = part_of(self.X, index)
         y, rows = self.y[index], self.rows[index]
+        # Which rows of the file count is said once for a stream, and in half the bytes.
+        is_stream = isinstance(self.X, Stream)
+        X = replace(self.X, index=rows) if is_stream else take_rows(self.X, index)
         return replace(self, X=X, y=y, weights=weights, groups=groups, rows=rows)
 
     def in_memory(self, most: int, seed: int = 0) -> Job:

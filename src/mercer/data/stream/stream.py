@@ -52,7 +52,7 @@ class Stream:
     source: Source
     n: int
     maps: tuple[Callable[[Any], Any], ...] = ()
-    index: NDArray[np.intp] | None = None
+    index: NDArray[np.integer] | None = None
 
     def __len__(self) -> int:
         return self.n if self.index is None else len(self.index)
@@ -140,7 +140,7 @@ class Stream:
     def _kept(self, first: int = 0) -> Iterator[Any]:
         """Yield the rows that count from one on after all maps, as the source cuts them."""
         start, kept = 0, None if self.index is None else self.index[first:]
-        if kept is not None and not (np.diff(kept) > 0).all():
+        if kept is not None and not (kept[1:] > kept[:-1]).all():
             raise ValueError("rows of a stream are read in their order; give ascending positions")
         for rows in self.source.blocks():
             stop = start + n_rows(rows)
@@ -166,7 +166,7 @@ class Stream:
         )
 
 
-def _at(rows: Any, index: NDArray[np.intp]) -> Any:
+def _at(rows: Any, index: NDArray[np.integer]) -> Any:
     is_run = index[-1] - index[0] == len(index) - 1
     return take_rows(rows, slice(int(index[0]), int(index[-1]) + 1) if is_run else index)
 
