@@ -151,7 +151,7 @@ class Stream:
             else:
                 left, right = np.searchsorted(kept, (start, stop))
                 if right > left:
-                    some = kept[left:right] - start
+                    some = np.asarray(kept[left:right] - start, np.intp)
                     yield self._seen(rows if right - left == n_rows(rows) else _at(rows, some))
                 if right == len(kept):
                     return
@@ -166,7 +166,7 @@ class Stream:
         )
 
 
-def _at(rows: Any, index: NDArray[np.integer]) -> Any:
+def _at(rows: Any, index: NDArray[np.intp]) -> Any:
     is_run = index[-1] - index[0] == len(index) - 1
     return take_rows(rows, slice(int(index[0]), int(index[-1]) + 1) if is_run else index)
 
