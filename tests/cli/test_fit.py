@@ -64,7 +64,7 @@ def test_a_mean_shows_every_fit_with_its_weight(data, monkeypatch):
     said = run("fit", data, *PRICE, "--time-limit", "3").stdout
     assert "kernel, a mean of 2 fits that compare rows by" in said
     assert said.count("  0.50 of ") == 2
-    assert said.count("--kernel") == 1
+    assert "mercer info MODEL --options > options.toml" in said
     found = fitted(data, *PRICE, "--time-limit", "3")
     assert [part["weight"] for part in found["mean"]] == [0.5, 0.5]
     assert all(part["alpha"] > 0.0 and part["kernel"] for part in found["mean"])
@@ -246,8 +246,7 @@ def test_classes_may_be_won_by_a_ridge(target, data, tmp_path, monkeypatch):
     result = run("fit", data, *settings, "--report", page)
     assert result.exit_code == 0, result.output
     assert "KernelRidgeClassifier by cholesky" in result.stdout
-    # Of classes --kernel gives a logistic regression, to which the ridge means nothing.
-    assert "to give back: --kernel" in result.stdout
+    assert "to edit and to give back: " in result.stdout
     assert "the share of rows left out that are misclassified" in result.stdout
     assert page.exists()
 
@@ -283,26 +282,18 @@ def test_a_leaderboard_has_a_candidate_once_by_its_last_round():
     ]
 
 
-@pytest.mark.parametrize("kind", ["classification", "regression"])
-def test_a_mean_of_fits_shows_alpha_only_where_it_can_be_given_back(kind):
-    mean = [{"weight": 0.9, "kernel": "linear", "outline": "linear", "alpha": 2.0}]
-    text = _shown_kernel({"data": {"kind": kind}, "mean": mean}, "")
-    assert ("--alpha 2" in text) == (kind == "regression")
-
-
 @pytest.mark.parametrize(
-    ("saved", "holder"), [({"model file": "m.mercer"}, "mercer info m.mercer"), ({}, "--json")]
+    ("saved", "said"),
+    [({"model file": "m.mercer"}, "mercer info m.mercer"), ({}, "save it by -o MODEL, then")],
 )
-def test_a_kernel_of_a_page_is_told_in_words_with_where_it_stands_in_full(saved, holder):
+def test_a_kernel_of_a_page_is_told_in_words_with_how_it_is_edited_in_a_file(saved, said):
     long = " + ".join(["gaussian(length_scale=1.5).on(age)"] * 20)
-    result = {"data": {"kind": "regression"}, "outline": "gaussian of age", **saved}
-    text = _shown_kernel({**result, "kernel": long}, "--alpha 2 ")
-    assert text.endswith(
-        f"gaussian of age\n  to edit and to give back: --alpha 2 --kernel and the {len(long)} "
-        f"characters that {holder} shows"
-    )
+    result = {"data": {"file": "d.csv"}, "outline": "gaussian of age", **saved}
     mean = [{"weight": 0.9, "kernel": long, "outline": "gaussian of age", "alpha": 2.0}]
-    assert long not in _shown_kernel({**result, "mean": mean}, "")
+    for text in map(_shown_kernel, ({**result, "kernel": long}, {**result, "mean": mean})):
+        assert f"gaussian of age\n  to edit and to give back: {said}" in text
+        assert text.endswith("--options > options.toml, and mercer fit d.csv --config options.toml")
+        assert long not in text
 
 
 def test_words_that_differ_by_capital_letters_alone_are_named(tmp_path):

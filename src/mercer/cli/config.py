@@ -35,24 +35,20 @@ def _read(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
     settings = {key: value for key, value in content.items() if key not in tables}
     settings |= tables.get(str(ctx.info_name), {})
-    names = {
-        opt.lstrip("-"): str(p.name)
+    options = {
+        opt.lstrip("-"): p
         for p in ctx.command.params
         if isinstance(p, click.Option) and p.expose_value
         for opt in p.opts
     }
-    listed = sorted(
-        opt.removeprefix("--")
-        for p in ctx.command.params
-        if isinstance(p, click.Option) and p.expose_value
-        for opt in p.opts
-        if opt.startswith("--")
-    )
-    unknown = sorted(settings.keys() - names.keys())
+    unknown = sorted(settings.keys() - options.keys())
     if unknown:
+        listed = ", ".join(sorted(name for name in options if len(name) > 1 or name == "C"))
         raise click.BadParameter(
-            f"{path} has {unknown[0]!r}, which is no option of {ctx.info_name}; it has "
-            + ", ".join(listed)
+            f"{path} has {unknown[0]!r}, which is no option of {ctx.info_name}; it has {listed}"
         )
-    given = {names[key]: value for key, value in settings.items()}
+    given = {}
+    for key, value in settings.items():
+        is_alone = options[key].multiple and not isinstance(value, list)
+        given[str(options[key].name)] = [value] if is_alone else value
     ctx.default_map = {**(ctx.default_map or {}), **given}

@@ -33,11 +33,23 @@ __all__ = ["fit"]
 )
 @click.option(
     "--kernel",
+    multiple=True,
     metavar="EXPR",
-    help="An expression such as 'gaussian(2.0).on(age) + match.on(site)'; chosen if left out.",
+    help="An expression such as 'gaussian(2.0).on(age) + match.on(site)'; chosen if left out. Of "
+    "several the best is taken, or with an --alpha for each their mean.",
 )
-@click.option("--alpha", type=float, help="The ridge of a regression; chosen if left out.")
-@click.option("--C", "C", type=float, help="The C of a classification; chosen if left out.")
+@click.option(
+    "--alpha", type=float, multiple=True, help="The ridge of least squares; chosen if left out."
+)
+@click.option(
+    "--share", type=float, multiple=True, help="The weight of a kernel in a mean of several."
+)
+@click.option("--C", "C", type=float, help="That of a logistic regression; chosen if left out.")
+@click.option(
+    "--class-weight",
+    type=click.Choice(["balanced"]),
+    help="Weigh every class alike, however few rows it has.",
+)
 @click.option(
     "--select",
     metavar="loo|gcv|K",
@@ -46,7 +58,6 @@ __all__ = ["fit"]
 )
 @click.option(
     "--test",
-    "share",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     default=0.2,
     show_default=True,
@@ -82,7 +93,7 @@ def fit(
     data: str,
     target: str | None,
     task: str,
-    share: float,
+    test: float,
     test_data: str | None,
     output: str | None,
     report: str | None,
@@ -122,20 +133,30 @@ def fit(
     with phase(f"reading {data}"):
         if test_data is None:
             # Nobody keeps all rows beside these parts: the targets of millions take memory.
-            train, test = split(job_of(data, roles, task, memory), share, seed)
+            train, rest = split(job_of(data, roles, task, memory), test, seed)
         else:
             train = job_of(data, roles, task, memory)
-            test = job_of(test_data, roles, memory=memory, like=train.known)
-            test = test.in_memory(MOST_TESTED, seed)
+            rest = job_of(test_data, roles, memory=memory, like=train.known)
+            rest = rest.in_memory(MOST_TESTED, seed)
     for text in train.notes:
         note(text)
-    penalty = _penalty(options, train.is_classes)
+    _check_task(options, train.is_classes)
     if limit is not None and isinstance(train.X, Stream):
         # A large table takes long to be read, and the fit half of the time at least.
         limit = max(limit - (perf_counter() - began), 0.5 * limit)
     left = left_of(memory)
     _tell_memory(memory, left)
-    choice = Choice(options["kernel"], penalty, options["select"], left, limit, seed)
+    choice = Choice(
+        options["kernel"],
+        options["alpha"],
+        options["share"],
+        options["C"],
+        options["select"],
+        options["class_weight"],
+        left,
+        limit,
+        seed,
+    )
     file_rows = rows_of_file(data, lambda row: int(train.rows[row]))
     with phase(f"fitting to {len(train)} rows"), without_text_warnings(), file_rows:
         model, judge = choice.trained(train)
@@ -144,14 +165,14 @@ def fit(
         form = replace(train.form, target=train.target, categories=levels, ranges=ranges)
         keep_form(model, form)
     for seen in (Unseen(levels), FarRows(ranges)):
-        seen.see(test.X)
+        seen.see(rest.X)
         for text in seen.sentences:
             note(f"held-out rows, {text}")
-    file_rows = rows_of_file(test.path, lambda row: int(test.rows[row]))
+    file_rows = rows_of_file(rest.path, lambda row: int(rest.rows[row]))
     told = without_text_warnings()
-    with phase(f"testing on {len(test)} rows"), without_row_warnings(), told, file_rows:
-        result = result_of(model, judge, train, test, choice.kernel is not None)
-        facts = facts_of(model, test.X, test.y, test.weights)
+    with phase(f"testing on {len(rest)} rows"), without_row_warnings(), told, file_rows:
+        result = result_of(model, judge, train, rest, bool(choice.kernels))
+        facts = facts_of(model, rest.X, rest.y, rest.weights)
         with looking():
             result["warnings"] = cautions(facts)
     if output is not None:
@@ -169,10 +190,21 @@ def fit(
 
 def _check_usage(options: dict[str, Any]) -> None:
     """Refuse options that exclude each other, before anything is read."""
-    if options["alpha"] is not None and options["C"] is not None:
-        raise click.UsageError("--alpha is for regression and --C for classification; give one")
-    if options["select"] is not None and (options["alpha"] or options["C"]) is not None:
+    kernels, alphas, shares = (len(options[name]) for name in ("kernel", "alpha", "share"))
+    if alphas and options["C"] is not None:
+        raise click.UsageError(
+            "--alpha is for least squares and --C for a logistic regression; give one"
+        )
+    if options["select"] is not None and (alphas or options["C"] is not None):
         raise click.UsageError("--select chooses what --alpha or --C states; give one of them")
+    if alphas and alphas != max(kernels, 1):
+        raise click.UsageError(f"give an --alpha for each --kernel; got {alphas} for {kernels}")
+    if shares and not shares == kernels == alphas:
+        raise click.UsageError("a --share is the weight of a --kernel with its --alpha in a mean")
+    if options["C"] is not None and kernels > 1:
+        raise click.UsageError(
+            f"--C is for one --kernel, got {kernels}; --alpha for each is a mean"
+        )
     select = options["select"] or "loo"
     if select not in ("loo", "gcv") and not (select.isdecimal() and int(select) >= 2):
         raise click.UsageError(
@@ -227,13 +259,12 @@ def _tell_memory(memory: str | None, left: int | None) -> None:
         )
 
 
-def _penalty(options: dict[str, Any], is_classes: bool) -> float | None:
-    own, other = ("C", "alpha") if is_classes else ("alpha", "C")
-    task = "classification" if is_classes else "regression"
-    if options[other] is not None:
-        raise click.UsageError(f"--{other} is not for a {task}; use --{own}")
-    penalty: float | None = options[own]
-    return penalty
+def _check_task(options: dict[str, Any], is_classes: bool) -> None:
+    """Refuse what is for classes where the target is numbers."""
+    for name, instead in (("C", "use --alpha"), ("class_weight", "use --weights COLUMN")):
+        if options[name] is not None and not is_classes:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} is not for a regression; {instead}")
 
 
 def _command() -> str:

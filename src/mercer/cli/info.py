@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
@@ -11,6 +12,15 @@ from mercer.cli.talk import pairs, quoted, told
 
 __all__ = ["engine_line", "info"]
 
+# The models that `mercer fit` makes.
+FITTED = (
+    "KernelRidge",
+    "KernelRidgeMean",
+    "KernelRidgeClassifier",
+    "KernelRidgeMeanClassifier",
+    "KernelLogisticRegression",
+)
+
 
 @click.command()
 @click.argument("model", required=False)
@@ -19,13 +29,20 @@ __all__ = ["engine_line", "info"]
     is_flag=True,
     help="Print the kernel of MODEL with every number, also those that a fit takes from the rows.",
 )
+@click.option(
+    "--options",
+    is_flag=True,
+    help="Print the kernel and its penalty as a file for mercer fit DATA --config FILE.",
+)
 @told
-def info(model: str | None, exact: bool) -> None:
+def info(model: str | None, exact: bool, options: bool) -> None:
     """Print version, engine, threads and memory; or what is in the file MODEL."""
-    if exact and model is None:
-        raise click.UsageError("--exact is about the kernel in a model file; give MODEL")
-    lines = _here() if model is None else _inside(model, exact)
-    click.echo(pairs(lines))
+    if (exact or options) and model is None:
+        raise click.UsageError("--exact and --options are about a model file; give MODEL")
+    if model is None:
+        click.echo(pairs(_here()))
+    else:
+        click.echo(_options(model, exact) if options else pairs(_inside(model, exact)))
 
 
 def _inside(path: str, exact: bool) -> dict[str, str]:
@@ -66,21 +83,47 @@ def _inside(path: str, exact: bool) -> dict[str, str]:
 
 def _kernel(model: Any, exact: bool) -> dict[str, str]:
     """Return what a model compares rows by, and its kernels, to be given back."""
-    from mercer.estimators import KernelRidgeMean
-    from mercer.kernels.language.editable import editable
     from mercer.kernels.language.outline import outline
-
-    def text(kernel: Any) -> str:
-        return str(kernel if exact else editable(kernel))
+    from mercer.reports.recipe import recipe_of
 
     lines = {"compares": outline(model.kernel_)}
-    ridge = getattr(model, "estimator_", model)
-    if not isinstance(ridge, KernelRidgeMean):
-        return lines | {"kernel": text(model.kernel_)}
-    for i, (v, fit) in enumerate(zip(ridge.function_.weights, ridge.estimators_, strict=True), 1):
-        alpha = f"{fit.alpha:.17g}" if exact else f"{fit.alpha:.4g}"
-        lines[f"kernel {i}"] = f"{v:.2f} of --alpha {alpha} --kernel {quoted(text(fit.kernel_))}"
+    parts = recipe_of(model, None if exact else 4)
+    if parts[0].share is None:
+        return lines | {"kernel": str(model.kernel_ if exact else parts[0].kernel)}
+    for i, part in enumerate(parts, 1):
+        lines[f"kernel {i}"] = f"{part.share:.2f} of {quoted(str(part.kernel))}"
     return lines
+
+
+def _options(path: str, exact: bool) -> str:
+    """Return the options of `mercer fit` that make a model again, as TOML."""
+    from mercer.files import load
+    from mercer.files.form import form_of
+    from mercer.reports.held_out import inside
+    from mercer.reports.recipe import recipe_of
+
+    model = load(path)
+    inner = inside(model)
+    if type(inner).__name__ not in FITTED:
+        raise ValueError(f"{path} holds a {type(inner).__name__}, which mercer fit does not make")
+    parts = recipe_of(inner, None if exact else 4)
+    kind = "classification" if hasattr(inner, "classes_") else "regression"
+    given: dict[str, Any] = {"target": form_of(model).target, "task": kind}
+    given["class-weight"] = getattr(inner, "class_weight", None)
+    given |= {name: [part.penalties[name] for part in parts] for name in parts[0].penalties}
+    given["share"] = [part.share for part in parts if part.share is not None]
+    given["kernel"] = [str(part.kernel) for part in parts]
+    lines = [f"{name} = {_toml(value)}" for name, value in given.items() if value]
+    return "\n".join([f"# The model of {path}: mercer fit DATA --config FILE", "[fit]", *lines])
+
+
+def _toml(value: Any) -> str:
+    """Return a text, a number or a list of them as TOML has it, a line for each of several."""
+    if isinstance(value, list):
+        values = [_toml(each) for each in value]
+        return values[0] if len(values) == 1 else "[\n  " + ",\n  ".join(values) + ",\n]"
+    # TOML spells texts in quotes as JSON does.
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _here() -> dict[str, str]:

@@ -11,11 +11,11 @@ import numpy as np
 from mercer.cli.fitting.data import Job
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream, some_rows
-from mercer.estimators import KernelRidgeMean
 from mercer.kernels import describe_columns
 from mercer.kernels.language.editable import editable
 from mercer.kernels.language.outline import outline
 from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
+from mercer.reports.recipe import recipe_of
 from mercer.selection.automatic.board import Leaderboard
 
 
@@ -45,9 +45,8 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
         "leaderboard": _leaderboard(judge),
         "notes": getattr(getattr(judge, "candidates_", None), "remarks", []),
         "model": type(inner).__name__,
-        "kernel": str(editable(inner.kernel_)),
         "outline": outline(inner.kernel_),
-        **_penalties(inner),
+        **_recipe(inner),
         "plan": _plan(inner, train),
         "scores": {score.name: _entry(score) for score in scores},
         "baseline": "the shares of the classes" if train.is_classes else "the mean",
@@ -56,24 +55,21 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
     }
 
 
-def _penalties(model: Any) -> dict[str, Any]:
-    """Return C or alpha; of a mean of ridges what each of them is, and its weight."""
-    # The automatic machine may have chosen a ridge for classes, which has no C.
-    ridge = getattr(model, "estimator_", model)
-    if isinstance(ridge, KernelRidgeMean):
-        parts = zip(ridge.function_.weights, ridge.estimators_, strict=True)
-        each = [
-            {
-                "weight": float(f"{v:.4g}"),
-                "kernel": str(editable(m.kernel_)),
-                "outline": outline(m.kernel_),
-                "alpha": float(f"{m.alpha:.4g}"),
-            }
-            for v, m in parts
-        ]
-        return {"mean": each}
-    name = "C" if hasattr(model, "C") else "alpha"
-    return {name: float(f"{getattr(model, name):.4g}")}
+def _recipe(model: Any) -> dict[str, Any]:
+    """Return the kernel with C or alpha; of a mean what each of its fits is, and its weight."""
+    parts = recipe_of(model)
+    if parts[0].share is None:
+        return {"kernel": str(parts[0].kernel), **parts[0].penalties}
+    each = [
+        {
+            "weight": part.share,
+            "kernel": str(part.kernel),
+            "outline": outline(part.kernel),
+            **part.penalties,
+        }
+        for part in parts
+    ]
+    return {"kernel": str(editable(model.kernel_)), "mean": each}
 
 
 def _plan(model: Any, train: Job) -> dict[str, Any]:

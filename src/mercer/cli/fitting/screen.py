@@ -18,10 +18,6 @@ MOST_COLUMNS, MOST_CANDIDATES = 40, 10
 def shown(result: dict[str, Any]) -> str:
     """Return a result as a text for people, with the headings bold on a terminal."""
     data, rows, plan = result["data"], result["rows"], result["plan"]
-    is_classes = data["kind"] == "classification"
-    # Of classes, what is given back is a logistic regression; the ridge of another model is none.
-    name = "C" if is_classes else "alpha"
-    penalty = f"--{name} {result[name]:g} " if name in result else ""
     top = {
         "data": f"{data['file']}, {rows['train']} rows to learn from and {rows['test']} held out",
         "target": f"{data['target']}, {data['task']}",
@@ -37,7 +33,7 @@ def shown(result: dict[str, Any]) -> str:
         pairs(top),
         _shown_columns(result["columns"]),
         _shown_leaderboard(result["leaderboard"], data["target"], result["notes"]),
-        _shown_kernel(result, penalty),
+        _shown_kernel(result),
         f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
         _shown_warnings(result["warnings"]),
@@ -46,35 +42,32 @@ def shown(result: dict[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _shown_kernel(result: dict[str, Any], penalty: str) -> str:
-    if "mean" not in result:
-        # Characters of an expression from which on it is better to know first what it says.
-        long = 200
-        words = f"\n  {wrapped(result['outline'], 2)}\n  " if len(result["kernel"]) > long else ", "
-        return f"{heading('kernel')}{words}{_given_back(result, result['kernel'], penalty)}"
-    # The ridges of classes are none of their options.
-    is_classes = result["data"]["kind"] == "classification"
-    parts = result["mean"]
-    lines = [f"  {part['weight']:.2f} of {wrapped(part['outline'], 10)}" for part in parts]
-    ridge = "" if is_classes else f"--alpha {parts[0]['alpha']:g} "
-    title = f"{heading('kernel')}, a mean of {len(parts)} fits that compare rows by"
-    one = f"  the first of them ({_holder(result)} has all):"
-    return "\n".join([title, *lines, one, f"  {_given_back(result, parts[0]['kernel'], ridge)}"])
-
-
-def _given_back(result: dict[str, Any], kernel: str, penalty: str) -> str:
-    """Return how a kernel is given back: its expression, or where that is if it fills a page."""
+def _shown_kernel(result: dict[str, Any]) -> str:
+    parts = result.get("mean", [])
+    if parts:
+        title = f"{heading('kernel')}, a mean of {len(parts)} fits that compare rows by"
+        lines = [f"  {part['weight']:.2f} of {wrapped(part['outline'], 10)}" for part in parts]
+        return "\n".join([title, *lines, f"  {wrapped(_in_a_file(result), 2)}"])
+    # Characters of an expression from which on it is better to know first what it says, and up to
+    # which a terminal shows it in a few lines.
+    long, most = 200, 400
+    kernel = result["kernel"]
+    words = f"\n  {wrapped(result['outline'], 2)}\n  " if len(kernel) > long else ", "
+    if len(kernel) > most:
+        return f"{heading('kernel')}{words}{wrapped(_in_a_file(result), 2)}"
+    penalty = "".join(f"--{name} {result[name]:g} " for name in ("alpha", "C") if name in result)
     said = f"to edit and to give back: {penalty}--kernel"
-    # Characters that a terminal shows in a few lines.
-    most = 400
-    if len(kernel) <= most:
-        return f"{said}\n  {quoted(kernel)}"
-    return wrapped(f"{said} and the {len(kernel)} characters that {_holder(result)} shows", 2)
+    return f"{heading('kernel')}{words}{said}\n  {quoted(kernel)}"
 
 
-def _holder(result: dict[str, Any]) -> str:
-    """Return what shows all kernels in full."""
-    return f"mercer info {result['model file']}" if "model file" in result else "--json"
+def _in_a_file(result: dict[str, Any]) -> str:
+    """Return how a kernel that fills a page is edited and given back."""
+    model = result.get("model file", "MODEL")
+    saved = "" if "model file" in result else "save it by -o MODEL, then "
+    return (
+        f"to edit and to give back: {saved}mercer info {model} --options > options.toml, and "
+        f"mercer fit {result['data']['file']} --config options.toml"
+    )
 
 
 def _shown_columns(columns: list[dict[str, Any]]) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar
 
 from mercer.cli.fitting.data import Job
 from mercer.data.stream import Stream
-from mercer.estimators import KernelLogisticRegression, KernelRidge
+from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
 from mercer.selection import (
     KernelClassifier,
     KernelLogisticRegressionCV,
     KernelRegressor,
+    KernelRidgeClassifier,
     KernelRidgeCV,
+    KernelRidgeMeanClassifier,
 )
 
 # Rows on which a kernel is chosen for a table that is not in memory, and the share of a time limit
@@ -23,16 +25,22 @@ CHOSEN_ON, CHOOSING = 20_000, 0.5
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user has decided about a model; what is None is chosen by rows left out.
+    """What a user has decided about a model; what is open is chosen by rows left out.
 
     Parameters
     ----------
-    kernel : str, optional
-        An expression.
-    penalty : float, optional
-        alpha of a regression, C of a classification.
+    kernels : tuple of str
+        Expressions: one, several to choose from, or with their alphas those of a mean.
+    alphas : tuple of float
+        The ridges of least squares, one for each kernel.
+    shares : tuple of float
+        The weights in a mean of several; found by rows left out where there are none.
+    C : float, optional
+        That of a logistic regression.
     select : str, optional
         How the penalty is chosen: "loo", "gcv", or a number of folds.
+    class_weight : str, optional
+        "balanced" where classes count alike, however many rows they have.
     memory : int, optional
         The limit of memory in bytes.
     time_limit : float, optional
@@ -44,9 +52,12 @@ class Choice:
     # Seconds that a fit is given at least.
     least_seconds: ClassVar[float] = 0.001
 
-    kernel: str | None = None
-    penalty: float | None = None
+    kernels: tuple[str, ...] = ()
+    alphas: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+    C: float | None = None
     select: str | None = None
+    class_weight: str | None = None
     memory: int | None = None
     time_limit: float | None = None
     seed: int = 0
@@ -54,7 +65,12 @@ class Choice:
     @property
     def is_automatic(self) -> bool:
         """Whether the automatic machine decides."""
-        return self.kernel is None and self.penalty is None and self.select is None
+        return not (self.kernels or self.is_fixed or self.select)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing is left to choose."""
+        return bool(self.alphas) or self.C is not None
 
     def trained(self, job: Job) -> tuple[Any, Any]:
         """Return a model that is fitted to a job, and the one that chose its kernel.
@@ -62,39 +78,52 @@ class Choice:
         Both are the same, unless rows are a stream and a search chooses: it does on a sample, and
         the last fit is to all. The automatic machine takes streams by itself.
         """
-        if self.is_automatic or not isinstance(job.X, Stream):
-            model = self._chosen(job, self.time_limit)
+        if self.is_automatic or self.is_fixed or not isinstance(job.X, Stream):
+            model = self._fixed(job) if self.is_fixed else self._chosen(job, self.time_limit)
             return model, model
         began, limit = perf_counter(), self.time_limit
-        if self.penalty is not None:
-            model = self._fitted(job, self.kernel or "auto", self.penalty, limit)
-            return model, model
         sample = job.in_memory(CHOSEN_ON, self.seed)
         judge = self._chosen(sample, None if limit is None else CHOOSING * limit)
-        penalty = judge.C_ if job.is_classes else judge.alpha_
         rest = None if limit is None else max(self.least_seconds, limit - (perf_counter() - began))
-        return self._fitted(job, judge.kernel_, float(penalty), rest), judge
+        found = {"C": judge.C_} if job.is_classes else {"alphas": (judge.alpha_,)}
+        last = replace(self, kernels=(judge.kernel_,), time_limit=rest, **found)
+        return last._fixed(job), judge
 
     def _chosen(self, job: Job, limit: float | None) -> Any:
         """Return a model of rows in memory, with what is open chosen by rows left out."""
-        if self.penalty is not None:
-            return self._fitted(job, self.kernel or "auto", self.penalty, limit)
         kind: Any
         if self.is_automatic:
             kind = KernelClassifier if job.is_classes else KernelRegressor
             model = kind(random_state=self.seed, memory=self.memory, time_limit=limit)
-            return model.fit(job.X, job.y, sample_weight=job.weights, groups=job.groups)
-        kind = KernelLogisticRegressionCV if job.is_classes else KernelRidgeCV
-        cv = held_out(self.select or "loo", is_grouped=job.groups is not None)
-        model = kind(self.kernel or "auto", cv=cv, memory=self.memory, time_limit=limit)
+        else:
+            kind = KernelLogisticRegressionCV if job.is_classes else KernelRidgeCV
+            cv = held_out(self.select or "loo", is_grouped=job.groups is not None)
+            kernels = list(self.kernels) or "auto"
+            model = kind(kernels, cv=cv, memory=self.memory, time_limit=limit)
+        self._weigh(model)
         return model.fit(job.X, job.y, sample_weight=job.weights, groups=job.groups)
 
-    def _fitted(self, job: Job, kernel: Any, penalty: float, limit: float | None) -> Any:
-        kind: Any = KernelLogisticRegression if job.is_classes else KernelRidge
+    def _fixed(self, job: Job) -> Any:
+        """Return a model with kernels and penalties that are given."""
         # Rows that are read block by block have one solver that does.
         solver = "nystrom" if isinstance(job.X, Stream) else "auto"
-        model = kind(kernel, penalty, solver=solver, memory=self.memory, time_limit=limit)
+        kernel = self.kernels[0] if self.kernels else "auto"
+        model: Any
+        if self.C is not None:
+            model = KernelLogisticRegression(kernel, self.C, solver=solver)
+        elif len(self.kernels) > 1:
+            mean: Any = KernelRidgeMeanClassifier if job.is_classes else KernelRidgeMean
+            model = mean(self.kernels, self.alphas, self.shares or None, solver=solver)
+        else:
+            ridge: Any = KernelRidgeClassifier if job.is_classes else KernelRidge
+            model = ridge(kernel, self.alphas[0], solver=solver)
+        self._weigh(model)
+        model.set_params(memory=self.memory, time_limit=self.time_limit)
         return model.fit(job.X, job.y, sample_weight=job.weights)
+
+    def _weigh(self, model: Any) -> None:
+        if self.class_weight is not None:
+            model.set_params(class_weight=self.class_weight)
 
 
 def held_out(select: str, is_grouped: bool) -> Any:

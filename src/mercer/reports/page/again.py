@@ -5,13 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from mercer.estimators import KernelRidgeMean
-from mercer.kernels import Kernel
-from mercer.kernels.language.editable import editable
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.html import section
+from mercer.reports.recipe import recipe_of
 
-PENALTIES = ("alpha", "C", "epsilon")
 SETTINGS = ("fit_intercept", "class_weight", "solver", "n_landmarks", "random_state")
 
 
@@ -24,7 +21,7 @@ def again(facts: Facts, command: str) -> str:
 def code(facts: Facts) -> str:
     """Return Python code that makes the same model of the same rows."""
     model, chooser = facts.inner, facts.model
-    given = [*_kernels(facts), *_changed(model)]
+    given = [*([] if facts.function is None else _kernels(facts)), *_changed(model)]
     arguments = "".join(f"    {argument},\n" for argument in given)
     found = ""
     if chooser is not model:
@@ -32,33 +29,27 @@ def code(facts: Facts) -> str:
         found = f"# What mercer.{type(chooser).__name__}({searched}) chose of these rows.\n"
     return (
         f"import mercer\n\n{found}model = mercer.{type(model).__name__}(\n{arguments})\n"
-        "model.fit(X, y)\nmercer.report(model, X_test, y_test, 'report.html')"
+        f"model.fit(X, y)\n{_temperature(model)}"
+        "mercer.report(model, X_test, y_test, 'report.html')"
     )
 
 
-def penalties(model: Any) -> dict[str, float]:
-    """Return alpha, C and epsilon of a model, those that it has."""
-    found = {name: getattr(model, name, None) for name in PENALTIES}
-    return {
-        k: v for k, v in found.items() if isinstance(v, int | float) and not isinstance(v, bool)
-    }
+def _temperature(model: Any) -> str:
+    """Return the line that gives probabilities the calibration that a search has found."""
+    known = getattr(getattr(model, "_calibration_", None), "known", None)
+    return "" if known is None else f"model.set_temperature({known!r})\n"
 
 
 def _kernels(facts: Facts) -> list[str]:
     """Return the kernel and its penalty as arguments; of a mean those of every fit."""
-    mean = getattr(facts.inner, "estimator_", facts.inner)
-    if isinstance(mean, KernelRidgeMean):
-        kernels = "".join(f"        {_spelled(m.kernel_)},\n" for m in mean.estimators_)
-        alphas = [float(m.alpha) for m in mean.estimators_]
-        weights = [float(v) for v in mean.function_.weights]
-        return [f"[\n{kernels}    ]", f"alphas={alphas}", f"weights={weights}"]
-    named = [f"{name}={value!r}" for name, value in penalties(facts.inner).items()]
-    return named if facts.function is None else [_spelled(facts.function.kernel), *named]
-
-
-def _spelled(kernel: Kernel) -> str:
     # What maps take from the rows they take again from the same ones, to the same numbers.
-    return repr(str(editable(kernel, digits=None)))
+    parts = recipe_of(facts.inner, digits=None)
+    spelled = [repr(str(part.kernel)) for part in parts]
+    if parts[0].share is None:
+        return [*spelled, *(f"{name}={value!r}" for name, value in parts[0].penalties.items())]
+    kernels = "".join(f"        {text},\n" for text in spelled)
+    alphas, weights = [part.penalties["alpha"] for part in parts], [part.share for part in parts]
+    return [f"[\n{kernels}    ]", f"alphas={alphas}", f"weights={weights}"]
 
 
 def _changed(model: Any) -> list[str]:

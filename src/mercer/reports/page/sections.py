@@ -11,15 +11,14 @@ import scipy.sparse as sp
 
 from mercer.data.columns import column_names, is_table, n_rows, take_rows
 from mercer.data.kept import rows_state
-from mercer.estimators import KernelRidgeMean
 from mercer.kernels import Kernel, Scaled, Sum
 from mercer.kernels.language.editable import editable
 from mercer.kernels.language.outline import outline
 from mercer.reports.page import charts
-from mercer.reports.page.again import penalties
 from mercer.reports.page.facts import Facts, cells_of, has_columns
 from mercer.reports.page.html import figures, paragraph, section, table
 from mercer.reports.page.mathml import mathml
+from mercer.reports.recipe import Part, recipe_of
 from mercer.reports.spectrum import eigenvalues_of, ridge_of
 from mercer.selection.automatic.board import Leaderboard
 
@@ -36,28 +35,25 @@ def kernel(facts: Facts) -> str:
     if facts.function is None:
         return ""
     k = facts.function.kernel
-    settings = ", ".join(f"{name} = {value:.4g}" for name, value in penalties(facts.inner).items())
+    parts = recipe_of(facts.inner)
+    settings = ", ".join(f"{name} = {value:g}" for name, value in parts[0].penalties.items())
     # A tree of pages is for whoever asks for it.
     state = " open" if _nodes(k) <= NODES else ""
     return section(
         "Kernel",
-        _in_words(facts, k),
+        _in_words(parts, k),
         _formula(k),
-        paragraph(settings),
+        paragraph(settings if parts[0].share is None else ""),
         f"<details{state}><summary>Tree, with the proof of every node</summary>"
         f"{editable(k)._repr_html_()}</details>",
     )
 
 
-def _in_words(facts: Facts, k: Kernel) -> str:
+def _in_words(parts: tuple[Part, ...], k: Kernel) -> str:
     """Return what a kernel compares; of a mean what each of its fits does, with its weight."""
-    model = getattr(facts.inner, "estimator_", facts.inner)
-    if not isinstance(model, KernelRidgeMean):
+    if parts[0].share is None:
         return paragraph(f"Rows are compared by {outline(k)}.")
-    rows = [
-        (float(weight), outline(fit.kernel_), float(fit.alpha))
-        for weight, fit in zip(model.function_.weights, model.estimators_, strict=True)
-    ]
+    rows = [(part.share, outline(part.kernel), part.penalties["alpha"]) for part in parts]
     text = "A mean of several fits, each with a kernel and a ridge alpha of its own:"
     return paragraph(text) + table(["weight", "rows are compared by", "alpha"], rows)
 

@@ -1,0 +1,90 @@
+"""A model that is given back: by options in a file, and by the code of its report."""
+
+import numpy as np
+import pytest
+
+import mercer
+from commands import PRICE, SICK, fitted, run, table
+from mercer.reports.page.again import code
+from mercer.reports.page.facts import Facts
+
+AGE, SITE = "gaussian(7.123456789).after(standardize()).on(age)", "match.on(site)"
+ONE = ("--kernel", f"{AGE} + {SITE}")
+MEAN = ("--kernel", AGE, "--alpha", "0.2", "--kernel", SITE, "--alpha", "3")
+WINNERS = [
+    ("KernelRidge", (*PRICE, *ONE, "--alpha", "0.123456789")),
+    ("KernelRidgeMean", (*PRICE, *MEAN, "--share", "0.3", "--share", "0.7")),
+    ("KernelRidgeMean", (*PRICE, *MEAN)),
+    ("KernelRidgeClassifier", (*SICK, *ONE, "--alpha", "0.5")),
+    ("KernelRidgeMeanClassifier", (*SICK, *MEAN, "--share", "0.3", "--share", "0.7")),
+    ("KernelLogisticRegression", (*SICK, *ONE, "--C", "2.5", "--class-weight", "balanced")),
+]
+
+
+def answers(model):
+    ask = getattr(model, "predict_proba", model.predict)
+    return ask(table(30).drop("price", "sick", "weight", "home"))
+
+
+@pytest.mark.parametrize(("kind", "options"), WINNERS)
+def test_the_options_that_a_file_tells_make_the_same_model(kind, options, data, tmp_path):
+    first, again, config = (tmp_path / name for name in ("a.mercer", "b.mercer", "c.toml"))
+    assert fitted(data, *options, "-o", first)["model"] == kind
+    config.write_text(run("info", first, "--options", "--exact").stdout)
+    drop = ("--drop", "price,sick,weight,home".replace(options[1] + ",", ""))
+    assert fitted(data, "--config", config, *drop, "-o", again)["model"] == kind
+    models = mercer.load(first), mercer.load(again)
+    np.testing.assert_allclose(answers(models[0]), answers(models[1]), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "options"), WINNERS)
+def test_the_code_of_a_report_makes_the_same_model(kind, options, data, tmp_path):
+    path = tmp_path / "m.mercer"
+    fitted(data, *options, "--test-data", data, "-o", path)
+    model = mercer.load(path)
+    if hasattr(model, "set_temperature"):
+        model.set_temperature(1.75)
+    rows = mercer.read_table(data)
+    given = {"X": rows.select("age", "site"), "y": rows[options[1]].to_numpy()}
+    exec(code(Facts(model)).rsplit("mercer.report", 1)[0], given)
+    assert type(given["model"]).__name__ == kind
+    np.testing.assert_allclose(answers(given["model"]), answers(model), rtol=1e-9)
+
+
+def test_weights_of_ten_digits_are_taken_out_of_a_kernel_and_its_penalty(data):
+    large = f"3e10 * gaussian(7.0).on(age) + 1e10 * {SITE}"
+    found = fitted(data, *PRICE, "--kernel", large, "--alpha", "2e10")
+    assert found["kernel"].startswith("0.75 * gaussian")
+    assert found["alpha"] == 0.5
+    again = fitted(data, *PRICE, "--kernel", found["kernel"], "--alpha", found["alpha"])
+    assert again["scores"]["RMSE"]["value"] == pytest.approx(found["scores"]["RMSE"]["value"])
+
+
+def test_the_best_of_several_kernels_is_chosen(data):
+    found = fitted(data, *PRICE, "--kernel", SITE, "--kernel", f"{AGE} + {SITE}")
+    assert found["kernel"].startswith("gaussian")
+    assert {entry["kernel"] for entry in found["leaderboard"]} > {found["kernel"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((*SICK, "--alpha", "1", "--C", "1"), "--alpha is for least squares and --C for"),
+        ((*PRICE, *MEAN[:2], *MEAN), "give an --alpha for each --kernel; got 2 for 3"),
+        ((*PRICE, *MEAN, "--share", "1"), "a --share is the weight of a --kernel"),
+        ((*SICK, *MEAN[:2], *MEAN[4:6], "--C", "1"), "--C is for one --kernel, got 2"),
+        ((*PRICE, "--class-weight", "balanced"), "--class-weight is not for a regression"),
+    ],
+)
+def test_options_that_make_no_model_together_are_wrong_usage(options, said, data):
+    result = run("fit", data, *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_file_of_another_model_has_no_options(tmp_path):
+    path = tmp_path / "k.mercer"
+    mercer.save(mercer.KernelPCA("gaussian", 2).fit(np.arange(12.0).reshape(6, 2)), path)
+    result = run("info", path, "--options")
+    assert result.exit_code == 1
+    assert "holds a KernelPCA, which mercer fit does not make" in result.stderr
