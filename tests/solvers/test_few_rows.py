@@ -26,6 +26,7 @@ from mercer.solvers import (
     OffsetAlone,
     RidgeProblem,
     Run,
+    few_rows,
 )
 from mercer.solvers.few_rows import FEW, FEWER, some_rows
 from mercer.solvers.logistic.solver import NewtonOnRows
@@ -96,6 +97,16 @@ def test_on_a_machine_that_is_late_it_is_the_answer_of_fewer_rows():
     run = Run(1.0, began=perf_counter() - 100.0)
     found = OffsetAlone(1e-4).answer(GRAM, RIDGE, run)
     assert np.count_nonzero(found.coefficients.any(axis=1)) == FEWER
+
+
+def test_on_a_machine_that_is_late_the_last_try_has_half_of_the_grace(monkeypatch):
+    ends = []
+    monkeypatch.setattr(few_rows, "_of_rows", lambda *given: ends.append(given[-1]))
+    run = Run(1.0, began=perf_counter() - 100.0)
+    before = perf_counter()
+    OffsetAlone(1e-4).answer(GRAM, RIDGE, run)
+    assert ends[0] == pytest.approx(run.began + 1.0 + 1.5 * run.grace)
+    assert before <= ends[1] - 0.5 * run.grace <= perf_counter()
 
 
 def test_a_deadline_of_whoever_calls_leaves_the_offset_alone():

@@ -155,6 +155,24 @@ def test_whole_weights_are_repetitions_and_zero_is_absence(X, rng, solver, m):
     assert not weighted.dual_coef_[:, w == 0].any()
 
 
+@pytest.mark.parametrize("size", [2.0**-900, 2.0**900])
+@pytest.mark.parametrize("solver", [*SOLVERS, "sgd", "nystrom"])
+@pytest.mark.parametrize("m", [2, 3])
+def test_only_C_times_the_weights_counts_however_large_they_are(X, rng, weights, solver, m, size):
+    y = classes(X, rng, m)
+    plain = model_of(Gaussian(1.0), solver=solver).fit(X, y, weights)
+    model = model_of(Gaussian(1.0), 1.0 / size, solver=solver).fit(X, y, size * weights)
+    assert model.certificate_.satisfied
+    assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-2)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_a_large_finite_matrix_that_rounding_spoils_is_not_called_infinite(rng, m):
+    X = rng.integers(-8, 8, size=(40, 3)) / 8.0
+    with pytest.warns(ConvergenceWarning, match="rounding allows no further one"):
+        model_of("linear", solver="newton").fit(X + 2.0**26, np.arange(40) % m)
+
+
 def test_class_weights_multiply_the_weights(X, rng, weights):
     y = classes(X, rng, 2)
     model = model_of(class_weight={0: 1.0, 1: 3.0}).fit(X, y, weights)

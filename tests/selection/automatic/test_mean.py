@@ -181,6 +181,8 @@ def test_the_first_candidate_of_a_classifier_is_the_one_that_it_uses(
     first = model.candidates_[0]
     assert bool(first.parts) == (best == "mean")
     assert best == "mean" or first.kernel == model.kernel_
+    singles = [c for c in model.candidates_ if not c.parts]
+    assert best == "mean" or first.error == min(c.error for c in singles)
     assert len(model.candidates_) == 3
 
 

@@ -30,6 +30,7 @@ def test_everything_is_as_on_the_path_of_all_entries(kernel, fit_intercept, weig
     assert_allclose(mine.leave_one_out(), other.leave_one_out(), rtol=1e-8, atol=1e-10)
     assert_allclose(mine.losses(), other.losses(), rtol=1e-9)
     assert_allclose(mine.leave_out(block), other.leave_out(block), rtol=1e-8, atol=1e-10)
+    assert_allclose(mine.residuals(), other.residuals(), rtol=1e-8, atol=1e-10)
     assert_allclose(mine.generalised(), other.generalised(), rtol=1e-9)
     assert_allclose(mine.predicted(z), other.predicted(kernel(z, x)), rtol=1e-8, atol=1e-10)
 

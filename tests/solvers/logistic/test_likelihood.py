@@ -1,5 +1,6 @@
 """The likelihood of classes: loss, residual, curvature and offset, each against its definition."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,6 +41,16 @@ def F(problem, rng):
 
 def test_two_classes_have_one_score_and_more_have_one_each(rng):
     assert [problem_of(rng, m).columns for m in (2, 3, 7)] == [1, 3, 7]
+
+
+@pytest.mark.parametrize("size", [2.0**-900, 2.0**900])
+def test_weights_whose_squares_are_no_numbers_are_counted_in_another_unit(problem, size):
+    large = replace(problem, C=problem.C / size, weights=size * problem.weights)
+    counted, unit = large.in_units()
+    assert_array_equal(counted.C * counted.weights, problem.C * problem.weights)
+    assert 0.5 <= counted.weights.max() <= 2.0
+    assert (unit == 1.0).all()
+    assert problem.in_units()[0] is problem
 
 
 def test_probabilities_are_quotients_of_exponentials(problem, F):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import LinearSVC, LinearSVR
 
 from mercer.gram import HeldLandmarkGram, LowRankGram, StreamedGram, landmark_gram
-from mercer.kernels import Gaussian
+from mercer.kernels import Constant, Gaussian, Linear
 from mercer.solvers import SMO, MarginProblem, NystromDescent, Run
 from mercer.testing import check_solver
 
@@ -75,6 +75,16 @@ def test_the_gap_is_that_of_float64(tol):
     gap = problem.gap(a, F @ (F.T @ a))
     assert gap.relative <= found.residual[0] <= gap.relative + 1e-10
     assert found.residual[0] <= tol
+
+
+@pytest.mark.parametrize(
+    ("kernel", "far"), [(Linear(), 1e8), (Gaussian(1.5) + 1e18, 0.0), (Constant(1e40), 0.0)]
+)
+def test_what_rounding_hides_of_features_far_from_zero_counts_in_the_gap(kernel, far):
+    problem = classification()
+    found = NystromDescent(1e-3).solve(landmark_gram(kernel, X + far, 80), problem)
+    # Features of these sizes have no digits left for what tells the classes apart.
+    assert found.residual > 0.1
 
 
 def test_features_are_in_float32_where_the_tolerance_allows():

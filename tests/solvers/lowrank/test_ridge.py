@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import Gaussian
+from mercer.errors import KernelOverflowError
 from mercer.gram import gram_of, landmark_gram
 from mercer.solvers import NystromRidge, Run
 from mercer.solvers.lowrank.equations import LandmarkEquations
@@ -113,6 +114,22 @@ def test_least_squares_without_full_rank_is_refused(rng):
     gram = landmark_gram(Gaussian(0.3), X, 5)
     with pytest.raises(ValueError, match="alpha = 0 leaves the equations of 5 landmarks on 5 rows"):
         NystromRidge().solve(gram, problem_of(X[:, 0], 0.0))
+
+
+def test_a_gap_that_is_no_number_is_refused_and_not_certified(rng, monkeypatch):
+    X = rng.normal(size=(40, 3))
+    gram = landmark_gram(Gaussian(1.0), X, 40)
+    nothing = np.full(1, np.nan)
+    monkeypatch.setattr(LandmarkEquations, "_hidden", lambda *_: nothing)
+    with pytest.raises(KernelOverflowError, match=r"the coefficients overflow at alpha = 0\.1"):
+        NystromRidge().solve(gram, problem_of(X[:, 0], 0.1))
+
+
+def test_coefficients_that_overflow_are_refused_by_the_least_ridge_that_is_one(rng):
+    X = rng.normal(size=(40, 2))
+    gram, y = landmark_gram(Gaussian(1.0), X, 5), 1e10 * rng.normal(size=(40, 3))
+    with pytest.raises(KernelOverflowError, match="the coefficients overflow at alpha = 1e-300;"):
+        NystromRidge().solve(gram, problem_of(y, [0.0, 1e-300, 1e-299]))
 
 
 def test_a_matrix_without_landmarks_is_refused(rng):

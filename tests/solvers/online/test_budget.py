@@ -103,6 +103,13 @@ def test_an_interrupted_stream_goes_on_where_it_was(rng):
     assert_allclose(second.basis.mean(), whole.basis.mean(), rtol=1e-6)
 
 
+def test_a_budget_of_one_point_is_kept():
+    gram = gram_of(Linear(), np.eye(3))
+    machine = BudgetedPerceptron(gram, np.array([[1.0], [-1.0], [1.0]]), Basis.empty(1), 1, 0)
+    machine.visit(np.arange(3))
+    assert len(machine.basis.rows) == 1
+
+
 @pytest.mark.parametrize("budget", [0, 2.5, "many"])
 def test_a_budget_that_means_nothing_is_refused(budget):
     gram, message = gram_of(Linear(), np.eye(2)), "budget must be a whole number of at least 1"

@@ -258,6 +258,10 @@ def test_the_measure_is_its_formula_term_by_term(rng, fit_intercept, is_absolute
         assert_allclose(radius[t], bound, rtol=1e-10)
 
 
+def test_what_is_no_number_is_not_zero_beside_any_size():
+    assert not (relative(np.array([np.nan, np.nan]), np.array([1.0, 0.0])) <= 1e300).any()
+
+
 def test_relative_sizes_are_zero_where_nothing_is_missed():
     assert relative(np.array([2.0, 0.0, 1.0, 0.0]), np.array([4.0, 0.0, 0.0, 3.0])).tolist() == [
         0.5,

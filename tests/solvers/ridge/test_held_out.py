@@ -8,6 +8,7 @@ from mercer.gram import FeatureGram, LowRankGram, PrecomputedGram, chain_of, gra
 from mercer.kernels import Exponential, Gaussian, Linear
 from mercer.solvers import RidgeProblem
 from mercer.solvers.ridge.held_out import (
+    copies_of,
     few_features,
     held_out,
     jackknife_plus,
@@ -119,3 +120,9 @@ def test_features_are_few_where_they_are_fewer_than_rows(rng):
     assert few_features(LowRankGram(np.hstack([F, F]))) is None
     assert_allclose(few_features(LowRankGram(F[:, :4])), F[:, :4])
     assert few_features(PrecomputedGram(np.eye(5))) is None
+
+
+@pytest.mark.parametrize("part", [1.25, 1.75])
+def test_weights_of_which_one_is_no_whole_number_count_no_copies(part):
+    assert copies_of(np.array([3.0, 2.0])).tolist() == [3.0, 2.0]
+    assert copies_of(np.array([3.0, part])).tolist() == [1.0, 1.0]

@@ -13,7 +13,7 @@ from scipy.special import expit, xlog1py
 from mercer.data.deadline import check
 from mercer.solvers.contract import OFFSET_ALONE, Solution
 from mercer.solvers.refusals import LARGEST_COST, too_costly
-from mercer.solvers.rounding import EPS, TINY
+from mercer.solvers.rounding import EPS, TINY, usual_unit
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -69,8 +69,13 @@ class LogisticProblem:
         return self.C * float(self.weights.max(initial=0.0))
 
     def in_units(self) -> tuple[LogisticProblem, Array]:
-        """Return the problem as it is: classes have no unit."""
-        return self, np.ones(self.columns)
+        """Return the problem with weights whose squares are numbers: C times weight is what counts.
+
+        Classes have no unit.
+        """
+        unit = usual_unit(float(self.weights.max(initial=0.0)))
+        counted = replace(self, C=self.C * unit, weights=self.weights / unit)
+        return self if unit == 1.0 else counted, np.ones(self.columns)
 
     def at_rest(self, tol: float) -> Solution:
         """Return f = 0 and the best offsets; no loss is below zero, which proves the gap."""

@@ -332,7 +332,10 @@ class Descent:
         except NegativeCurvatureError as error:
             self._refuse(error.direction)
         except FloatingPointError:
-            raise not_finite() from None
+            if not np.isfinite(point.KD).all():
+                raise not_finite() from None
+            # K is so large beside the ridge that rounding leaves no step.
+            return None
         self._curvature.improve(inner.steps)
         step = root.forward(inner.U) - point.D
         return self._shortened(problem, point, step, inner.KRU - point.KD)

@@ -89,11 +89,13 @@ class Newton(LogisticSolver):
         run: Run | None = None,
     ) -> Iterator[Solution]:
         run, descent = Run() if run is None else run, None
+        counted, _ = problem.in_units()
+        unit = counted.C / problem.C
 
         def solved(C: float, part: Run) -> Solution:
             nonlocal descent
-            descent = descent or self._descent(gram, problem.at(max(Cs)))
-            return descent.to(C, part)
+            descent = descent or self._descent(gram, counted.at(unit * max(Cs)))
+            return descent.to(unit * C, part)
 
         for i, C in enumerate(Cs):
             part = run.share(1.0 / (len(Cs) - i))

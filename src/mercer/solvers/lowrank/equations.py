@@ -120,7 +120,9 @@ class LandmarkEquations:
         r, adjoint = self._by_entries(c) if self.is_even else self._by_features(theta)
         b = w @ r / w.sum() if problem.fit_intercept else np.zeros(r.shape[1])
         r -= b
-        g = adjoint[:, :-1] - np.outer(adjoint[:, -1], b) - problem.alpha * theta
+        # What overflows leaves a gap that is no number, which is refused.
+        with np.errstate(over="ignore", invalid="ignore"):
+            g = adjoint[:, :-1] - np.outer(adjoint[:, -1], b) - problem.alpha * theta
         return Point(theta, self.means + b, r, g, self._hidden(theta, c))
 
     def unmeasured(self, theta: Array, mean: Array) -> Point:

@@ -80,7 +80,7 @@ class NystromDescent(CoordinateDescent):
     def _by_features(self, gram: HeldLandmarkGram, problem: MarginProblem, run: Run) -> Solution:
         F = SharedRows(gram.F, gram.where, problem.fit_intercept)
         state, _, advice = self._descended(F, gram, problem, run)
-        measured = run.measured(lambda: _measured(gram, problem, state.a, F.squares))
+        measured = run.measured(lambda: _measured(gram, problem, state.a))
         if measured is None:
             # Without the time to measure them the weights have the digits that steps need.
             measured = state.w, Gap.unknown(state.gap.offset - float(F.centre @ state.w))
@@ -89,10 +89,8 @@ class NystromDescent(CoordinateDescent):
         return replace(found, theta=w[:, None], measure=MEASURE)
 
 
-def _measured(
-    gram: LandmarkGram, problem: MarginProblem, a: Array, squares: Array
-) -> tuple[Array, Gap]:
+def _measured(gram: LandmarkGram, problem: MarginProblem, a: Array) -> tuple[Array, Gap]:
     """Return the weights F'a and the largest gap there may be, both in float64."""
     exact = FeatureProducts(gram, is_exact=True)
     w = exact.back(a[:, None])
-    return w[:, 0], problem.proved(a, exact.forward(w)[:, 0], squares)
+    return w[:, 0], problem.proved(a, exact.forward(w)[:, 0], gram.diagonal())

@@ -203,6 +203,9 @@ class _Refined(NamedTuple):
         problem: RidgeProblem,
         steps: int,
     ) -> _Refined:
-        step = inverse(point.g)
-        gap = np.sqrt(np.maximum((point.g * step).sum(axis=0), 0.0)) + point.hidden
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = inverse(point.g)
+            gap = np.sqrt(np.maximum((point.g * step).sum(axis=0), 0.0)) + point.hidden
+        if not np.isfinite(gap).all():
+            raise overflow(float(problem.alpha.min()))
         return cls(point, inverse, step, gap, relative(gap, problem.sizes), steps)

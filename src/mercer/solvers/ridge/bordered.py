@@ -204,9 +204,9 @@ def relative_norm(r: Array, y: Array, N: Array) -> Array:
 
 
 def relative(norms: Array, sizes: Array) -> Array:
-    """Return norms beside sizes, zero where they are."""
+    """Return norms beside sizes, zero where they are; what is no number stays none."""
     with np.errstate(divide="ignore"):
-        return np.divide(norms, sizes, where=norms > 0.0, out=np.zeros_like(norms))
+        return np.divide(norms, sizes, where=norms != 0.0, out=np.zeros_like(norms))
 
 
 def measured(
