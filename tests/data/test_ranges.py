@@ -23,10 +23,16 @@ def test_only_columns_of_numbers_have_a_range():
     assert Ranges.of([table]).entries == (("a", 1.0, 4.0),)
 
 
-def test_far_is_farther_outside_than_the_range_is_wide():
+def test_far_is_farther_outside_than_a_quarter_of_the_range():
     ranges = Ranges((("0", 0.0, 2.0),))
-    assert ranges.outside(np.array([[4.0], [-2.0], [np.nan]])) == []
-    assert ranges.outside(np.array([[4.1], [-9.0], [1.0]])) == [Outside("0", 2, -9.0, 0.0, 2.0)]
+    assert ranges.outside(np.array([[2.5], [-0.5], [np.nan]])) == []
+    assert ranges.outside(np.array([[2.6], [-9.0], [1.0]])) == [Outside("0", 2, -9.0, 0.0, 2.0)]
+
+
+def test_of_many_columns_far_is_farther():
+    ranges = Ranges(tuple((str(j), 0.0, 2.0) for j in range(100)))
+    assert ranges.outside(np.full((1, 100), 3.0)) == []
+    assert len(ranges.outside(np.full((1, 100), 3.1))) == 100
 
 
 def test_blocks_add_up_to_the_farthest():

@@ -107,14 +107,19 @@ class Ranges:
         return Ranges(entries, tuple(name for name in self.dates if name in kept))
 
     def outside(self, X: Any) -> list[Outside]:
-        """Return the cells of rows that lie farther outside of a range than it is wide."""
+        """Return the cells of rows that lie outside of a range by more than a quarter of its width.
+
+        Of more than ten columns it is log10(columns) quarters: more cells may be far by chance, and
+        with tails that fall like an exponential as few rows are, if they are like these.
+        """
+        quarters = max(1.0, np.log10(max(len(self.entries), 1)))
         ends = {name: (low, high) for name, low, high in self.entries}
         found = []
         for name, values, are_dates in _numbers(X):
             if name not in ends or are_dates != (name in self.dates):
                 continue
             low, high = ends[name]
-            far = np.abs(values - (low + high) / 2.0) - 1.5 * (high - low)
+            far = np.abs(values - (low + high) / 2.0) - (0.5 + 0.25 * quarters) * (high - low)
             # A column of one number has no width, and rounding is not far from it.
             is_far = far > 1e-9 * max(abs(low), abs(high))
             if is_far.any():

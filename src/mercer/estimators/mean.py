@@ -257,10 +257,14 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
     def _loo_residuals(self) -> Array:
         return self._mean([m._loo_residuals() for m in self.estimators_])
 
-    def _moves(self, X: Any) -> Iterator[tuple[slice, int, Array]]:
-        for each in zip(*(m._moves(X) for m in self.estimators_), strict=True):
-            rows, t, _ = each[0]
-            yield rows, t, self._mean([moves for _, _, moves in each])
+    def _row_variances(self) -> Array:
+        return self._mean([m._row_variances() for m in self.estimators_])
+
+    def _without(self, X: Any) -> Iterator[tuple[slice, int, Array, Array]]:
+        for each in zip(*(m._without(X) for m in self.estimators_), strict=True):
+            rows, t = each[0][:2]
+            moves, variances = ([found[k] for found in each] for k in (2, 3))
+            yield rows, t, self._mean(moves), self._mean(variances)
 
     def _mean(self, values: Sequence[Array]) -> Array:
         total = np.zeros_like(values[0])

@@ -29,25 +29,17 @@ from mercer.gram import (
 from mercer.native.lapack import one_blas_thread
 from mercer.solvers import Approximation, Certificate, RidgeProblem, Run, Solution
 from mercer.solvers.contract import FEW_ROWS
-from mercer.solvers.line.path import ChainSmoother
-from mercer.solvers.lowrank.path import LandmarkSmoother
 from mercer.solvers.lowrank.sampled import sampled_residuals
-from mercer.solvers.ridge.feature_path import FeatureSmoother
-from mercer.solvers.ridge.held_out import (
-    Smoother,
-    jackknife_plus,
-    leave_one_out,
-    less_one,
-    moved,
-    smoothers,
-)
+from mercer.solvers.ridge.held_out import leave_one_out, less_one, smoothers
+from mercer.solvers.ridge.jackknife import Doubt, jackknife_plus, moved, spread
+from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
 # What is worked out when it is asked for, and what it is worked out from in a landmark model.
-CACHES = ("_residual_cache", "_smoother_cache")
+CACHES = ("_doubt_cache", "_smoother_cache")
 UNSAVED = (*CACHES, "_landmark_cache")
 
 
@@ -73,8 +65,8 @@ class RidgePosterior(KernelMachine):
     approximation_: Approximation | None
     _landmark_cache: LandmarkGram | None
     _sampled_residuals_: Array | None
-    _residual_cache: Array
-    _smoother_cache: list[Smoother | ChainSmoother | FeatureSmoother | LandmarkSmoother]
+    _doubt_cache: Doubt
+    _smoother_cache: list[LinearSmoother]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -124,7 +116,10 @@ class RidgePosterior(KernelMachine):
         """Return the lower and upper ends of jackknife+ prediction intervals at the rows `X`.
 
         They hold new targets with a probability of at least 2 coverage - 1 for any distribution
-        of exchangeable rows, and of about `coverage` in practice. No fit is repeated. Rows that
+        of exchangeable rows, and of about `coverage` in practice. No fit is repeated. Errors count
+        in units of the standard deviation of a target by the fit without its row, so that intervals
+        are wider where training rows tell little: between and beyond their numbers, and at
+        categories that none of them has. Rows that
         miss the same cells as 30 training rows or more, or as many as the coverage needs, have the
         intervals that these tell: what is promised of all rows holds for each such group. Rows of
         a rarer pattern have the widest of those that training rows tell which miss one cell of it.
@@ -154,35 +149,42 @@ class RidgePosterior(KernelMachine):
         if kept is not None and getattr(self, "_landmark_cache", None) is None:
             # No row moves f here, so that the ends lie as far from it everywhere as from zero.
             for t, missed in enumerate(kept.T):
-                ends = jackknife_plus(np.zeros(1), np.zeros((len(missed), 1)), missed, coverage)
+                still, missed = np.zeros((len(missed), 1)), np.abs(missed)[:, None]
+                ends = jackknife_plus(np.zeros(1), still, missed, coverage)
                 lower[:, t], upper[:, t] = (predicted[:, t] + end for end in ends)
             return self._shaped(lower), self._shaped(upper)
         # Few rows gain little by threads of the BLAS, and lose much where others want the cores.
         few_rows = 4000
         with one_blas_thread() if len(self._problem_.y) <= few_rows else nullcontext():
-            residuals, groups = self._loo_residuals(), self._groups(X, coverage)
+            residuals, known = self._loo_residuals(), self._row_variances()
+            groups = self._groups(X, coverage)
             lower[:], upper[:] = np.inf, -np.inf
-            for rows, t, moves in self._moves(X):
+            for rows, t, moves, variances in self._without(X):
                 every = np.arange(len(predicted))[rows]
+                distances = spread(residuals[:, t], known[:, t], variances)
                 for place, told in ((p, s) for p, sets in groups for s in sets):
                     own = np.isin(every, place)
-                    at = every[own]
-                    some = (
-                        moves if len(told) == len(moves) and own.all() else moves[np.ix_(told, own)]
+                    at, is_all = every[own], len(told) == len(moves) and own.all()
+                    moved_some, far = (
+                        m if is_all else m[np.ix_(told, own)] for m in (moves, distances)
                     )
-                    low, high = jackknife_plus(predicted[at, t], some, residuals[told, t], coverage)
+                    low, high = jackknife_plus(predicted[at, t], moved_some, far, coverage)
                     lower[at, t] = np.minimum(lower[at, t], low)
                     upper[at, t] = np.maximum(upper[at, t], high)
         return self._shaped(lower), self._shaped(upper)
 
-    def _moves(self, X: Any) -> Iterator[tuple[slice, int, Array]]:
-        """Yield how far every training row moves f at some checked rows, for one target a time."""
-        residuals = self._loo_residuals()
+    def _without(self, X: Any) -> Iterator[tuple[slice, int, Array, Array]]:
+        """Yield what the fits without each training row say of some checked rows and one target.
+
+        That is how far they are from f, and the variance of the target by them.
+        """
+        doubt, residuals = self._doubt(), self._loo_residuals()
+        prior = np.zeros(n_rows(X)) if self.kernel_.is_precomputed else self.kernel_.diagonal(X)
         for smoother in self._smoothers():
             for rows, some in self._blocks(X):
-                h = smoother.weights(some)
+                h, variance = smoother.at(some, prior[rows])
                 for t in smoother.targets.tolist():
-                    yield rows, t, moved(h, residuals[:, t])
+                    yield rows, t, moved(h, residuals[:, t]), doubt.at(t, h, variance)
 
     def _groups(self, X: Any, coverage: float) -> list[tuple[Index, list[Index]]]:
         """Return groups of new rows, each with sets of training rows that tell its intervals."""
@@ -251,9 +253,23 @@ class RidgePosterior(KernelMachine):
         return gram
 
     def _loo_residuals(self) -> Array:
-        if not hasattr(self, "_residual_cache"):
-            self._residual_cache = leave_one_out(self._gram(), self._problem_)
-        return self._residual_cache
+        return self._doubt().left_out.residuals
+
+    def _row_variances(self) -> Array:
+        """Return the variance of every target by the fit without its row, (n, targets)."""
+        return self._doubt().rows
+
+    def _doubt(self) -> Doubt:
+        if not hasattr(self, "_doubt_cache"):
+            gram = self._gram()
+            beside: Array | None = np.zeros(len(gram))
+            if isinstance(gram, LandmarkGram):
+                beside = np.maximum(self.kernel_.diagonal(gram.X) - gram.diagonal(), 0.0)
+            elif self.kernel_.is_precomputed:
+                beside = None
+            left_out = leave_one_out(gram, self._problem_)
+            self._doubt_cache = Doubt.of(left_out, self._problem_, beside)
+        return self._doubt_cache
 
     def _smoothers(self) -> Any:
         """Return the smoothers; kept where there is one only, since each needs its own factor."""

@@ -224,9 +224,11 @@ def test_intervals_equal_the_jackknife_plus_of_refits(rng):
     for i in range(25):
         rest = np.arange(25) != i
         other = KernelRidge(AdditiveChi2(), 0.3).fit(X[rest], y[rest])
-        error = abs(y[i] - other.predict(X[i : i + 1])[0])
-        below.append(other.predict(new) - error)
-        above.append(other.predict(new) + error)
+        at, deviation = other.predict(np.vstack([X[i], new]), return_std=True)
+        deviation = np.sqrt(deviation**2 + 0.3)
+        error = abs(y[i] - at[0]) * deviation[1:] / deviation[0]
+        below.append(at[1:] - error)
+        above.append(at[1:] + error)
     low, high = KernelRidge(AdditiveChi2(), 0.3).fit(X, y).predict_interval(new, coverage=0.8)
     # Ranks floor(0.2 * 26) = 5 and ceil(0.8 * 26) = 21.
     assert_allclose(low, np.sort(below, axis=0)[4], rtol=1e-8)

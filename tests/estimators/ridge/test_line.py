@@ -163,8 +163,11 @@ def test_intervals_are_those_of_refits_without_every_row(X, y, kernel, fit_inter
         rest = np.delete(np.arange(25), i)
         one = KernelRidge(model.kernel_, 0.1, fit_intercept=fit_intercept, solver="cholesky")
         one.fit(X[rest], y[rest], weights[rest])
-        e = abs(y[i] - one.predict(X[[i]]))
-        ends.append(one.predict(new) + np.array([-e, e]))
+        at, deviation = one.predict(np.vstack([X[i], new]), return_std=True)
+        # Of a target with the noise of a mean weight.
+        deviation = np.sqrt(deviation**2 + 0.1 / weights.mean())
+        e = abs(y[i] - at[0]) * deviation[1:] / deviation[0]
+        ends.append(at[1:] + np.array([-e, e]))
     lower, upper = np.sort(np.array(ends), axis=0).transpose(1, 0, 2)
     found = model.predict_interval(new, coverage=0.8)
     assert_allclose(found[0], lower[5 - 1], rtol=1e-8)

@@ -74,14 +74,24 @@ def test_rows_left_out_are_predicted_as_by_fits_without_them(data):
 
 def test_intervals_are_the_jackknife_plus_of_means_without_a_row(data, rng):
     X, y = data
-    w, new, coverage = np.ones(len(y)), rng.normal(size=(5, 2)), 0.8
+    n, new, coverage = len(y), rng.normal(size=(5, 2)), 0.8
     model = KernelRidgeMean(KERNELS, ALPHAS, (0.2, 0.5, 0.3)).fit(X, y)
-    without = np.array([without_a_row(model, X, y, w, i, new) for i in range(len(y))])
-    spread = np.abs(y - model.leave_one_out_predictions_)[:, None]
-    rank = int(np.floor((1.0 - coverage) * (len(y) + 1) + 1e-9))
+    without, variances = np.zeros((n, 6)), np.zeros((n, 6))
+    for v, kernel, alpha in zip(model.weights_, KERNELS, ALPHAS, strict=True):
+        each = [
+            KernelRidge(kernel, alpha).fit(np.delete(X, i, 0), np.delete(y, i)) for i in range(n)
+        ]
+        told = [m.predict(np.vstack([X[i], new]), True) for i, m in enumerate(each)]
+        f, deviation = np.array(told).transpose(1, 0, 2)
+        without += v * f
+        # The unit in which the squares of errors in those of their deviations are one.
+        unit = np.mean((y - f[:, 0]) ** 2 / (deviation[:, 0] ** 2 + alpha))
+        variances += v * unit * (deviation**2 + alpha)
+    spread = np.abs(y - without[:, 0])[:, None] * np.sqrt(variances[:, 1:] / variances[:, :1])
+    rank = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))
     low, high = model.predict_interval(new, coverage)
-    assert_allclose(low, np.sort(without - spread, axis=0)[rank - 1], rtol=1e-7)
-    assert_allclose(high, np.sort(without + spread, axis=0)[-rank], rtol=1e-7)
+    assert_allclose(low, np.sort(without[:, 1:] - spread, axis=0)[rank - 1], rtol=1e-7)
+    assert_allclose(high, np.sort(without[:, 1:] + spread, axis=0)[-rank], rtol=1e-7)
 
 
 def test_its_kernel_shows_the_weights_and_bounds_the_distance_from_the_exact_mean(data):

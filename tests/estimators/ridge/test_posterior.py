@@ -114,9 +114,12 @@ def test_intervals_equal_the_jackknife_plus_of_refits(rng):
     for i in range(len(X)):
         rest = np.arange(len(X)) != i
         other = KernelRidge(Gaussian(1.5), alpha=0.3).fit(X[rest], y[rest])
-        error = abs(y[i] - other.predict(X[i : i + 1])[0])
-        below.append(other.predict(new) - error)
-        above.append(other.predict(new) + error)
+        at, deviation = other.predict(np.vstack([X[i], new]), return_std=True)
+        # Of a target, with the noise of variance alpha.
+        deviation = np.sqrt(deviation**2 + 0.3)
+        error = abs(y[i] - at[0]) * deviation[1:] / deviation[0]
+        below.append(at[1:] - error)
+        above.append(at[1:] + error)
     # Ranks floor(0.2 * 26) = 5 and ceil(0.8 * 26) = 21.
     assert_allclose(low, np.sort(below, axis=0)[4], rtol=1e-8)
     assert_allclose(high, np.sort(above, axis=0)[20], rtol=1e-8)
@@ -129,6 +132,25 @@ def test_intervals_cover_about_what_they_promise(rng):
     low, high = model.predict_interval(new, coverage=0.9)
     covered = ((low <= truth) & (truth <= high)).mean()
     assert 0.86 < covered < 0.94
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "nystrom", "n_landmarks": 40}])
+def test_intervals_widen_between_and_beyond_the_numbers_of_the_training_rows(settings, rng):
+    dose = rng.choice([1.0, 2.0, 5.0, 6.0], 200)
+    y = np.sin(dose) + 0.1 * rng.normal(size=200)
+    model = KernelRidge(Gaussian(0.8), 0.1, **settings).fit(dose[:, None], y)
+    low, high = model.predict_interval([[2.0], [3.5], [6.0], [9.0]])
+    seen, between, last, beyond = high - low
+    assert between > 3.0 * seen
+    assert beyond > 3.0 * last
+
+
+def test_intervals_are_the_same_in_any_unit_of_weights(rng):
+    X, y = wave(rng)
+    w = rng.uniform(0.5, 2.0, len(y))
+    one = KernelRidge(Gaussian(1.0), 0.2).fit(X, y, w).predict_interval(X[:5])
+    other = KernelRidge(Gaussian(1.0), 2.0).fit(X, y, 10.0 * w).predict_interval(X[:5])
+    assert_allclose(one, other, rtol=1e-8)
 
 
 def test_intervals_of_several_targets_have_the_shape_of_predictions(rng):

@@ -69,6 +69,24 @@ def test_a_table_of_all_kinds_of_columns_is_taken_as_it_comes():
     assert np.mean((lower <= y[90:]) & (y[90:] <= upper)) > 0.7
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.OutsideRangeWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.UnseenCategoriesWarning")
+def test_intervals_are_wider_at_values_and_categories_that_no_training_row_has():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "dose": rng.choice([1.0, 2.0, 6.0, 7.0], 150),
+            "site": rng.choice(["a", "b", "c", "d"], 150),
+        }
+    )
+    effect = table.site.map({"a": 0.0, "b": 2.0, "c": -1.0, "d": 1.0})
+    model = KernelRegressor().fit(table, np.sin(table.dose) + effect + 0.1 * rng.normal(size=150))
+    new = pd.DataFrame({"dose": [2.0, 4.0, 12.0, 2.0], "site": ["a", "a", "a", "z"]})
+    low, high = model.predict_interval(new)
+    seen, *unseen = high - low
+    assert min(unseen) > 2.0 * seen
+
+
 def test_classes_have_probabilities_of_a_good_log_loss():
     X, y = few_matter(240)
     labels = np.where(y > np.median(y), "high", "low")

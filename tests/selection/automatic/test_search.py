@@ -17,6 +17,7 @@ from mercer.selection.automatic.kernels import Start, at_widths, starts
 from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, KernelSearch
 from mercer.selection.automatic.sums import n_terms, to_learn_on
 from mercer.solvers import Run
+from mercer.solvers.ridge.held_out import LeftOut
 
 
 def kernel_search(n=40, rng=None, run=None):
@@ -240,7 +241,7 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
 
     def recorded(gram, problem):
         asked.append(problem.alpha)
-        return np.zeros_like(problem.y)
+        return LeftOut(np.zeros_like(problem.y), np.ones_like(problem.y))
 
     monkeypatch.setattr(left_out, "leave_one_out", recorded)
     one, kernel = kernel_search(20), 4.0 * Gaussian(1.0)

@@ -56,7 +56,7 @@ def test_the_derivative_by_alpha_is_that_of_the_value(criterion, problem, K):
 
 def test_the_error_left_out_is_that_of_fits_without_the_row(problem, points):
     gram = gram_of(Gaussian(1.5), points(9))
-    e = leave_one_out(gram, RidgeProblem(*_of_all_targets(problem)))
+    e = leave_one_out(gram, RidgeProblem(*_of_all_targets(problem))).residuals
     mean = (problem.weights[:, None] * e**2).sum() / (problem.weights.sum() * e.shape[1])
     expected = 0.5 * e.size * np.log(mean)
     assert left_out_error(gram.dense(), problem).value == pytest.approx(expected)

@@ -11,10 +11,8 @@ from mercer.solvers.ridge.held_out import (
     copies_of,
     few_features,
     held_out,
-    jackknife_plus,
     leave_one_out,
     less_one,
-    moved,
     smoothers,
 )
 
@@ -63,49 +61,32 @@ def test_a_row_without_which_nothing_is_determined_is_predicted_by_nothing():
     assert held_out(a, diagonal)[:, 0].tolist() == [np.inf, -np.inf, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("coverage", "low", "high"),
-    [(0.8, 2, 8), (0.9, 1, 9), (0.91, None, None), (0.1, 9, 1), (0.5, 5, 5)],
-)
-def test_the_ends_of_the_interval_are_the_ranks_that_the_coverage_asks_for(coverage, low, high):
-    # Nine rows whose absence moves nothing and whose errors are 1, ..., 9: n + 1 = 10.
-    errors = np.array([3.0, -1.0, 9.0, 5.0, -7.0, 2.0, 4.0, -8.0, 6.0])
-    lower, upper = jackknife_plus(np.array([100.0]), np.zeros((9, 1)), errors, coverage)
-    # The r-th smallest of 100 - |e| is that of the r-th largest |e|.
-    assert lower[0] == (-np.inf if low is None else 100.0 - (10 - low))
-    assert upper[0] == (np.inf if high is None else 100.0 + high)
-
-
-def test_a_row_that_is_predicted_by_nothing_opens_an_interval_only_at_its_rank():
-    errors = np.array([1.0, 2.0, 3.0, np.inf])
-    weights = np.full((4, 1), 0.5)
-    lower, upper = jackknife_plus(np.array([0.0]), moved(weights, errors), errors, 0.6)
-    # Ranks floor(0.4 * 5) = 2 and ceil(0.6 * 5) = 3 of f - h e -+ |e|, the last row unmoved.
-    below = np.sort([-0.5 - 1.0, -1.0 - 2.0, -1.5 - 3.0, -np.inf])
-    above = np.sort([-0.5 + 1.0, -1.0 + 2.0, -1.5 + 3.0, np.inf])
-    assert (lower[0], upper[0]) == (below[1], above[2])
-
-
 # Entries, features that are few, and points on a line.
 @pytest.mark.parametrize(
     ("make", "kernel", "columns"),
     [(gram_of, Gaussian(1.0), 3), (FeatureGram, Linear(), 3), (chain_of, Exponential(), 1)],
 )
-def test_residuals_without_a_row_and_the_smoother_are_those_of_the_whole_system(
+def test_what_is_known_without_a_row_and_the_smoother_are_those_of_the_whole_system(
     rng, make, kernel, columns
 ):
     X = rng.normal(size=(12, columns))
     gram, K, w = make(kernel, X), kernel(X), rng.uniform(0.5, 2.0, size=12)
     Y, alphas = rng.normal(size=(12, 3)), np.array([0.3, 2.0, 0.3])
     problem = RidgeProblem(Y, alphas, w, True)
-    expected, fitted = np.empty((12, 3)), np.empty((12, 3))
+    expected, fitted, variances = (np.empty((12, 3)) for _ in range(3))
     for t in range(3):
         fitted[:, t] = ridge(K, Y[:, t], w, alphas[t])(K)
         for i in range(12):
             rest = np.arange(12) != i
             without = ridge(K[np.ix_(rest, rest)], Y[rest, t], w[rest], alphas[t])
             expected[i, t] = Y[i, t] - without(K[i, rest])
-    assert_allclose(leave_one_out(gram, problem), expected, rtol=1e-8)
+            part = RidgeProblem(Y[rest, t : t + 1], alphas[t : t + 1], w[rest], True)
+            (left,) = smoothers(make(kernel, X[rest]), part)
+            v = left.variance(X[i : i + 1], kernel.diagonal(X[i : i + 1]))
+            variances[i, t] = v[0] + alphas[t] / w[i]
+    found = leave_one_out(gram, problem)
+    assert_allclose(found.residuals, expected, rtol=1e-8)
+    assert_allclose(found.variances, variances, rtol=1e-8)
     seen = []
     for smoother in smoothers(gram, problem):
         seen.append(smoother.targets.tolist())

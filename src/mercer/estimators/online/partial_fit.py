@@ -52,7 +52,7 @@ OF_A_FIT = (
     "_used_",
     "_landmark_cache",
     "_sampled_residuals_",
-    "_residual_cache",
+    "_doubt_cache",
     "_smoother_cache",
     "_left_out_cache",
 )

@@ -106,7 +106,7 @@ def _uneven_classes(tests: HeldOut) -> list[str]:
 
 
 def _uneven(tests: HeldOut) -> list[str]:
-    """Say if errors grow or fall with what is predicted: intervals have one width for all."""
+    """Say if errors grow or fall with what is predicted: intervals know nothing of that."""
     y, predicted = np.asarray(tests.y), np.asarray(tests.predicted)
     if tests.machine.is_classes or y.ndim > 1 or tests.n < FEW_ROWS or np.ptp(predicted) == 0.0:
         return []

@@ -27,7 +27,7 @@ def left_out(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample | Non
     # One Gram matrix for all ridges: every ridge has the targets for itself.
     targets = np.tile(y, len(alphas))
     problem = RidgeProblem(targets, np.repeat(alphas, y.shape[1]), w, True)
-    return leave_one_out(gram, problem).reshape(len(y), len(alphas), -1)
+    return leave_one_out(gram, problem).residuals.reshape(len(y), len(alphas), -1)
 
 
 def _without_groups(gram: Gram, y: Array, alphas: Array, w: Array, groups: Sample) -> Array:

@@ -155,6 +155,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the lower and upper ends of jackknife+ intervals at the rows `X`.
 
+        They are wider where training rows tell little, see `KernelRidge.predict_interval`.
+
         Parameters
         ----------
         X : rows

@@ -15,6 +15,7 @@ from mercer.native.spread import Spread
 from mercer.native.threads import in_threads
 from mercer.solvers.line.banded import Banded, ChainSystem
 from mercer.solvers.ridge.bordered import RidgeProblem
+from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -71,6 +72,14 @@ class ChainFits:
         """Return what the fit without row i misses there, of shape (alphas, n, targets)."""
         return Banded().leave_one_out(self.gram, self.problem, self.alphas)
 
+    def free(self) -> Array:
+        """Return 1 - h_i, the share of the residual in the error left out, (alphas, n)."""
+        system, X = ChainSystem(self.gram, self.problem), self.gram.at(np.arange(len(self.gram)))
+        every = np.arange(self.problem.y.shape[1])
+        v = [ChainSmoother(system, alpha, every).variance(X) for alpha in self.alphas.tolist()]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(1.0 - np.array(v) * self.problem.weights / self.alphas[:, None])
+
     def losses(self) -> Array:
         """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
         return Banded().leave_one_out_errors(self.gram, self.problem, self.alphas)
@@ -113,8 +122,8 @@ class ChainFits:
 
 
 @dataclass(frozen=True, eq=False)
-class ChainSmoother:
-    """The fit on a chain as a linear map of the targets: the same face as `Smoother`.
+class ChainSmoother(LinearSmoother):
+    """The fit on a chain as a linear map of the targets.
 
     Between two knots f is their interpolation plus the noise of a bridge, so that the variance at a
     row takes O(log n) steps, and what all targets count for there O(n), carried outwards from knot
@@ -139,7 +148,6 @@ class ChainSmoother:
         return Spread.of(self.system.precision, float(self.system.per_alpha(self.alpha)))
 
     def weights(self, X: Any) -> Array:
-        """Return h(x) at the rows `X`, of shape (n, rows)."""
         system, knots = self.system, self.system.knots
         h = self._spread.influence(system.gram.shares(X, system.is_adrift)).T
         if knots.starts is not None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mercer.gram import LandmarkGram
 from mercer.native.lapack import eigh
 from mercer.solvers.lowrank.normal import ROUNDING, NormalSums, normal_sums
+from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -212,6 +213,10 @@ class LandmarkFits:
             errors[:, rows] = some
         return errors
 
+    def free(self) -> Array:
+        """Return 1 - h_i, the share of the residual in the error left out, (alphas, n)."""
+        return np.column_stack([free for _, _, free in self._passed()])
+
     def losses(self) -> Array:
         """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
         total = np.zeros((len(self.alphas), self.y.shape[1]))
@@ -248,7 +253,7 @@ class LandmarkFits:
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkSmoother:
+class LandmarkSmoother(LinearSmoother):
     """The fit in features of landmarks as a linear map of the targets: one more `Smoother`.
 
     With z = phi(x) minus the mean it is h(x) = W F (F'WF + alpha)^-1 z + w / sum_i w_i, and the
@@ -276,7 +281,6 @@ class LandmarkSmoother:
         return (F - (path.centre + path.spectrum.mean)) @ path.spectrum.V, squares
 
     def weights(self, X: Any) -> Array:
-        """Return h(x) at the rows `X`, of shape (n, rows)."""
         path, spectrum = self.path, self.path.spectrum
         along = self._moved(X)[0].T / (spectrum.s + self.alpha)[:, None]
         theta = spectrum.V @ along
@@ -287,7 +291,6 @@ class LandmarkSmoother:
         return np.asarray(path.weights[:, None] * h)
 
     def variance(self, X: Any, prior: Array) -> Array:
-        """Return the posterior variance of f(x) + b at the rows `X`, with k(x, x) for a prior."""
         Z, squares = self._moved(X)
         variance = Z**2 @ (self.alpha / (self.path.spectrum.s + self.alpha))
         variance += np.maximum(prior - squares, 0.0)

@@ -17,6 +17,7 @@ from mercer.gram import Gram
 from mercer.native import NotPositiveError
 from mercer.solvers.ridge.design import design_of
 from mercer.solvers.ridge.primal import SingularValues, check_norms
+from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -91,7 +92,7 @@ class FeatureFits:
     """
 
     # Where less than this is free to miss the targets, the difference 1 - h has lost digits.
-    free: ClassVar[float] = 1e-6
+    least_free: ClassVar[float] = 1e-6
 
     path: FeaturePath
     y: Array
@@ -145,6 +146,10 @@ class FeatureFits:
             errors[:, rows] = some
         return errors
 
+    def free(self) -> Array:
+        """Return 1 - h_i, the share of the residual in the error left out, (alphas, n)."""
+        return np.asarray(self._shrinkage @ (self.path.U**2).T + self.path.outside)
+
     def losses(self) -> Array:
         """Return the weighted mean of the squared leave-one-out errors, (alphas, targets).
 
@@ -167,7 +172,7 @@ class FeatureFits:
                 errors = (self._lifted(U, self._shrinkage) + self._beside[rows]) / free[:, :, None]
             errors /= path.roots[rows][:, None]
             # The trace of H is at most p + 1, and so many such rows there are at most.
-            for i in np.flatnonzero(free.min(axis=0) < self.free):
+            for i in np.flatnonzero(free.min(axis=0) < self.least_free):
                 errors[:, i] = self._refitted(np.array([rows.start + i]))[:, 0]
             yield rows, errors
 
@@ -182,7 +187,7 @@ class FeatureFits:
         for i, shrinkage in enumerate(self._shrinkage):
             L, order = dpotrf(outside + (U * shrinkage) @ U.T, lower=True)
             # All norms of I - H_SS are at most the number of rows.
-            if order or dpocon(L, float(len(rows)), uplo="L")[0] * len(rows) < self.free:
+            if order or dpocon(L, float(len(rows)), uplo="L")[0] * len(rows) < self.least_free:
                 return self._refitted(rows)
             errors[i] = dpotrs(L, errors[i], lower=True)[0]
         return errors / path.roots[rows][:, None]
@@ -215,7 +220,7 @@ class FeatureFits:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSmoother:
+class FeatureSmoother(LinearSmoother):
     """The fit in features as a linear map of the targets: the same face as `Smoother`.
 
     With z = phi(x) - m it is h(x) = W^(1/2) U diag(s / (s^2 + alpha)) V'z + w / sum_i w_i, and the
@@ -239,7 +244,6 @@ class FeatureSmoother:
     targets: Rows
 
     def weights(self, X: Any) -> Array:
-        """Return h(x) at the rows `X`, of shape (n, rows)."""
         path, F = self.path, self.gram.features_at(X)
         s = path.s[:, None]
         spread = path.U @ (s / (s**2 + self.alpha) * (path.V.T @ path.design.moved(F).T))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,34 @@ from mercer.solvers.lowrank.path import LandmarkPath, LandmarkSmoother
 from mercer.solvers.ridge.bordered import Bordered, RidgeProblem
 from mercer.solvers.ridge.cholesky import TwoTriangles, factored
 from mercer.solvers.ridge.feature_path import FeaturePath, FeatureSmoother
+from mercer.solvers.rounding import EPS
+from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
 Targets = NDArray[np.intp]
 
 
-def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
-    """Return e_i = y_i minus the prediction at x_i of the fit without row i, (n, targets).
+class LeftOut(NamedTuple):
+    """What is known of every target by the fit without its row, each of shape (n, targets).
 
-    It is a_i / B_ii, with the diagonal of B = A^-1 - U S^-1 U' from one inverse for every
-    distinct alpha, from the recurrences of a chain, or from the singular values of features that
-    are fewer than the rows; no fit is repeated.
+    Parameters
+    ----------
+    residuals : array of shape (n, targets)
+        e_i, y_i minus the prediction.
+    variances : array of shape (n, targets)
+        Of y_i, given the others: alpha / w_i and the posterior variance of f(x_i) + b.
+    """
+
+    residuals: Array
+    variances: Array
+
+
+def leave_one_out(gram: Gram, problem: RidgeProblem) -> LeftOut:
+    """Return what the fit without row i misses at x_i, and the variance of y_i given the others.
+
+    They are a_i / B_ii and 1 / B_ii, with the diagonal of B = A^-1 - U S^-1 U' from one inverse for
+    every distinct alpha, from the recurrences of a chain, or from the singular values of features
+    that are fewer than the rows; no fit is repeated.
     """
     known = gram.by_landmarks()
     if known is not None:
@@ -38,18 +55,17 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> Array:
     if F is not None:
         return _on_path(_feature_path(F, gram.memory, problem), problem)
     matrix = TwoTriangles(gram.fresh())
-    residuals = np.empty_like(problem.y)
+    found = LeftOut(np.empty_like(problem.y), np.empty_like(problem.y))
     for alpha, targets in problem.by_alpha():
         factored(matrix, alpha, problem.weights)
         system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
         diagonal = matrix.inverse_diagonal() - system.offset_diagonal()
-        residuals[:, targets] = held_out(system.a, diagonal)
-    return residuals
+        found.residuals[:, targets] = held_out(system.a, diagonal)
+        found.variances[:, targets] = held_out(np.ones((len(diagonal), 1)), diagonal)
+    return found
 
 
-def smoothers(
-    gram: Gram, problem: RidgeProblem
-) -> Iterator[Smoother | ChainSmoother | FeatureSmoother | LandmarkSmoother]:
+def smoothers(gram: Gram, problem: RidgeProblem) -> Iterator[LinearSmoother]:
     """Yield the fit as a linear map of the targets, for every distinct alpha."""
     known = gram.by_landmarks()
     if known is not None:
@@ -81,12 +97,15 @@ def _feature_path(F: Matrix, memory: int, problem: RidgeProblem) -> FeaturePath:
     return FeaturePath(F, problem.weights, problem.fit_intercept, memory)
 
 
-def _on_path(path: ChainPath | FeaturePath | LandmarkPath, problem: RidgeProblem) -> Array:
-    residuals = np.empty_like(problem.y)
+def _on_path(path: ChainPath | FeaturePath | LandmarkPath, problem: RidgeProblem) -> LeftOut:
+    found = LeftOut(np.empty_like(problem.y), np.empty_like(problem.y))
     for alpha, targets in problem.by_alpha():
         fits = path.at(problem.y[:, targets], np.array([alpha]))
-        residuals[:, targets] = fits.leave_one_out()[0]
-    return residuals
+        found.residuals[:, targets] = fits.leave_one_out()[0]
+        # It is alpha B_ii / w_i, of which rounding may leave nothing.
+        free = np.maximum(fits.free()[0], EPS)
+        found.variances[:, targets] = (alpha / problem.weights / free)[:, None]
+    return found
 
 
 def held_out(a: Array, diagonal: Array) -> Array:
@@ -129,7 +148,7 @@ def less_one(left_out: Array, fitted: Array, copies: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Smoother:
+class Smoother(LinearSmoother):
     """The fit as a linear map of the targets: f(x) + b = h(x)'y, h(x) = B k_x + U S^-1.
 
     Parameters
@@ -156,73 +175,15 @@ class Smoother:
             yield cls(gram, system, targets)
 
     def weights(self, X: Any) -> Array:
-        """Return h(x) at the rows `X`, of shape (n, rows)."""
-        s, K = self.system, self._columns(X)
-        return s.A.solve(K) - s.U @ np.linalg.solve(s.S, s.U.T @ K - 1.0)
+        return self.at(X, np.zeros(1))[0]
 
     def variance(self, X: Any, prior: Array) -> Array:
-        """Return the posterior variance of f(x) + b at the rows `X`, with k(x, x) for a prior.
+        return self.at(X, prior)[1]
 
-        That of f is a Gaussian process with covariance k, the noise has variance alpha / w, and b
-        is free: k(x, x) - k_x'A^-1 k_x + (1 - U'k_x)'S^-1 (1 - U'k_x).
-        """
-        s, K = self.system, self._columns(X)
-        explained = np.einsum("ij,ij->j", K, s.A.solve(K))
-        missed = 1.0 - s.U.T @ K
-        offset = (missed * np.linalg.solve(s.S, missed)).sum(axis=0)
-        return np.maximum(prior - explained + offset, 0.0)
-
-    def _columns(self, X: Any) -> Array:
-        return np.asarray(self.gram.entries_at(X), np.float64)
-
-
-def moved(weights: Array, residuals: Array) -> Array:
-    """Return f(x) - f_-i(x) = h_i(x) e_i at new rows, of shape (n, rows), for one target.
-
-    Parameters
-    ----------
-    weights : array of shape (n, rows)
-        h(x).
-    residuals : array of shape (n,)
-        e.
-    """
-    # A row without which nothing is determined widens both ends, wherever it would move them.
-    return weights * np.where(np.isfinite(residuals), residuals, 0.0)[:, None]
-
-
-def jackknife_plus(
-    predicted: Array, moves: Array, residuals: Array, coverage: float
-) -> tuple[Array, Array]:
-    """Return the ends of the jackknife+ interval at new rows, for one target.
-
-    With f_-i(x) the prediction of the fit without row i, they are the floor(t (n + 1))-th smallest
-    f_-i(x) - |e_i| and the ceil((1 - t)(n + 1))-th smallest f_-i(x) + |e_i|, t = 1 - coverage;
-    infinite where n is too small for such a rank.
-
-    Parameters
-    ----------
-    predicted : array of shape (rows,)
-        f(x) + b.
-    moves : array of shape (n, rows)
-        f(x) - f_-i(x), see `moved`.
-    residuals : array of shape (n,)
-        e.
-    coverage : float
-        The share of new targets to cover.
-
-    References
-    ----------
-    R. Barber, E. Candes, A. Ramdas, R. Tibshirani (2021), Predictive inference with the jackknife+.
-    """
-    n = len(residuals)
-    without = predicted - moves
-    spread = np.abs(residuals)[:, None]
-    low = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))
-    high = int(np.ceil(coverage * (n + 1) - 1e-9))
-    lower = _ranked(without - spread, low) if low >= 1 else np.full(len(predicted), -np.inf)
-    upper = _ranked(without + spread, high) if high <= n else np.full(len(predicted), np.inf)
-    return lower, upper
-
-
-def _ranked(values: Array, rank: int) -> Array:
-    return np.partition(values, rank - 1, axis=0)[rank - 1]
+    def at(self, X: Any, prior: Array) -> tuple[Array, Array]:
+        """Return h(x), and k(x, x) - k_x'A^-1 k_x + (1 - U'k_x)'S^-1 (1 - U'k_x), in one solve."""
+        s, K = self.system, np.asarray(self.gram.entries_at(X), np.float64)
+        solved, missed = s.A.solve(K), 1.0 - s.U.T @ K
+        offset = np.linalg.solve(s.S, missed)
+        left = prior - np.einsum("ij,ij->j", K, solved) + (missed * offset).sum(axis=0)
+        return solved + s.U @ offset, np.maximum(left, 0.0)
