@@ -278,4 +278,4 @@ def test_a_missing_model_is_told_as_missing_data_are(data, tmp_path):
 def test_a_config_file_with_a_wrong_key_is_told_every_long_option(data, tmp_path):
     path = tmp_path / "fit.toml"
     path.write_text("colour = 1\n")
-    assert "it has C, alpha, drop" in run("fit", data, "--config", path).stderr
+    assert "it has C, alpha, class-weight, drop" in run("fit", data, "--config", path).stderr

@@ -1,6 +1,7 @@
 """`mercer fit`: from a table to a tested model."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -316,3 +317,23 @@ def test_tables_on_a_terminal_are_as_wide_as_it_is(columns, monkeypatch):
     lines = _listed(["rank", "kernel", "scored by", "rows", "RMSE"], cells).splitlines()
     assert len(lines[1]) == columns
     assert lines[1].endswith("leave-one-out   480  40,110") and "…  " in lines[1]
+
+
+def test_every_class_is_told_with_its_recall_the_rarest_first(tmp_path):
+    path, page = tmp_path / "t.csv", tmp_path / "p.html"
+    x = np.linspace(0.0, 1.0, 300)
+    pl.DataFrame({"x": x, "y": np.where(x > 0.94, "rare", "usual")}).write_csv(path)
+    settings = ("--target", "y", "--kernel", "gaussian(0.05)", "--C", "1e-3")
+    found = fitted(path, *settings, "--report", page)
+    assert [(c["label"], c["rows"], c["recall"]) for c in found["classes"]] == [
+        ("rare", 4, 0.0),
+        ("usual", 56, 1.0),
+    ]
+    assert found["classes"][0]["precision"] is None
+    assert any("mercer fit --class-weight balanced" in said for said in found["warnings"])
+    said = run("fit", path, *settings, "--class-weight", "balanced").stdout
+    assert "class by class, the rarest first (recall: of the rows of a class" in said
+    assert re.search(r"\n  rare +4 +\d+ +1 ", said)
+    # The baseline is that of the rows, and not of their weights.
+    assert re.search(r"accuracy .* 0.9333 ", said)
+    assert "Class by class" in page.read_text(encoding="utf-8")

@@ -1,5 +1,7 @@
 """The columns, directions and categories that a model has learned, as one table."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -320,3 +322,11 @@ def test_a_limit_of_memory_is_not_taken_for_a_kernel_without_a_derivative(rng, m
     monkeypatch.setattr(type(model.function_), "gradient", refuse)
     with pytest.raises(MemoryLimitError, match="too large"):
         explain(model)
+
+
+def test_a_spread_has_a_legend_and_a_column_without_a_name_is_called_by_its_position():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    said = str(mercer.explain(mercer.KernelRidge("linear", 0.1).fit(X, X @ [2.0, 1.0])))
+    assert "in 80 % of rows it is from low to high" in said
+    assert re.search(r"\ncolumn 0 +1\.", said)
+    assert re.search(r"100.0%  0\.\d+ column 0 \+ 0\.\d+ column 1", said)

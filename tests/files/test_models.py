@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -243,7 +244,15 @@ def test_nobody_can_write_into_the_arrays_of_a_loaded_model(path):
 
 def test_a_pipeline_is_refused_with_the_way_out(path):
     model = make_pipeline(StandardScaler(), mercer.KernelRidge()).fit(X, Y)
-    with pytest.raises(ValueError, match=r"Pipeline is none; save the estimator in it"):
+    with pytest.raises(
+        ValueError, match=r"Pipeline is none; save its named_steps\['kernelridge'\]"
+    ):
+        mercer.save(model, path)
+
+
+def test_a_search_of_scikit_learn_is_refused_with_what_to_save(path):
+    model = GridSearchCV(mercer.KernelRidge(), {"alpha": [0.1, 1.0]}).fit(X, Y)
+    with pytest.raises(ValueError, match="GridSearchCV is none; save its best_estimator_"):
         mercer.save(model, path)
 
 

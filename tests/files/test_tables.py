@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import mercer
+from commands import fitted
 from mercer.errors import DataFileError
 from mercer.files.form import Form
 from mercer.files.lines import opened_rows
@@ -159,3 +160,25 @@ def test_a_column_of_several_kinds_of_objects_is_named_with_what_makes_it_text()
         mercer.read_table(table)
     table["a"] = table["a"].astype("string")
     assert mercer.read_table(table)["a"].to_list() == [None, 1.5, None]
+
+
+def test_a_table_with_a_name_twice_is_refused_in_one_line():
+    table = pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"])
+    with pytest.raises(DataFileError, match=r"^the table has several columns 'a'; rename them$"):
+        mercer.read_table(table)
+
+
+def test_one_new_row_is_read_like_the_training_rows(tmp_path):
+    train, new = tmp_path / "train.csv", tmp_path / "new.csv"
+    rows = "".join(f"{1 + i % 28:02d}/04/2020,{i % 7},{i}.5\n" for i in range(40))
+    train.write_text("when,code,y\n" + rows)
+    new.write_text("when,code\n03/04/2020,5\n")
+    model = tmp_path / "m.mercer"
+    fitted(train, "--target", "y", "--kernel", "linear.on(code)", "--alpha", "1", "-o", model)
+    assert mercer.read_table(new)["when"].dtype == pl.String
+    for like in (train, str(train), mercer.load(model)):
+        for source in (new, pd.read_csv(new)):
+            assert mercer.read_table(source, like=like)["when"].to_list() == [date(2020, 4, 3)]
+    plain = mercer.KernelRidge("linear").fit(np.zeros((2, 1)), [0.0, 1.0])
+    with pytest.raises(DataFileError, match="this KernelRidge was not fitted by the command"):
+        mercer.read_table(new, like=plain)

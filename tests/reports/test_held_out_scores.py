@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 
-from mercer.reports.held_out import classification_scores, regression_scores
+from mercer.reports.held_out import class_scores, classification_scores, regression_scores
 
 random = np.random.default_rng(0)
 
@@ -18,10 +22,10 @@ def test_scores_are_those_of_their_formulas():
     assert mae.value == pytest.approx(np.abs(y - f).mean())
     assert not r2.beats_baseline
     codes, P = np.array([0, 1, 1, 0]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [1.0, 0.0]])
-    right, loss, area = classification_scores(
+    right, fair, loss, area = classification_scores(
         codes, P.argmax(axis=1), P, np.array([0.5, 0.5]), np.ones(4)
     )
-    assert right.value == 0.75
+    assert right.value == fair.value == 0.75
     assert area.value == 1.0 and area.baseline == 0.5
     assert loss.value == pytest.approx(-np.log([0.9, 0.8, 0.4, 1.0]).mean())
 
@@ -30,7 +34,7 @@ def test_the_area_under_the_roc_curve_is_that_of_scikit_learn():
     second = np.round(random.uniform(size=80), 1)
     codes, w = (random.uniform(size=80) < second).astype(int), random.uniform(size=80)
     P = np.column_stack([1.0 - second, second])
-    area = classification_scores(codes, codes, P, np.array([0.5, 0.5]), w)[2]
+    area = classification_scores(codes, codes, P, np.array([0.5, 0.5]), w)[-1]
     assert area.value == pytest.approx(roc_auc_score(codes, second, sample_weight=w))
 
 
@@ -61,14 +65,16 @@ def test_intervals_of_scores_hold_the_true_score_about_as_often_as_they_say():
 def test_an_accuracy_of_all_rows_is_not_certain():
     codes = np.arange(100) % 2
     shares = np.array([0.5, 0.5])
-    (right,) = classification_scores(codes, codes, None, shares, np.ones(100))
+    right, fair = classification_scores(codes, codes, None, shares, np.ones(100))
     assert (right.value, right.high) == (1.0, 1.0)
     # The exact interval of 100 of 100.
     assert right.low == pytest.approx(0.9638, abs=1e-4)
-    (wrong,) = classification_scores(codes, 1 - codes, None, shares, np.ones(100))
+    # Of 50 rows of either class.
+    assert fair.low == pytest.approx(0.9289, abs=1e-4)
+    wrong, _ = classification_scores(codes, 1 - codes, None, shares, np.ones(100))
     assert (wrong.low, wrong.high) == (0.0, pytest.approx(0.0362, abs=1e-4))
     # One row of nearly all the weight tells as much as one row.
-    (one,) = classification_scores(codes, codes, None, shares, np.r_[1e9, np.ones(99)])
+    one, _ = classification_scores(codes, codes, None, shares, np.r_[1e9, np.ones(99)])
     assert one.low == pytest.approx(0.025, rel=1e-3)
 
 
@@ -81,3 +87,25 @@ def test_a_roc_area_of_all_pairs_is_as_sure_as_the_rows_of_the_rarer_class_make_
         # The exact interval of 10 of 10 pairs that have no row in common.
         assert (found[-1].name, found[-1].value) == ("ROC AUC", float(p[-1] > 0.5))
         assert (found[-1].low, found[-1].high) == pytest.approx(ends, abs=1e-4)
+
+
+def test_recall_precision_and_f1_of_every_class_are_those_of_scikit_learn():
+    codes, labels = random.integers(0, 4, 90), random.integers(0, 4, 90)
+    found = class_scores(np.array(["a", "b", "c", "d"]), codes, labels)
+    precision, recall, f1, rows = precision_recall_fscore_support(codes, labels)
+    for i, each in enumerate(found):
+        assert (each.label, each.rows, each.named) == ("abcd"[i], rows[i], (labels == i).sum())
+        assert (each.precision, each.recall, each.f1) == pytest.approx(
+            (precision[i], recall[i], f1[i])
+        )
+    fair = classification_scores(codes, labels, None, np.full(4, 0.25), np.ones(90))[1]
+    assert fair.name == "balanced accuracy"
+    assert fair.value == pytest.approx(balanced_accuracy_score(codes, labels))
+    assert fair.baseline == 0.25
+
+
+def test_a_class_that_is_never_named_has_no_precision():
+    codes = np.array([0, 0, 1])
+    rare = class_scores(np.array(["a", "b"]), codes, np.zeros(3, int))[1]
+    assert (rare.recall, rare.f1) == (0.0, 0.0)
+    assert np.isnan(rare.precision)

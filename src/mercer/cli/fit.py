@@ -113,7 +113,7 @@ def fit(
         _check_folder(path)
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of, without_text_warnings
     from mercer.cli.fitting.outside import FarRows, levels_of, ranges_of, without_row_warnings
-    from mercer.cli.fitting.result import result_of
+    from mercer.cli.fitting.result import check_classes, result_of
     from mercer.cli.fitting.screen import shown
     from mercer.cli.fitting.split import split
     from mercer.cli.fitting.trained import Choice
@@ -171,9 +171,10 @@ def fit(
     file_rows = rows_of_file(rest.path, lambda row: int(rest.rows[row]))
     told = without_text_warnings()
     with phase(f"testing on {len(rest)} rows"), without_row_warnings(), told, file_rows:
-        result = result_of(model, judge, train, rest, bool(choice.kernels))
+        check_classes(model, rest)
         facts = facts_of(model, rest.X, rest.y, rest.weights)
         with looking():
+            result = result_of(facts, judge, train, bool(choice.kernels))
             result["warnings"] = cautions(facts)
     if output is not None:
         save(model, output)

@@ -14,7 +14,7 @@ from mercer.explanation.importance import Importance, deviations
 from mercer.explanation.kgrams import kgram_weights
 from mercer.explanation.scales import learned_scales
 from mercer.explanation.subject import Subject
-from mercer.explanation.table import Explanation, Row
+from mercer.explanation.table import Explanation, Row, column_title
 
 Array = NDArray[np.float64]
 
@@ -80,9 +80,9 @@ def _direction(subject: Subject, share: float, vector: Array) -> Row:
     named, least = 5, 0.15
     order = np.argsort(-np.abs(vector))[:named]
     kept = [j for j in order if abs(vector[j]) >= least * abs(vector[order[0]])]
+    titles = [column_title(column) for column in subject.columns]
     text = " ".join(
-        f"{'+' if vector[j] >= 0.0 else '-'} {abs(vector[j]):.2f} {subject.columns[j]}"
-        for j in kept
+        f"{'+' if vector[j] >= 0.0 else '-'} {abs(vector[j]):.2f} {titles[j]}" for j in kept
     )
     target = subject.targets[0] if len(subject.targets) == 1 else None
     said = text.removeprefix("+ ")

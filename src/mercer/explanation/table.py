@@ -23,6 +23,10 @@ TITLES = {
 }
 
 
+# What follows a title where a change is told with its spread.
+SPREAD = "; effect is its mean change with the sign, and in 80 % of rows it is from low to high"
+
+
 class Row(NamedTuple):
     """A row of an explanation.
 
@@ -101,7 +105,7 @@ class Explanation:
         tables = []
         for kind, table in self._tables():
             text = self._listed_directions() if kind == "direction" else as_text(*table)
-            tables.append(f"{TITLES[kind]}\n{text}")
+            tables.append(f"{_title(kind, table[0])}\n{text}")
         return "\n\n".join([*self.notes, *tables])
 
     def _listed_directions(self) -> str:
@@ -112,7 +116,9 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return notes + "".join(as_html(TITLES[kind], *table) for kind, table in self._tables())
+        return notes + "".join(
+            as_html(_title(kind, table[0]), *table) for kind, table in self._tables()
+        )
 
     def _tables(self) -> Iterator[tuple[str, tuple[list[str], list[tuple[Any, ...]]]]]:
         """Yield what is printed of each kind: a header and rows, without columns that are empty."""
@@ -130,6 +136,15 @@ class Explanation:
         if self.kgrams is None:
             return ()
         return tuple(kgram_row(weight) for weight in self.kgrams.strongest(of_sign))
+
+
+def column_title(column: Any) -> str:
+    """Return what a column is called: its name, or its position where it has none."""
+    return f"column {column}" if isinstance(column, int) else str(column)
+
+
+def _title(kind: str, header: list[str]) -> str:
+    return TITLES[kind] + (SPREAD if "low" in header else "")
 
 
 def kgram_row(weight: Any) -> Row:
@@ -152,7 +167,7 @@ def _shown(rows: tuple[Row, ...], most: int = 20) -> tuple[list[str], list[tuple
     ]
     is_kgram = rows[0].kind == "k-gram"
     cells = [
-        tuple(_cell(getattr(row, name), is_kgram and name == "part") for name in told)
+        tuple(_cell(name, getattr(row, name), is_kgram) for name in told)
         for row in (rows if is_kgram else rows[:most])
     ]
     if not is_kgram and len(rows) > most:
@@ -160,10 +175,12 @@ def _shown(rows: tuple[Row, ...], most: int = 20) -> tuple[list[str], list[tuple
     return [name.replace("_", " ") for name in told], cells
 
 
-def _cell(value: Any, is_quoted: bool) -> Any:
-    if is_quoted:
+def _cell(name: str, value: Any, is_kgram: bool) -> Any:
+    if is_kgram and name == "part":
         return repr(value)
-    return "" if _is_empty(value) else value
+    if _is_empty(value):
+        return ""
+    return column_title(value) if name == "column" else value
 
 
 def _is_empty(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from mercer.data.stream.text import opened_bytes
 from mercer.errors import DataFileError
 from mercer.files.dates import with_dates
-from mercer.files.form import OPEN, Form
+from mercer.files.form import ATTRIBUTE, OPEN, Form
 from mercer.files.numbers import with_numbers
 from mercer.files.tables import (
     ROWS,
@@ -63,7 +64,7 @@ class SparseRows:
         return len(self.y)
 
 
-def read_table(source: Any) -> Any:
+def read_table(source: Any, like: Any = None) -> Any:
     """Return a file, or a table with columns of text, as a table of polars that the command reads.
 
     In CSV, TSV and the text of a table what spells numbers (``$1,234.50``, ``33%``, ``N/A`` among
@@ -76,20 +77,44 @@ def read_table(source: Any) -> Any:
     source : str, path or table
         A file of CSV, TSV (also ``.gz``), Parquet, Arrow, NDJSON or FASTA; or a table of pandas,
         polars or pyarrow, whose other columns stay as they are.
+    like : str, path or estimator, optional
+        The file of the training rows, or a model that `mercer fit` made of it: new rows are read in
+        the same way, and not by what these alone look like. A row with ``03/04/2020`` does not say
+        which number is the month.
     """
+    form = OPEN if like is None else _form_like(like)
     if not isinstance(source, str | PathLike):
-        return _read_texts(source)
-    rows = opened_rows(str(source))
-    if isinstance(rows, SparseRows):
-        raise DataFileError(
-            f"{source} is svmlight, whose columns have no names; read it by "
-            "sklearn.datasets.load_svmlight_file"
-        )
+        return _read_texts(source, form)
+    rows = _named_columns(str(source), form)
     _tell(str(source), rows.remarks)
     return rows.read()
 
 
-def _read_texts(X: Any) -> Any:
+def _form_like(like: Any) -> Form:
+    """Return how the columns were read of a file, or of the one that a model was fitted to."""
+    if isinstance(like, str | PathLike):
+        table = _named_columns(str(like), OPEN)
+        return table.form(table.names)
+    form = getattr(like, ATTRIBUTE, None)
+    if not isinstance(form, Form):
+        raise DataFileError(
+            f"this {type(like).__name__} was not fitted by the command and does not know how its "
+            "file was read; give that file, read_table(new, like='train.csv')"
+        )
+    return form
+
+
+def _named_columns(path: str, form: Form) -> Table:
+    rows = opened_rows(path, form)
+    if isinstance(rows, SparseRows):
+        raise DataFileError(
+            f"{path} is svmlight, whose columns have no names; read it by "
+            "sklearn.datasets.load_svmlight_file"
+        )
+    return rows
+
+
+def _read_texts(X: Any, form: Form) -> Any:
     """Return a table whose columns of text are read as those of a file."""
     import narwhals as nw
 
@@ -100,14 +125,17 @@ def _read_texts(X: Any) -> Any:
         raise DataFileError(
             f"a file or a table of pandas, polars or pyarrow is read, got {type(X).__name__}"
         ) from None
+    except nw.exceptions.DuplicateError:
+        name = Counter(map(str, X.columns)).most_common(1)[0][0]
+        raise DataFileError(f"the table has several columns {name!r}; rename them") from None
     try:
         table = frame.to_polars()
     except (TypeError, ValueError) as error:
         raise _mixture(frame, error) from None
     name = "the table"
-    numbers = with_numbers(name, table.lazy(), OPEN, has_commas=False)
-    dates = with_dates(name, numbers.scan, OPEN)
-    texts = with_missing(dates.scan, OPEN)
+    numbers = with_numbers(name, table.lazy(), form, has_commas=False)
+    dates = with_dates(name, numbers.scan, form)
+    texts = with_missing(dates.scan, form)
     _tell(name, (*numbers.remarks, *dates.remarks, *texts.remarks))
     return texts.scan.collect()
 

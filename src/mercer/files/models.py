@@ -35,7 +35,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if is_model and type(model).__name__ not in ESTIMATORS:
         raise ValueError(
             f"a model file holds estimators of mercer, and {type(model).__name__} is none; save "
-            "the estimator in it, and scale columns by kernel.after(Standardize())"
+            f"{_inside(model)}"
         )
     if is_model and not any(k.endswith("_") and not k.startswith("__") for k in vars(model)):
         raise NotFittedError(f"{type(model).__name__} is not fitted yet; call fit before save")
@@ -46,6 +46,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     encoder = Encoder()
     node = encoder.node(model, type(model).__name__)
     write(path, {"mercer": __version__, "model": node}, encoder.arrays)
+
+
+def _inside(model: BaseEstimator) -> str:
+    """Return what of an estimator of scikit-learn is to be saved instead."""
+    if hasattr(model, "best_estimator_"):
+        return "its best_estimator_"
+    if hasattr(model, "named_steps"):
+        name = list(model.named_steps)[-1]
+        return f"its named_steps[{name!r}], fitted to rows that kernel.after(Standardize()) scales"
+    return "the estimator in it, and scale columns by kernel.after(Standardize())"
 
 
 def load(path: str | os.PathLike[str]) -> Any:

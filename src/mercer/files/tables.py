@@ -143,6 +143,19 @@ class Table:
         """Return some columns of all rows as a table in memory, without holding the others."""
         return polars().concat(self.blocks(names))
 
+    def form(self, columns: list[str]) -> Form:
+        """Return how some columns were read, so that other files are read alike."""
+        pl, schema = polars(), self.scan.collect_schema()
+        words = (pl.String, pl.Categorical, pl.Enum)
+        return Form(
+            texts=tuple(name for name, dtype in schema.items() if dtype in words),
+            numbers=tuple(name for name in columns if schema[name].is_numeric()),
+            remarks=self.remarks,
+            by_thousands=self.by_thousands,
+            dates=tuple(entry for entry in self.dates if entry[0] in columns),
+            trimmed=self.trimmed,
+        )
+
     def stream(self, columns: list[str]) -> Stream:
         """Return some columns as rows that estimators read block by block."""
         return Stream(TableSource(self, tuple(columns)), self.height)
@@ -264,15 +277,6 @@ def _with_texts(scan: Any, form: Form) -> Any:
     )
 
 
-def text_columns(table: Table) -> tuple[str, ...]:
-    """Return the names of the columns of text."""
-    pl = polars()
-    schema = table.scan.collect_schema()
-    return tuple(
-        name for name, dtype in schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)
-    )
-
-
 def _delimited(path: str, separator: str, form: Form) -> Table:
     stdin = spool = _spooled() if path == "-" else None
     file = path if spool is None else spool.name
@@ -310,17 +314,8 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     if separator != usual:
         commas = ", where numbers may have decimal commas" if separator == ";" else ""
         remarks = (f"columns are separated by {separator!r}{commas}", *remarks)
-    written = (file, separator)
-    table = Table(
-        path,
-        trimmed.scan,
-        remarks,
-        spool,
-        read.by_thousands,
-        written,
-        dated.formats,
-        trimmed.categories,
-    )
+    kinds = (read.by_thousands, (file, separator), dated.formats, trimmed.categories)
+    table = Table(path, trimmed.scan, remarks, spool, *kinds)
     if stdin is not None:
         # Closed with the table, even where an error keeps both alive in a cycle.
         finalize(table, stdin.close)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +98,12 @@ def regression_scores(y: Array, predicted: Array, mean: float, weights: Array) -
 def classification_scores(
     codes: Array, labels: Array, probabilities: Array | None, shares: Array, weights: Array
 ) -> list[Score]:
-    """Return the accuracy and, where there are probabilities, the log loss.
+    """Return the accuracy, also balanced, and, where there are probabilities, the log loss.
 
-    Of two classes the area under the ROC curve is there too: how often a row of the second class
-    has a larger probability of it than one of the first. It tells of rare classes, of which the
-    accuracy says little.
+    The balanced accuracy is the mean of the recalls of the classes, however few rows each has. Of
+    two classes the area under the ROC curve is there too: how often a row of the second class has a
+    larger probability of it than one of the first. Both tell of rare classes, of which the accuracy
+    says little.
 
     Parameters
     ----------
@@ -123,7 +124,14 @@ def classification_scores(
     codes, labels, weights = codes[used], labels[used], weights[used]
     right, usual = codes == labels, codes == int(np.argmax(shares))
     accuracy = _scored("accuracy", mean, right, usual, weights, True)
-    scores = [_with_width(accuracy, _rows_of(weights))]
+
+    def balanced(right: Array, w: Array) -> float:
+        rows, hits = np.bincount(codes, w), np.bincount(codes, w * right)
+        return float(np.mean(hits[rows > 0.0] / rows[rows > 0.0]))
+
+    found = _scored("balanced accuracy", balanced, right, usual, weights, True)
+    rarest = min(_rows_of(weights[codes == c]) for c in np.unique(codes))
+    scores = [_with_width(accuracy, _rows_of(weights)), _with_width(found, rarest)]
     if probabilities is None:
         return scores
     probabilities = probabilities[used]
@@ -141,6 +149,45 @@ def classification_scores(
         pairs = min(_rows_of(weights[codes == 0]), _rows_of(weights[codes == 1]))
         scores.append(_with_width(score, pairs))
     return scores
+
+
+class ClassScore(NamedTuple):
+    """How well a class is found among held-out rows.
+
+    `rows` are of the class and `named` are predicted to be. The recall is the share of the first
+    that are named, the precision the share of the second that are of the class, and F1 is their
+    harmonic mean, 2 hits / (rows + named). What is a share of no rows is not a number.
+    """
+
+    label: str
+    rows: int
+    named: int
+    recall: float
+    precision: float
+    f1: float
+
+
+def class_scores(classes: Array, codes: Array, labels: Array) -> list[ClassScore]:
+    """Return how well every class is found.
+
+    Parameters
+    ----------
+    classes : array
+        The labels.
+    codes, labels : arrays of shape (n,)
+        The classes of held-out rows by number, and those predicted.
+    """
+    rows, named, hits = (
+        np.bincount(of, minlength=len(classes)) for of in (codes, labels, codes[codes == labels])
+    )
+
+    def share(of: int, whole: int) -> float:
+        return float(of / whole) if whole else float("nan")
+
+    return [
+        ClassScore(str(c), int(n), int(m), share(h, n), share(h, m), share(2 * h, n + m))
+        for c, n, m, h in zip(classes, rows, named, hits, strict=True)
+    ]
 
 
 def _area_under_roc(ranks: Array, is_second: Array, w: Array) -> float:

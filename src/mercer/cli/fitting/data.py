@@ -22,7 +22,7 @@ from mercer.data.stream import Stream, some_rows
 from mercer.errors import DataFileError, TextColumnsWarning
 from mercer.files.form import OPEN, Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
-from mercer.files.tables import Table, text_columns
+from mercer.files.tables import Table
 from mercer.kernels import describe_columns
 
 Array = NDArray[Any]
@@ -206,16 +206,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
         y[is_known(series)] = known
     w = None if roles.weights is None else _weights(columns.get_column(roles.weights), path)
     g = None if roles.groups is None else _groups(columns.get_column(roles.groups))
-    schema = table.scan.collect_schema()
-    numbers = tuple(name for name in others if schema[name].is_numeric())
-    form = Form(
-        texts=text_columns(table),
-        numbers=numbers,
-        remarks=remarks,
-        by_thousands=table.by_thousands,
-        dates=tuple(entry for entry in table.dates if entry[0] not in dropped),
-        trimmed=table.trimmed,
-    )
+    form = replace(table.form(others), remarks=remarks)
     # Of many rows their numbers take half as much in this form.
     rows = np.arange(len(y), dtype=np.uint32)
     job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form, rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,33 +13,32 @@ from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
 from mercer.kernels.language.editable import editable
 from mercer.kernels.language.outline import outline
-from mercer.reports.held_out import Score, classification_scores, inside, regression_scores
+from mercer.reports.held_out import ClassScore, Score, inside
+from mercer.reports.page.facts import Facts
 from mercer.reports.recipe import recipe_of
 from mercer.selection.automatic.board import Leaderboard
 
 
-def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> dict[str, Any]:
+def result_of(facts: Facts, judge: Any, train: Job, is_given: bool) -> dict[str, Any]:
     """Return what a model is and how good it is on held-out rows, as values of JSON.
 
     Parameters
     ----------
-    model : estimator
-        The model.
+    facts : Facts
+        The model with held-out rows.
     judge : estimator
         The one that chose its kernel.
-    train, test : Job
-        The rows that it learnt from, and others.
+    train : Job
+        The rows that it learnt from.
     is_given : bool
         Whether the user has given the kernel: what its terms say of columns is then in his words.
     """
-    began = perf_counter()
-    scores = _class_scores(model, train, test) if train.is_classes else _scores(model, train, test)
-    seconds = perf_counter() - began
-    inner = inside(model)
+    inner, tests = facts.inner, facts.tests
+    assert tests is not None
     kind = "classification" if train.is_classes else "regression"
     return {
         "data": {"file": train.path, "target": train.target, "kind": kind, "task": train.task},
-        "rows": {"train": len(train), "test": len(test)},
+        "rows": {"train": len(train), "test": tests.n},
         "columns": _columns(train, judge, is_given),
         "leaderboard": _leaderboard(judge),
         "notes": getattr(getattr(judge, "candidates_", None), "remarks", []),
@@ -48,10 +46,11 @@ def result_of(model: Any, judge: Any, train: Job, test: Job, is_given: bool) -> 
         "outline": outline(inner.kernel_),
         **_recipe(inner),
         "plan": _plan(inner, train),
-        "scores": {score.name: _entry(score) for score in scores},
+        "scores": {score.name: _entry(score) for score in tests.scores},
+        **({"classes": _by_class(tests.class_scores)} if train.is_classes else {}),
         "baseline": "the shares of the classes" if train.is_classes else "the mean",
         "certificate": str(inner.certificate_),
-        "predicted_rows_per_second": round(len(test) / max(seconds, 1e-9)),
+        "predicted_rows_per_second": round(tests.rows_per_second),
     }
 
 
@@ -156,23 +155,16 @@ def _entry(score: Score) -> dict[str, Any]:
     return {**asdict(score), "beats_baseline": score.beats_baseline}
 
 
-def _scores(model: Any, train: Job, test: Job) -> list[Score]:
-    mean = float(np.average(train.y, weights=train.weights))
-    weights = np.ones(len(test)) if test.weights is None else test.weights
-    return regression_scores(np.asarray(test.y, float), model.predict(test.X), mean, weights)
-
-
-def _class_scores(model: Any, train: Job, test: Job) -> list[Score]:
-    classes = model.classes_
-    unknown = np.setdiff1d(test.y, classes)
+def check_classes(model: Any, test: Job) -> None:
+    """Refuse held-out rows of a class that no row to learn from has."""
+    unknown = np.setdiff1d(test.y, getattr(model, "classes_", test.y))
     if len(unknown):
         raise ValueError(
             f"{test.path}: held-out rows have the class {unknown.tolist()[0]!r} of the target "
             f"{test.target!r}, which no row to learn from has; give more rows, or another --seed"
         )
-    codes, labels = (np.searchsorted(classes, y) for y in (test.y, model.predict(test.X)))
-    w = np.ones(len(train)) if train.weights is None else train.weights
-    shares = np.bincount(np.searchsorted(classes, train.y), w, len(classes)) / w.sum()
-    probabilities = model.predict_proba(test.X) if hasattr(model, "predict_proba") else None
-    weights = np.ones(len(test)) if test.weights is None else test.weights
-    return classification_scores(codes, labels, probabilities, shares, weights)
+
+
+def _by_class(found: list[ClassScore]) -> list[dict[str, Any]]:
+    """Return how well every class is found; None where it is a share of no rows."""
+    return [{k: None if v != v else v for k, v in each._asdict().items()} for each in found]

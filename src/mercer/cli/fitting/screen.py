@@ -11,8 +11,8 @@ from mercer.cli.talk import heading, indented, pairs, quoted, wrapped
 from mercer.data.listing import as_text, in_four_digits
 from mercer.data.memory import gigabytes
 
-# Columns that are listed one by one, and candidates of a leaderboard.
-MOST_COLUMNS, MOST_CANDIDATES = 40, 10
+# Columns that are listed one by one, candidates of a leaderboard, and classes.
+MOST_COLUMNS, MOST_CANDIDATES, MOST_CLASSES = 40, 10, 12
 
 
 def shown(result: dict[str, Any]) -> str:
@@ -36,6 +36,7 @@ def shown(result: dict[str, Any]) -> str:
         _shown_kernel(result),
         f"{heading('plan')}\n  " + wrapped(how, 2),
         _shown_scores(result),
+        _shown_classes(result.get("classes", [])),
         _shown_warnings(result["warnings"]),
         pairs(bottom),
     ]
@@ -100,6 +101,8 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str
     )
     if len({entry.get("rows") for entry in board}) > 1 and header[-1] != "seconds":
         measure += ", those that were tried on the most rows before the others"
+    if header[-1] == "seconds":
+        measure += "; rows are distinct ones"
     cells = [list(entry.values()) for entry in board[:MOST_CANDIDATES]]
     more = len(board) - MOST_CANDIDATES
     rest = [f"and {more} more"] if more > 0 else []
@@ -134,6 +137,21 @@ def _shown_scores(result: dict[str, Any]) -> str:
     ]
     title = f"{heading('held-out rows')}, against {result['baseline']} as baseline"
     return f"{title}\n{indented(as_text(header, cells))}"
+
+
+def _shown_classes(classes: list[dict[str, Any]]) -> str:
+    if not classes:
+        return ""
+    header = ("class", "rows", "named so", "recall", "precision", "F1")
+    cells = [
+        ["-" if value is None else value for value in each.values()]
+        for each in classes[:MOST_CLASSES]
+    ]
+    more = len(classes) - MOST_CLASSES
+    rest = f"\n  and {more} more, which --json and the report have" if more > 0 else ""
+    legend = "recall: of the rows of a class, how many are named so; precision: of those named so"
+    title = f"{heading('class by class')}, the rarest first ({legend}, how many are of it)"
+    return f"{wrapped(title, 2)}\n{_listed(header, cells)}{rest}"
 
 
 def _shown_warnings(found: list[str]) -> str:

@@ -100,7 +100,11 @@ def effects(facts: Facts) -> str:
             plots.append((plot, f"{facts.title(name)}: mean, and 80 % of the rows"))
         if len(plots) == EFFECTS:
             break
-    return section("Effects", figures(*plots))
+    labels = [str(label) for label in getattr(facts.model, "classes_", [])]
+    said = (
+        f"Of {len(labels)} classes, these are the curves of {labels[-1]!r}." if labels[2:] else ""
+    )
+    return section("Effects", paragraph(said), figures(*plots)) if plots else ""
 
 
 def texts(facts: Facts) -> str:

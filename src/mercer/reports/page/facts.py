@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer.data.columns import as_seconds, column_values, is_matrix, is_table, n_rows, take_rows
 from mercer.explanation import Explanation, explain
 from mercer.explanation.subject import evenly
+from mercer.explanation.table import column_title
 from mercer.reports.page.held_out import SHOWN, HeldOut, timed
 from mercer.reports.page.machine import Machine
 
@@ -84,7 +85,7 @@ class Facts(Machine):
 
     def title(self, column: Any) -> str:
         """Return what a column is called."""
-        return f"column {column}" if isinstance(column, int) else str(column)
+        return column_title(column)
 
 
 def cells_of(rows: Any, place: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +13,14 @@ from numpy.typing import NDArray
 
 from mercer.data.columns import exchanged_column, is_table, n_rows, stack_rows, take_rows
 from mercer.explanation.subject import evenly
-from mercer.reports.held_out import LEAST, Score, classification_scores, regression_scores
+from mercer.reports.held_out import (
+    LEAST,
+    ClassScore,
+    Score,
+    class_scores,
+    classification_scores,
+    regression_scores,
+)
 from mercer.reports.page.machine import Machine
 
 Array = NDArray[Any]
@@ -145,6 +153,11 @@ class HeldOut:
         return np.searchsorted(self.model.classes_, self.y)
 
     @cached_property
+    def labels(self) -> Array:
+        """The classes that it predicts, by number."""
+        return np.searchsorted(self.model.classes_, self.predicted)
+
+    @cached_property
     def scores(self) -> list[Score]:
         """How good the predictions are, with intervals and the baseline."""
         w = np.ones(self.n) if self.weights is None else self.weights
@@ -153,9 +166,14 @@ class HeldOut:
             y, weights = (self.y, w) if seen is None else (np.asarray(seen)[:, 0], of_seen)
             mean = float(np.average(y, weights=weights))
             return regression_scores(np.asarray(self.y, float), self.predicted, mean, w)
-        labels = np.searchsorted(self.model.classes_, self.predicted)
         shares = self.class_shares
-        return classification_scores(self.codes, labels, self.probabilities, shares, w)
+        return classification_scores(self.codes, self.labels, self.probabilities, shares, w)
+
+    @property
+    def class_scores(self) -> list[ClassScore]:
+        """How well every class is found, the rarest first."""
+        found = class_scores(self.model.classes_, self.codes, self.labels)
+        return sorted(found, key=attrgetter("rows"))
 
     @property
     def class_shares(self) -> Array:
@@ -163,6 +181,9 @@ class HeldOut:
         codes, weights = self.machine.class_codes, getattr(self.machine.problem, "weights", None)
         if codes is None:
             codes, weights = self.codes, None
+        if getattr(self.machine.inner, "class_weight", None) is not None:
+            # They say what errors cost, and not how many rows there are.
+            weights = None
         counts = np.bincount(codes, weights, len(self.model.classes_))
         return np.asarray(counts / counts.sum())
 

@@ -12,7 +12,7 @@ from mercer.reports.held_out import Score
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.held_out import COVERAGE, TEST_COMMAND, HeldOut
-from mercer.reports.page.html import figures, number, paragraph, section
+from mercer.reports.page.html import figures, number, paragraph, section, table
 
 # Columns that the summary names, and classes of a confusion matrix.
 NAMED, CLASSES = 4, 30
@@ -121,6 +121,7 @@ def performance(facts: Facts) -> str:
         return section(
             "On held-out rows",
             _confusion(tests),
+            _by_class(tests),
             figures(*charts.receiver(tests), (charts.calibration(tests), says)),
         )
     kind = "" if tests.interval is None else tests.interval.kind
@@ -140,9 +141,8 @@ def _confusion(tests: HeldOut) -> str:
     classes = [str(c) for c in tests.model.classes_]
     if len(classes) > CLASSES:
         return ""
-    labels = np.searchsorted(tests.model.classes_, tests.predicted)
     counts = np.zeros((len(classes), len(classes)), int)
-    np.add.at(counts, (tests.codes, labels), 1)
+    np.add.at(counts, (tests.codes, tests.labels), 1)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
     def cell(i: int, j: int) -> str:
@@ -165,4 +165,25 @@ def _confusion(tests: HeldOut) -> str:
         f"{paragraph('A line for every class, and in it what its rows were taken for.')}"
         f'<div class="scroll"><table class="{kind}"><thead><tr><th></th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _by_class(tests: HeldOut) -> str:
+    """Return how well every class is found, the rarest first."""
+    found = tests.class_scores
+    header = ["class", "rows", "named so", "recall", "precision", "F1"]
+    text = (
+        "Recall is the share of the rows of a class that are named so, precision the share of "
+        "those named so that are of it, F1 their harmonic mean. "
+    )
+    if tests.probabilities is not None:
+        text += (
+            "The class of the largest probability is named, of two classes that above 0.5: naming "
+            "a class from a lower probability on raises its recall and lowers its precision."
+        )
+    more = table(header, found[CLASSES:])
+    rest = f"<details><summary>{len(found) - CLASSES} more</summary>{more}</details>"
+    return (
+        f"<h3>Class by class</h3>{paragraph(text)}{table(header, found[:CLASSES])}"
+        f"{rest if len(found) > CLASSES else ''}"
     )

@@ -114,7 +114,10 @@ def _leaderboard(candidates: Leaderboard, is_classes: bool) -> str:
             "the share of rows left out that they put into a wrong class; it is chosen by "
             "squared errors of its scores, which tell more than counts"
         )
-    text = f"The kernels that were tried, the chosen one first, the others by {by}."
+    text = (
+        f"The kernels that were tried, the chosen one first, the others by {by}. Rows that equal "
+        "each other count once."
+    )
     notes = "".join(f"{remark[0].upper()}{remark[1:]}. " for remark in candidates.remarks)
     rows = [
         (rank, c.name, c.scored_by, c.rows, float(c.score), round(float(c.seconds), 1))

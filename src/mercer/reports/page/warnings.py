@@ -97,8 +97,10 @@ def _uneven_classes(tests: HeldOut) -> list[str]:
     if share >= 0.9:
         found.append(
             f"{share:.1%} of the rows are of the class {str(classes[usual])!r}, and naming it "
-            "always would be right as often: the accuracy says little here; look at the ROC curve, "
-            "the log loss and the probabilities."
+            "always would be right as often: the accuracy says little here; look at the recall and "
+            "precision of the other classes. To find more of their rows, name them from a lower "
+            "probability on (predict_proba, mercer predict --proba), or weigh classes alike "
+            "(class_weight='balanced', mercer fit --class-weight balanced)."
         )
     if len(np.unique(tests.predicted)) == 1 and len(np.unique(tests.codes)) > 1:
         found.append(f"It names the class {str(tests.predicted[0])!r} for every test row.")
