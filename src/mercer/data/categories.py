@@ -130,7 +130,11 @@ def is_missing(value: Any) -> bool:
 def titled_columns(X: Any) -> list[tuple[Any, Any]]:
     """Return the columns of a table by name, or of an array or list by position."""
     if is_table(X):
-        columns: list[tuple[Any, Any]] = _table_columns(X)
+        columns: list[tuple[Any, Any]]
+        if isinstance(X, Mapping):
+            columns = [(str(name), values) for name, values in X.items()]
+        else:
+            columns = [(series.name, _values(series)) for series in table_series(X)]
         if not columns:
             raise ValueError("X has 0 columns; at least one is needed")
         return columns
@@ -160,12 +164,6 @@ def _as_python(times: NDArray[Any]) -> list[Any]:
     unit = np.datetime_data(times.dtype)[0]
     fine = unit in ("ns", "ps", "fs", "as")
     return list((coarse if fine and (coarse == times)[known].all() else times).tolist())
-
-
-def _table_columns(X: Any) -> list[tuple[Any, Any]]:
-    if isinstance(X, Mapping):
-        return [(str(name), values) for name, values in X.items()]
-    return [(series.name, _values(series)) for series in table_series(X)]
 
 
 def _values(series: Any) -> Any:

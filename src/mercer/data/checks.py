@@ -192,7 +192,10 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
     check_no_text(array, name)
     array = as_seconds(array)
     if array.dtype.kind == "O":
-        array = _numbers_from_objects(array, name)
+        try:
+            array = array.astype(np.float64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ValueError(cell_refusal(array, name) or str(error)) from None
     if array.dtype.kind == "c":
         raise ValueError(f"{name} is complex (dtype {array.dtype}); take its real part or modulus")
     if array.dtype.kind not in "fiub":
@@ -265,13 +268,6 @@ def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:
     hint = f"; use [{name}] for one row, or numpy.reshape({name}, (-1, 1)) for one column"
     received = f"got shape {shape}{hint if len(shape) == 1 else ''}"
     return f"{name} must be a matrix of shape (rows, columns), {received}"
-
-
-def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
-    try:
-        return array.astype(np.float64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(cell_refusal(array, name) or str(error)) from None
 
 
 def cell_refusal(X: Any, name: str) -> str:

@@ -83,7 +83,8 @@ def rows_state(X: Any) -> State:
 
 
 def _table_state(X: Any) -> State:
-    state: State = {"kind": "table", "library": _library(X), "names": column_names(X)}
+    library = "mapping" if isinstance(X, Mapping) else type(X).__module__.partition(".")[0]
+    state: State = {"kind": "table", "library": library, "names": column_names(X)}
     for i, (name, column) in enumerate(column_values(X)):
         values = np.asarray(column).view()
         values.flags.writeable = False
@@ -92,12 +93,6 @@ def _table_state(X: Any) -> State:
         if _is_categorical(X, name):
             state[f"column{i}.is_categorical"] = True
     return state
-
-
-def _library(X: Any) -> str:
-    if isinstance(X, Mapping):
-        return "mapping"
-    return type(X).__module__.partition(".")[0]
 
 
 def _is_categorical(X: Any, name: str) -> bool:

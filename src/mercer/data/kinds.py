@@ -82,7 +82,8 @@ def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
     }
     if array.dtype.kind != "O":
         return kinds.get(array.dtype.kind, Kind.OTHER)
-    found = {_kind_of_value(v) for v in array[:LOOKED_AT] if not is_missing(v)}
+    known = (v for v in array[:LOOKED_AT] if not is_missing(v))
+    found = {next((kind for kind, of in CLASSES if isinstance(v, of)), Kind.OTHER) for v in known}
     if not found:
         return Kind.EMPTY
     return found.pop() if len(found) == 1 else Kind.OTHER
@@ -146,7 +147,3 @@ CLASSES: tuple[tuple[Kind, tuple[type, ...]], ...] = (
     (Kind.CLOCK_TIMES, (time,)),
     (Kind.SEQUENCES, (list, tuple, np.ndarray)),
 )
-
-
-def _kind_of_value(value: Any) -> Kind:
-    return next((kind for kind, classes in CLASSES if isinstance(value, classes)), Kind.OTHER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,86 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer.data.checks import check_agreeing, check_no_gaps, refuse_masked
 from mercer.data.columns import n_rows
-from mercer.estimators.validation import checked_unlabelled
+from mercer.estimators.validation import checked_unlabelled, checked_weights
 from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
 Labels = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Training rows with their classes as numbers and their weights, checked.
+
+    A row of zero weight is as good as absent, and so is a class that has no others.
+
+    Parameters
+    ----------
+    rows : rows
+        All training rows.
+    classes : array
+        The classes of the rows of positive weight, in order.
+    codes : array of shape (n,)
+        The class of every row by its number, 0 where it has no weight.
+    weights : array of shape (n,)
+        w, with the factors of the classes.
+    copies : array of shape (n,)
+        How many equal rows every row stands for: w as it was given.
+    """
+
+    rows: Any
+    classes: Labels
+    codes: NDArray[np.intp]
+    weights: Array
+    copies: Array
+
+    @classmethod
+    def of(
+        cls,
+        estimator: BaseEstimator,
+        kernel: Kernel,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        class_weight: Any = None,
+    ) -> Labelled:
+        """Return what an estimator is fitted to, and note the columns on it.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Whose `fit` it is.
+        kernel : Kernel
+            What reads the rows.
+        X, y, sample_weight
+            As given to `fit`.
+        class_weight
+            As in `class_weighted`.
+        """
+        X, given, classes = checked_classification(estimator, kernel, X, y)
+        copies = checked_weights(sample_weight, len(given))
+        weights = class_weighted(copies, class_weight, given, classes)
+        used = weights > 0.0
+        counts = np.bincount(given[used], minlength=len(classes))
+        present = np.flatnonzero(counts)
+        if len(present) < 2:
+            raise ValueError(
+                f"{type(estimator).__name__} needs at least two classes of positive weight, got "
+                f"{classes[present].tolist()!r}; check sample_weight and class_weight"
+            )
+        codes = np.where(used, (np.cumsum(counts > 0) - 1)[given], 0)
+        return cls(X, classes[present], codes, weights, copies)
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which rows have weight."""
+        return self.weights > 0.0
+
+    @property
+    def targets(self) -> Array:
+        """The classes as targets of a regression, 1 or -1: of shape (n,) if two, else (n, m)."""
+        signs = one_against_rest(self.codes, len(self.classes))
+        return signs[:, 0] if len(self.classes) == 2 else signs
 
 
 def checked_classification(
@@ -159,25 +235,6 @@ def same_classes(classes: Any, known: NDArray[Any]) -> NDArray[Any]:
             f"got {np.unique(classes).tolist()}"
         )
     return known
-
-
-def present_classes(
-    estimator: Any, weights: Array, codes: NDArray[np.intp], classes: NDArray[Any]
-) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[Any]]:
-    """Return which rows count, the class of each of these by its number, and their classes.
-
-    A row of zero weight is as good as absent, and so is a class that has no others.
-    """
-    used = weights > 0.0
-    counts = np.bincount(codes[used], minlength=len(classes))
-    present = np.flatnonzero(counts)
-    numbers = (np.cumsum(counts > 0) - 1)[codes[used]]
-    if len(present) < 2:
-        raise ValueError(
-            f"{type(estimator).__name__} needs at least two classes of positive weight, got "
-            f"{classes[present].tolist()!r}; check sample_weight and class_weight"
-        )
-    return used, numbers, classes[present]
 
 
 def checked_codes(estimator: BaseEstimator, X: Any, y: Any, classes: Array) -> NDArray[np.intp]:

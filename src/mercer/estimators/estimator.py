@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_array
 
 from mercer.data.checks import refuse_mapping
@@ -44,7 +44,7 @@ from mercer.kernels import (
 from mercer.kernels.columns import placed_on_columns, takes_missing
 from mercer.kernels.language.names import UNNAMED, is_auto
 from mercer.kernels.tables.default import kernel_of_report
-from mercer.planning import Settings
+from mercer.planning import Plan, Settings
 from mercer.solvers import Run, Solution
 from mercer.tiles import Rows
 
@@ -222,6 +222,8 @@ class KernelMachine(KernelEstimator):
     time_limit: Any = None
     checkpoint: Any = None
     function_: Function
+    # The plan of a fit to rows that are to be checked, with or without targets.
+    _planned: Callable[[Kernel, Any, Any], Plan]
 
     def _settings(self) -> Settings:
         """Return what the estimator was told about how to solve."""
@@ -288,18 +290,8 @@ class KernelMachine(KernelEstimator):
     ) -> tuple[Any, Repair]:
         """Return the solver, and the Gram matrix to solve with: a valid one, or its repair.
 
-        Parameters
-        ----------
-        run : Run
-            The time that there is.
-        settings : Settings
-            What the estimator was told.
-        kernel, rows
-            k, with numbers for parameters, and the rows to solve for.
-        planned : callable
-            planned(settings, kernel, rows) -> solver, Gram matrix.
-        at_rest : solver
-            What solves, without an entry of K, where the time is up before these are there.
+        They are those that `planned` returns for settings, kernel and rows, or `at_rest`, a solver
+        that needs no entry of K, where the time is up before these are there.
         """
         try:
             with run.limited():
@@ -348,6 +340,24 @@ class KernelMachine(KernelEstimator):
         kernel = kernel.resolved(rows, weights).remembered()
         is_free = self.fit_intercept and self.repair is None
         return recentred(kernel, rows.X) if is_free and kernel.is_conditional else kernel
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
+
+        Nothing of the size of the Gram matrix is allocated. Print it to read it. How long working
+        sets take depends on `y` as well; the time is that of problems of ordinary difficulty.
+
+        Parameters
+        ----------
+        X : rows
+            The training rows.
+        y : array or str, optional
+            Their targets or labels; without them there are as many targets as alphas, or two
+            classes.
+        """
+        model = clone(self)
+        X, y, _ = model._opened(X, y)
+        return model._planned(model._kernel_for(X), X, y)
 
     def gradient(self, X: Any) -> Array:
         """Return the gradient of f by its input at the rows `X`, see `Function.gradient`.

@@ -17,15 +17,16 @@ from mercer.data.columns import take_rows
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
-from mercer.estimators.classes import checked_classification, class_weighted, present_classes
+from mercer.estimators.classes import Labelled
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, function_of, gap_certificate
 from mercer.estimators.online.partial_fit import ClassStream
 from mercer.estimators.refusals import REPAIR, with_points
 from mercer.estimators.streams import LEARNING
 from mercer.estimators.training import Training, checked_for_plan
-from mercer.estimators.validation import checked_rows, checked_weights, used_rows
+from mercer.estimators.validation import checked_rows, used_rows
 from mercer.gram import unheld_gram_of
+from mercer.kernels import Kernel
 from mercer.planning import Plan, logistic_plan, planned_logistic
 from mercer.solvers import LogisticProblem, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
@@ -46,10 +47,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
     Parameters
     ----------
     kernel : Kernel, str or callable
-        k: a kernel, an expression such as ``"gaussian(length_scale=2.0) + linear"``, a name of
-        scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
-        ``gaussian`` without brackets, alone or not, has the median distance of the rows as scale.
-        ``"auto"`` is the `mercer.default_kernel` of the training rows.
+        k, as of `KernelRidge`.
     C : float
         What the losses count beside the penalty, positive.
     class_weight : None, dict or "balanced"
@@ -65,12 +63,6 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         with a warning where an exact fit is counted to take more than a minute, or `time_limit`.
         ``"sgd"`` goes by small random batches of rows, each with Newton steps of its own, and
         stores nothing of n^2.
-    n_landmarks : int, optional
-        How many landmarks there are; by default ten times the root of the number of rows, where
-        ``"auto"`` takes them as many as time and memory allow, and 1000 in `partial_fit`.
-    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
-        How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
-        or centres of clusters; or the landmarks themselves.
     tol : float, optional
         The relative duality gap that `certificate_` has to reach, 1e-5 by default: Newton's last
         step is cheap.
@@ -82,52 +74,28 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
     checkpoint : str or Path, optional
         A file that keeps the state of ``"nystrom"`` and ``"sgd"``, as that of `KernelRidge`
         does; other solvers, for fewer rows, begin anew.
-    random_state : int, RandomState or None
-        Where the random pivots of ``"cg"`` and the orders of ``"sgd"`` come from; None is always
-        the same seed.
-    memory : int or str, optional
-        The limit for the Gram matrix, in bytes or as ``"512MB"``, ``"4GB"``; a share of the free
-        memory by default.
     warm_start : bool
         Whether `fit` starts from the coefficients of the last fit, if that had as many rows of
         positive weight and the same classes.
-    repair : {None, "clip", "flip", "shift"}
-        What to make of negative eigenvalues of the training Gram matrix: zero, their absolute
-        value, or as much more on the whole diagonal. None refuses such a kernel with a witness,
-        unless it is known to be positive semi-definite on coefficients that sum to zero, as
-        `AdditiveChi2` is, and an offset makes them so.
-    gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+    n_landmarks, landmarks, random_state, memory, repair, gamma, degree, coef0
+        As of `KernelRidge`.
 
     Attributes
     ----------
     classes_ : array of shape (m,)
         The classes of the rows of positive weight, in order.
-    kernel_ : Kernel
-        k with numbers for parameters.
-    function_ : Function
-        f + b as a value, of which `X_fit_`, `dual_coef_`, `coef_` and `intercept_` are parts.
-    X_fit_ : rows
-        The training rows, or the training Gram matrix of ``kernel="precomputed"``; by
-        ``"nystrom"`` the landmarks.
+    kernel_, function_, X_fit_, approximation_, solution_, solver_
+        As of `KernelRidge`.
     dual_coef_ : array of shape (1, n) or (m, n)
         a in f(x) = sum_i a_i k(x_i, x), for two classes or for each of more, which then sum to
         zero; zero for rows of zero weight.
     intercept_ : array of shape (1,) or (m,)
         b; several sum to zero, since a number added to all changes no probability.
     coef_ : array of shape (1, p) or (m, p)
-        The weights c of explicit features, f(x) = c'phi(x), where the kernel has some: of
-        ``"linear"`` one for every column.
+        The weights of explicit features, as of `KernelRidge`.
     certificate_ : Certificate
         The relative duality gap in float64, and the bound sqrt(2 gap k(x, x)) on |f - f*|(x); by
         ``"nystrom"`` in the landmark model.
-    approximation_ : Approximation or None
-        What the landmarks leave of the kernel.
-    solution_ : Solution
-        What the solver returned, with its time.
-    solver_ : solver
-        What ran.
     n_iter_ : int
         Its Newton steps, or epochs.
     n_features_in_, feature_names_in_
@@ -200,22 +168,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         run.forget()
         return self
 
-    def plan(self, X: Any, y: Any = None) -> Plan:
-        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
-
-        Nothing of the size of the Gram matrix is allocated. Print it to read it.
-
-        Parameters
-        ----------
-        X : rows
-            The training rows.
-        y : array of shape (n,) or str, optional
-            Their labels; without them two classes.
-        """
+    def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         C = checked_positive("C", self.C)
-        X, y, _ = self._opened(X, y)
-        kernel = self._kernel_for(X)
-        X, codes, classes = checked_for_plan(clone(self), kernel, X, y)
+        X, codes, classes = checked_for_plan(self, kernel, X, y)
         problem = LogisticProblem(codes, classes, C, np.ones(len(codes)), self.fit_intercept)
         return logistic_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problem)
 
@@ -300,13 +255,12 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         """Return what a fit works on, and the classes of the rows that count."""
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
-        X, codes, classes = checked_classification(self, kernel, X, y)
-        copies = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(copies, self.class_weight, codes, classes)
-        used, numbers, classes = present_classes(self, weights, codes, classes)
-        problem = LogisticProblem(numbers, len(classes), C, weights[used], self.fit_intercept)
+        data = Labelled.of(self, kernel, X, y, sample_weight, self.class_weight)
+        used, classes = data.used, data.classes
+        of_rows = (data.codes[used], len(classes), C, data.weights[used])
+        problem = LogisticProblem(*of_rows, self.fit_intercept)
         how = (problem, planned_logistic, as_logistic_solver("cg", self.tol))
-        return self._training(run, kernel, X, used, copies[used], *how), classes
+        return self._training(run, kernel, data.rows, used, data.copies[used], *how), classes
 
     def _start(self, problem: LogisticProblem, classes: NDArray[Any]) -> tuple[Array, Array] | None:
         """Return the last coefficients and offsets if they can be started from."""

@@ -16,15 +16,14 @@ from mercer.estimators.estimator import KernelEstimator, kernels_for, like
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.posterior import RidgePosterior
 from mercer.estimators.ridge import KernelRidge, checked_ridges
-from mercer.estimators.validation import checked_rows, checked_training, checked_weights
+from mercer.estimators.validation import checked_rows, checked_training, checked_weights, copies_of
 from mercer.functions import MeanFunction
 from mercer.functions.mean import weighted_kernel
 from mercer.kernels import Kernel, Sum, as_kernel
 from mercer.kernels.language.names import is_auto
 from mercer.planning import Plan
-from mercer.solvers import Approximation, Certificate, Run
+from mercer.solvers import Certificate, Run
 from mercer.solvers.contract import FEW_ROWS, STAND_INS
-from mercer.solvers.ridge.held_out import copies_of
 from mercer.solvers.stacking import mean_weights
 
 Array = NDArray[np.float64]
@@ -162,7 +161,9 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
         first = self.estimators_[0]
         self._problem_, self._used_ = first._problem_, first._used_
         self._target_shape_, self._is_repaired_ = first._target_shape_, False
-        self.certificate_, self.approximation_ = self._certified(v), self._worst_approximation()
+        self.certificate_ = self._certified(v)
+        left_out = [m.approximation_ for m in self.estimators_ if m.approximation_ is not None]
+        self.approximation_ = max(left_out, key=lambda a: a.value, default=None)
         self.n_iter_ = max(m.n_iter_ for m in self.estimators_)
         sampled = [m._sampled_residuals_ for m in self.estimators_]
         self._sampled_residuals_ = None
@@ -184,10 +185,6 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
             worst.method,
             all(c.is_proved for c in each),
         )
-
-    def _worst_approximation(self) -> Approximation | None:
-        found = [m.approximation_ for m in self.estimators_ if m.approximation_ is not None]
-        return max(found, key=lambda a: a.value, default=None)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X` for the kernel that takes longest.

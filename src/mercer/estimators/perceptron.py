@@ -15,13 +15,12 @@ from mercer.data.columns import stack_rows, take_rows
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import (
-    checked_classification,
+    Labelled,
     checked_codes,
     class_weighted,
     decided,
     known_classes,
     one_against_rest,
-    present_classes,
     refuse_balanced,
     same_classes,
 )
@@ -80,8 +79,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     random_state : int, RandomState or None
         Seed of the orders; None is always the same one.
     gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+        As of `KernelRidge`.
 
     Attributes
     ----------
@@ -185,12 +183,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             w, the factors of eta; a row of weight zero is as good as absent.
         """
         run, kernel = Run(self.time_limit), self._kernel_for(X)
-        X, codes, classes = checked_classification(self, kernel, X, y)
-        weights = checked_weights(sample_weight, len(codes))
-        present, numbers, classes = present_classes(self, weights, codes, classes)
-        # Rows without weight have no class, but a place in the order of the rows.
-        codes[present] = numbers
-        codes[~present] = 0
+        data = Labelled.of(self, kernel, X, y, sample_weight)
+        X, codes, classes, weights = data.rows, data.codes, data.classes, data.weights
         steps = self._steps(weights, codes, classes)
         used = np.flatnonzero(steps > 0.0)
         if not len(used):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
@@ -220,29 +220,17 @@ class KernelRidge(
         used = problem.used
         if not used.all():
             problem = problem.on(np.flatnonzero(used))
-        how = (problem, planned_ridge, self._at_rest(), seen)
+        at_rest = OffsetAlone(Cholesky.tol if self.tol is None else self.tol)
+        how = (problem, planned_ridge, at_rest, seen)
         training = self._training(run, kernel, X, used, problem.weights, *how)
         solution = self._answer(run, training, y)
         self._keep(run, training, solution, y.shape[1:])
         run.forget()
         return self
 
-    def plan(self, X: Any, y: Any = None) -> Plan:
-        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
-
-        Nothing of the size of the Gram matrix is allocated. Print it to read it.
-
-        Parameters
-        ----------
-        X : rows
-            The training rows.
-        y : array of shape (n,) or (n, targets), or str, optional
-            Their targets; without them as many as there are alphas.
-        """
-        X, y, _ = self._opened(X, y)
-        kernel = self._kernel_for(X)
+    def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         targets = np.zeros((n_rows(X), np.size(self.alpha))) if y is None else y
-        X, y = checked_training(clone(self), kernel, X, targets)
+        X, y = checked_training(self, kernel, X, targets)
         problem = self._problem(y, np.ones(len(y)))
         return ridge_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problem)
 
@@ -292,10 +280,6 @@ class KernelRidge(
         """b, a number or of shape (targets,)."""
         b = self.function_.intercept
         return b if self._target_shape_ else float(b[0])
-
-    def _at_rest(self) -> OffsetAlone:
-        """Return what gives the offset alone, for want of time."""
-        return OffsetAlone(Cholesky.tol if self.tol is None else self.tol)
 
     def _problem(self, y: Array, weights: Array) -> RidgeProblem:
         targets = y.reshape(len(y), -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from mercer.data.checks import as_floats, check_finite, check_not_infinite
 from mercer.data.columns import select_columns
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.data.stream import Stream, opened, stream_of
-from mercer.data.stream.sources import ArraySource, CheckedSource
+from mercer.data.stream.sources import ArraySource
 from mercer.errors import MemoryLimitError
 
 # The solvers that read rows block by block, and the one that may learn from blocks.
@@ -45,12 +45,11 @@ def opened_for(
         Whether ``solver="sgd"`` learns from rows that take more, block by block.
     """
     is_open = isinstance(solver, str) and solver == "auto"
-    X, y, sample_weight = opened(X, y, sample_weight)
-    if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype != np.float64 and solver in STREAMING:
-        # Blocks become float64 one by one, and nothing as large as the map.
-        X = Stream(ArraySource(X), len(X))
     is_learnt = learns_from_blocks and isinstance(solver, str) and solver == LEARNING
-    if isinstance(X, np.memmap) and X.ndim == 2 and is_learnt:
+    X, y, sample_weight = opened(X, y, sample_weight)
+    is_map = isinstance(X, np.memmap) and X.ndim == 2
+    if is_map and (is_learnt or (X.dtype != np.float64 and solver in STREAMING)):
+        # Blocks become float64 one by one, and nothing as large as the map.
         X = Stream(ArraySource(X), len(X))
     if isinstance(X, Stream) and solver not in STREAMING:
         is_small = X.nbytes <= SHARE * memory_limit(memory)
@@ -118,8 +117,3 @@ class BlockCheck:
         check = check_not_infinite if self.has_gaps else check_finite
         check(matrix, "X", titles, first)
         return matrix if sp.issparse(matrix) else matrix.astype(np.float64, copy=False)
-
-
-def checked_stream(X: Stream, check: BlockCheck) -> Stream:
-    """Return a stream whose blocks are checked whenever they are read."""
-    return replace(X, source=CheckedSource(X.source, check))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from numbers import Real
 from typing import Any
@@ -41,7 +42,8 @@ from mercer.data.kinds import READ, column_kinds
 from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.stream import Stream, stream_of
-from mercer.estimators.streams import BlockCheck, checked_stream
+from mercer.data.stream.sources import CheckedSource
+from mercer.estimators.streams import BlockCheck
 from mercer.kernels import Kernel
 from mercer.kernels.columns import (
     check_cells,
@@ -180,6 +182,17 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     return weights
 
 
+def copies_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many equal rows every row stands for when one of them is left out.
+
+    Whole weights count equal rows, of which leaving one out leaves the others: a row of weight 3
+    is three rows. Weights that are not all whole numbers are no counts, such as inverse variances,
+    and a row is left out with all its weight, whatever unit the weights are in.
+    """
+    is_count = bool((weights == np.round(weights)).all())
+    return np.maximum(weights, 1.0) if is_count else np.ones(len(weights))
+
+
 def checked_seed(random_state: Any) -> int | None:
     """Return a seed drawn from scikit-learn's `random_state`; None leaves the solver its own."""
     return None if random_state is None else int(check_random_state(random_state).randint(2**31))
@@ -249,7 +262,9 @@ def _checked_stream(
     _noted(estimator, kernel, seen, reset)
     names = tuple(column_names(seen)) if is_table(seen) else None
     is_matrix, has_gaps = not _is_kept(kernel, seen), takes_missing(kernel)
-    return checked_stream(X, BlockCheck(names, is_matrix, has_gaps, partial(_kept, kernel)))
+    check = BlockCheck(names, is_matrix, has_gaps, partial(_kept, kernel))
+    # Blocks are checked whenever they are read.
+    return replace(X, source=CheckedSource(X.source, check))
 
 
 def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True, **y: Any) -> Any:

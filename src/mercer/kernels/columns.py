@@ -90,12 +90,6 @@ def named_columns(kernel: Kernel) -> frozenset[str]:
 
 
 @kept_with
-def names_columns(kernel: Kernel) -> bool:
-    """Whether some part of a kernel says which columns it reads, by name or position."""
-    return bool(_placed(kernel))
-
-
-@kept_with
 def columns_of(kernel: Kernel, domain: str) -> frozenset[str]:
     """Return the columns that a kernel names for parts of this domain, as they are."""
     if isinstance(kernel, Columns):
@@ -253,7 +247,7 @@ def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]
     if is_matrix and not named_columns(k):
         return k, []
     placed = assigned(k, kinds)
-    ignored = [] if names_columns(k) else unread(placed, kinds)
+    ignored = [] if _placed(k) else unread(placed, kinds)
     return placed, [(column, kinds[column]) for column in ignored]
 
 

@@ -1,6 +1,7 @@
 """Domains of kernel parameters: each turns what was given into a plain value, or says why not.
 
-A kernel's author writes ``c: float = positive(1.0)``; the check runs when the kernel is made.
+A kernel's author writes ``c: float = positive(1.0)``; the check runs when the kernel is made. The
+declarations stand at the end of this file.
 """
 
 from __future__ import annotations
@@ -22,78 +23,18 @@ Check = Callable[[Any], Any]
 GAMMA_RULES = ("columns", "variance")
 
 
-def _field(check: Check, default: Any) -> Any:
-    return field(default=default, metadata={"domain": check})
+def _declared(check: Check, default: Any = MISSING) -> Callable[..., Any]:
+    """Return what declares a field of a kernel: a call with its default, if it has one."""
+
+    def declare(default: Any = default) -> Any:
+        return field(default=default, metadata={"domain": check})
+
+    return declare
 
 
-def real(default: Any = MISSING) -> Any:
-    """Declare a finite real number."""
-    return _field(_real, default)
-
-
-def positive(default: Any = MISSING) -> Any:
-    """Declare a positive finite number."""
-    return _field(_positive, default)
-
-
-def non_negative(default: Any = MISSING) -> Any:
-    """Declare a finite number of at least zero."""
-    return _field(_non_negative, default)
-
-
-def whole(default: Any = MISSING) -> Any:
-    """Declare a whole number of at least one."""
-    return _field(_whole, default)
-
-
-def count(default: Any = MISSING) -> Any:
-    """Declare a whole number of at least zero."""
-    return _field(_count, default)
-
-
-def lengths(default: Any = MISSING) -> Any:
-    """Declare a whole number of at least one, or a tuple of different ones."""
-    return _field(_lengths, default)
-
-
-def fraction(default: Any = MISSING) -> Any:
-    """Declare a number from 0 to 1."""
-    return _field(_fraction, default)
-
-
-def truth(default: Any = MISSING) -> Any:
-    """Declare True or False."""
-    return _field(_truth, default)
-
-
-def optional_weights() -> Any:
-    """Declare None, or a tuple of numbers of at least zero."""
-    return _field(_optional_weights, None)
-
-
-def length_scale(default: Any = MISSING) -> Any:
-    """Declare a length scale: positive, one per column, ``"median"`` or a rule for gamma."""
-    return _field(_length_scale, default)
-
-
-def slope(default: Any = MISSING) -> Any:
-    """Declare a real factor, or a rule for gamma such as ``"columns"``: 1 / their number."""
-    return _field(_slope, default)
-
-
-def coefficients(default: Any = MISSING) -> Any:
-    """Declare a tuple of numbers of at least zero."""
-    return _field(_coefficients, default)
-
-
-def symmetric_matrix(default: Any = MISSING) -> Any:
-    """Declare a symmetric matrix, kept as a tuple of rows."""
-    return _field(_symmetric_matrix, default)
-
-
-def matrix(default: Any = MISSING) -> Any:
-    """Declare a matrix of numbers, kept as a tuple of rows."""
-    return _field(_matrix, default)
+def _optional(check: Check) -> Check:
+    """Return the check of what may be None as well."""
+    return lambda value: None if value is None else check(value)
 
 
 def choice(*words: str) -> Any:
@@ -104,7 +45,7 @@ def choice(*words: str) -> Any:
             raise ValueError(f"must be one of {', '.join(map(repr, words))}")
         return value
 
-    return _field(check, words[0])
+    return _declared(check, words[0])()
 
 
 def several_of(*words: str) -> Any:
@@ -118,42 +59,7 @@ def several_of(*words: str) -> Any:
             raise ValueError("must not name anything twice")
         return given
 
-    return _field(check, ())
-
-
-def optional_real() -> Any:
-    """Declare None, or a finite real number."""
-    return _field(lambda value: None if value is None else _real(value), None)
-
-
-def optional_positive() -> Any:
-    """Declare None, or a positive finite number."""
-    return _field(lambda value: None if value is None else _positive(value), None)
-
-
-def optional_text() -> Any:
-    """Declare None, or text."""
-    return _field(_optional_text, None)
-
-
-def text(default: Any = MISSING) -> Any:
-    """Declare text."""
-    return _field(_text, default)
-
-
-def optional_positions() -> Any:
-    """Declare None, or a tuple of different positions from 0, which may be empty."""
-    return _field(_optional_positions, None)
-
-
-def numbers(default: Any = MISSING) -> Any:
-    """Declare a tuple of finite numbers, which may be empty."""
-    return _field(_numbers, default)
-
-
-def positives(default: Any = MISSING) -> Any:
-    """Declare a tuple of positive finite numbers, which may be empty."""
-    return _field(_positives, default)
+    return _declared(check, ())()
 
 
 def function(default: Any = MISSING) -> Any:
@@ -270,9 +176,7 @@ def _truth(value: Any) -> bool:
     return bool(value)
 
 
-def _optional_weights(value: Any) -> tuple[float, ...] | None:
-    if value is None:
-        return None
+def _weights(value: Any) -> tuple[float, ...]:
     if not isinstance(value, tuple | list | np.ndarray) or len(value) == 0:
         raise ValueError("must be None or a list of numbers, one for each length")
     return tuple(_non_negative(v) for v in value)
@@ -312,13 +216,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _optional_text(value: Any) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _optional_positions(value: Any) -> tuple[int, ...] | None:
-    if value is None:
-        return None
+def _positions(value: Any) -> tuple[int, ...]:
     if not isinstance(value, tuple | list | np.ndarray):
         raise ValueError("must be None or a list of positions")
     positions = tuple(_count(v) for v in value)
@@ -360,3 +258,31 @@ def _function(value: Any) -> Callable[..., Any]:
     if not callable(value):
         raise ValueError("must be a function")
     return value
+
+
+# A finite real number; a positive one; one of at least zero; one from 0 to 1.
+real, optional_real = _declared(_real), _declared(_optional(_real), None)
+positive, optional_positive = _declared(_positive), _declared(_optional(_positive), None)
+non_negative = _declared(_non_negative)
+fraction = _declared(_fraction)
+# A whole number of at least one; of at least zero; of at least one, or several different ones.
+whole = _declared(_whole)
+count = _declared(_count)
+lengths = _declared(_lengths)
+# True or False; text.
+truth = _declared(_truth)
+text, optional_text = _declared(_text), _declared(_optional(_text), None)
+# A length scale: positive, one per column, "median" or a rule for gamma.
+length_scale = _declared(_length_scale)
+# A real factor, or a rule for gamma such as "columns": 1 / their number.
+slope = _declared(_slope)
+# Tuples of finite numbers, and of positive ones, which may be empty.
+numbers = _declared(_numbers)
+positives = _declared(_positives)
+# Tuples of numbers of at least zero, and of different positions from 0, which may be empty.
+coefficients = _declared(_coefficients)
+optional_weights = _declared(_optional(_weights), None)
+optional_positions = _declared(_optional(_positions), None)
+# Matrices, kept as tuples of rows.
+matrix = _declared(_matrix)
+symmetric_matrix = _declared(_symmetric_matrix)

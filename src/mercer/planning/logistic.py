@@ -16,7 +16,6 @@ from mercer.gram import (
     Gram,
     HeldEntriesGram,
     LandmarkGram,
-    gram_of,
     unheld_gram_of,
 )
 from mercer.kernels import Kernel
@@ -40,7 +39,7 @@ from mercer.planning.landmarks import (
 )
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
-from mercer.planning.ridge import FEATURE_BYTES, SMALL_BATCHES, few_features
+from mercer.planning.ridge import FEATURE_BYTES, SMALL_BATCHES, few_features, read_again
 from mercer.solvers import (
     LogisticProblem,
     LogisticSolver,
@@ -79,15 +78,15 @@ def planned_logistic(
     if isinstance(solver, StochasticLogistic):
         needed = ENTRY_BYTES * len(gram) * (solver.batch or _batch(gram, problem))
         check_room(solver.name, needed, gram.memory, "cg")
-        return solver, _read_again(kernel, rows, gram)
+        return solver, read_again(kernel, rows, gram)
     if not isinstance(solver, NewtonCG):
         instead = "cg" if settings.repair is None else solver.name
         check_room(solver.name, newton_bytes(len(gram), problem.columns), gram.memory, instead)
-        return solver, gram if gram.is_proved else _read_again(kernel, rows, gram)
+        return solver, gram if gram.is_proved else read_again(kernel, rows, gram)
     if few_features(kernel, rows, len(gram), gram.memory) is not None:
         return solver, FeatureGram(kernel, rows, gram.memory)
     check_room(solver.name, _product_bytes(len(gram), 1), gram.memory, solver.name)
-    return solver, _read_again(kernel, rows, gram)
+    return solver, read_again(kernel, rows, gram)
 
 
 def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Plan:
@@ -99,9 +98,12 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
     settings = _decided(settings, kernel, rows, problem)
     entry = entry_work(kernel, rows)
     work, form, needed, reason = _by_products(kernel, rows, gram, problem, entry)
+    n, m, batch = len(gram), problem.columns, _batch(gram, problem)
+    epochs = batch_work(n, entry, batch, newton_factors(m))
+    by = f"a factor of {n} rows solves every Newton step exactly"
     plans = [
-        _by_factors(gram, problem, entry),
-        _by_batches(gram, problem, entry),
+        Plan("newton", "a dense matrix", newton_bytes(n, m), newton_work(n, m, entry).seconds, by),
+        Plan("sgd", "rows of a batch", ENTRY_BYTES * n * batch, epochs.seconds, SMALL_BATCHES),
         Plan("cg", form, needed, work.seconds, reason),
     ]
     if may_have_landmarks(settings, kernel):
@@ -211,24 +213,6 @@ def _solver(settings: Settings, gram: Gram | None, problem: LogisticProblem) -> 
     # The same pivots every time, as a factor gives the same answer every time.
     chosen = NewtonCholesky() if is_factor else NewtonCG()
     return chosen.configured(*given)
-
-
-def _read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
-    """Return the Gram matrix with entries that take long held, in half of the memory."""
-    return gram if kernel.is_quick else gram_of(kernel, rows, gram.memory, share=0.5)
-
-
-def _by_factors(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
-    n, m = len(gram), problem.columns
-    work = newton_work(n, m, entry)
-    reason = f"a factor of {n} rows solves every Newton step exactly"
-    return Plan("newton", "a dense matrix", newton_bytes(n, m), work.seconds, reason)
-
-
-def _by_batches(gram: Gram, problem: LogisticProblem, entry: Work) -> Plan:
-    n, m = len(gram), _batch(gram, problem)
-    work = batch_work(n, entry, m, newton_factors(problem.columns))
-    return Plan("sgd", "rows of a batch", ENTRY_BYTES * n * m, work.seconds, SMALL_BATCHES)
 
 
 def _batch(gram: Gram, problem: LogisticProblem) -> int:

@@ -156,6 +156,12 @@ def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     return kernel.n_features(rows, int(min(n / 2.0, memory / (FEATURE_BYTES * n))))
 
 
+def read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
+    """Return the Gram matrix with entries that take long held, in half of the memory."""
+    # The other half is for the preconditioner, or the factor.
+    return gram if kernel.is_quick else gram_of(kernel, rows, gram.memory, share=0.5)
+
+
 @dataclass(frozen=True, eq=False)
 class _RidgeCosts:
     """What each solver takes on one problem."""
@@ -284,7 +290,7 @@ class _RidgeCosts:
         kernel, rows = self.kernel, self.rows
         if solver.iterates:
             sparse = open_features_of(kernel, rows, self.gram.memory)
-            return self._read_again() if sparse is None else sparse
+            return read_again(kernel, rows, self.gram) if sparse is None else sparse
         if isinstance(solver, Primal):
             features = features_of(kernel, rows, self.gram.memory)
             if features is None:
@@ -294,14 +300,7 @@ class _RidgeCosts:
                 )
             return features
         # A solver that reads entries once looks for a witness first.
-        return self.gram if self.gram.is_proved else self._read_again()
-
-    def _read_again(self) -> Gram:
-        """Return the Gram matrix with entries that take long held, in half of the memory."""
-        # The other half is for the preconditioner, or the factor.
-        if self.kernel.is_quick:
-            return self.gram
-        return gram_of(self.kernel, self.rows, self.gram.memory, share=0.5)
+        return self.gram if self.gram.is_proved else read_again(kernel, rows, self.gram)
 
     def prefers_single(self) -> bool:
         """Whether the factor is better taken in float32, and refined."""
@@ -367,18 +366,20 @@ class _RidgeCosts:
             reason = f"the kernel has {p} explicit features for {n} rows"
             entries = sparse_entries(self.kernel, self.rows, gram.memory)
             needed, work = FEATURE_BYTES * n * p, feature_work(n, p, entries)
-            yield _plan("primal", "explicit features", needed, work, reason)
+            yield Plan("primal", "explicit features", needed, work.seconds, reason)
         if gram.chain() is not None:
             reason = "in one dimension its inverse Gram matrix is tridiagonal: exact in O(n log n)"
             work = chain_work(n, targets)
-            yield _plan("banded", "a chain of knots", self.bytes("banded"), work, reason)
+            yield Plan("banded", "a chain of knots", self.bytes("banded"), work.seconds, reason)
         named = self.solver(replace(settings, solver="cholesky"))
         is_single = isinstance(named, Cholesky) and named.precision == "single"
         precision = "float32, refined in float64" if is_single else "float64"
         work, reason = self.factor_work(is_single), f"a factor in {precision} is exact"
-        yield _plan("cholesky", "a dense matrix", self.bytes("cholesky", named), work, reason)
+        yield Plan(
+            "cholesky", "a dense matrix", self.bytes("cholesky", named), work.seconds, reason
+        )
         work, reason = eigen_work(n, self.entry), "one decomposition serves every alpha"
-        yield _plan("eigen", "a dense matrix", self.bytes("eigen"), work, reason)
+        yield Plan("eigen", "a dense matrix", self.bytes("eigen"), work.seconds, reason)
         if self.needs_factor(settings):
             return
         if may_have_landmarks(settings, self.kernel):
@@ -386,13 +387,9 @@ class _RidgeCosts:
             if by_landmarks is not None:
                 yield by_landmarks
         work, reason = batch_work(n, self.entry, self.batch), SMALL_BATCHES
-        yield _plan("sgd", "rows of a batch", self.bytes("sgd"), work, reason)
+        yield Plan("sgd", "rows of a batch", self.bytes("sgd"), work.seconds, reason)
         expected, ridges = self.products, len(np.unique(self.problem.alpha))
         steps = f"{expected.steps:.0f} steps" if np.isfinite(expected.steps) else "many steps"
         reason = f"products store nothing of n^2; about {steps} from a glance at the spectrum"
         work = ridges * expected.work
-        yield _plan("cg", "a streamed matrix", self.bytes("cg"), work, reason)
-
-
-def _plan(solver: str, gram: str, memory: int, work: Work, reason: str) -> Plan:
-    return Plan(solver, gram, memory, work.seconds, reason)
+        yield Plan("cg", "a streamed matrix", self.bytes("cg"), work.seconds, reason)

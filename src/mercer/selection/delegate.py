@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from sklearn.base import clone
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +19,8 @@ from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
 from mercer.selection.grid import candidates, tag_kernels
 from mercer.selection.results import Candidates
+
+Array = NDArray[np.float64]
 
 
 class Chosen(Arguments):
@@ -129,3 +133,22 @@ class Chosen(Arguments):
         tags.input_tags.sparse = True
         tag_kernels(tags, self.kernels)
         return tags
+
+
+class ChosenClassifier(ClassifierMixin, Chosen):
+    """A classifier that chooses another one and predicts by it."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row of `X`, as the chosen estimator does."""
+        X = self._expected(X)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
+        X = self._expected(X)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
+        X = self._expected(X)
+        return np.asarray(self.best_estimator_.decision_function(X))

@@ -41,7 +41,12 @@ class Splits:
         splitter = check_cv(cv, y, classifier=False)
         if isinstance(splitter, LeaveOneOut):
             return cls(n)
-        pairs = [_row_numbers(pair, n) for pair in splitter.split(X, y, groups)]
+        # Masks and negative numbers become row numbers.
+        rows = np.arange(n)
+        pairs = [
+            (rows[np.asarray(train)], rows[np.asarray(test)])
+            for train, test in splitter.split(X, y, groups)
+        ]
         return cls._useful(n, pairs, range(len(pairs)))
 
     @cached_property
@@ -111,11 +116,6 @@ class Splits:
                 "or fewer zero weights"
             )
         return cls(n, [pairs[i] for i in useful], numbers=[numbers[i] for i in useful])
-
-
-def _row_numbers(pair: Any, n: int) -> tuple[Rows, Rows]:
-    train, test = (np.arange(n)[np.asarray(rows)] for rows in pair)
-    return train, test
 
 
 def splits_or_none(cv: Any, scoring: Any, X: Any, y: Any, groups: Any) -> Splits | None:

@@ -17,11 +17,10 @@ from mercer.data.stream import Stream
 from mercer.data.stream.stream import MOST
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
 from mercer.estimators.classes import (
-    checked_classification,
+    Labelled,
     checked_codes,
     class_weighted,
     known_classes,
-    present_classes,
     same_classes,
 )
 from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
@@ -125,17 +124,14 @@ class ClassStream:
         """Fit to rows on a disk by one pass over them, as `partial_fit` does block by block."""
         estimator: Any = self
         kernel = estimator._kernel_for(X)
-        X, codes, classes = checked_classification(estimator, kernel, X, y)
-        copies = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(copies, estimator.class_weight, codes, classes)
-        used, present, classes = present_classes(estimator, weights, codes, classes)
-        # Rows that do not count are left out block by block, whatever their number is.
-        codes = np.zeros(len(used), np.intp)
-        codes[used] = present
+        data = Labelled.of(estimator, kernel, X, y, sample_weight, estimator.class_weight)
+        used, classes = data.used, data.classes
         columns = 1 if len(classes) == 2 else len(classes)
         after = _after_classes(estimator, checked_positive("C", self.C), len(classes))
-        learnt = _learnt(estimator, run, kernel, Seen(X, codes, weights), columns, after)
-        estimator._stream_.totals = np.bincount(present, copies[used], len(classes))
+        # Rows that do not count are left out block by block.
+        seen = Seen(data.rows, data.codes, data.weights)
+        learnt = _learnt(estimator, run, kernel, seen, columns, after)
+        estimator._stream_.totals = np.bincount(data.codes[used], data.copies[used], len(classes))
         estimator.classes_ = classes
         _keep(estimator, learnt.theta, learnt.b)
         return self

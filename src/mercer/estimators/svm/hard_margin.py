@@ -1,30 +1,74 @@
-"""The hard margin, or tube, which an infinite price stands for: no row may have a loss."""
+"""Margin problems solved at a price, and the hard margin or tube, for which it is infinite."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.fitted import LEAST_GAP
-from mercer.estimators.svm.supports import Start, Task, start_of
 from mercer.gram import Gram
-from mercer.kernels import Kernel
-from mercer.solvers import Run, Solution
+from mercer.solvers import MarginProblem, Run, Solution
+from mercer.tiles import Rows
 
+Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
+# A price, and for every problem the rows given to `fit` and their coefficients.
+Start: TypeAlias = tuple[float, list[tuple[Positions, Array]]]
 
 
-class Priced(NamedTuple):
-    """Problems of one price, and what they were solved by."""
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One margin problem on some of the training rows.
+
+    Parameters
+    ----------
+    index : array of shape (m,)
+        The rows.
+    problem : MarginProblem
+        The problem.
+    """
+
+    index: Positions
+    problem: MarginProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """Problems of one price, and what they were solved by.
+
+    Parameters
+    ----------
+    C : float
+        The price.
+    used : array of shape (m,)
+        Which of the rows given to `fit` the problems count.
+    rows : Rows
+        These rows.
+    tasks : list of Task
+        The problems.
+    gram : Gram
+        The matrix that was solved with.
+    solutions : list of Solution
+        One for each problem.
+    """
 
     C: float
+    used: Positions
+    rows: Rows
     tasks: list[Task]
     gram: Gram
     solutions: list[Solution]
+
+    @property
+    def start(self) -> Start:
+        """The solutions as a start of others."""
+        pairs = zip(self.tasks, self.solutions, strict=True)
+        return self.C, [(self.used[task.index], s.coefficients[:, 0]) for task, s in pairs]
 
     @property
     def is_paid(self) -> bool:
@@ -39,9 +83,7 @@ class Priced(NamedTuple):
         return all(float(s.residual.max()) <= max(s.tolerance, LEAST_GAP) for s in self.solutions)
 
 
-def hard_margin(
-    solve: Callable[[float, Start | None], Priced], used: Positions, unit: float, run: Run
-) -> Priced:
+def hard_margin(solve: Callable[[float, Start | None], Priced], unit: float, run: Run) -> Priced:
     """Return the problems of a price that no row pays.
 
     Where every coefficient is below its bound C the bounds do nothing, and the soft margin is the
@@ -52,8 +94,6 @@ def hard_margin(
     ----------
     solve : callable
         solve(C, start) -> Priced.
-    used : array of shape (m,)
-        Which of the rows given to `fit` the problems count.
     unit : float
         One over the size of a coefficient, such as k(x, x) over that of the targets.
     run : Run
@@ -73,7 +113,7 @@ def hard_margin(
         if run.ended_by or not found.is_paid:
             break
         # The same coefficients, as most of them are free.
-        start = start_of(C, found.tasks, used, found.solutions)
+        start = found.start
     else:
         run.forget()
         raise ValueError(
@@ -88,8 +128,3 @@ def hard_margin(
             ConvergenceWarning,
         )
     return found
-
-
-def mean_diagonal(kernel: Kernel, rows: Any) -> float:
-    """Return the mean of k(x, x), or one where that is zero."""
-    return float(np.mean(kernel.diagonal(rows))) or 1.0

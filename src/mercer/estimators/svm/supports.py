@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import checked_positive
+from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, landmark_function
+from mercer.estimators.svm.hard_margin import Priced, Start, Task, hard_margin
 from mercer.estimators.training import checkpoint_of
 from mercer.estimators.validation import training_subset
 from mercer.features import LandmarkMap
@@ -39,8 +41,6 @@ from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
-# A price, and for every problem the rows given to `fit` and their coefficients.
-Start: TypeAlias = tuple[float, list[tuple[Positions, Array]]]
 
 
 def checked_price(C: Any) -> float:
@@ -68,45 +68,24 @@ def check_schemes(multiclass: str, shape: str) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One margin problem on some of the training rows.
-
-    Parameters
-    ----------
-    index : array of shape (m,)
-        The rows.
-    problem : MarginProblem
-        The problem.
-    """
-
-    index: Positions
-    problem: MarginProblem
-
-
-def class_tasks(
-    problem: Callable[[Array, Array], MarginProblem],
-    codes: Positions,
-    costs: Array,
-    multiclass: str,
-) -> list[Task]:
+def class_tasks(codes: Positions, multiclass: str, fit_intercept: bool, costs: Array) -> list[Task]:
     """Return the problems with two classes: signs are +1 for the second of only two.
 
     Parameters
     ----------
-    problem : callable
-        problem(signs, costs) -> MarginProblem.
     codes : array of shape (n,)
         The class of every row by its number.
-    costs : array of shape (n,)
-        What the loss of every row counts.
     multiclass : {"ovo", "ovr"}
         Whether more than two classes meet two at a time, or each meets all others.
+    fit_intercept : bool
+        Whether there is an offset.
+    costs : array of shape (n,)
+        What the loss of every row counts.
     """
 
     def task(index: Positions, positive: int) -> Task:
         signs = np.where(codes[index] == positive, 1.0, -1.0)
-        return Task(index, problem(signs, costs[index]))
+        return Task(index, MarginProblem.classification(signs, costs[index], fit_intercept))
 
     everything, n_classes = np.arange(len(codes)), int(codes.max()) + 1
     if n_classes == 2:
@@ -209,6 +188,56 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """Return the Gram matrix as it is: the part of every problem is repaired by itself."""
         return Repair(gram)
 
+    def _priced(
+        self,
+        run: Run,
+        settings: Settings,
+        C: float,
+        kernel: Kernel,
+        X: Any,
+        y: Any,
+        used: Positions,
+        weights: Array,
+        copies: Array,
+        tasks: Callable[[Array], list[Task]],
+        size: float = 1.0,
+    ) -> Priced:
+        """Return the solutions of all problems of a price; of an infinite one, that none pays.
+
+        Parameters
+        ----------
+        run, settings
+            The time that there is, and what the estimator was told.
+        C : float
+            The price.
+        kernel : Kernel
+            k, on the columns of the rows.
+        X, y
+            All training rows, and what callbacks are shown as their targets.
+        used : array of shape (m,)
+            The rows that the problems count.
+        weights, copies : arrays of shape (n,)
+            What a row counts at a finite price, and how many equal rows it stands for.
+        tasks : callable
+            tasks(costs) -> the problems where the loss of a row that counts costs so much.
+        size : float
+            That of the targets.
+        """
+        is_all = np.array_equal(used, np.arange(n_rows(X)))
+        rows = Rows.checked(X if is_all else training_subset(kernel, X, used))
+        kernel = self._resolved(kernel, rows, copies[used])
+        costs = weights[used] if np.inf != C else np.ones(len(used))
+
+        def solved(C: float, start: Start | None) -> Priced:
+            started = warm_starts(tasks(C * costs), used, start, C)
+            gram, solutions = self._solutions(run, settings, kernel, rows, started, X, y)
+            return Priced(C, used, rows, started, gram, solutions)
+
+        if np.inf == C:
+            mean_diagonal = float(np.mean(kernel.diagonal(rows))) or 1.0
+            return hard_margin(solved, mean_diagonal / size, run)
+        return solved(C, getattr(self, "_last_", None) if self.warm_start else None)
+
     def _solutions(
         self,
         run: Run,
@@ -249,7 +278,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def _checked_settings(self) -> Any:
         """Return C and what else of the objective is a number, or refuse it."""
 
-    def _planned(self, kernel: Kernel, X: Any, problems: Sequence[int]) -> Plan:
+    def _plan_of(self, kernel: Kernel, X: Any, problems: Sequence[int]) -> Plan:
         """Return the plan for problems of so many checked rows each."""
         return margin_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problems)
 
@@ -268,43 +297,26 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             c, columns = c[used], columns[used]
         return PrimalFunction(self.kernel_, columns, c, dual.intercept, dual)
 
-    def _keep_landmarks(
-        self,
-        gram: Gram,
-        landmarks: LandmarkMap,
-        used: Positions,
-        codes: Positions,
-        solutions: Sequence[Solution],
-    ) -> None:
+    def _keep_landmarks(self, landmarks: LandmarkMap, found: Priced, codes: Positions) -> None:
         """Store the function as a sum over landmarks, which are its support vectors.
 
         `codes` are the classes of the rows that were solved for, by number.
         """
-        index = gram.landmark_rows
-        self.support_ = used[index]
+        index = found.gram.landmark_rows
+        self.support_ = found.used[index]
         self.n_support_ = np.bincount(codes[index], minlength=codes.max() + 1).astype(np.int32)
-        self.function_ = landmark_function(self.kernel_, landmarks, solutions)
+        self.function_ = landmark_function(self.kernel_, landmarks, found.solutions)
 
-    def _keep_start(
-        self, C: float, tasks: Sequence[Task], used: Positions, solutions: Sequence[Solution]
-    ) -> None:
+    def _keep_start(self, found: Priced) -> None:
         """Store whether Ctrl-C ended the fit, and what the next one starts from, if from any."""
-        self._is_interrupted_ = any(s.is_interrupted for s in solutions)
+        self._is_interrupted_ = any(s.is_interrupted for s in found.solutions)
         if self.warm_start:
-            self._last_ = start_of(C, tasks, used, solutions)
+            self._last_ = found.start
 
 
 def support_rows(kernel: Kernel, X: Any, index: Positions) -> tuple[Any, Positions | None]:
     """Return the rows and the columns of a `DualFunction` of some training rows."""
     return training_subset(kernel, X, index), index if kernel.is_precomputed else None
-
-
-def start_of(
-    C: float, tasks: Sequence[Task], used: Positions, solutions: Sequence[Solution]
-) -> Start:
-    """Return the solutions of a price as a start of others."""
-    pairs = zip(tasks, solutions, strict=True)
-    return C, [(used[task.index], found.coefficients[:, 0]) for task, found in pairs]
 
 
 def warm_starts(tasks: list[Task], used: Positions, last: Start | None, C: float) -> list[Task]:

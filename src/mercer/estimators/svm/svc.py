@@ -7,41 +7,34 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
-from mercer.estimators.classes import (
-    checked_classification,
-    class_weighted,
-    decided,
-    present_classes,
-)
+from mercer.estimators.classes import Labelled, decided
 from mercer.estimators.estimator import like
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.svm.hard_margin import Priced, hard_margin, mean_diagonal
+from mercer.estimators.svm.hard_margin import Priced
 from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFits, CrossFittedProbabilities, score_columns
 from mercer.estimators.svm.single_labels import settled_classes
 from mercer.estimators.svm.supports import (
-    Start,
     SupportVectorMachine,
     check_schemes,
     checked_price,
     class_tasks,
     coefficients_by_row,
     support_rows,
-    warm_starts,
 )
 from mercer.estimators.training import checked_for_plan
-from mercer.estimators.validation import checked_rows, checked_weights, training_subset
+from mercer.estimators.validation import checked_rows
 from mercer.functions import DualFunction, PairFunction
 from mercer.functions.pairs import pairs_of
+from mercer.kernels import Kernel
 from mercer.planning import Plan
-from mercer.solvers import MarginProblem, Run
-from mercer.tiles import Rows
+from mercer.solvers import Run
 
 Array = NDArray[np.float64]
 
@@ -59,7 +52,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         scikit-learn (``"rbf"``, ``"precomputed"``), or a function k(X, Z) -> (n, m).
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     C : float
-        The price of the loss, positive; infinity is the hard margin, where classes must separate.
+        The inverse strength of the regularisation, positive; infinity is the hard margin, where
+        classes must separate.
     class_weight : None, dict or "balanced"
         Factors of the weights by class.
     fit_intercept : bool
@@ -215,64 +209,24 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         run, settings, C = Run(self.time_limit), self._settings(), self._checked_settings()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
-        X, codes, classes = checked_classification(self, kernel, X, y)
-        copies = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(copies, self.class_weight, codes, classes)
-        counts, codes, classes = present_classes(self, weights, codes, classes)
-        used = np.flatnonzero(counts)
-        if len(classes) > 2 and not (kernel.is_precomputed or isinstance(X, Stream)):
-            # Problems of two classes are then about two blocks of neighbours.
-            order = np.argsort(codes, kind="stable")
-            used, codes = used[order], codes[order]
-        is_all = np.array_equal(used, np.arange(len(weights)))
-        rows = Rows.checked(X if is_all else training_subset(kernel, X, used))
-        kernel = self._resolved(kernel, rows, copies[used])
-        costs = weights[used] if np.inf != C else np.ones(len(used))
-        problem = partial(MarginProblem.classification, fit_intercept=self.fit_intercept)
-
-        def solved(C: float, start: Start | None) -> Priced:
-            tasks = class_tasks(problem, codes, C * costs, self.multiclass)
-            tasks = warm_starts(tasks, used, start, C)
-            return Priced(C, tasks, *self._solutions(run, settings, kernel, rows, tasks, X, y))
-
-        if np.inf != C:
-            found = solved(C, getattr(self, "_last_", None) if self.warm_start else None)
-        else:
-            found = hard_margin(solved, used, mean_diagonal(kernel, rows), run)
-        self.classes_, self._seen_ = classes, len(weights)
-        self._totals_ = np.bincount(codes, copies[used], len(classes))
-        self._keep(X, used, codes, found)
-        machine = like(self, type(self), kernel=kernel, class_weight=None, warm_start=False)
-        if self.approximation_ is not None:
-            # Landmarks that were found serve all fits that probabilities take.
-            machine.landmarks, machine.n_landmarks = self.function_.dual.rows, None
-        self._cross_fits_ = CrossFits(machine, kernel, rows.X, codes, weights[used])
-        self.certificate_ = gap_certificate(kernel, found.solutions, settings)
+        data = Labelled.of(self, kernel, X, y, sample_weight, self.class_weight)
+        used = _by_class(kernel, data)
+        tasks = partial(class_tasks, data.codes[used], self.multiclass, self.fit_intercept)
+        given = (kernel, data.rows, y, used, data.weights, data.copies, tasks)
+        found = self._priced(run, settings, C, *given)
+        self._keep(data, found)
+        self.certificate_ = gap_certificate(self.kernel_, found.solutions, settings)
         run.forget()
         return self
 
-    def plan(self, X: Any, y: Any = None) -> Plan:
-        """Return what `fit` would do with the rows `X`: solver, memory, time, and why.
-
-        How long working sets take depends on the labels as well; the time is that of problems of
-        ordinary difficulty.
-
-        Parameters
-        ----------
-        X : rows
-            The training rows.
-        y : array of shape (n,) or str, optional
-            Their labels; without them two classes.
-        """
+    def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         self._checked_settings()
-        X, y, _ = self._opened(X, y)
-        kernel = self._kernel_for(X)
-        X, codes, classes = checked_for_plan(clone(self), kernel, X, y)
+        X, codes, classes = checked_for_plan(self, kernel, X, y)
         n, counts = len(codes), np.bincount(codes)
         if classes == 2 or self.multiclass == "ovr":
-            return self._planned(kernel, X, [n] * (classes if classes > 2 else 1))
+            return self._plan_of(kernel, X, [n] * (classes if classes > 2 else 1))
         pairs = [int(counts[i] + counts[j]) for i, j in pairs_of(classes)]
-        return self._planned(kernel, X, pairs)
+        return self._plan_of(kernel, X, pairs)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.
@@ -322,22 +276,32 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         check_schemes(self.multiclass, self.decision_function_shape)
         return checked_price(self.C)
 
-    def _keep(self, X: Any, used: NDArray[np.intp], codes: NDArray[np.intp], found: Priced) -> None:
-        """Store the function by support vectors, class by class, or by landmarks."""
-        C, tasks, gram, solutions = found
-        self._keep_start(C, tasks, used, solutions)
-        if gram.landmarks is not None:
-            self._keep_landmarks(gram, gram.landmarks, used, codes, solutions)
-            return
-        A = coefficients_by_row(tasks, solutions, codes, self._is_by_pairs)
+    def _keep(self, data: Labelled, found: Priced) -> None:
+        """Store the function, and what probabilities and more rows are learned from."""
+        used, codes, classes = found.used, data.codes[found.used], len(data.classes)
+        self.classes_, self._seen_ = data.classes, len(data.codes)
+        self._totals_ = np.bincount(codes, data.copies[used], classes)
+        self._keep_start(found)
+        machine = like(self, type(self), kernel=self.kernel_, class_weight=None, warm_start=False)
+        if found.gram.landmarks is None:
+            self._keep_supports(data.rows, codes, found)
+        else:
+            self._keep_landmarks(found.gram.landmarks, found, codes)
+            # Landmarks that were found serve all fits that probabilities take.
+            machine.landmarks, machine.n_landmarks = self.function_.dual.rows, None
+        self._cross_fits_ = CrossFits(machine, found.rows.X, codes, data.weights[used])
+
+    def _keep_supports(self, X: Any, codes: NDArray[np.intp], found: Priced) -> None:
+        """Store the function by support vectors, class by class."""
+        A = coefficients_by_row(found.tasks, found.solutions, codes, self._is_by_pairs)
         support = np.flatnonzero(A.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]
         self.n_support_ = np.bincount(codes[support], minlength=len(self.classes_)).astype(np.int32)
-        self.support_ = used[support]
+        self.support_ = found.used[support]
         rows, columns = support_rows(self.kernel_, X, self.support_)
-        b = np.array([s.intercept[0] for s in solutions])
+        b = np.array([s.intercept[0] for s in found.solutions])
         dual = self._dual(rows, A[:, support].T, b, columns)
-        self.function_ = self._function(dual, gram, solutions)
+        self.function_ = self._function(dual, found.gram, found.solutions)
 
     def _dual(
         self, rows: Any, a: Array, b: Array, columns: NDArray[np.intp] | None = None
@@ -388,3 +352,13 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
     @property
     def _is_by_pairs(self) -> bool:
         return len(self.classes_) > 2 and self.multiclass == "ovo"
+
+
+def _by_class(kernel: Kernel, data: Labelled) -> NDArray[np.intp]:
+    """Return the rows that count, of more than two classes one class after the other.
+
+    Problems of two classes are then about two blocks of neighbours.
+    """
+    used = np.flatnonzero(data.used)
+    stays = len(data.classes) == 2 or kernel.is_precomputed or isinstance(data.rows, Stream)
+    return used if stays else used[np.argsort(data.codes[used], kind="stable")]

@@ -73,8 +73,7 @@ class Nystroem(MappedFeatures):
     random_state : int, RandomState or None
         Where random numbers come from; None is always the same seed.
     gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+        As of `KernelRidge`.
 
     Attributes
     ----------
@@ -208,8 +207,7 @@ class RandomFourier(MappedFeatures):
     random_state : int, RandomState or None
         Where random numbers come from; None is always the same seed.
     gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+        As of `KernelRidge`.
 
     Attributes
     ----------

@@ -38,29 +38,10 @@ class MercerMap(EigenFeatures):
         ``"auto"`` is the `mercer.default_kernel` of the training rows.
     n_components : int, optional
         How many features; by default all whose eigenvalue is not zero.
-    solver : {"auto", "dense", "iterative", "nystrom"} or solver
-        How to find eigenvectors, as in `KernelPCA`.
-    n_landmarks : int, optional
-        How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
-    landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
-        How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
-        or centres of clusters; or the landmarks themselves.
-    tol : float, optional
-        Relative accuracy of eigenvalues that are iterated for, that of float64 by default.
-    max_iter : int, optional
-        Restarts allowed for ``"iterative"``.
-    time_limit : float, optional
-        Seconds after which the components of a few rows chosen at random stand in for those of
-        all, with a warning.
-    memory : int or str, optional
-        The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
-        default.
-    random_state : int, RandomState or None
-        Where the first vector of ``"iterative"`` and the landmarks come from; None is
-        always the same seed.
+    solver, n_landmarks, landmarks, tol, max_iter, time_limit, memory, random_state
+        As of `KernelPCA`.
     gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+        As of `KernelRidge`.
 
     Attributes
     ----------
@@ -72,14 +53,8 @@ class MercerMap(EigenFeatures):
         k with numbers for parameters.
     function_ : Function
         The features as functions of a row; `X_fit_` is a part of it.
-    X_fit_ : rows
-        The training rows that new rows are compared with.
-    approximation_ : Approximation or None
-        What landmarks leave of the kernel.
-    solver_ : solver
-        What ran.
-    n_iter_ : int
-        Its products with the Gram matrix, 1 for a solver that does not iterate.
+    X_fit_, approximation_, solver_, n_iter_
+        As of `KernelPCA`.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
 

@@ -41,8 +41,7 @@ class KernelPCA(EigenFeatures):
     n_landmarks : int, optional
         How many landmarks ``"nystrom"`` has; by default ten times the root of the number of rows.
     landmarks : {"rpcholesky", "uniform", "kmeans"} or rows
-        How they are chosen: rows at random by what earlier ones leave of k(x, x), rows at random,
-        or centres of clusters; or the landmarks themselves.
+        How they are chosen, as of `KernelRidge`.
     fit_inverse_transform : bool
         Whether `fit` learns the way back that `inverse_transform` takes.
     alpha : float
@@ -61,8 +60,7 @@ class KernelPCA(EigenFeatures):
         Where the first vector of ``"iterative"`` and the landmarks come from; None is
         always the same seed.
     gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+        As of `KernelRidge`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Classes in a search: as targets of a regression, and the scores of their probabilities."""
+"""The scores of the probabilities of classes in a search."""
 
 from __future__ import annotations
 
@@ -10,61 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from mercer.estimators.classes import (
-    checked_classification,
-    class_weighted,
-    one_against_rest,
-    present_classes,
-)
-from mercer.estimators.validation import checked_weights
-from mercer.kernels import Kernel
 from mercer.selection.scoring import scorer_of, takes_weights
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
-from mercer.solvers.ridge.held_out import copies_of
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Signs:
-    """Classes as targets of a regression: 1 for a class and -1 for the rest.
-
-    Parameters
-    ----------
-    rows : rows
-        The checked rows.
-    classes : array
-        The classes of the rows of positive weight, in order.
-    codes : array of shape (n,)
-        The class of every row by its number, 0 where it has no weight.
-    targets : array of shape (n,) or (n, classes)
-        1 or -1; two classes are one target.
-    weights : array of shape (n,)
-        w, with the factors of the classes.
-    copies : array of shape (n,)
-        How many equal rows every row stands for.
-    """
-
-    rows: Any
-    classes: NDArray[Any]
-    codes: NDArray[np.intp]
-    targets: Array
-    weights: Array
-    copies: Array
-
-    @classmethod
-    def of(cls, estimator: Any, kernel: Kernel, X: Any, y: Any, sample_weight: Any) -> Signs:
-        """Return the problem of an estimator on rows that a kernel reads."""
-        rows, given, classes = checked_classification(estimator, kernel, X, y)
-        own = checked_weights(sample_weight, len(given))
-        weights = class_weighted(own, estimator.class_weight, given, classes)
-        used, numbers, classes = present_classes(estimator, weights, given, classes)
-        # Rows without weight have no target, but a place in the order of the rows.
-        codes = np.zeros(len(used), np.intp)
-        codes[used] = numbers
-        targets = one_against_rest(codes, len(classes))
-        targets = targets.ravel() if len(classes) == 2 else targets
-        return cls(rows, classes, codes, targets, weights, copies_of(own))
 
 
 class HeldOutClassifier(ClassifierMixin, BaseEstimator):

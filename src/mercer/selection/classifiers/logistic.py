@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
@@ -14,26 +13,25 @@ from mercer.data.columns import n_rows
 from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.classes import checked_classification, class_weighted, present_classes
+from mercer.estimators.classes import Labelled
 from mercer.estimators.estimator import beside, like
-from mercer.estimators.validation import checked_weights, training_subset
+from mercer.estimators.validation import copies_of, training_subset
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.classes import ClassScores
 from mercer.selection.classifiers.logistic_plan import logistic_search_plan
 from mercer.selection.classifiers.logistic_search import LogisticSearch
-from mercer.selection.delegate import Chosen
+from mercer.selection.delegate import ChosenClassifier
 from mercer.selection.grid import candidates, default_grid, penalties, reader_of
 from mercer.selection.results import Round, table
 from mercer.selection.samples import SEED
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
-from mercer.solvers.ridge.held_out import copies_of
 
 Array = NDArray[np.float64]
 
 
-class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
+class KernelLogisticRegressionCV(ChosenClassifier):
     """Kernel logistic regression with the kernel and the C that predict left-out rows best.
 
     The scores of every row by the fit without it follow from each fit in closed form,
@@ -43,10 +41,7 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     Parameters
     ----------
     kernels : list, dict, Kernel or str, optional
-        The kernels to choose from: a list of kernels, expressions, names or functions; one of
-        them; or a grid of parameters such as ``{"length_scale": [0.5, 1.0, 2.0]}`` of a Gaussian,
-        or of the kernel under the key ``"kernel"``. By default 10 kernels: Gaussian, Matern32,
-        Exponential and Laplacian, each of some length scales in units of the median distance.
+        The kernels to choose from, as of `KernelRidgeCV`.
     Cs : list of float, optional
         The Cs to choose from. By default 8, from 1e-2 to 1e4 over the weighted mean of k(x, x).
     cv : {"loo"}, int, splitter or list of (train, test)
@@ -69,37 +64,20 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     time_limit : float, optional
         Seconds to be done in. When they are up, the best candidate so far is fitted, with a
         warning.
-    memory : int or str, optional
-        The limit for Gram matrices, in bytes or as ``"4GB"``; a share of the free memory by
-        default.
     random_state : int, RandomState or None
         Seed of the random pivots, and of the sample of rows on which kernels are chosen where
         there are many rows. None is always the same seed, so that a fit can be repeated.
-    gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+    memory, gamma, degree, coef0
+        As of `KernelRidge`.
 
     Attributes
     ----------
     classes_ : array of shape (m,)
         The classes of the rows of positive weight, in order.
-    kernel_ : Kernel
-        The kernel chosen, with numbers for parameters.
     C_ : float
         The C chosen.
-    best_score_ : float
-        The score of the choice; higher is better.
-    best_index_ : int
-        The row of the choice in `cv_results_`.
-    best_params_ : dict
-        The choice as parameters of `KernelLogisticRegression`.
-    cv_results_ : dict of columns
-        What was tried: ``params``, ``kernel``, ``C``, ``mean_test_score`` and
-        ``rank_test_score``; of folds also ``split0_test_score`` and so on, and their standard
-        deviation ``std_test_score``. ``iter`` and ``n_resources`` number the round and the rows
-        of it.
-    candidates_ : Candidates
-        Every kernel with its best penalty, best first. Print it.
+    kernel_, best_score_, best_index_, best_params_, cv_results_, candidates_
+        The choice, and what was tried, as of `KernelRidgeCV`, with ``C`` for ``alpha``.
     best_estimator_ : KernelLogisticRegression
         The model chosen, fitted to all rows. What it knows, such as ``dual_coef_``,
         ``intercept_`` and ``certificate_``, is known here too.
@@ -210,25 +188,10 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
         search = search.by_plan(settings, kernels)
         return logistic_search_plan(search, settings, kernels, self._penalties(kernels, search))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class at the rows `X`."""
-        X = self._expected(X)
-        return self.best_estimator_.predict(X)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes at the rows `X`, of shape (n, m)."""
-        X = self._expected(X)
-        return self.best_estimator_.predict_proba(X)
-
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, accurate however small those are."""
         X = self._expected(X)
         return self.best_estimator_.predict_log_proba(X)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores f(x) + b at the rows `X`: (n,) for two classes, else (n, m)."""
-        X = self._expected(X)
-        return self.best_estimator_.decision_function(X)
 
     @property
     def _seed(self) -> Any:
@@ -240,37 +203,36 @@ class KernelLogisticRegressionCV(ClassifierMixin, Chosen):
     ) -> tuple[list[Kernel], LogisticSearch]:
         """Return the kernels with numbers for parameters, and the search among them."""
         reader = reader_of(kernels)
-        rows, codes, classes = checked_classification(self, reader, X, y)
-        copies = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(copies, self.class_weight, codes, classes)
-        splits = self._splits(rows, codes, groups)
-        used, numbers, classes = present_classes(self, weights, codes, classes)
+        data = Labelled.of(self, reader, X, y, sample_weight, self.class_weight)
+        rows, used = data.rows, data.used
+        # Folds are stratified by the labels of rows without weight, too.
+        splits = self._splits(rows, np.ravel(y), groups)
         if not used.all():
             index = np.flatnonzero(used)
             rows, splits = training_subset(reader, rows, index), splits.on(index)
         is_weighted = sample_weight is not None or self.class_weight is not None
-        scores = ClassScores.of(self.scoring, is_weighted, classes)
-        problem = LogisticProblem(numbers, len(classes), 1.0, weights[used], self.fit_intercept)
+        scores = ClassScores.of(self.scoring, is_weighted, data.classes)
+        of_rows = (data.codes[used], len(data.classes), 1.0, data.weights[used])
+        problem = LogisticProblem(*of_rows, self.fit_intercept)
         seed = int(check_random_state(self._seed).randint(2**31))
         limit = memory_limit(self.memory)
-        kernels = [kernel.resolved(rows, copies[used]).remembered() for kernel in kernels]
+        kernels = [kernel.resolved(rows, data.copies[used]).remembered() for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, rows)
         return kernels, LogisticSearch(
-            rows, problem, copies_of(copies)[used], reader, splits, scores, limit, seed, Run()
+            rows, problem, copies_of(data.copies)[used], reader, splits, scores, limit, seed, Run()
         ).merged()
 
-    def _splits(self, X: Any, codes: NDArray[np.intp], groups: Any) -> Splits:
+    def _splits(self, X: Any, labels: NDArray[Any], groups: Any) -> Splits:
         if not isinstance(self.cv, str):
-            return Splits.of(
-                check_cv(self.cv, codes, classifier=True), X, codes, groups, len(codes)
-            )
+            cv = check_cv(self.cv, labels, classifier=True)
+            return Splits.of(cv, X, labels, groups, len(labels))
         if self.cv != "loo":
             raise ValueError(
                 f"cv must be 'loo', a number of folds, a splitter or a list of (train, test), "
                 f"got {self.cv!r}"
             )
-        return Splits(len(codes))
+        return Splits(len(labels))
 
     def _penalties(self, kernels: list[Kernel], search: LogisticSearch) -> list[Array]:
         weights = search.problem.weights

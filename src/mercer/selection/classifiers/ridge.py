@@ -11,14 +11,13 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelRidge, KernelRidgeMean
-from mercer.estimators.classes import decided
+from mercer.estimators.classes import Labelled, decided
 from mercer.estimators.estimator import KernelMachine, beside, like
-from mercer.estimators.validation import checked_rows
+from mercer.estimators.validation import checked_rows, copies_of
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.calibration import Calibration
-from mercer.selection.classifiers.classes import Signs
-from mercer.selection.delegate import Chosen
+from mercer.selection.delegate import ChosenClassifier
 from mercer.selection.grid import candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
 from mercer.solvers import Run
@@ -59,8 +58,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
     solver, n_landmarks, landmarks, tol, memory, max_iter, time_limit, random_state, repair
         As of `KernelRidge`.
     gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+        As of `KernelRidge`.
 
     Attributes
     ----------
@@ -148,16 +146,16 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
         self._refuse_several()
         kernel = self._kernel_for(X)
-        signs = Signs.of(self, kernel, X, y, sample_weight)
+        data = Labelled.of(self, kernel, X, y, sample_weight, self.class_weight)
+        targets, weights = data.targets, data.weights
         model = self._regression(kernel)
-        model.fit_within(run, signs.rows, signs.targets, signs.weights)
+        model.fit_within(run, data.rows, targets, weights)
 
-        self.classes_, self.estimator_, self.kernel_ = signs.classes, model, model.kernel_
+        self.classes_, self.estimator_, self.kernel_ = data.classes, model, model.kernel_
         self.function_, self.certificate_ = model.function_, model.certificate_
         self.n_iter_, self.approximation_ = model.n_iter_, model.approximation_
-        self._calibration_ = Calibration(
-            model, signs.targets, signs.codes, signs.weights, signs.copies, self.time_limit
-        )
+        given = (targets, data.codes, weights, copies_of(data.copies))
+        self._calibration_ = Calibration(model, *given, self.time_limit)
         return self
 
     def plan(self, X: Any, y: Any = None) -> Plan:
@@ -176,8 +174,8 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         kernel = self._kernel_for(X)
         if y is None:
             return self._regression(kernel).plan(X)
-        signs = Signs.of(clone(self), kernel, X, y, None)
-        return self._regression(kernel).plan(signs.rows, signs.targets)
+        data = Labelled.of(clone(self), kernel, X, y, None, self.class_weight)
+        return self._regression(kernel).plan(data.rows, data.targets)
 
     def _regression(self, kernel: Kernel) -> KernelRidge | KernelRidgeMean:
         """Return the regression on the signs of the classes."""
@@ -240,7 +238,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
                 )
 
 
-class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
+class KernelRidgeClassifierCV(ChosenClassifier):
     """Kernel ridge classification with the kernel and the ridge that predict left-out rows best.
 
     They are chosen as `KernelRidgeCV` chooses, by the squared errors of the targets 1 and -1 of
@@ -258,8 +256,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         As of `KernelRidge`, for the fit of what was chosen; the limit of memory and ``"nystrom"``
         hold for all.
     gamma, degree, coef0 : optional
-        Parameters of a kernel given by a name of scikit-learn, with the meaning and the defaults
-        that they have there.
+        As of `KernelRidge`.
 
     Attributes
     ----------
@@ -328,10 +325,10 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
         """
         run = Run(self.time_limit)
         kernels = candidates(self.kernels, X, beside(self))
-        signs = Signs.of(self, reader_of(kernels), X, y, sample_weight)
+        data = Labelled.of(self, reader_of(kernels), X, y, sample_weight, self.class_weight)
         choice = self._regressions()
-        given = (kernels, signs.rows, signs.targets, signs.weights)
-        how = choice.choose(run, *given, is_weighted=True, copies=signs.copies)
+        given = (kernels, data.rows, data.targets, data.weights)
+        how = choice.choose(run, *given, is_weighted=True, copies=copies_of(data.copies))
         model = like(
             self,
             KernelRidgeClassifier,
@@ -341,7 +338,7 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
             n_landmarks=how.n_landmarks,
         )
         self.best_estimator_ = model.fit_within(run, X, y, sample_weight)
-        self._warn_of_landmarks(len(signs.targets))
+        self._warn_of_landmarks(len(data.codes))
         for name in CHOSEN:
             setattr(self, name, getattr(choice, name))
         return self
@@ -349,24 +346,9 @@ class KernelRidgeClassifierCV(ClassifierMixin, Chosen):
     def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
         if y is None:
             return self._regressions().plan(X)
-        signs = Signs.of(self, reader_of(kernels), X, y, None)
-        return self._regressions().plan(signs.rows, signs.targets)
+        data = Labelled.of(self, reader_of(kernels), X, y, None, self.class_weight)
+        return self._regressions().plan(data.rows, data.targets)
 
     def _regressions(self) -> KernelRidgeCV:
         """Return the search among regressions on the signs of the classes."""
         return like(self, KernelRidgeCV)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return f(x) + b at the rows `X`: shape (n,), or (n, classes) if there are more."""
-        X = self._expected(X)
-        return self.best_estimator_.decision_function(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the classes of the rows `X`: of two by the sign of f + b, else of the largest."""
-        X = self._expected(X)
-        return self.best_estimator_.predict(X)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes at the rows `X`, of shape (n, classes)."""
-        X = self._expected(X)
-        return self.best_estimator_.predict_proba(X)
