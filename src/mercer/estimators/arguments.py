@@ -1,8 +1,11 @@
-"""Arguments that estimators of scikit-learn have and ours do not, and the way to go without."""
+"""Arguments of estimators: those they take, and the way to go without others of scikit-learn."""
 
 from __future__ import annotations
 
 import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 NOT_NEEDED = "leave it out"
@@ -49,6 +52,13 @@ INSTEAD = {
     "validation_fraction": "give max_epochs or time_limit",
     "verbose": "use a callback of scikit-learn for progress, and certificate_ for the outcome",
 }
+
+
+@cache
+def parameters_of(constructor: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
+    """Return what the constructor of an estimator takes by name, `self` not among it."""
+    parameters = inspect.signature(constructor).parameters
+    return dict(list(parameters.items())[1:])
 
 
 def twice_refusal(called: str, name: str, value: Any, again: Any, known: list[str]) -> str:

@@ -18,7 +18,7 @@ from mercer.data.columns import is_table
 from mercer.data.deadline import TimeIsUpError
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
-from mercer.estimators.arguments import twice_refusal, unknown_refusal
+from mercer.estimators.arguments import parameters_of, twice_refusal, unknown_refusal
 from mercer.estimators.callbacks import run_as_task
 from mercer.estimators.columns import warn_of_ignored, warn_of_text
 from mercer.estimators.refusals import REPAIR, refuse_unproved, with_points
@@ -28,7 +28,6 @@ from mercer.estimators.validation import (
     checked_landmarks,
     checked_rows,
     checked_seed,
-    parameters_of,
     used_rows,
 )
 from mercer.functions import Function, weights_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -43,6 +42,7 @@ from mercer.data.layout import check_entries
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.stream import Stream, stream_of
 from mercer.data.stream.sources import CheckedSource
+from mercer.estimators.arguments import parameters_of
 from mercer.estimators.streams import BlockCheck
 from mercer.kernels import Kernel
 from mercer.kernels.columns import (
@@ -136,13 +136,6 @@ def check_flags(estimator: BaseEstimator) -> None:
     for name, parameter in parameters_of(type(estimator).__init__).items():
         if isinstance(parameter.default, bool) and not isinstance(getattr(estimator, name), bool):
             checked_flag(name, getattr(estimator, name))
-
-
-@cache
-def parameters_of(constructor: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
-    """Return what the constructor of an estimator takes by name, `self` not among it."""
-    parameters = inspect.signature(constructor).parameters
-    return dict(list(parameters.items())[1:])
 
 
 def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:

@@ -77,6 +77,20 @@ def test_numbers_of_folds_are_stratified(rng):
         KernelLogisticRegressionCV(cv="gcv")._splits(X, y, None)
 
 
+def test_a_splitter_is_given_the_labels_of_all_rows(rng):
+    X, y = rng.normal(size=(30, 2)), np.array(["left", "right", "none"])[np.arange(30) % 3]
+    seen = []
+
+    class Splitter(KFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(y.tolist())
+            return super().split(X, y, groups)
+
+    model = KernelLogisticRegressionCV(KERNELS, CS[0], cv=Splitter(3))
+    model._search(KERNELS, X, list(y), (y != "none").astype(float), None)
+    assert seen == [y.tolist()]
+
+
 def test_the_sample_of_rows_is_the_same_unless_another_seed_is_given(rng):
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
 

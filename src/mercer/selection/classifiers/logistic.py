@@ -206,7 +206,7 @@ class KernelLogisticRegressionCV(ChosenClassifier):
         data = Labelled.of(self, reader, X, y, sample_weight, self.class_weight)
         rows, used = data.rows, data.used
         # Folds are stratified by the labels of rows without weight, too.
-        splits = self._splits(rows, np.ravel(y), groups)
+        splits = self._splits(rows, np.asarray(y).ravel(), groups)
         if not used.all():
             index = np.flatnonzero(used)
             rows, splits = training_subset(reader, rows, index), splits.on(index)
