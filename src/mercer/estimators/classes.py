@@ -84,6 +84,34 @@ class Labelled:
         codes = np.where(used, (np.cumsum(counts > 0) - 1)[given], 0)
         return cls(X, classes[present], codes, weights, copies)
 
+    @classmethod
+    def more(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        before: Array | float = 0.0,
+    ) -> Labelled:
+        """Return checked rows of one more call of `partial_fit`, among the classes of the first.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Who learns; it knows its classes after the first call.
+        X, y, classes, sample_weight
+            As given to `partial_fit`, the rows checked.
+        before
+            As in `class_weighted`.
+        """
+        known = getattr(estimator, "classes_", None)
+        named = known_classes(classes) if known is None else same_classes(classes, known)
+        codes = checked_codes(estimator, X, y, named)
+        copies = checked_weights(sample_weight, len(codes))
+        weights = class_weighted(copies, estimator.class_weight, codes, named, before)
+        return cls(X, named, codes, weights, copies)
+
     @property
     def used(self) -> NDArray[np.bool_]:
         """Which rows have weight."""

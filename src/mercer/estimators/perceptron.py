@@ -16,13 +16,10 @@ from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import (
     Labelled,
-    checked_codes,
     class_weighted,
     decided,
-    known_classes,
     one_against_rest,
     refuse_balanced,
-    same_classes,
 )
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.training import checked_for_plan
@@ -30,7 +27,6 @@ from mercer.estimators.validation import (
     checked_rows,
     checked_seed,
     checked_unlabelled,
-    checked_weights,
     owned,
     training_subset,
 )
@@ -185,7 +181,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         run, kernel = Run(self.time_limit), self._kernel_for(X)
         data = Labelled.of(self, kernel, X, y, sample_weight)
         X, codes, classes, weights = data.rows, data.codes, data.classes, data.weights
-        steps = self._steps(weights, codes, classes)
+        checked_positive("eta", self.eta)
+        steps = class_weighted(weights, self.class_weight, codes, classes)
         used = np.flatnonzero(steps > 0.0)
         if not len(used):
             raise ValueError(
@@ -261,21 +258,18 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
                 "use fit"
             )
         refuse_balanced(self.class_weight)
+        checked_positive("eta", self.eta)
+        X = checked_unlabelled(self, kernel, X) if is_first else owned(checked_rows(self, X))
+        data = Labelled.more(self, X, y, classes, sample_weight)
+        codes, named, steps = data.codes, data.classes, data.weights
         if is_first:
-            X, named = checked_unlabelled(self, kernel, X), known_classes(classes)
-            codes = checked_codes(self, X, y, named)
             seen, mistakes, before = 0, 0, np.empty(0, np.intp)
             state = self._fresh(1 if len(named) == 2 else len(named))
+            present = np.flatnonzero(data.copies)
+            kernel = kernel.resolved(take_rows(X, present), data.copies[present])
         else:
-            X, named = owned(checked_rows(self, X)), same_classes(classes, self.classes_)
-            codes = checked_codes(self, X, y, named)
             seen, mistakes, before = self.n_seen_, self.mistakes_, self.support_
             state = self._state_
-        weights = checked_weights(sample_weight, len(codes))
-        if is_first:
-            present = np.flatnonzero(weights)
-            kernel = kernel.resolved(take_rows(X, present), weights[present])
-        steps = self._steps(weights, codes, named)
         numbers = np.append(before, seen + np.arange(len(codes)))
         used = np.flatnonzero(steps > 0.0)
         new = take_rows(X, used)
@@ -312,11 +306,6 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """Return the classes of the rows `X`: of two by the sign of f, else of the largest f."""
         codes = decided(self.decision_function(X))
         return np.asarray(self.classes_[codes])
-
-    def _steps(self, weights: Array, codes: NDArray[np.intp], classes: NDArray[Any]) -> Array:
-        """Return the size of a step at every row, without eta."""
-        checked_positive("eta", self.eta)
-        return class_weighted(weights, self.class_weight, codes, classes)
 
     def _settings(self) -> Settings:
         return Settings(memory=self.memory, time_limit=self.time_limit)

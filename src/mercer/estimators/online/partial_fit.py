@@ -18,10 +18,6 @@ from mercer.data.stream.stream import MOST
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
 from mercer.estimators.classes import (
     Labelled,
-    checked_codes,
-    class_weighted,
-    known_classes,
-    same_classes,
 )
 from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
 from mercer.estimators.refusals import refuse_by_landmarks
@@ -183,20 +179,15 @@ def learn_classes(
     estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_weight: Any
 ) -> LogisticStream:
     """Return the weights of a classifier after one more block."""
-    is_first = not hasattr(estimator, "function_")
     X, kernel = _checked(estimator, X)
-    named = known_classes(classes) if is_first else same_classes(classes, estimator.classes_)
-    codes = checked_codes(estimator, X, y, named)
-    weights = checked_weights(sample_weight, len(codes))
     before = 0.0 if getattr(estimator, "_stream_", None) is None else estimator._stream_.totals
-    balanced = class_weighted(weights, estimator.class_weight, codes, named, before)
-    block = _of_weight(X, codes, balanced)
-    columns = 1 if len(named) == 2 else len(named)
-    after = _after_classes(estimator, C, len(named))
-    stream = _stream_of(estimator, kernel, block, columns, after)
+    data = Labelled.more(estimator, X, y, classes, sample_weight, before)
+    block, count = _of_weight(X, data.codes, data.weights), len(data.classes)
+    after = _after_classes(estimator, C, count)
+    stream = _stream_of(estimator, kernel, block, 1 if count == 2 else count, after)
     stream.learn(block, after)
-    stream.totals = stream.totals + np.bincount(codes, weights, len(named))
-    estimator.classes_ = named
+    stream.totals = stream.totals + np.bincount(data.codes, data.copies, count)
+    estimator.classes_ = data.classes
     return cast(LogisticStream, stream.learnt)
 
 

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
-from mercer.estimators.classes import (
-    checked_codes,
-    class_weighted,
-    known_classes,
-    one_against_rest,
-    same_classes,
-)
+from mercer.estimators.classes import Labelled, one_against_rest
 from mercer.estimators.refusals import refuse_unproved
 from mercer.estimators.validation import (
     checked_rows,
@@ -44,20 +38,16 @@ def learn_classes(
 ) -> None:
     """Let a classifier learn from more rows, and keep those that became support vectors."""
     is_first, kernel = _known_kernel(estimator, X)
-    if is_first:
-        X, named = checked_unlabelled(estimator, kernel, X), known_classes(classes)
-    else:
-        X, named = owned(checked_rows(estimator, X)), same_classes(classes, estimator.classes_)
-    codes = checked_codes(estimator, X, y, named)
-    weights = checked_weights(sample_weight, len(codes))
+    X = checked_unlabelled(estimator, kernel, X) if is_first else owned(checked_rows(estimator, X))
     before = 0.0 if is_first else estimator._totals_
-    costs = C * class_weighted(weights, estimator.class_weight, codes, named, before)
+    data = Labelled.more(estimator, X, y, classes, sample_weight, before)
+    codes, costs = data.codes, C * data.weights
     kernel = estimator._resolved(kernel, Rows.checked(X)) if is_first else kernel
     if estimator.repair is None:
         refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator.memory))
     if is_first:
-        _begin(estimator, kernel, X, named)
-    estimator._totals_ = estimator._totals_ + np.bincount(codes, weights, len(estimator.classes_))
+        _begin(estimator, kernel, X, data.classes)
+    estimator._totals_ = estimator._totals_ + np.bincount(codes, data.copies, len(data.classes))
     # What was proved of an earlier fit is not proved of this model.
     vars(estimator).pop("certificate_", None)
     for start in range(0, len(codes), BATCH):
