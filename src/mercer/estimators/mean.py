@@ -16,7 +16,7 @@ from mercer.estimators.estimator import KernelEstimator, kernels_for, like
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.posterior import RidgePosterior
 from mercer.estimators.ridge import KernelRidge, checked_ridges
-from mercer.estimators.validation import checked_rows, checked_training, checked_weights, copies_of
+from mercer.estimators.validation import checked_rows, checked_training, checked_weights
 from mercer.functions import MeanFunction
 from mercer.functions.mean import weighted_kernel
 from mercer.kernels import Kernel, Sum, as_kernel
@@ -24,6 +24,7 @@ from mercer.kernels.language.names import is_auto
 from mercer.planning import Plan
 from mercer.solvers import Certificate, Run
 from mercer.solvers.contract import FEW_ROWS, STAND_INS
+from mercer.solvers.ridge.held_out import copies_of
 from mercer.solvers.stacking import mean_weights
 
 Array = NDArray[np.float64]

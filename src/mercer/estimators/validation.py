@@ -175,17 +175,6 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     return weights
 
 
-def copies_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many equal rows every row stands for when one of them is left out.
-
-    Whole weights count equal rows, of which leaving one out leaves the others: a row of weight 3
-    is three rows. Weights that are not all whole numbers are no counts, such as inverse variances,
-    and a row is left out with all its weight, whatever unit the weights are in.
-    """
-    is_count = bool((weights == np.round(weights)).all())
-    return np.maximum(weights, 1.0) if is_count else np.ones(len(weights))
-
-
 def checked_seed(random_state: Any) -> int | None:
     """Return a seed drawn from scikit-learn's `random_state`; None leaves the solver its own."""
     return None if random_state is None else int(check_random_state(random_state).randint(2**31))

@@ -15,7 +15,7 @@ from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside, like
-from mercer.estimators.validation import checked_training, checked_weights, copies_of
+from mercer.estimators.validation import checked_training, checked_weights
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
 from mercer.planning.held_out import entries_held_out
@@ -27,6 +27,7 @@ from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.splits import Splits, splits_or_none
 from mercer.solvers import Run
+from mercer.solvers.ridge.held_out import copies_of
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]

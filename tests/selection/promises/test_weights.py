@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut
 
 from mercer.estimators import KernelRidge
-from mercer.estimators.validation import copies_of
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, Sobolev
 from mercer.selection import KernelLogisticRegressionCV, KernelRidgeClassifierCV, KernelRidgeCV
+from mercer.solvers.ridge.held_out import copies_of
 
 N = 40
 ALPHAS = [1e-2, 0.1, 1.0, 10.0]

@@ -70,9 +70,7 @@ class Nystroem(MappedFeatures):
         clusters; or the landmarks themselves, all of them whatever `n_components` is.
     memory : int or str, optional
         The limit for the features, in bytes or as ``"4GB"``; a share of the free memory by default.
-    random_state : int, RandomState or None
-        Where random numbers come from; None is always the same seed.
-    gamma, degree, coef0 : optional
+    random_state, gamma, degree, coef0
         As of `KernelRidge`.
 
     Attributes
@@ -204,9 +202,7 @@ class RandomFourier(MappedFeatures):
         last one of an odd number.
     memory : int or str, optional
         The limit for the features, in bytes or as ``"4GB"``; a share of the free memory by default.
-    random_state : int, RandomState or None
-        Where random numbers come from; None is always the same seed.
-    gamma, degree, coef0 : optional
+    random_state, gamma, degree, coef0
         As of `KernelRidge`.
 
     Attributes

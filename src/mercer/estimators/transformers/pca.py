@@ -53,13 +53,10 @@ class KernelPCA(EigenFeatures):
     time_limit : float, optional
         Seconds after which the components of a few rows chosen at random stand in for those of
         all, with a warning.
-    memory : int or str, optional
-        The limit for the Gram matrix, in bytes or as ``"4GB"``; a share of the free memory by
-        default.
     random_state : int, RandomState or None
         Where the first vector of ``"iterative"`` and the landmarks come from; None is
         always the same seed.
-    gamma, degree, coef0 : optional
+    memory, gamma, degree, coef0
         As of `KernelRidge`.
 
     Attributes

@@ -15,7 +15,7 @@ from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import Labelled
 from mercer.estimators.estimator import beside, like
-from mercer.estimators.validation import copies_of, training_subset
+from mercer.estimators.validation import training_subset
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.classes import ClassScores
@@ -27,6 +27,7 @@ from mercer.selection.results import Round, table
 from mercer.selection.samples import SEED
 from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, Run
+from mercer.solvers.ridge.held_out import copies_of
 
 Array = NDArray[np.float64]
 

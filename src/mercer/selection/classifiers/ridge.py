@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.classes import Labelled, decided
 from mercer.estimators.estimator import KernelMachine, beside, like
-from mercer.estimators.validation import checked_rows, copies_of
+from mercer.estimators.validation import checked_rows
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.selection.classifiers.calibration import Calibration
@@ -21,6 +21,7 @@ from mercer.selection.delegate import ChosenClassifier
 from mercer.selection.grid import candidates, reader_of
 from mercer.selection.ridge import KernelRidgeCV
 from mercer.solvers import Run
+from mercer.solvers.ridge.held_out import copies_of
 
 Array = NDArray[np.float64]
 
@@ -64,22 +65,16 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
     ----------
     classes_ : array
         The classes of the rows of positive weight, in order.
-    kernel_ : Kernel
-        k with numbers for parameters.
-    function_ : Function
-        f + b as a value, of which `dual_coef_`, `coef_` and `intercept_` are parts.
+    kernel_, function_, approximation_, n_iter_
+        As of `KernelRidge`.
     dual_coef_ : array of shape (1, n) or (classes, n)
         a in f(x) = sum_i a_i k(x_i, x).
     intercept_ : array of shape (1,) or (classes,)
         b.
     certificate_ : Certificate
         The relative residual, and a bound on the distance from the exact f.
-    approximation_ : Approximation or None
-        What landmarks leave of the kernel; None where the model is exact.
     estimator_ : KernelRidge
         The regression on the targets.
-    n_iter_ : int
-        Steps of the solver, 1 if it does not iterate.
     n_features_in_, feature_names_in_
         The columns seen in `fit`.
 

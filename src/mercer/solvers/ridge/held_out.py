@@ -114,6 +114,17 @@ def held_out(a: Array, diagonal: Array) -> Array:
         return np.where(diagonal[:, None] > 0.0, a / diagonal[:, None], np.inf * np.sign(a))
 
 
+def copies_of(weights: Array) -> Array:
+    """Return how many equal rows every row stands for when one of them is left out.
+
+    Whole weights count equal rows, of which leaving one out leaves the others: a row of weight 3
+    is three rows. Weights that are not all whole numbers are no counts, such as inverse variances,
+    and a row is left out with all its weight, whatever unit the weights are in.
+    """
+    is_count = bool((weights == np.round(weights)).all())
+    return np.maximum(weights, 1.0) if is_count else np.ones(len(weights))
+
+
 def less_one(left_out: Array, fitted: Array, copies: Array) -> Array:
     """Return y_i minus the prediction of the fit without one of the equal rows behind row i.
 
