@@ -189,7 +189,7 @@ def test_gamma_of_a_kernel_is_read_and_set_by_name():
 @pytest.mark.parametrize(
     ("kind", "name", "advice"),
     [
-        (mercer.KernelSVC, "probability", "predict_proba works without it"),
+        (mercer.KernelSVC, "probability", "predict_proba of classifiers works without it"),
         (mercer.KernelSVC, "cache_size", "give memory="),
         (mercer.KernelSVC, "shrinking", "always set aside"),
         (mercer.KernelSVR, "nu", "give C"),

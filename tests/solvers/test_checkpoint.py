@@ -59,6 +59,22 @@ def test_states_are_not_written_more_often_than_their_time_allows(tmp_path, monk
     assert not (tmp_path / "fit.npz").exists()
 
 
+def test_after_a_slow_write_the_next_waits_as_its_share_of_the_time_asks(tmp_path, monkeypatch):
+    monkeypatch.setattr(module.Checkpoint, "share", 0.1)
+    kept, clock = Checkpoint(tmp_path / "fit.npz", "key"), [perf_counter() + 10.0]
+
+    def slow(path, key, states):
+        clock.append(clock[-1] + 3.0)
+
+    monkeypatch.setattr(module, "perf_counter", lambda: clock[-1])
+    monkeypatch.setattr(module, "_write", slow)
+    for later in (0.0, 29.0, 2.0):
+        clock.append(clock[-1] + later)
+        kept.keep("0", state(1.0))
+    # Three seconds are a tenth of thirty.
+    assert clock[-1] - clock[0] == pytest.approx(3.0 + 31.0 + 3.0)
+
+
 def test_problems_on_threads_share_the_time_that_writing_may_take(tmp_path, monkeypatch):
     kept, written, asked = Checkpoint(tmp_path / "fit.npz", "key"), [], Event()
     monkeypatch.setattr(module.Checkpoint, "seconds", 1e9)

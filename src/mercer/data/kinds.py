@@ -133,7 +133,9 @@ def _kind_of_series(series: Any) -> Kind:
         return Kind.DATES
     if dtype in (nw.Duration, nw.Time):
         return Kind.DURATIONS if dtype == nw.Duration else Kind.CLOCK_TIMES
-    return kind_of_values(series.to_numpy()) if dtype == nw.Object else Kind.OTHER
+    # Those of pandas that hold few values, such as SparseDtype, are unknown to narwhals.
+    is_open = dtype in (nw.Object, nw.Unknown)
+    return kind_of_values(series.to_numpy()) if is_open else Kind.OTHER
 
 
 # What a value of Python is, by the first of these classes that it belongs to.

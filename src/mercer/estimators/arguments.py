@@ -44,7 +44,7 @@ INSTEAD = {
     "order": f"{NOT_NEEDED}: the order of memory is chosen",
     "penalty": f"{NOT_NEEDED}: the penalty is ||f||^2",
     "positive": f"{NOT_NEEDED}: coefficients have either sign",
-    "probability": f"{NOT_NEEDED}: predict_proba works without it",
+    "probability": f"{NOT_NEEDED}: predict_proba of classifiers works without it",
     "remove_zero_eig": f"{NOT_NEEDED}: n_components=None keeps what is not zero",
     "shrinking": f"{NOT_NEEDED}: rows that are settled are always set aside",
     "store_cv_results": f"{NOT_NEEDED}: cv_results_ is always there",

@@ -267,9 +267,9 @@ def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True,
 
 def _narrowed(kernel: Kernel, X: Any) -> Any:
     """Return a table with the columns that the kernel reads, in the order of the table."""
+    refuse_mapping(X)
     if not is_table(X):
         return X
-    refuse_mapping(X)
     if reads_everything(kernel) or "numbers" in kernel.row_domains:
         return X
     names = column_names(X)

@@ -138,7 +138,9 @@ def test_columns_too_small_to_be_standardized_are_refused_and_others_are_not(X, 
 
 
 def test_a_large_gamma_is_a_kernel_and_a_small_one_is_refused_by_its_name():
-    assert Gaussian.from_gamma(1e308).length_scale == pytest.approx(2.0**-0.5 * 1e-154)
+    assert Gaussian.from_gamma(1e308).length_scale == pytest.approx(
+        2.0**-0.5 * 1e-154, rel=1e-12, abs=0.0
+    )
     refuses("1 / gamma is no number, got gamma=1e-310", Laplacian.from_gamma, 1e-310)
 
 

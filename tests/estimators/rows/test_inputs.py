@@ -120,6 +120,21 @@ def test_a_dict_of_columns_is_refused(X, y):
         KernelRidge(Gaussian().on("a")).fit(columns_of(X), y)
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "auto", Gaussian().on("a")], ids=str)
+def test_an_array_of_fields_is_refused_with_the_table_to_make_of_it(X, y, kernel):
+    fields = np.rec.fromarrays(X.T, names="a,b,c")
+    with pytest.raises(ValueError, match=r"fields 'a', 'b', 'c'; pass pandas.DataFrame\(X\)$"):
+        KernelRidge(kernel).fit(np.asarray(fields), y)
+    assert KernelRidge(kernel).fit(pd.DataFrame(fields), y).score(pd.DataFrame(fields), y) > 0.0
+
+
+def test_columns_of_few_values_as_pandas_keeps_them_are_numbers(X, y):
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    data = pd.DataFrame(columns_of(X)).astype(pd.SparseDtype(float, 0.0))
+    expected = KernelRidge("gaussian", 0.1).fit(X, y)
+    assert_allclose(KernelRidge("gaussian", 0.1).fit(data, y).predict(data), expected.predict(X))
+
+
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.coo_array])
 def test_sparse_rows_give_the_same_model(X, y, container):
     X = np.where(np.abs(X) > 0.5, X, 0.0)

@@ -43,7 +43,9 @@ def test_rounding_bound_is_that_of_a_quadratic_form(points):
     c = np.array([1.0, -2.0, 0.0, 3.0])
     m = 10 * np.finfo(float).eps
     size = np.abs(c) @ np.abs(K) @ np.abs(c)
-    assert form_error(K, 1e-12 * np.abs(K), c) == pytest.approx((m / (1 - m) + 1e-12) * size)
+    assert form_error(K, 1e-12 * np.abs(K), c) == pytest.approx(
+        (m / (1 - m) + 1e-12) * size, rel=1e-9, abs=0.0
+    )
 
 
 def test_direction_finds_the_small_block_that_is_negative():

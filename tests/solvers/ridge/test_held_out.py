@@ -107,3 +107,13 @@ def test_features_are_few_where_they_are_fewer_than_rows(rng):
 def test_weights_of_which_one_is_no_whole_number_count_no_copies(part):
     assert copies_of(np.array([3.0, 2.0])).tolist() == [3.0, 2.0]
     assert copies_of(np.array([3.0, part])).tolist() == [1.0, 1.0]
+
+
+def test_a_variance_that_rounding_makes_negative_is_zero(rng):
+    X, problem = (
+        rng.normal(size=(8, 1)),
+        RidgeProblem(np.ones((8, 1)), np.ones(1), np.ones(8), True),
+    )
+    (smoother,) = smoothers(PrecomputedGram(Gaussian(1.0)(X)), problem)
+    X = np.arange(8)[:, None]
+    assert smoother.variance(Gaussian(1.0)(X), np.zeros(8)).tolist() == [0.0] * 8
