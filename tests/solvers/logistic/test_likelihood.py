@@ -264,7 +264,7 @@ def test_the_loss_of_nearly_certain_rows_keeps_its_digits():
     F = np.array([[20.0, 0.0, -1.0], [20.0, 0.0, -1.0]])
     others = np.log1p(np.exp(-20.0) + np.exp(-21.0))
     expected = 1e3 * others + 1e-4 * (20.0 + others)
-    assert problem.loss(F) == pytest.approx(expected, rel=1e-14)
+    assert problem.loss(F) == pytest.approx(expected, rel=1e-14, abs=0.0)
 
 
 def test_the_curvature_of_nearly_certain_rows_keeps_its_digits():
@@ -273,7 +273,7 @@ def test_the_curvature_of_nearly_certain_rows_keeps_its_digits():
     P = probabilities(F)
     H = problem.curvature(F).total()
     others = P[:, 1] + P[:, 2]
-    assert H[0, 0] == pytest.approx(1e3 * float(P[:, 0] @ others), rel=1e-13)
+    assert H[0, 0] == pytest.approx(1e3 * float(P[:, 0] @ others), rel=1e-13, abs=0.0)
     assert_allclose(H.sum(axis=1), 0.0, atol=1e-15 * H[0, 0])
 
 
