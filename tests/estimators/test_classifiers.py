@@ -168,7 +168,12 @@ def test_whole_numbers_that_may_be_targets_of_a_regression_are_doubted(kind, dat
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"), [(["a", None], "NoneType, str"), ([[0], [1, 2]], "multi-label")]
+    ("labels", "said"),
+    [
+        (["a", 1], "y mixes labels of the types int, str; make all of them strings"),
+        (["a", None], "y holds None at row 1; drop such rows or fill them in"),
+        ([[0], [1, 2]], "multi-label"),
+    ],
 )
 def test_labels_that_are_no_classes_are_refused(kind, data, labels, said):
     y = np.empty(90, object)

@@ -66,7 +66,7 @@ def test_norms_of_what_is_no_number_are_none():
     assert np.isnan(column_norms(V)[0])
 
 
-@pytest.mark.parametrize("size", [0.0, 1e-60, 1.0, 1e60, np.inf, np.nan])
+@pytest.mark.parametrize("size", [0.0, 1e-60, 1.0, 1e60, float("inf"), np.nan])
 def test_a_quantity_of_usual_size_is_counted_in_ones(size):
     assert usual_unit(size) == 1.0
 

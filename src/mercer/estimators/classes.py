@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from mercer.data.categories import is_missing
 from mercer.data.checks import check_agreeing, check_no_gaps, refuse_masked
 from mercer.data.columns import n_rows
 from mercer.estimators.validation import checked_unlabelled, checked_weights
@@ -162,6 +163,9 @@ def _are_texts(labels: Labels) -> bool:
         return False
     are_texts = {kind: issubclass(kind, str) for kind in map(type, labels.tolist())}
     if any(are_texts.values()) and not all(are_texts.values()):
+        row = next((i for i, label in enumerate(labels) if is_missing(label)), None)
+        if row is not None:
+            raise ValueError(f"y holds {labels[row]} at row {row}; drop such rows or fill them in")
         kinds = ", ".join(sorted(kind.__name__ for kind in are_texts))
         raise ValueError(f"y mixes labels of the types {kinds}; make all of them strings")
     return all(are_texts.values())
