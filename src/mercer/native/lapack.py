@@ -103,11 +103,12 @@ def _passed(argument: Any) -> Any:
     return ctypes.c_int(argument)
 
 
-def _threads_for(A: NDArray[Any]) -> AbstractContextManager[None]:
+def threads_for(A: NDArray[Any]) -> AbstractContextManager[None]:
     """Return a context in which the BLAS has one thread for a factor of small order.
 
     Its threads wait for each other at every block, which on a processor that others use takes many
-    times as long as the work. The order alone decides, so that no bit depends on the load.
+    times as long as the work, and spin after it on cores that others want. The order alone decides,
+    so that no bit depends on the load.
     """
     return one_blas_thread() if len(A) < 2 * SMALL else nullcontext()
 
@@ -137,13 +138,13 @@ def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) 
     prefix = "d" if A.dtype == np.float64 else "s"
     if _routine(prefix + "potrf", 5) is None:
         potrf = scipy.linalg.lapack.dpotrf if prefix == "d" else scipy.linalg.lapack.spotrf
-        with _threads_for(A):
+        with threads_for(A):
             return int(potrf(A, lower=lower, clean=False, overwrite_a=True)[1])
     n, one, minus = len(A), np.ones(1, A.dtype), -np.ones(1, A.dtype)
     side, uplo, trans = ("R", "L", "N") if lower else ("L", "U", "T")
     info = np.zeros(1, np.intc)
     if n < 2 * SMALL:
-        with _threads_for(A):
+        with threads_for(A):
             _call(prefix + "potrf", uplo, n, A, max(n, 1), info)
         return int(info[0])
 
@@ -201,7 +202,7 @@ def inverse_of_factor(A: Array) -> int:
     at once; LAPACK then goes on unseen to its end.
     """
     if _routine("dpotri", 5) is None:
-        with _threads_for(A):
+        with threads_for(A):
             return int(scipy.linalg.lapack.dpotri(A, lower=True, overwrite_c=True)[1])
     info = np.zeros(1, np.intc)
 
@@ -209,7 +210,7 @@ def inverse_of_factor(A: Array) -> int:
         _call("dpotri", "L", len(A), A, max(len(A), 1), info)
 
     if len(A) < 2 * SMALL:
-        with _threads_for(A):
+        with threads_for(A):
             invert()
     else:
         left_behind(invert)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from mercer.gram import HeldEntriesGram, HeldLandmarkGram, LowRankGram, StreamedGram, landmark_gram
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear
 from mercer.solvers import LogisticProblem, NewtonCholesky, NystromNewton, Run
 from mercer.solvers.lowrank import hessian
 from mercer.solvers.lowrank.hessian import Hessian, Preconditioner
@@ -172,6 +172,25 @@ def test_a_good_start_takes_few_steps():
 def test_what_float32_leaves_is_found_in_float64():
     found = NystromNewton(1e-15).solve(held(), problem(2, 100.0))
     assert found.residual[0] <= 1e-14
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_nearly_constant_entries_at_a_large_cost_reach_a_small_gap(classes):
+    constant = landmark_gram(Linear(1e3) + Gaussian(2.0), X, 40)
+    asked = problem(classes, 1e4)
+    found = NystromNewton(1e-6).solve(HeldLandmarkGram.of(constant, np.float32), asked)
+    assert found.residual[0] <= 1e-6
+    assert found.iterations < 50
+
+
+@pytest.mark.parametrize("form", [held, entries])
+def test_features_in_float64_are_computed_once_where_they_fit(form):
+    known = form()
+    known.memory = known.held_bytes + 8 * known.shape[0] * known.landmarks.n_features
+    fitting = NystromNewton()._descent(known, problem())._exact_products()
+    assert fitting.gram.stored_dtype == np.float64
+    known.memory -= 1
+    assert NystromNewton()._descent(known, problem())._exact_products().gram is known
 
 
 def test_a_limit_of_steps_ends_with_what_there_is_and_says_so():

@@ -10,6 +10,7 @@ from scipy.linalg.blas import dgemv, ssyr, strsv
 from scipy.linalg.lapack import slauum
 
 from mercer.native.lapack import cholesky
+from mercer.native.threads import in_threads
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,17 @@ class CountedInverse:
     @classmethod
     def of(cls, L: Array, v: Array, alpha: float, is_centred: bool) -> CountedInverse | None:
         """Return it for landmarks of a factor L, or None where float32 has too few digits."""
-        G = np.multiply(L, np.sqrt(v)[:, None], dtype=np.float32, casting="same_kind", order="F")
+        G, roots = np.empty(L.shape, np.float32, order="F"), np.sqrt(v)[:, None]
+        # Columns that a thread scales at a time.
+        some = 512
+
+        def scale(j: int) -> None:
+            below, columns = slice(j, None), slice(j, j + some)
+            np.multiply(
+                L[below, columns], roots[below], out=G[below, columns], casting="same_kind"
+            )
+
+        in_threads(scale, range(0, len(L), some))
         G = slauum(G, lower=1, overwrite_c=1)[0]
         if is_centred:
             # The product of SciPy: the threads of two libraries hinder each other.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, shielded
-from mercer.gram import Gram, LandmarkGram
+from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram, fits_features
 from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.likelihood import LogisticProblem
@@ -147,9 +147,9 @@ class LandmarkDescent:
         measured = run.measured(lambda: self._measured(problem))
         if measured is not None and self._is_rounded(measured):
             # The rounding of float32 is all that is left over.
-            self._products = FeatureProducts(self._gram, is_exact=True)
-            self._S = self._products.forward(self._theta)
             with run.guarded():
+                self._products = self._exact_products()
+                self._S = self._products.forward(self._theta)
                 self._descend(problem, self._goal)
             measured = run.measured(lambda: self._measured(problem))
         if measured is None and not self._theta.any():
@@ -166,6 +166,13 @@ class LandmarkDescent:
         is_open = measured.relative > self._goal and self._steps < self._most
         return is_held and is_open and not self._run.ended_by
 
+    def _exact_products(self) -> FeatureProducts:
+        """Return products in float64, of features that are computed once where they fit."""
+        gram = self._gram
+        if fits_features(gram, np.float64):
+            gram = HeldLandmarkGram.of(gram, np.float64)
+        return FeatureProducts(gram, is_exact=True)
+
     def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
         """Yield the problems with smaller C to be solved first."""
         index, F = self._gram.sample
@@ -181,7 +188,7 @@ class LandmarkDescent:
         """Return the point that an earlier run has left, with all that a step begins from."""
         _, self._steps, is_exact = kept["counts"].tolist()
         if is_exact:
-            self._products = FeatureProducts(self._gram, is_exact=True)
+            self._products = self._exact_products()
         self._preconditioner.restore(kept, problem.C)
         self._theta, self._S, self._b = kept["theta"], kept["S"], kept["b"]
         return Point(self._theta, self._S, self._b, kept["g"], float(kept["primal"]))

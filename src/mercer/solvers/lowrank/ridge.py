@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.errors import SingularSystemError
 from mercer.gram import Gram
-from mercer.native.lapack import one_blas_thread
+from mercer.native.lapack import one_blas_thread, threads_for
 from mercer.solvers.contract import ILL_CONDITIONED, Solution
 from mercer.solvers.lowrank.equations import PIVOT, LandmarkEquations, Point
 from mercer.solvers.lowrank.normal import Inverse
@@ -79,9 +79,7 @@ class NystromRidge(RidgeSolver):
         """Return the solution for every target; all weights must be positive."""
         known = known_by_landmarks(gram)
         least = self.coarse_pivot if self.tol >= self.coarse else PIVOT
-        # The features of a few rows are a short call, after which threads of the BLAS would spin on
-        # cores that the first pass wants.
-        with one_blas_thread():
+        with threads_for(known.landmarks.factor):
             equations = LandmarkEquations.of(known, problem, least)
         if self.is_sketched and equations.is_even and problem.alpha.min() > 0.0:
             return self._solution(equations, self._iterated(equations, run), run)
