@@ -145,6 +145,40 @@ def test_the_inverse_of_a_factor_is_that_of_the_matrix(rng, small_panels, n):
     assert_allclose(np.tril(L), np.tril(np.linalg.inv(A)), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("is_ours", [True, False])
+@pytest.mark.parametrize("n", [5, 40])
+def test_the_square_of_a_factor_is_in_its_place(rng, small_panels, monkeypatch, n, is_ours):
+    if not is_ours:
+        monkeypatch.setattr(lapack, "_routine", lambda *_: None)
+    A = np.asfortranarray(rng.normal(size=(n, n)), np.float32)
+    L = np.tril(A)
+    lapack.square_of_factor(A)
+    assert_allclose(np.tril(A), np.tril(L.T @ L), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+@pytest.mark.parametrize("n", [5, 40])
+def test_a_pivoted_factor_takes_the_largest_rest_next(rng, small_panels, monkeypatch, n, is_ours):
+    if not is_ours:
+        monkeypatch.setattr(lapack, "_routine", lambda *_: None)
+    B = rng.normal(size=(n, n // 2))
+    K = B @ B.T
+    factor = np.array(K, order="F")
+    order = lapack.pivoted_cholesky(factor, 1e-8)
+    assert len(order) == n // 2
+    L = np.tril(factor)[:, : n // 2]
+    assert_allclose(L[: n // 2] @ L[: n // 2].T, K[np.ix_(order, order)], atol=1e-10)
+    assert (np.diff(L.diagonal()) <= 1e-12).all()
+
+
+def test_a_pivoted_factor_answers_the_clock(rng, small_panels, monkeypatch):
+    monkeypatch.setattr(lapack, "_call", lambda *_: sleep(3.0))
+    began = perf_counter()
+    with until(began + 0.05), pytest.raises(TimeIsUpError):
+        lapack.pivoted_cholesky(positive(rng, 40), 0.0)
+    assert perf_counter() - began < 1.0
+
+
 def test_a_factor_with_a_pivot_of_zero_has_no_inverse(small_panels):
     assert lapack.inverse_of_factor(np.asfortranarray(np.diag([1.0, 0.0, 2.0]))) == 2
 

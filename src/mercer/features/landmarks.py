@@ -10,7 +10,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dtrsm, dtrsv, strsm, strsv
-from scipy.linalg.lapack import dpstrf
 
 from mercer.data.checks import fits_single
 from mercer.data.columns import n_rows, take_rows
@@ -18,7 +17,7 @@ from mercer.data.distinct import distinct_sample
 from mercer.errors import KernelOverflowError
 from mercer.features.map import FeatureMap
 from mercer.kernels import Kernel
-from mercer.native.lapack import cholesky
+from mercer.native.lapack import cholesky, pivoted_cholesky
 from mercer.tiles import evaluate
 
 Array = NDArray[np.float64]
@@ -172,11 +171,9 @@ def pivoted_landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArra
     # A pivot of so many units of rounding of the largest diagonal entry, for every row, is zero.
     units = 4.0
     least = units * len(K) * float(np.finfo(np.float64).eps) * float(K.diagonal().max())
-    factor, pivots, rank, _ = dpstrf(K, lower=1, tol=least, overwrite_a=1)
-    taken = np.asarray(pivots[:rank], np.intp) - 1
-    L = np.asfortranarray(np.tril(factor[:rank, :rank]))
-    chosen = rows if rank == len(K) and (taken == np.arange(rank)).all() else take_rows(rows, taken)
-    return LandmarkMap(kernel, chosen, L), taken
+    taken = pivoted_cholesky(K, least)
+    L = np.asfortranarray(np.tril(K[: len(taken), : len(taken)]))
+    return LandmarkMap(kernel, take_rows(rows, taken), L), taken
 
 
 def held_by_single(kernel: Kernel, Z: Any) -> Any:

@@ -195,25 +195,52 @@ def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) 
     return 0
 
 
+def pivoted_cholesky(A: Array, least: float) -> NDArray[np.intp]:
+    """Put the factor of A with its rows and columns in another order into its lower triangle.
+
+    Return that order, as far as the factor goes: next comes the one whose entry on the diagonal is
+    the largest that those before leave, until none is above `least`. A is counted along columns.
+    The clock and Ctrl-C are answered at once; LAPACK then goes on unseen to its end.
+    """
+    n, count = len(A), np.zeros(1, np.intc)
+    if _routine("dpstrf", 9) is None:
+        _, order, rank, _ = scipy.linalg.lapack.dpstrf(A, lower=True, tol=least, overwrite_a=True)
+    else:
+        order = np.empty(n, np.intc)
+        _in_place("dpstrf", A, order, count, np.full(1, least), np.empty(2 * n))
+        rank = int(count[0])
+    return np.asarray(order[:rank], np.intp) - 1
+
+
 def inverse_of_factor(A: Array) -> int:
     """Put the inverse of L L' into the lower triangle of A, which holds L counted along columns.
 
     Return 0, or the order of the first pivot of L that is zero. The clock and Ctrl-C are answered
     at once; LAPACK then goes on unseen to its end.
     """
-    if _routine("dpotri", 5) is None:
+    return _in_place("dpotri", A)
+
+
+def square_of_factor(A: NDArray[np.float32]) -> None:
+    """Put L'L into the lower triangle of A, which holds L, as `inverse_of_factor` does."""
+    _in_place("slauum", A)
+
+
+def _in_place(name: str, A: NDArray[Any], *more: NDArray[Any]) -> int:
+    """Return what a routine says that overwrites the lower triangle of A, and more arrays."""
+    if _routine(name, 5 + len(more)) is None:
         with threads_for(A):
-            return int(scipy.linalg.lapack.dpotri(A, lower=True, overwrite_c=True)[1])
+            return int(getattr(scipy.linalg.lapack, name)(A, lower=True, overwrite_c=True)[1])
     info = np.zeros(1, np.intc)
 
-    def invert() -> None:
-        _call("dpotri", "L", len(A), A, max(len(A), 1), info)
+    def run() -> None:
+        _call(name, "L", len(A), A, max(len(A), 1), *more, info)
 
     if len(A) < 2 * SMALL:
         with threads_for(A):
-            invert()
+            run()
     else:
-        left_behind(invert)
+        left_behind(run)
     return int(info[0])
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemv, ssyr, strsv
-from scipy.linalg.lapack import slauum
 
-from mercer.native.lapack import cholesky
+from mercer.native.lapack import cholesky, square_of_factor
 from mercer.native.threads import in_threads
 
 Array = NDArray[np.float64]
@@ -45,12 +44,10 @@ class CountedInverse:
 
         def scale(j: int) -> None:
             below, columns = slice(j, None), slice(j, j + some)
-            np.multiply(
-                L[below, columns], roots[below], out=G[below, columns], casting="same_kind"
-            )
+            np.multiply(L[below, columns], roots[below], out=G[below, columns], casting="same_kind")
 
         in_threads(scale, range(0, len(L), some))
-        G = slauum(G, lower=1, overwrite_c=1)[0]
+        square_of_factor(G)
         if is_centred:
             # The product of SciPy: the threads of two libraries hinder each other.
             mean = (dgemv(1.0, L, v, trans=1) / np.sqrt(v.sum())).astype(np.float32)

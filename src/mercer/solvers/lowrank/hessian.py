@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.deadline import check
 from mercer.gram import LandmarkGram
 from mercer.solvers.checkpoint import State
 from mercer.solvers.logistic.likelihood import Root
@@ -184,10 +185,10 @@ class Preconditioner:
         assert self._sums is not None
         if len(self._sums) > 1 or len(self._scales) == 1:
             pairs = zip(self._sums, self._scales, strict=True)
-            self._inverses = [Inverse(G.copy(), np.array([1.0 / s])) for G, s in pairs]
+            self._inverses = [_inverse(G, s) for G, s in pairs]
             return
         (G,) = self._sums
-        made = {s: Inverse(G.copy(), np.array([1.0 / s])) for s in np.unique(self._scales)}
+        made = {s: _inverse(G, s) for s in np.unique(self._scales)}
         self._inverses = [made[s] for s in self._scales]
 
     def state(self) -> State:
@@ -224,8 +225,17 @@ class Preconditioner:
             if self.is_centred and centre is None:
                 # About the mean: the digits of features that are nearly constant stay.
                 centre = F.mean(axis=0, dtype=np.float64)
-            sums = [block_sums(F.copy(), nothing[rows], w[rows], centre) for w in some.T]
+            sums = []
+            for w in some.T:
+                check()
+                sums.append(block_sums(F.copy(), nothing[rows], w[rows], centre))
             totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
         found = [sums.centred().G if self.is_centred else sums.G for sums in totals]
         scales = weights.sum(axis=0) / np.maximum(some.sum(axis=0), TINY)
         return [G * scale for G, scale in zip(found, scales, strict=True)]
+
+
+def _inverse(G: Array, scale: float) -> Inverse:
+    """Return (G + I / scale)^-1, after a look at the clock."""
+    check()
+    return Inverse(G.copy(), np.array([1.0 / scale]))

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal
-from scipy.linalg.blas import dger, sger
+from scipy.linalg.blas import dger, dsyrk, sger, ssyrk
 
 from mercer.data.blocks import LARGE, row_blocks
-from mercer.data.deadline import check
 from mercer.gram.represented import represented_rows
 from mercer.solvers.lowrank.counted import CountedInverse
 from mercer.solvers.lowrank.equations import LandmarkEquations
-from mercer.solvers.lowrank.normal import Inverse, block_sums
+from mercer.solvers.lowrank.normal import Inverse
 from mercer.solvers.rounding import TINY
 from mercer.solvers.run import Run
 
@@ -123,10 +122,12 @@ class SketchedInverse:
             ger = sger if self._dtype == np.float32 else dger
             given = (self.mean.astype(self._dtype), ones.astype(self._dtype))
             S = ger(-1.0, *given, a=S.T, overwrite_a=1).T
-        check()
-        G = block_sums(S, np.empty((len(S), 0)), np.ones(len(S)), None).G
-        check()
-        return Inverse(G, problem.alpha)
+        G = np.zeros((S.shape[1],) * 2, self._dtype, order="F")
+        syrk = ssyrk if self._dtype == np.float32 else dsyrk
+        for rows in row_blocks(S.shape, LARGE // 4):
+            # BLAS finds the rows transposed here as well.
+            G = syrk(1.0, S[rows].T, beta=1.0, c=G, overwrite_c=1)
+        return Inverse(np.asarray(G, np.float64), problem.alpha)
 
     @cached_property
     def mean(self) -> Array:
