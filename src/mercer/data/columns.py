@@ -59,7 +59,8 @@ def n_rows(X: Any) -> int:
         X = np.asarray(X)
     shape = X.shape if hasattr(X, "shape") else (len(X),) if hasattr(X, "__len__") else ()
     if not shape:
-        raise ValueError(f"rows are needed (an array, a table or a list), got {X!r}")
+        again = "; give a function that returns it anew" if hasattr(X, "__next__") else ""
+        raise ValueError(f"rows are needed (an array, a table or a list), got {X!r}{again}")
     return int(shape[0])
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer.data.categories import is_missing
 from mercer.data.checks import check_agreeing, check_no_gaps, refuse_masked
 from mercer.data.columns import n_rows
-from mercer.estimators.validation import checked_unlabelled, checked_weights
+from mercer.estimators.validation import check_given, checked_unlabelled, checked_weights
 from mercer.kernels import Kernel
 
 Array = NDArray[np.float64]
@@ -142,10 +142,7 @@ def checked_classification(
 
 def labels_of(estimator: BaseEstimator, X: Any, y: Any) -> Labels:
     """Return the labels of checked rows as a vector."""
-    if y is None:
-        # The words of scikit-learn for a regression.
-        name = type(estimator).__name__
-        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+    check_given(estimator, y)
     refuse_masked(y, "y")
     is_vector = type(y) is np.ndarray and y.ndim == 1
     labels = y if is_vector else column_or_1d(y, warn=True)

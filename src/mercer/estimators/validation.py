@@ -138,8 +138,16 @@ def check_flags(estimator: BaseEstimator) -> None:
             checked_flag(name, getattr(estimator, name))
 
 
+def check_given(estimator: BaseEstimator, y: Any) -> None:
+    """Refuse targets that are not there, in the words of scikit-learn."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+
+
 def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
     """Return the targets of checked rows as finite numbers."""
+    check_given(estimator, y)
     check_targets(y)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     check_agreeing(n_rows(X), y)

@@ -242,12 +242,12 @@ def _centres(X: Any, m: int, seed: int) -> Array:
     return np.asarray(found.cluster_centers_, X.dtype)
 
 
-def checked_landmark_count(m: int | None, n: int) -> int:
-    """Return a number of landmarks among n rows, or refuse what is none."""
+def checked_landmark_count(m: int | None, n: int | None = None) -> int:
+    """Return a number of landmarks, among n rows where these are known, or refuse what is none."""
     if m is None:
         raise ValueError("n_landmarks is needed where landmarks are chosen; give a number of rows")
-    if isinstance(m, bool) or not isinstance(m, int | np.integer) or not 1 <= m <= n:
-        raise ValueError(
-            f"n_landmarks must be a whole number from 1 to the number of rows, {n}, got {m!r}"
-        )
+    is_whole = isinstance(m, int | np.integer) and not isinstance(m, bool)
+    if not is_whole or not 1 <= m <= (m if n is None else n):
+        wanted = "of at least 1" if n is None else f"from 1 to the number of rows, {n}"
+        raise ValueError(f"n_landmarks must be a whole number {wanted}, got {m!r}")
     return int(m)

@@ -14,6 +14,7 @@ from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import Gram, LandmarkGram, landmark_gram, unheld_gram_of
 from mercer.gram.landmarks import block_entries
+from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel
 from mercer.planning.forecast import SAMPLE, trace_at
 from mercer.planning.plan import Plan, Settings, check_room
@@ -236,7 +237,7 @@ def landmark_count(settings: Settings, n: int) -> int:
     if not isinstance(settings.landmarks, str):
         return n_rows(settings.landmarks)
     if settings.n_landmarks is not None:
-        return settings.n_landmarks
+        return checked_landmark_count(settings.n_landmarks, n)
     # Landmarks for the root of the number of rows: with so many the error of a landmark model is
     # about that of the exact one, up to logarithms (A. Rudi, R. Camoriano and L. Rosasco (2015),
     # Less is more: Nystrom computational regularization).

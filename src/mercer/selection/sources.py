@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.data.memory import memory_limit
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, unheld_gram_of
+from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.held_out import (
@@ -195,7 +196,9 @@ class LandmarkSource:
         """Return the source for targets of some shape, with no more landmarks than rows."""
         n, targets = shape
         if isinstance(settings.landmarks, str) and settings.n_landmarks is not None:
-            settings = replace(settings, n_landmarks=min(settings.n_landmarks, n))
+            settings = replace(
+                settings, n_landmarks=min(checked_landmark_count(settings.n_landmarks), n)
+            )
         m = landmark_count(settings, n)
         work = landmarks_held_out((n, m), splits, alphas)
         needed = landmark_bytes(n, m, alphas * targets, memory_limit(settings.memory))

@@ -164,3 +164,30 @@ def test_a_model_that_is_not_fitted_is_named_as_what_it_is(X, kind):
     for method in methods:
         told = f"This {kind.__name__} instance is not fitted yet"
         refuses(told, getattr(kind(), method), X, error=NotFittedError)
+
+
+@pytest.mark.parametrize("count", ["ten", 0, 1.5, True, [3]])
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_landmarks_that_are_no_count_are_refused(X, y, kind, count):
+    machine = kind(solver="nystrom", n_landmarks=count)
+    refuses("n_landmarks must be a whole number", machine.fit, X, y)
+
+
+@pytest.mark.parametrize("count", ["ten", -2, True])
+def test_so_are_they_by_a_fit_to_one_batch_after_the_other(X, y, count):
+    machine = mercer.KernelRidge(solver="sgd", n_landmarks=count)
+    said = f"n_landmarks must be a whole number of at least 1, got {count!r}"
+    refuses(said, machine.partial_fit, X, y)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [mercer.KernelRidge, mercer.KernelSVR, mercer.KernelSVC, mercer.KernelLogisticRegression],
+)
+def test_blocks_without_targets_are_refused_as_rows_without_them_are(X, kind):
+    said = "requires y to be passed, but the target y is None"
+    refuses(said, kind(solver="nystrom").fit, lambda: iter([X]))
+
+
+def test_an_iterator_is_refused_with_what_to_give_in_its_place(X, y):
+    refuses("give a function that returns it anew", mercer.KernelRidge().fit, iter([X]), y)

@@ -13,7 +13,7 @@ from mercer.data.columns import n_rows, stack_rows
 from mercer.data.memory import memory_limit
 from mercer.features import LandmarkMap, landmark_map
 from mercer.functions import DualFunction
-from mercer.gram.pivots import POOL, chosen_landmarks
+from mercer.gram.pivots import POOL, checked_landmark_count, chosen_landmarks
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.landmarks import LEARNT, stream_bytes
@@ -101,9 +101,10 @@ class LandmarkStream:
     @property
     def _wanted(self) -> int:
         """How many landmarks there shall be."""
-        is_rule = isinstance(self.settings.landmarks, str)
-        given = None if is_rule else n_rows(self.settings.landmarks)
-        return given or self.settings.n_landmarks or LEARNT
+        if not isinstance(self.settings.landmarks, str):
+            return n_rows(self.settings.landmarks)
+        given = self.settings.n_landmarks
+        return LEARNT if given is None else checked_landmark_count(given)
 
     def learn(self, block: Seen, after: After) -> None:
         """Learn from one more block.
