@@ -205,6 +205,15 @@ def test_a_plan_shows_the_error_of_every_candidate(rng):
     assert ", exact; products store nothing" in text
 
 
+@pytest.mark.parametrize(
+    "model", [KernelRidge, KernelSVC, KernelLogisticRegression], ids=lambda model: model.__name__
+)
+def test_a_solver_of_landmarks_without_their_number_takes_as_many_as_fit(model, rng):
+    X = rng.normal(size=(3000, 2))
+    few = model(solver="nystrom", memory="3MB").fit(X, X[:, 0] > 0.0)
+    assert few.function_.rows.shape[0] < 500
+
+
 def test_a_memory_for_nothing_is_refused_with_the_least_that_would_do(rng):
     with pytest.raises(MemoryLimitError, match=r"needs .* MB but the limit is 1\.00 KB"):
         KernelRidge(Gaussian(1.0), memory=1000).fit(rng.normal(size=(3000, 3)), np.ones(3000))

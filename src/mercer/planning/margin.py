@@ -126,7 +126,13 @@ def _by_landmarks(
     work = partial(landmark_coordinate_work, n, problems=problems, entry=entry)
     descent = NystromDescent().configured(settings.tol, None, None)
     memory, itemsize = steady_limit(settings.memory), np.dtype(descent.dtype).itemsize
-    needed = partial(landmark_feature_bytes, n, memory=memory, itemsize=itemsize)
+
+    # Numbers for every row of a problem: coefficients, targets, bounds, squares, orders, scores.
+    columns = 24
+
+    def needed(m: int) -> int:
+        return landmark_feature_bytes(n, m, memory, itemsize) + 8 * columns * n
+
     return ByLandmarks(n, work, needed)
 
 

@@ -80,7 +80,7 @@ def planned_ridge(
     """
     seen = Rows.of(rows)
     rows, settings = seen.X, settings.for_rows(seen.X)
-    if not settings.names(NystromRidge) or isinstance(rows, Stream):
+    if not (settings.names(NystromRidge) and settings.has_landmarks):
         gram = unheld_gram_of(kernel, seen, settings.memory)
         costs = _RidgeCosts(kernel, rows, gram, problem)
         settings = costs.decided(settings)
@@ -198,7 +198,7 @@ class _RidgeCosts:
 
     def decided(self, settings: Settings) -> Settings:
         """Return the settings, with landmarks where the plan may choose them and exact is slow."""
-        if settings.names(NystromRidge) and isinstance(self.rows, Stream):
+        if settings.names(NystromRidge):
             return self.by_landmarks(settings).limited(settings)
         # Without a ridge the equations of landmarks may be singular where those of K are not.
         is_exact = len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
