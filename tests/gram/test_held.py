@@ -33,7 +33,7 @@ def test_blocks_are_those_of_the_features_in_any_precision(dtype, off):
 def test_what_is_held_in_a_precision_is_not_computed_again():
     held = HeldLandmarkGram.of(gram(), np.float32)
     assert HeldLandmarkGram.of(held, np.float32) is held
-    assert HeldLandmarkGram.of(held, np.float64).F.dtype == np.float64
+    assert HeldLandmarkGram.of(held, np.float64).stored_dtype == np.float64
     assert_array_equal(held.index, gram().index)
 
 
@@ -41,7 +41,7 @@ def test_landmarks_that_are_nearly_dependent_are_whitened_in_float64():
     stiff = gram(100.0, 12)
     assert stiff.landmarks.single_error > 1e-2
     held = HeldLandmarkGram.of(stiff, np.float32)
-    assert_array_equal(held.F, stiff.features().astype(np.float32))
+    assert_array_equal(held.matrix, stiff.features().astype(np.float32))
 
 
 def test_features_that_do_not_fit_are_refused_with_the_landmarks_that_would():
@@ -78,7 +78,7 @@ def test_entries_that_are_held_have_the_products_of_the_features():
 def test_a_part_of_the_entries_has_its_rows_in_their_order(index):
     held, V = HeldEntriesGram.of(gram()), random.normal(size=(12, 1))
     part = held.part(np.array(index))
-    assert part.K is held.K
+    assert part.matrix is held.matrix
     stored = part.stored_rows(slice(None))
     assert_allclose(stored @ part.to_stored(V), held.landmarks(X[index]) @ V, atol=1e-4)
     assert_allclose(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,25 +19,9 @@ from mercer.gram.landmarks import LandmarkGram, block_entries
 
 
 class StoredLandmarkGram(LandmarkGram):
-    """F F' of which a matrix with a row for each of n is stored, from which F follows."""
+    """F F' of which a matrix with a row for each of n is stored, from which F follows.
 
-    @abstractmethod
-    def stored_rows(self, rows: slice) -> NDArray[np.floating]:
-        """Return what is stored of some rows, not to be written to."""
-
-    def to_stored(self, V: Array) -> Array:
-        """Return c for which F V is what is stored times c."""
-        return V
-
-    def from_stored(self, sums: Array) -> Array:
-        """Return F'U for what is stored, transposed, times U."""
-        return sums
-
-
-class HeldLandmarkGram(StoredLandmarkGram):
-    """F F' with F = phi(X) computed once, for solvers that read it many times.
-
-    A part has the same array of features, of which it knows its rows.
+    A part has the same matrix, of which it knows its rows.
 
     Parameters
     ----------
@@ -47,21 +31,65 @@ class HeldLandmarkGram(StoredLandmarkGram):
         The rows.
     memory : int or str, optional
         The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
-    F : array
-        The features of these rows, or of more, in float32 or float64.
+    matrix : array of shape (rows, m)
+        What is stored of these rows, or of more, in float32 or float64.
     where : array of shape (n,)
-        Which rows of F.
+        Which rows of the matrix.
     """
+
+    def __init__(
+        self, landmarks: LandmarkMap, X: Any, memory: Any, matrix: Array, where: NDArray[np.intp]
+    ) -> None:
+        super().__init__(landmarks, X, memory)
+        self.matrix, self.where = matrix, where
+
+    @classmethod
+    def _holding(cls, gram: LandmarkGram, matrix: Array) -> Self:
+        """Return a Gram matrix by landmarks with what is stored of all its rows."""
+        held = cls(gram.landmarks, gram.X, gram.asked, matrix, np.arange(len(gram)))
+        held.index = gram.index
+        return held
+
+    @property
+    def stored_dtype(self) -> np.dtype[Any]:
+        return self.matrix.dtype
+
+    @property
+    def held_bytes(self) -> int:
+        return int(self.matrix.nbytes)
+
+    def part(self, index: Index) -> Self:
+        some = positions(index, len(self))
+        rows = part_of(self.X, some)
+        return type(self)(self.landmarks, rows, self.asked, self.matrix, self.where[some])
+
+    def stored_rows(self, rows: slice) -> NDArray[np.floating]:
+        """Return what is stored of some rows, not to be written to."""
+        return _rows_of(self.matrix, self.where[rows])
+
+    def stored_blocks(
+        self, entries: int | None = None, first: int = 0
+    ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
+        """Yield what is stored of some rows at a time, not to be written to."""
+        entries = entries or block_entries(self.steady_memory)
+        for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
+            yield rows, self.stored_rows(rows)
+
+    @abstractmethod
+    def to_stored(self, V: Array) -> Array:
+        """Return c for which F V is what is stored times c."""
+
+    @abstractmethod
+    def from_stored(self, sums: Array) -> Array:
+        """Return F'U for what is stored, transposed, times U."""
+
+
+class HeldLandmarkGram(StoredLandmarkGram):
+    """F F' with F = phi(X) computed once, for solvers that read it many times."""
 
     # The error of features in float32, see `LandmarkMap.single_error`, up to which they are
     # computed in it: a gap of a thousandth, the default, is told well from it.
     most_error: ClassVar[float] = 1e-4
-
-    def __init__(
-        self, landmarks: LandmarkMap, X: Any, memory: Any, F: Array, where: NDArray[np.int64]
-    ) -> None:
-        super().__init__(landmarks, X, memory)
-        self.F, self.where = F, where
 
     @classmethod
     def of(cls, gram: LandmarkGram, dtype: Any) -> HeldLandmarkGram:
@@ -72,7 +100,7 @@ class HeldLandmarkGram(StoredLandmarkGram):
         """
         if not gram.landmarks.is_in_single:
             dtype = np.float64
-        if isinstance(gram, HeldLandmarkGram) and gram.F.dtype == dtype:
+        if isinstance(gram, HeldLandmarkGram) and gram.stored_dtype == dtype:
             return gram
         if not fits_features(gram, dtype):
             raise _too_large(gram, dtype)
@@ -81,65 +109,35 @@ class HeldLandmarkGram(StoredLandmarkGram):
         F = np.empty((len(gram), gram.landmarks.n_features), dtype)
         for rows, block in LandmarkGram.feature_blocks(gram, computed):
             F[rows] = block
-        held = cls(gram.landmarks, gram.X, gram.asked, F, np.arange(len(gram)))
-        held.index = gram.index
-        return held
-
-    @property
-    def stored_dtype(self) -> np.dtype[Any]:
-        return self.F.dtype
-
-    @property
-    def held_bytes(self) -> int:
-        return int(self.F.nbytes)
+        return cls._holding(gram, F)
 
     def features(self) -> Array:
-        is_all = len(self.where) == len(self.F)
-        return np.asarray(self.F if is_all else self.F[self.where], np.float64)
+        is_all = len(self.where) == len(self.matrix)
+        return np.asarray(self.matrix if is_all else self.matrix[self.where], np.float64)
 
     def feature_blocks(
         self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
-        for rows, F in self.held_blocks(entries, first):
+        for rows, F in self.stored_blocks(entries, first):
             yield rows, np.array(F, dtype)
 
     def held_blocks(
         self, entries: int | None = None, first: int = 0
     ) -> Iterator[tuple[slice, Array]]:
-        entries = entries or block_entries(self.steady_memory)
-        for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
-            yield rows, _rows_of(self.F, self.where[rows])
+        yield from self.stored_blocks(entries, first)
 
-    def stored_rows(self, rows: slice) -> NDArray[np.floating]:
-        return _rows_of(self.F, self.where[rows])
+    def to_stored(self, V: Array) -> Array:
+        return V
 
-    def part(self, index: Index) -> HeldLandmarkGram:
-        some = positions(index, len(self))
-        rows = part_of(self.X, some)
-        return HeldLandmarkGram(self.landmarks, rows, self.asked, self.F, self.where[some])
+    def from_stored(self, sums: Array) -> Array:
+        return sums
 
 
 class HeldEntriesGram(StoredLandmarkGram):
     """F F' with K_nm computed once, in float32: F V = K_nm L^-T V takes no features of all rows.
 
-    It spares the triangular system of every row, where products are few beside the landmarks. A
-    part has the same entries, of which it knows its rows.
-
-    Parameters
-    ----------
-    landmarks, X, memory
-        As for `HeldLandmarkGram`.
-    K : array of shape (rows, m)
-        The entries of these rows, or of more.
-    where : array of shape (n,)
-        Which rows of K.
+    It spares the triangular system of every row, where products are few beside the landmarks.
     """
-
-    def __init__(
-        self, landmarks: LandmarkMap, X: Any, memory: Any, K: Array, where: NDArray[np.intp]
-    ) -> None:
-        super().__init__(landmarks, X, memory)
-        self.K, self.where = K, where
 
     @classmethod
     def of(cls, gram: LandmarkGram) -> LandmarkGram:
@@ -149,23 +147,7 @@ class HeldEntriesGram(StoredLandmarkGram):
             return HeldLandmarkGram.of(gram, np.float32)
         if not fits_features(gram, np.float32):
             raise _too_large(gram, np.float32)
-        K = gram.single_entries()
-        held = cls(gram.landmarks, gram.X, gram.asked, K, np.arange(len(gram)))
-        held.index = gram.index
-        return held
-
-    @property
-    def stored_dtype(self) -> np.dtype[Any]:
-        return self.K.dtype
-
-    @property
-    def held_bytes(self) -> int:
-        return int(self.K.nbytes)
-
-    def part(self, index: Index) -> HeldEntriesGram:
-        some = positions(index, len(self))
-        rows = part_of(self.X, some)
-        return HeldEntriesGram(self.landmarks, rows, self.asked, self.K, self.where[some])
+        return cls._holding(gram, gram.single_entries())
 
     def cross_blocks(
         self, dtype: Any = np.float64, entries: int | None = None, first: int = 0
@@ -173,7 +155,7 @@ class HeldEntriesGram(StoredLandmarkGram):
         if dtype != np.float32:
             yield from super().cross_blocks(dtype, entries, first)
             return
-        for rows, K in self._read(entries or block_entries(self.steady_memory), first):
+        for rows, K in self.stored_blocks(entries, first):
             yield rows, K.copy()
 
     def held_blocks(
@@ -181,22 +163,12 @@ class HeldEntriesGram(StoredLandmarkGram):
     ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
         yield from self.feature_blocks(np.float32, entries, first)
 
-    def stored_rows(self, rows: slice) -> NDArray[np.floating]:
-        return _rows_of(self.K, self.where[rows])
-
     def to_stored(self, V: Array) -> Array:
         return self.landmarks.coefficients(V)
 
     def from_stored(self, sums: Array) -> Array:
         # BLAS counts along columns: rows are whitened, which are the columns of the sums.
         return self.landmarks.whitened(np.array(sums.T)).T
-
-    def _read(
-        self, entries: int | None = None, first: int = 0
-    ) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """Yield the entries of some rows at a time, not to be written to."""
-        for rows in row_blocks((len(self), self.landmarks.n_features), entries, first):
-            yield rows, _rows_of(self.K, self.where[rows])
 
 
 def _rows_of(A: NDArray[Any], where: NDArray[np.intp]) -> NDArray[Any]:

@@ -110,7 +110,7 @@ def test_a_part_of_stored_features_shares_them():
     held = HeldLandmarkGram.of(gram(), np.float32)
     some = np.r_[5:30, 40:78]
     part = held.part(some)
-    assert part.F is held.F
+    assert part.matrix is held.matrix
     problem = classification().on(some)
     found = NystromDescent(1e-4).solve(part, problem)
     alone = NystromDescent(1e-4).solve(gram().part(some), problem)

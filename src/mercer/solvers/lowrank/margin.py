@@ -78,7 +78,7 @@ class NystromDescent(CoordinateDescent):
         return self._by_features(HeldLandmarkGram.of(known, np.float64), begun, run)
 
     def _by_features(self, gram: HeldLandmarkGram, problem: MarginProblem, run: Run) -> Solution:
-        F = SharedRows(gram.F, gram.where, problem.fit_intercept)
+        F = SharedRows(gram.matrix, gram.where, problem.fit_intercept)
         state, _, advice = self._descended(F, gram, problem, run)
         measured = run.measured(lambda: _measured(gram, problem, state.a))
         if measured is None:
