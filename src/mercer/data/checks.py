@@ -35,10 +35,10 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
     return matrix
 
 
-def as_matrix_with_gaps(X: Any, name: str = "X") -> Matrix:
+def as_matrix_with_gaps(X: Any) -> Matrix:
     """Return `X` as `as_matrix` does, but with NaN where a number is missing."""
-    matrix, titles = as_floats(X, name)
-    check_not_infinite(matrix, name, titles)
+    matrix, titles = as_floats(X, "X")
+    check_not_infinite(matrix, "X", titles)
     return matrix
 
 
@@ -258,10 +258,10 @@ def _refuse_text(value: Any, name: str, place: Sequence[int]) -> None:
     )
 
 
-def _shown(value: Any, most: int = 30) -> str:
-    """Return what a message shows of a value: of text at most so many characters."""
+def _shown(value: Any) -> str:
+    """Return what a message shows of a value: of text no more than its beginning."""
     if isinstance(value, str | bytes):
-        return f"{value[:most]!r}{' ...' if len(value) > most else ''}"
+        return f"{value[:30]!r}{' ...' if len(value) > 30 else ''}"
     return f"a {type(value).__name__}"
 
 

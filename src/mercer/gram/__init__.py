@@ -4,7 +4,6 @@ from mercer.gram.choose import gram_of, kept_gram_of, unheld_gram_of
 from mercer.gram.dense import CopiedGram, DenseGram, with_copy
 from mercer.gram.features import (
     FeatureGram,
-    feature_weights,
     features_at,
     features_of,
     open_features_of,
@@ -50,7 +49,6 @@ __all__ = [
     "StoredLandmarkGram",
     "StreamedGram",
     "chain_of",
-    "feature_weights",
     "features_at",
     "features_of",
     "fits_features",

@@ -144,32 +144,22 @@ def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None
     return narrowed(F, columns) if sp.issparse(F) else F[:, columns]
 
 
-def feature_weights(
+def paying_weights(
     kernel: Kernel, X: Any, a: Array, memory: Any = None
 ) -> tuple[NDArray[np.int64], Array] | None:
     """Return the weights theta of f(x) = sum_i a_i k(x_i, x) = theta'phi(x), and their columns.
 
     With them a kernel of k-grams predicts in the time that reading the new rows takes. The columns
     are those of features that occur in some row, in ascending order, and theta has the shape (p,)
-    or (p, targets). None if the features are not such that only those in use can be counted.
+    or (p, targets). None if the features are not such that only those in use can be counted, or
+    where a new row is sooner compared with all.
     """
     phi = kernel.feature_map
-    if phi is None or not phi.is_open(X):
+    if phi is None or not _pay(kernel, X, memory):
         return None
-    _check_entries(phi, X, memory_limit(memory))
     F = phi(X)
     columns = used_columns(F)
     return columns, np.asarray(narrowed(F, columns).T @ a)
-
-
-def paying_weights(
-    kernel: Kernel, X: Any, a: Array, memory: Any = None
-) -> tuple[NDArray[np.int64], Array] | None:
-    """Return the weights of features, or None also where a new row is sooner compared with all.
-
-    The first parameters are those of `feature_weights`.
-    """
-    return feature_weights(kernel, X, a, memory) if _pay(kernel, X, memory) else None
 
 
 def _pay(kernel: Kernel, X: Any, memory: Any) -> bool:

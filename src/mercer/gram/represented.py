@@ -12,7 +12,7 @@ from mercer.gram.landmarks import LandmarkGram
 from mercer.tiles import apply
 
 
-def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any, updates: int = 12) -> Array:
+def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any) -> Array:
     """Return v of shape (m,) with sum_l v_l k(z_j, z_l)^2 about sum_i w_i k(z_j, x_i)^2 for all j.
 
     These are the diagonals of K_mm V K_mm and of K_mn W K_nm: landmarks in the place of rows, each
@@ -27,8 +27,6 @@ def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any, updates: in
         w.
     dtype : dtype
         The precision of entries.
-    updates : int
-        Updates of the numbers: the first few do most.
 
     References
     ----------
@@ -41,6 +39,8 @@ def represented_rows(gram: LandmarkGram, weights: Array, dtype: Any, updates: in
         wanted += apply(squared, Z, X, weights[rows])
     _, Z = gram.sides(gram.landmarks.rows, dtype)
     v = np.ones_like(wanted)
+    # The first few do most.
+    updates = 12
     for _ in range(updates):
         v *= wanted / apply(squared, Z, None, v)
     return v
