@@ -28,6 +28,7 @@ __all__ = [
     "SingularSystemError",
     "TextColumnsWarning",
     "TwoValuesWarning",
+    "UnknownTextsWarning",
     "UnseenCategoriesWarning",
     "warn_caller",
 ]
@@ -110,6 +111,10 @@ class IgnoredColumnsWarning(UserWarning):
 
 class OutsideRangeWarning(UserWarning):
     """A row to predict has a number far outside of the range of the training rows."""
+
+
+class UnknownTextsWarning(UserWarning):
+    """Texts to predict of which the training rows have no word and no k-gram."""
 
 
 class UnseenCategoriesWarning(UserWarning):

@@ -279,3 +279,10 @@ def test_a_config_file_with_a_wrong_key_is_told_every_long_option(data, tmp_path
     path = tmp_path / "fit.toml"
     path.write_text("colour = 1\n")
     assert "it has C, alpha, class-weight, drop" in run("fit", data, "--config", path).stderr
+
+
+def test_a_file_without_a_line_of_names_is_told_so(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("".join(f"{i},{-i}.5,{i}e-3\n" for i in range(20)))
+    said = refused("fit", path, "--target", "y")
+    assert "no column 'y'; it has 0, 0.5, 0e-3; a line that names the columns should be" in said

@@ -17,6 +17,7 @@ from mercer.cli.talk import note, phase, told
 if TYPE_CHECKING:
     from mercer.cli.fitting.outside import FarRows
     from mercer.data.ranges import Unseen
+    from mercer.functions.texts import UnknownTexts
 
 __all__ = ["predict"]
 
@@ -57,13 +58,16 @@ def predict(
     from mercer.files import load
     from mercer.files.form import form_of
     from mercer.files.written import check_output, lines_writer, table_writer
+    from mercer.functions.texts import UnknownTexts
 
     if output is not None:
         check_output(output)
     machine = load(model)
     _check_model(machine, model, interval, proba)
     form = form_of(machine)
-    looks = (Unseen(form.categories), FarRows(form.ranges))
+    looks: list[Unseen | FarRows | UnknownTexts] = [Unseen(form.categories), FarRows(form.ranges)]
+    if hasattr(machine, "function_"):
+        looks.append(UnknownTexts(machine.function_))
     said: list[str] = []
     blocks = _predicted(machine, data, interval, proba, _kept_as(keep, data, output), looks, said)
     if output is None:
@@ -112,7 +116,7 @@ def _predicted(
     interval: float | None,
     proba: bool,
     kept: Kept,
-    looks: Sequence[Unseen | FarRows],
+    looks: Sequence[Unseen | FarRows | UnknownTexts],
     said: list[str],
 ) -> Iterator[Any]:
     """Yield what a model says of a file, some rows at a time, after a look at these.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -287,6 +288,8 @@ def _check_column(table: Table, name: str) -> None:
     close = get_close_matches(name, table.names, 1)
     listed = ", ".join(table.names[:20]) + (", ..." if len(table.names) > 20 else "")
     hint = f"did you mean {close[0]!r}?" if close else f"it has {listed}"
+    if all(re.fullmatch(r"[-+.\deE]+", other) for other in table.names):
+        hint += "; a line that names the columns should be the first, put one there"
     raise DataFileError(f"{table.path} has no column {name!r}; {hint}")
 
 

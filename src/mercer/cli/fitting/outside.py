@@ -11,7 +11,7 @@ from typing import Any
 from mercer.cli.fitting.data import Job
 from mercer.data.ranges import Levels, Outside, Ranges, outside_in_words
 from mercer.data.stream import Stream, some_rows
-from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning
+from mercer.errors import OutsideRangeWarning, UnknownTextsWarning, UnseenCategoriesWarning
 from mercer.kernels import Kernel
 from mercer.kernels.columns import columns_of, read_columns
 
@@ -37,7 +37,7 @@ def _blocks(X: Any) -> Iterable[Any]:
 def without_row_warnings() -> Iterator[None]:
     """Have models keep to themselves what the command says of all rows together."""
     with warnings.catch_warnings():
-        for category in (OutsideRangeWarning, UnseenCategoriesWarning):
+        for category in (OutsideRangeWarning, UnknownTextsWarning, UnseenCategoriesWarning):
             warnings.simplefilter("ignore", category)
         yield
 

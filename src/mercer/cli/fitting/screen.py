@@ -142,7 +142,7 @@ def _shown_scores(result: dict[str, Any]) -> str:
 def _shown_classes(classes: list[dict[str, Any]]) -> str:
     if not classes:
         return ""
-    header = ("class", "rows", "named so", "recall", "precision", "F1")
+    header = ("class", "rows", "named", "recall", "precision", "F1")
     cells = [
         ["-" if value is None else value for value in each.values()]
         for each in classes[:MOST_CLASSES]

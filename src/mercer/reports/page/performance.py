@@ -171,7 +171,8 @@ def _confusion(tests: HeldOut) -> str:
 def _by_class(tests: HeldOut) -> str:
     """Return how well every class is found, the rarest first."""
     found = tests.class_scores
-    header = ["class", "rows", "named so", "recall", "precision", "F1"]
+    header = ["class", "rows", "named", "recall", "precision", "F1"]
+    rows = [(*each[:3], *(round(share, 3) for share in each[3:])) for each in found]
     text = (
         "Recall is the share of the rows of a class that are named so, precision the share of "
         "those named so that are of it, F1 their harmonic mean. "
@@ -181,9 +182,9 @@ def _by_class(tests: HeldOut) -> str:
             "The class of the largest probability is named, of two classes that above 0.5: naming "
             "a class from a lower probability on raises its recall and lowers its precision."
         )
-    more = table(header, found[CLASSES:])
-    rest = f"<details><summary>{len(found) - CLASSES} more</summary>{more}</details>"
+    more = table(header, rows[CLASSES:])
+    rest = f"<details><summary>{len(rows) - CLASSES} more</summary>{more}</details>"
     return (
-        f"<h3>Class by class</h3>{paragraph(text)}{table(header, found[:CLASSES])}"
-        f"{rest if len(found) > CLASSES else ''}"
+        f"<h3>Class by class</h3>{paragraph(text)}{table(header, rows[:CLASSES])}"
+        f"{rest if len(rows) > CLASSES else ''}"
     )

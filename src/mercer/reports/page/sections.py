@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from mercer.data.columns import column_names, is_table, n_rows, take_rows
 from mercer.data.kept import rows_state
 from mercer.kernels import Kernel, Scaled, Sum
-from mercer.kernels.language.editable import editable
 from mercer.kernels.language.outline import outline
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, cells_of, has_columns
@@ -34,8 +33,10 @@ def kernel(facts: Facts) -> str:
     """Show the kernel in words, as a formula and a tree, with what is proved of it."""
     if facts.function is None:
         return ""
-    k = facts.function.kernel
     parts = recipe_of(facts.inner)
+    k = parts[0].kernel
+    if len(parts) > 1:
+        k = Sum(tuple(part.share * part.kernel for part in parts if part.share))
     settings = ", ".join(f"{name} = {value:g}" for name, value in parts[0].penalties.items())
     # A tree of pages is for whoever asks for it.
     state = " open" if _nodes(k) <= NODES else ""
@@ -45,7 +46,7 @@ def kernel(facts: Facts) -> str:
         _formula(k),
         paragraph(settings if parts[0].share is None else ""),
         f"<details{state}><summary>Tree, with the proof of every node</summary>"
-        f"{editable(k)._repr_html_()}</details>",
+        f"{k._repr_html_()}</details>",
     )
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.ranges import Levels, Ranges
 from mercer.estimators.estimator import Arguments, tag_rows
-from mercer.selection.automatic.ranges import warn_outside, warn_unseen
+from mercer.selection.automatic.ranges import warn_outside, warn_unknown, warn_unseen
 from mercer.solvers import Approximation
 
 
@@ -55,6 +55,7 @@ class AutomaticMachine(Arguments):
         check_is_fitted(self, "estimator_")
         warn_outside(self.ranges_, X)
         warn_unseen(self.levels_, X)
+        warn_unknown(self.estimator_.function_, X)
         return self.estimator_
 
     def __sklearn_tags__(self) -> Tags:

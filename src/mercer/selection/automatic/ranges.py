@@ -6,7 +6,14 @@ from typing import Any
 
 from mercer.data.ranges import Levels, Ranges, Unseen, outside_in_words
 from mercer.data.stream import Stream
-from mercer.errors import OutsideRangeWarning, UnseenCategoriesWarning, warn_caller
+from mercer.errors import (
+    OutsideRangeWarning,
+    UnknownTextsWarning,
+    UnseenCategoriesWarning,
+    warn_caller,
+)
+from mercer.functions import Function
+from mercer.functions.texts import UnknownTexts
 from mercer.kernels import Kernel
 from mercer.kernels.columns import columns_of, read_columns
 
@@ -38,6 +45,15 @@ def warn_unseen(levels: Levels | None, X: Any) -> None:
     unseen.see(X)
     if unseen.sentences:
         warn_caller("; ".join(unseen.sentences), UnseenCategoriesWarning)
+
+
+def warn_unknown(f: Function, X: Any) -> None:
+    """Warn once of all columns in which rows to predict have texts that nothing is known of."""
+    unknown = UnknownTexts(f)
+    if X is not None:
+        unknown.see(X)
+    if unknown.sentences:
+        warn_caller("; ".join(unknown.sentences), UnknownTextsWarning)
 
 
 def warn_outside(ranges: Ranges | None, X: Any) -> None:
