@@ -88,3 +88,14 @@ def test_a_file_of_another_model_has_no_options(tmp_path):
     result = run("info", path, "--options")
     assert result.exit_code == 1
     assert "holds a KernelPCA, which mercer fit does not make" in result.stderr
+
+
+def test_classes_weigh_alike_in_the_automatic_machine_too(data):
+    from mercer.cli.fitting.data import Roles, job_of
+    from mercer.cli.fitting.trained import Choice
+
+    job = job_of(str(data), Roles("sick", weights="weight", drop=("price", "home")))
+    part = job.part(np.flatnonzero((job.y == 1) | (np.arange(len(job)) % 4 == 0)))
+    weights = Choice(class_weight="balanced")._row_weights(part)
+    assert weights[part.y == 0].sum() == pytest.approx(weights[part.y == 1].sum())
+    assert Choice()._row_weights(part) is part.weights

@@ -178,13 +178,11 @@ class HeldOut:
     @property
     def class_shares(self) -> Array:
         """The shares of the classes among the training rows, or of the test rows if unknown."""
-        codes, weights = self.machine.class_codes, getattr(self.machine.problem, "weights", None)
-        if codes is None:
-            codes, weights = self.codes, None
-        if getattr(self.machine.inner, "class_weight", None) is not None:
-            # They say what errors cost, and not how many rows there are.
-            weights = None
-        counts = np.bincount(codes, weights, len(self.model.classes_))
+        codes = self.machine.class_codes
+        # Weights may say what errors cost, and not how many rows there are.
+        counts = np.bincount(
+            self.codes if codes is None else codes, minlength=len(self.model.classes_)
+        )
         return np.asarray(counts / counts.sum())
 
     def shuffled(self, columns: list[Any]) -> dict[Any, float]:
