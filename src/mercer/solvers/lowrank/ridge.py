@@ -132,23 +132,18 @@ class NystromRidge(RidgeSolver):
         inverse = SketchedInverse(equations, self.tol * problem.sizes, self.max_iter, run)
         # Threads of the BLAS spin for a while after every call, on cores that the passes want.
         with one_blas_thread():
-            return self._stepped(equations, inverse, run)
-
-    def _stepped(
-        self, equations: LandmarkEquations, inverse: SketchedInverse, run: Run
-    ) -> _Refined:
-        problem = equations.problem
-        best = _Refined.of(equations.start(), inverse, problem, 0)
-        for _ in range(MOST_ROUNDS):
-            theta = best.point.theta + best.step
-            point = run.measured(partial(equations.at, theta))
-            if point is None:
-                point = equations.unmeasured(theta, inverse.mean)
-                return _Refined.unmeasured(point, inverse, inverse.steps)
-            found, last = _Refined.of(point, inverse, problem, inverse.steps), best.gap
-            best = best if (found.gap >= last).all() else found
-            if run.ended_by or (best.residual <= self.tol).all() or (best.gap > 0.5 * last).all():
-                break
+            best = _Refined.of(equations.start(), inverse, problem, 0)
+            for _ in range(MOST_ROUNDS):
+                theta = best.point.theta + best.step
+                point = run.measured(partial(equations.at, theta))
+                if point is None:
+                    point = equations.unmeasured(theta, inverse.mean)
+                    return _Refined.unmeasured(point, inverse, inverse.steps)
+                found, last = _Refined.of(point, inverse, problem, inverse.steps), best.gap
+                best = best if (found.gap >= last).all() else found
+                is_done = run.ended_by or (best.residual <= self.tol).all()
+                if is_done or (best.gap > 0.5 * last).all():
+                    break
         return best
 
     def _solution(self, equations: LandmarkEquations, found: _Refined, run: Run) -> Solution:
