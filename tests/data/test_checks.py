@@ -21,6 +21,7 @@ from mercer.data.checks import (
     check_no_text_in_rows,
     check_not_negative,
     check_targets,
+    checked_flag,
     checked_not_negative,
     checked_positive,
     fits_single,
@@ -259,3 +260,10 @@ def test_text_among_rows_that_are_no_array_is_named_by_its_place(rows, place):
         check_no_text_in_rows(rows, "X")
     check_no_text_in_rows([[1.0, 2.0]], "X")
     check_no_text_in_rows({"a": 1}, "X")
+
+
+def test_a_flag_is_true_or_false_and_nothing_that_only_counts_as_one():
+    assert [checked_flag("x", v) for v in (True, np.False_)] == [True, False]
+    for value in (1, 0.0, None, "yes"):
+        with pytest.raises(ValueError, match=f"x must be True or False, got {value!r}"):
+            checked_flag("x", value)

@@ -40,6 +40,17 @@ def test_the_clock_ends_it_within_an_epoch(monkeypatch):
     assert (run.ended_by, epochs, learner.visits) == ("time", 1, 5)
 
 
+def test_mistakes_of_an_epoch_that_the_clock_cut_are_not_known(monkeypatch):
+    class Once(Ticking):
+        def mistakes(self):
+            return np.array([min(self.visits, 1)])
+
+    times = iter(np.arange(0.0, 100.0))
+    monkeypatch.setattr(runs, "perf_counter", lambda: next(times))
+    epochs, last = Perceptron().passes(Once(), 20, Run(1.5, began=0.0))
+    assert (epochs, last.tolist()) == (2, [np.inf])
+
+
 def test_ctrl_c_leaves_what_was_learned_and_raises_before():
     run = Run()
     epochs, _ = Perceptron().passes(Ticking(failing_at=13), 100, run)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.gram import FeatureGram, LowRankGram, PrecomputedGram, chain_of, gram_of
+from mercer.gram import (
+    FeatureGram,
+    LowRankGram,
+    PrecomputedGram,
+    chain_of,
+    gram_of,
+    landmark_gram,
+)
 from mercer.kernels import Exponential, Gaussian, Linear
 from mercer.solvers import RidgeProblem
 from mercer.solvers.ridge.held_out import (
@@ -61,10 +68,15 @@ def test_a_row_without_which_nothing_is_determined_is_predicted_by_nothing():
     assert held_out(a, diagonal)[:, 0].tolist() == [np.inf, -np.inf, 2.0]
 
 
-# Entries, features that are few, and points on a line.
+# Entries, features that are few, points on a line, and as many landmarks as rows.
 @pytest.mark.parametrize(
     ("make", "kernel", "columns"),
-    [(gram_of, Gaussian(1.0), 3), (FeatureGram, Linear(), 3), (chain_of, Exponential(), 1)],
+    [
+        (gram_of, Gaussian(1.0), 3),
+        (FeatureGram, Linear(), 3),
+        (chain_of, Exponential(), 1),
+        (lambda kernel, X: landmark_gram(kernel, X, len(X)), Gaussian(1.0), 3),
+    ],
 )
 def test_what_is_known_without_a_row_and_the_smoother_are_those_of_the_whole_system(
     rng, make, kernel, columns
