@@ -267,8 +267,9 @@ def test_it_prints_and_makes_a_frame_and_a_page(rng):
     table = mixed(rng)
     explanation = explain(KernelRidge("auto").fit(table, table.age))
     lines = str(explanation).splitlines()
-    assert lines[3].split()[:3] == ["column", "importance", "effect"]
-    assert lines[4].split()[0] == "age"
+    assert lines[3].startswith("(effect: ")
+    assert lines[4].split()[:3] == ["column", "importance", "effect"]
+    assert lines[5].split()[0] == "age"
     direction = explanation.directions[0]
     assert f"{direction.importance:6.1%}  {direction.part}" in lines
     frame = explanation.to_pandas()
@@ -327,6 +328,13 @@ def test_a_limit_of_memory_is_not_taken_for_a_kernel_without_a_derivative(rng, m
 def test_a_spread_has_a_legend_and_a_column_without_a_name_is_called_by_its_position():
     X = np.random.default_rng(0).normal(size=(40, 2))
     said = str(mercer.explain(mercer.KernelRidge("linear", 0.1).fit(X, X @ [2.0, 1.0])))
-    assert "in 80 % of rows it is from low to high" in said
+    assert "from low to high: in 80 % of rows" in said
     assert re.search(r"\ncolumn 0 +1\.", said)
     assert re.search(r"100.0%  0\.\d+ column 0 \+ 0\.\d+ column 1", said)
+
+
+def test_a_classifier_by_least_squares_knows_the_names_of_its_columns():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+    model = mercer.KernelRidgeClassifier("gaussian").fit(X, np.where(X.a > 0.0, "u", "v"))
+    assert [row.column for row in explain(model, X[:20]).columns] == ["a", "b"]
+    assert [row.column for row in explain(model).columns] == ["a", "b"]

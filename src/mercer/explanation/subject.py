@@ -23,7 +23,9 @@ def chosen_model(model: Any) -> Any:
     """Return the kernel machine itself, which a search or a classifier may wrap."""
     check_is_fitted(model)
     for name in ("best_estimator_", "estimator_"):
-        model = getattr(model, name, model)
+        # A classifier by least squares keeps the function of its regression beside the names.
+        if "function_" not in vars(model):
+            model = getattr(model, name, model)
     if not isinstance(getattr(model, "function_", None), Function):
         raise ValueError(
             f"{type(model).__name__} has no fitted function to explain; give a kernel machine of "

@@ -24,7 +24,7 @@ TITLES = {
 
 
 # What follows a title where a change is told with its spread.
-SPREAD = "; effect is its mean change with the sign, and in 80 % of rows it is from low to high"
+SPREAD = "\n(effect: the mean change with its sign; from low to high: in 80 % of rows)"
 
 
 class Row(NamedTuple):
