@@ -136,7 +136,7 @@ def test_what_is_left_behind_does_not_hold_up_whoever_waits():
     assert perf_counter() - began < 1.0
 
 
-@pytest.mark.parametrize("n", [5, 40])
+@pytest.mark.parametrize("n", [0, 1, 5, 40, 96, 97, 250, 401])
 def test_the_inverse_of_a_factor_is_that_of_the_matrix(rng, small_panels, n):
     A = positive(rng, n)
     L = A.copy(order="F")
@@ -179,8 +179,20 @@ def test_a_pivoted_factor_answers_the_clock(rng, small_panels, monkeypatch):
     assert perf_counter() - began < 1.0
 
 
-def test_a_factor_with_a_pivot_of_zero_has_no_inverse(small_panels):
-    assert lapack.inverse_of_factor(np.asfortranarray(np.diag([1.0, 0.0, 2.0]))) == 2
+@pytest.mark.parametrize("n", [0, 1, 5, 97, 250])
+def test_the_inverse_of_a_triangle_leaves_the_other_one_alone(rng, n):
+    A = np.asfortranarray(rng.normal(size=(n, n)) / max(n, 1) + 2.0 * np.eye(n))
+    expected = np.tril(np.linalg.inv(np.tril(A))) + np.triu(A, 1)
+    assert lapack.inverse_of_triangle(A) == 0
+    assert_allclose(A, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 100, 250])
+def test_a_factor_with_a_pivot_of_zero_has_no_inverse(small_panels, order):
+    diagonal = np.ones(250)
+    diagonal[order - 1] = 0.0
+    for invert in (lapack.inverse_of_factor, lapack.inverse_of_triangle):
+        assert invert(np.asfortranarray(np.diag(diagonal))) == order
 
 
 def test_the_blas_has_one_thread_until_the_last_who_asked_is_done():

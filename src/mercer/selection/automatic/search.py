@@ -186,6 +186,8 @@ class KernelSearch:
         )
         leader = best if best is not None and best.is_learned else None
         rest = [start for start in every if start not in ahead]
+        # A sum of many terms takes longest: no thread is to wait for it at the end.
+        rest.sort(key=lambda start: len(start.terms), reverse=True)
         found += self._tried_side_by_side(rest, leader, sample, limit)
         tried = [c for c in found if isinstance(c, Candidate)]
         if not tried:
@@ -356,6 +358,10 @@ class KernelSearch:
         rows, y, w = Rows.of(self._rows(kernel, sample)), self.y[sample], self.weights[sample]
         least = LEAST_RIDGE * _unit(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
+        few = self.sample(FIRST_ROWS)
+        if len(alphas) > 1 and len(sample) > len(few):
+            # Which ridge is the best a few rows tell as well, in a tenth of the time.
+            alphas = np.array([self._judged(kernel, factors, alpha, few).alpha])
         groups = None if self.groups is None else self.groups[sample]
         missed = left_out(gram_of(kernel, rows, self.memory), y, alphas, w, groups)
         best = int(np.argmin((w[:, None, None] * missed**2).sum(axis=(0, 2))))

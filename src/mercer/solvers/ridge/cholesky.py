@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpocon, dpotrs
 from mercer.data.blocks import half_blocks, row_blocks
 from mercer.errors import IndefiniteKernelError
 from mercer.gram import Gram
-from mercer.native.lapack import cholesky, inverse_of_factor
+from mercer.native.lapack import cholesky, inverse_of_triangle
 from mercer.solvers.contract import Solution
 from mercer.solvers.refusals import (
     indefinite,
@@ -215,8 +215,16 @@ class TwoTriangles:
 
     def inverse_diagonal(self) -> Array:
         """Return the diagonal of A^-1, of shape (n,). It spends the factor."""
-        inverse_of_factor(self._square)
-        return self._on_diagonal.copy()
+        inverse_of_triangle(self._square)
+        # Of A^-1 = L^-T L^-1: the squares in every column of L^-1, some columns at a time.
+        out, width = np.empty(len(self)), 64
+        for start in range(0, len(self), width):
+            columns = slice(start, start + width)
+            square = np.tril(self._square[columns, columns])
+            below = self._square[start + width :, columns]
+            out[columns] = np.einsum("ij,ij->j", square, square)
+            out[columns] += np.einsum("ij,ij->j", below, below)
+        return out
 
     def reciprocal_condition(self) -> float:
         """Return an estimate of 1 / (||A|| ||A^-1||) in the 1-norm, from the factor."""

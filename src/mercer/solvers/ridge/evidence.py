@@ -53,7 +53,7 @@ def restricted_likelihood(K: Array, problem: RidgeProblem) -> Evidence | None:
     Parameters
     ----------
     K : array of shape (n, n)
-        The Gram matrix.
+        The Gram matrix. It is overwritten.
     problem : RidgeProblem
         The targets, one alpha for all of them, positive weights and whether there is an offset.
 
@@ -138,7 +138,7 @@ class _System:
     def of(cls, K: Array, problem: RidgeProblem) -> _System | None:
         """Return the system, or None where A is not positive definite."""
         check()
-        A = np.array(K, np.float64, order="C")
+        A = np.ascontiguousarray(K, np.float64)
         A[np.diag_indices_from(A)] += float(problem.alpha[0]) / problem.weights
         # LAPACK counts along columns, which of a symmetric matrix are its rows.
         if cholesky(A.T, lower=True) != 0:
