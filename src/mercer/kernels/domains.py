@@ -112,7 +112,10 @@ def _position(column: Any) -> int:
 
 
 def _real(value: Any) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    # Of a plain float, as thousands of scales are, there is nothing to ask.
+    if type(value) is not float and (
+        isinstance(value, bool | np.bool_) or not isinstance(value, Real)
+    ):
         raise ValueError("must be a real number")
     try:
         number = float(value)

@@ -173,10 +173,10 @@ def _derivative(
     part: Part, name: str, value: Any, places: dict[Path, list[Place]], sums: Contraction
 ) -> Any:
     if not isinstance(value, tuple):
-        step, formulas = _stencil(part, name, value, _size(part.kernel, name, value))
+        step, formulas = _stencil(part, name, value, float(_sizes(part.kernel, name, value)))
         return _along(part, step, formulas, places, sums)
     theta = np.array(value)
-    sizes = np.array([_size(part.kernel, name, v) for v in value])
+    sizes = _sizes(part.kernel, name, theta)
     weighted = _weighted_leaves(part, name, theta, sizes)
     if weighted is not None:
         return sum(
@@ -349,14 +349,15 @@ def _is_replaced(node: Expression, other: Expression) -> bool:
     return not is_constant and _own(node) != _own(other)
 
 
-def _size(kernel: Formula, name: str, value: float) -> float:
+def _sizes(kernel: Formula, name: str, values: Any) -> Array:
     """Return what the steps of a parameter are relative to: itself, if it must be positive."""
+    sizes = np.abs(np.asarray(values, np.float64))
     check = next(f for f in fields(kernel) if f.name == name).metadata["domain"]
     try:
         check(-1.0)
     except ValueError:
-        return abs(value) or 1.0
-    return max(abs(value), 1.0)
+        return np.where(sizes == 0.0, 1.0, sizes)
+    return np.maximum(sizes, 1.0)
 
 
 def _plain(value: Any) -> Any:
