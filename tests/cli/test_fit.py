@@ -332,6 +332,7 @@ def test_every_class_is_told_with_its_recall_the_rarest_first(tmp_path):
     assert found["classes"][0]["precision"] is None
     assert any("mercer fit --class-weight balanced" in said for said in found["warnings"])
     said = run("fit", path, *settings, "--class-weight", "balanced").stdout
+    assert "weigh classes alike" not in said
     assert "class by class, the rarest first (recall: of the rows of a class" in said
     assert re.search(r"\n  rare +4 +\d+ +1 ", said)
     # The baseline is that of the rows, and not of their weights.

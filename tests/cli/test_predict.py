@@ -182,7 +182,7 @@ def test_numbers_far_outside_are_counted_over_all_blocks(model, tmp_path, monkey
     said = run("predict", model, new).stderr
     assert said.count("\n") == 1
     assert f"{new}, cells far outside of the training rows" in said
-    assert "column 'age', 4 rows with 1000 where these" in said
+    assert "column 'age', 4 rows with values such as 1000 where these" in said
 
 
 def test_unseen_categories_of_rows_for_tests_are_said(data, tmp_path):

@@ -126,6 +126,11 @@ def test_what_is_no_vector_of_finite_numbers_is_refused(v, message):
         as_vector(v, 2, "v")
 
 
+def test_an_array_of_fields_is_refused_by_its_own_name():
+    with pytest.raises(ValueError, match="landmarks is an array of the fields 'a'; pass pandas"):
+        as_matrix(np.zeros(2, [("a", float)]), "landmarks")
+
+
 def test_a_mask_without_a_masked_entry_is_none():
     whole = np.ma.masked_array([[1.0, 2.0]], mask=False)
     assert as_matrix(whole).tolist() == [[1.0, 2.0]]

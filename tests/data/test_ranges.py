@@ -68,7 +68,9 @@ def test_dates_have_ranges_and_lie_outside_of_them_as_numbers_do(is_text):
     ranges = Ranges.of([rows])
     assert ranges.dates == ("d",) and ranges.on(["d"]) == ranges
     (found,) = ranges.outside(new)
-    assert str(found) == "'d', 2 rows with 2031-01-01 where these have 2020-01-01 to 2020-03-01"
+    assert str(found) == (
+        "'d', 2 rows with values such as 2031-01-01 where these have 2020-01-01 to 2020-03-01"
+    )
 
 
 @pytest.mark.filterwarnings("error")

@@ -1,5 +1,7 @@
 """Texts that nothing is known of."""
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -38,6 +40,43 @@ def test_rows_that_are_texts_are_counted_too():
     seen = UnknownTexts(model.function_)
     seen.see(["zzz", "good"])
     assert seen.sentences[0].startswith("1 text has nothing in common")
+
+
+def test_a_position_is_that_of_the_table_of_the_fit(train, tmp_path):
+    model = mercer.KernelRidge("spectrum(3).on(0)").fit(train.drop("y"), np.arange(30.0))
+    path, new = tmp_path / "m.mercer", tmp_path / "new.csv"
+    mercer.save(model, path)
+    NEW.filter(pl.col("note") != "").select("x", "note").write_csv(new)
+    result = run("predict", path, new)
+    assert result.exit_code == 0, result.output
+    assert LINE in result.stderr
+
+
+def test_texts_of_a_matrix_are_counted_by_position():
+    rows = np.array([[0, text] for text in WORDS], object)
+    seen = UnknownTexts(mercer.KernelRidge("words.on(1)").fit(rows, np.arange(30.0)).function_)
+    seen.see(np.array([[0, "zzz"], [0, "good"]], object))
+    assert seen.sentences[0].startswith("column 1: 1 text has nothing in common")
+
+
+def test_edit_distances_are_not_asked_since_they_know_every_text(train, monkeypatch):
+    kernel = "words.on(note) + edit_distance(3).on(note)"
+    f = mercer.KernelRidge(kernel).fit(train.drop("y"), np.arange(30.0)).function_
+    monkeypatch.setattr("mercer.functions.texts._summed", None)
+    seen = UnknownTexts(f)
+    seen.see(NEW.fill_null("zzz"))
+    assert seen.sentences == []
+
+
+def test_what_training_texts_have_is_summed_once_and_not_pickled(train, monkeypatch):
+    f = mercer.KernelRidge("words.on(note)").fit(train.drop("y"), np.arange(30.0)).function_
+    size = len(pickle.dumps(f))
+    UnknownTexts(f).see(NEW.fill_null(""))
+    monkeypatch.setattr("mercer.functions.texts._summed", None)
+    again = UnknownTexts(f)
+    again.see(NEW.fill_null(""))
+    assert again.sentences[0].startswith(LINE)
+    assert len(pickle.dumps(f)) == size
 
 
 def test_the_automatic_machine_warns_and_the_command_says_so(train, tmp_path):

@@ -8,7 +8,12 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from mercer.reports.held_out import class_scores, classification_scores, regression_scores
+from mercer.reports.held_out import (
+    Score,
+    class_scores,
+    classification_scores,
+    regression_scores,
+)
 
 random = np.random.default_rng(0)
 
@@ -28,6 +33,19 @@ def test_scores_are_those_of_their_formulas():
     assert right.value == fair.value == 0.75
     assert area.value == 1.0 and area.baseline == 0.5
     assert loss.value == pytest.approx(-np.log([0.9, 0.8, 0.4, 1.0]).mean())
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_high", "verdict"),
+    [
+        (0.6, 0.8, True, "better"),
+        (0.4, 0.6, True, "not surely better"),
+        (0.2, 0.4, True, "surely worse"),
+        (0.6, 0.8, False, "surely worse"),
+    ],
+)
+def test_a_score_is_surely_worse_where_its_whole_interval_is(low, high, is_high, verdict):
+    assert Score("s", (low + high) / 2.0, low, high, 0.5, is_high).verdict == verdict
 
 
 def test_the_area_under_the_roc_curve_is_that_of_scikit_learn():

@@ -35,6 +35,16 @@ def test_a_class_of_nearly_all_rows_is_said():
     assert "It names the class 'well' for every test row." in found
 
 
+def test_of_balanced_classes_it_says_what_probabilities_are_and_how_the_accuracy_is():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = np.where(np.arange(400) % 20 == 0, "ill", "well")
+    model = mercer.KernelLogisticRegression("gaussian", 0.01, class_weight="balanced")
+    found = cautions(facts_of(model.fit(X[:200], y[:200]), X[200:], y[200:]))
+    assert not any("--class-weight" in said or "right as often" in said for said in found)
+    assert any("those of rows in which classes weigh alike" in said for said in found)
+    assert "Its accuracy is surely worse than that of the baseline." in found
+
+
 def test_classes_of_about_as_many_rows_are_no_reason_to_warn():
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = X[:, 0] > 0.0

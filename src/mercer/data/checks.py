@@ -183,7 +183,7 @@ def check_not_negative(A: Matrix, need: str) -> None:
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
     refuse_masked(X, name)
-    refuse_mapping(X)
+    refuse_mapping(X, name)
     if isinstance(X, np.ma.MaskedArray):
         X = X.data
     try:
@@ -306,13 +306,15 @@ def _csr(X: Any, name: str) -> sp.csr_array:
     return as_csr(X, name)
 
 
-def refuse_mapping(X: Any) -> None:
+def refuse_mapping(X: Any, name: str = "X") -> None:
     """Refuse columns that scikit-learn takes for no table: a mapping, or fields of an array."""
     if isinstance(X, Mapping) and not sp.issparse(X):
-        raise ValueError("X is a dict of columns; pass a pandas or polars table, or an array")
+        raise ValueError(f"{name} is a dict of columns; pass a pandas or polars table, or an array")
     if isinstance(X, np.ndarray) and X.dtype.names:
         fields = ", ".join(map(repr, X.dtype.names[:5])) + ", ..." * (len(X.dtype.names) > 5)
-        raise ValueError(f"X is an array of the fields {fields}; pass pandas.DataFrame(X)")
+        raise ValueError(
+            f"{name} is an array of the fields {fields}; pass pandas.DataFrame({name})"
+        )
 
 
 def refuse_masked(values: Any, name: str) -> None:

@@ -32,9 +32,9 @@ class Outside(NamedTuple):
     are_dates: bool = False
 
     def __str__(self) -> str:
-        many = "1 row" if self.cells == 1 else f"{self.cells} rows"
+        many = "1 row with" if self.cells == 1 else f"{self.cells} rows with values such as"
         value, low, high = map(self._said, (self.value, self.low, self.high))
-        return f"{self.column!r}, {many} with {value} where these have {low} to {high}"
+        return f"{self.column!r}, {many} {value} where these have {low} to {high}"
 
     def _said(self, value: float) -> str:
         return str(np.datetime64(int(np.floor(value)), "D")) if self.are_dates else f"{value:g}"

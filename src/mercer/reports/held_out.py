@@ -46,6 +46,14 @@ class Score:
         """Whether the whole interval is better than the baseline."""
         return self.low > self.baseline if self.higher_is_better else self.high < self.baseline
 
+    @property
+    def verdict(self) -> str:
+        """What the score is than the baseline, by where its interval lies."""
+        if self.beats_baseline:
+            return "better"
+        is_worse = self.high < self.baseline if self.higher_is_better else self.low > self.baseline
+        return "surely worse" if is_worse else "not surely better"
+
     def __str__(self) -> str:
         value, low, high, baseline = map(
             in_four_digits, (self.value, self.low, self.high, self.baseline)

@@ -152,7 +152,7 @@ def _entries(board: Leaderboard) -> list[dict[str, Any]]:
 
 
 def _entry(score: Score) -> dict[str, Any]:
-    return {**asdict(score), "beats_baseline": score.beats_baseline}
+    return {**asdict(score), "beats_baseline": score.beats_baseline, "verdict": score.verdict}
 
 
 def check_classes(model: Any, test: Job) -> None:

@@ -124,14 +124,14 @@ def _listed(header: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
 
 
 def _shown_scores(result: dict[str, Any]) -> str:
-    header = ("score", "value", "95 % interval", "baseline", "")
+    header = ("score", "value", "95 % interval", "baseline", "than the baseline")
     cells = [
         (
             name,
             in_four_digits(s["value"]),
             f"{in_four_digits(s['low'])} to {in_four_digits(s['high'])}",
             in_four_digits(s["baseline"]),
-            "better than the baseline" if s["beats_baseline"] else "NOT surely better",
+            s["verdict"],
         )
         for name, s in result["scores"].items()
     ]

@@ -42,6 +42,12 @@ class Machine:
         """Whether it predicts classes."""
         return hasattr(self.model, "classes_")
 
+    @property
+    def is_balanced(self) -> bool:
+        """Whether classes weighed alike in the fit, however many rows they have."""
+        weights = (getattr(model, "class_weight", None) for model in (self.model, self.inner))
+        return any(isinstance(each, str) and each == "balanced" for each in weights)
+
     @cached_property
     def train_rows(self) -> Any:
         """The training rows that the model holds, or None."""

@@ -45,11 +45,10 @@ def _card(score: Score) -> str:
     kind = "good" if score.beats_baseline else "bad"
     # Of R2 it is zero but for the mean of other rows.
     baseline = round(score.baseline, 3) + 0.0 if score.name == "R2" else score.baseline
-    better = "better than" if score.beats_baseline else "not surely better than"
     return (
         f'<div class="card"><span>{escape(score.name)}</span><b>{number(score.value)}</b>'
         f"<span>95 %: {number(score.low)} to {number(score.high)}</span>"
-        f'<span class="{kind}">{better} the baseline, {number(baseline)}</span></div>'
+        f'<span class="{kind}">{score.verdict} than the baseline, {number(baseline)}</span></div>'
     )
 
 

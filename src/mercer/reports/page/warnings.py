@@ -74,7 +74,7 @@ def _tested(tests: HeldOut) -> list[str]:
         found += _uneven_classes(tests)
     first = tests.scores[0]
     if not first.beats_baseline:
-        found.append(f"Its {first.name} is not surely better than that of the baseline.")
+        found.append(f"Its {first.name} is {first.verdict} than that of the baseline.")
     held = tests.coverage
     if held is not None and abs(held - COVERAGE) > 0.1:
         found.append(f"Intervals of {COVERAGE:.0%} hold {held:.0%} of the held-out targets.")
@@ -95,12 +95,20 @@ def _uneven_classes(tests: HeldOut) -> list[str]:
     share = float(tests.class_shares[usual])
     # The share of one class from which on naming it always looks like a good model.
     if share >= 0.9:
+        weigh = (
+            ", or weigh classes alike (class_weight='balanced', mercer fit --class-weight balanced)"
+        )
         found.append(
-            f"{share:.1%} of the rows are of the class {str(classes[usual])!r}, and naming it "
-            "always would be right as often: the accuracy says little here; look at the recall and "
-            "precision of the other classes. To find more of their rows, name them from a lower "
-            "probability on (predict_proba, mercer predict --proba), or weigh classes alike "
-            "(class_weight='balanced', mercer fit --class-weight balanced)."
+            f"{share:.1%} of the rows are of the class {str(classes[usual])!r}, and so often "
+            "naming it always would be right: the accuracy says little here; look at the recall "
+            "and precision of the other classes. To find more of their rows, name them from a "
+            "lower probability on (predict_proba, mercer predict --proba)"
+            f"{'' if tests.machine.is_balanced else weigh}."
+        )
+    if tests.machine.is_balanced and tests.probabilities is not None:
+        found.append(
+            "Its probabilities are those of rows in which classes weigh alike "
+            "(class_weight='balanced'), and not as frequent as they are in these."
         )
     if len(np.unique(tests.predicted)) == 1 and len(np.unique(tests.codes)) > 1:
         found.append(f"It names the class {str(tests.predicted[0])!r} for every test row.")
