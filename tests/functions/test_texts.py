@@ -82,7 +82,9 @@ def test_what_training_texts_have_is_summed_once_and_not_pickled(train, monkeypa
 def test_the_automatic_machine_warns_and_the_command_says_so(train, tmp_path):
     model = mercer.KernelClassifier(time_limit=5).fit(train.drop("y"), train["y"].to_list())
     with pytest.warns(UnknownTextsWarning, match=LINE):
-        model.predict(NEW)
+        told = model.predict(NEW)
+    # Rows that are read block by block are not looked at beforehand.
+    assert model.predict(lambda: iter([NEW[:2], NEW[2:]])).tolist() == told.tolist()
     path, new = tmp_path / "m.mercer", tmp_path / "new.csv"
     mercer.save(model, path)
     NEW.write_csv(new)

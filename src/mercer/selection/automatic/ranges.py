@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.data.ranges import Levels, Ranges, Unseen, outside_in_words
-from mercer.data.stream import Stream
+from mercer.data.stream import Stream, is_streamed
 from mercer.errors import (
     OutsideRangeWarning,
     UnknownTextsWarning,
@@ -48,9 +48,12 @@ def warn_unseen(levels: Levels | None, X: Any) -> None:
 
 
 def warn_unknown(f: Function, X: Any) -> None:
-    """Warn once of all columns in which rows to predict have texts that nothing is known of."""
+    """Warn once of all columns in which rows to predict have texts that nothing is known of.
+
+    Those of a stream are not looked at: it would be read twice.
+    """
     unknown = UnknownTexts(f)
-    if X is not None:
+    if X is not None and not is_streamed(X):
         unknown.see(X)
     if unknown.sentences:
         warn_caller("; ".join(unknown.sentences), UnknownTextsWarning)
