@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer import Exponential, FromFunction, Gaussian, Match, Spectrum
 from mercer.features import landmark_map
 from mercer.features.landmarks import factor_without
-from mercer.gram import landmark_gram
+from mercer.gram import gram_of, landmark_gram
 from mercer.gram.pivots import RULES, chosen_landmarks
 from mercer.testing import check_gram
 
@@ -35,6 +35,14 @@ def test_the_trace_residual_is_that_of_the_formula():
     gram = landmark_gram(Gaussian(1.5), X, 12)
     F = gram.landmarks(X)
     assert gram.trace_residual() == pytest.approx(1.0 - np.trace(F @ F.T) / 60)
+
+
+def test_what_landmarks_leave_of_the_prior_variance_is_the_diagonal_of_the_difference(rng):
+    X, kernel = rng.normal(size=(30, 2)), Gaussian(1.0)
+    gram = landmark_gram(kernel, X, 5)
+    assert_allclose(gram.prior_left(), 1.0 - np.diag(gram.dense()), atol=1e-12)
+    assert gram.prior_left().max() > 0.01
+    assert gram_of(kernel, X).prior_left().tolist() == [0.0] * 30
 
 
 def test_all_rows_as_landmarks_reproduce_the_kernel():

@@ -68,3 +68,8 @@ def test_integers_lists_and_sparse_matrices_are_taken():
 def test_what_cannot_be_a_gram_matrix_is_refused(K, said):
     with pytest.raises(ValueError, match=said):
         PrecomputedGram(K)
+
+
+@pytest.mark.parametrize("kernel", [Precomputed(), 2.0 * Precomputed()])
+def test_of_the_prior_variance_of_new_rows_nothing_is_known(K, kernel):
+    assert gram_of(kernel, K, memory=100).prior_left() is None

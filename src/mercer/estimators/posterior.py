@@ -262,13 +262,8 @@ class RidgePosterior(KernelMachine):
     def _doubt(self) -> Doubt:
         if not hasattr(self, "_doubt_cache"):
             gram = self._gram()
-            beside: Array | None = np.zeros(len(gram))
-            if isinstance(gram, LandmarkGram):
-                beside = np.maximum(self.kernel_.diagonal(gram.X) - gram.diagonal(), 0.0)
-            elif self.kernel_.is_precomputed:
-                beside = None
             left_out = leave_one_out(gram, self._problem_)
-            self._doubt_cache = Doubt.of(left_out, self._problem_, beside)
+            self._doubt_cache = Doubt.of(left_out, self._problem_, gram.prior_left())
         return self._doubt_cache
 
     def _smoothers(self) -> Any:

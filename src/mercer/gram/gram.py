@@ -196,6 +196,10 @@ class Gram(ABC):
         """
         return 0.0, len(self)
 
+    def prior_left(self) -> Array | None:
+        """Return what of k(x_i, x_i) its diagonal is without, (n,); None if k is not known."""
+        return np.zeros(len(self))
+
     def entries_at(self, X: Any) -> Array:
         """Return k(x_i, x) between its rows x_i and new rows x, of shape (n, new rows)."""
         raise self._without_kernel()

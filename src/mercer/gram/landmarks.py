@@ -308,6 +308,9 @@ class LandmarkGram(Gram):
     def left_out(self) -> tuple[float, int]:
         return self.trace_residual(), len(self.sample[0])
 
+    def prior_left(self) -> Array:
+        return np.maximum(self.landmarks.kernel.diagonal(self.X) - self.diagonal(), 0.0)
+
     def trace_residual(self) -> float:
         """Return the share of tr K that the landmarks leave, tr(K - F F') / tr K, of some rows."""
         index, F = self.sample

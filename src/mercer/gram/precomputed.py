@@ -35,6 +35,9 @@ class PrecomputedGram(DenseGram):
     def entry_error(self) -> float:
         return max(super().entry_error, FUNCTION)
 
+    def prior_left(self) -> None:
+        """Return None: of new rows the matrix tells no k(x, x)."""
+
     def entries_at(self, X: Any) -> Array:
         """Return new rows of the finished matrix, transposed."""
         matrix = as_matrix(X, "the rows of the precomputed Gram matrix")
@@ -59,6 +62,9 @@ class FormulaOfPrecomputed(StreamedGram):
 
     def __init__(self, kernel: Kernel, K: Any, memory: Any = None) -> None:
         super().__init__(kernel, as_finished(K), memory)
+
+    def prior_left(self) -> None:
+        """Return None, as `PrecomputedGram` does."""
 
     between = Gram.between
     errors = Gram.errors

@@ -208,7 +208,7 @@ def pivoted_cholesky(A: Array, least: float) -> NDArray[np.intp]:
         _, order, rank, _ = scipy.linalg.lapack.dpstrf(A, lower=True, tol=least, overwrite_a=True)
     else:
         order = np.empty(n, np.intc)
-        _in_place("dpstrf", A, order, count, np.full(1, least), np.empty(2 * n))
+        _overwritten("dpstrf", A, order, count, np.full(1, least), np.empty(2 * n))
         rank = int(count[0])
     return np.asarray(order[:rank], np.intp) - 1
 
@@ -267,11 +267,16 @@ def square_of_factor(A: NDArray[np.float32]) -> None:
     _in_place("slauum", A)
 
 
-def _in_place(name: str, A: NDArray[Any], *more: NDArray[Any]) -> int:
-    """Return what a routine says that overwrites the lower triangle of A, and more arrays."""
-    if _routine(name, 5 + len(more)) is None:
+def _in_place(name: str, A: NDArray[Any]) -> int:
+    """Return what a routine says that overwrites the lower triangle of A, in C or by SciPy."""
+    if _routine(name, 5) is None:
         with threads_for(A):
             return int(getattr(scipy.linalg.lapack, name)(A, lower=True, overwrite_c=True)[1])
+    return _overwritten(name, A)
+
+
+def _overwritten(name: str, A: NDArray[Any], *more: NDArray[Any]) -> int:
+    """Return what a C routine says that overwrites the lower triangle of A, and more arrays."""
     info = np.zeros(1, np.intc)
 
     def run() -> int:

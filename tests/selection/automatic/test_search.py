@@ -251,6 +251,27 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
     assert len(expected) == (3 if alpha > 1e-6 else 1)
 
 
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_few_rows_choose_the_ridge_where_they_hold_every_class(columns, is_there, monkeypatch):
+    one, asked = kernel_search(40), []
+    monkeypatch.setattr(search, "FIRST_ROWS", 10)
+    few = one.sample(10)
+    rare = few[0] if is_there else np.setdiff1d(np.arange(40), few)[0]
+    labels = np.arange(40) % (columns - 1 or 1)
+    labels[rare] = columns - 1 or 1
+    codes = np.where(labels[:, None] == np.arange(columns) + (columns == 1), 1.0, -1.0)
+    judge = left_out.left_out
+
+    def recorded(gram, y, alphas, w, groups):
+        asked.append((len(y), len(alphas)))
+        return judge(gram, y, alphas, w, groups)
+
+    monkeypatch.setattr(search, "left_out", recorded)
+    replace(one, y=codes)._judged(Gaussian(1.0), RIDGES, 0.1, np.arange(40))
+    assert asked == ([(10, 3), (40, 1)] if is_there else [(40, 3)])
+
+
 def test_errors_are_those_of_fits_without_each_row():
     one = kernel_search(12)
     kernel, alpha, squares, *_ = one._judged(Gaussian(1.0), [1.0], 0.1, np.arange(12))

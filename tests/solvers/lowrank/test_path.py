@@ -121,3 +121,12 @@ def test_a_row_that_its_fit_follows_whatever_it_is_misses_infinitely_much(rng, m
     r, free = np.array([[[-1.0], [0.0], [3.0], [2.0]]]), np.array([[0.0, 0.0, 0.0, 0.5]])
     monkeypatch.setattr(type(fits), "_passed", lambda self: iter([(slice(0, 4), r, free)]))
     assert fits.leave_one_out()[0, :, 0].tolist() == [-np.inf, 0.0, np.inf, 4.0]
+
+
+def test_errors_and_leverages_come_from_one_pass_over_the_rows(case, monkeypatch):
+    fits, passes, blocks = fits_of(case), [], LandmarkPath.blocks
+    residuals = fits.residuals()
+    monkeypatch.setattr(LandmarkPath, "blocks", lambda path: passes.append(1) or blocks(path))
+    errors, free = fits.left_out()
+    assert len(passes) == 1
+    assert_allclose(errors * free[:, :, None], residuals, rtol=1e-9, atol=1e-11)

@@ -134,6 +134,25 @@ def test_more_memory_than_allowed_is_refused(F):
         FeaturePath(F, np.ones(N), True, 1000)
 
 
+def test_errors_and_leverages_come_from_one_pass_by_blocks(
+    F, Y, weights, fit_intercept, monkeypatch
+):
+    fits = FeaturePath(F, weights, fit_intercept, PLENTY).at(Y, ALPHAS)
+    blocks, held_out = [], FeatureFits._held_out
+
+    def counted(fits):
+        for rows, errors, free in held_out(fits):
+            blocks.append(rows)
+            yield rows, errors, free
+
+    monkeypatch.setattr(FeatureFits, "_held_out", counted)
+    monkeypatch.setattr("mercer.data.blocks.MEMORY", 16)
+    errors, free = fits.left_out()
+    assert len(blocks) > 1
+    assert [i for rows in blocks for i in range(N)[rows]] == list(range(N))
+    assert_allclose(errors * free[:, :, None], fits.residuals(), rtol=1e-9, atol=1e-11)
+
+
 def test_only_rows_that_the_others_do_not_determine_are_left_out_by_fits(F, Y, monkeypatch):
     seen = []
     refitted = FeatureFits._refitted

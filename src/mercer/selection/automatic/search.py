@@ -359,7 +359,7 @@ class KernelSearch:
         least = LEAST_RIDGE * _unit(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
         few = self.sample(FIRST_ROWS)
-        if len(alphas) > 1 and len(sample) > len(few):
+        if len(alphas) > 1 and len(sample) > len(few) and self._varies_alike(few, sample):
             # Which ridge is the best a few rows tell as well, in a tenth of the time.
             alphas = np.array([self._judged(kernel, factors, alpha, few).alpha])
         groups = None if self.groups is None else self.groups[sample]
@@ -367,6 +367,11 @@ class KernelSearch:
         best = int(np.argmin((w[:, None, None] * missed**2).sum(axis=(0, 2))))
         squares, score = self._scored(sample, missed[:, best])
         return Judged(kernel, float(alphas[best]), squares, score, missed[:, best])
+
+    def _varies_alike(self, few: Sample, sample: Sample) -> bool:
+        """Whether few rows vary in every target that a sample does: they may lack a rare class."""
+        varies = [np.ptp(self.y[rows], axis=0) > 0.0 for rows in (few, sample)]
+        return bool((varies[0] | ~varies[1]).all())
 
     def _scored(self, sample: Sample, missed: Array) -> tuple[Array, float]:
         """Return the squared error of every row of a sample, and the score of a leaderboard."""

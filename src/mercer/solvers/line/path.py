@@ -72,13 +72,17 @@ class ChainFits:
         """Return what the fit without row i misses there, of shape (alphas, n, targets)."""
         return Banded().leave_one_out(self.gram, self.problem, self.alphas)
 
-    def free(self) -> Array:
-        """Return 1 - h_i, the share of the residual in the error left out, (alphas, n)."""
+    def left_out(self) -> tuple[Array, Array]:
+        """Return the leave-one-out errors, and 1 - h_i, the share of the residual in them.
+
+        The shapes are (alphas, n, targets) and (alphas, n).
+        """
         system, X = ChainSystem(self.gram, self.problem), self.gram.at(np.arange(len(self.gram)))
         every = np.arange(self.problem.y.shape[1])
         v = [ChainSmoother(system, alpha, every).variance(X) for alpha in self.alphas.tolist()]
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(1.0 - np.array(v) * self.problem.weights / self.alphas[:, None])
+            free = 1.0 - np.array(v) * self.problem.weights / self.alphas[:, None]
+        return self.leave_one_out(), np.asarray(free)
 
     def losses(self) -> Array:
         """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""

@@ -195,33 +195,38 @@ class LandmarkFits:
             h = path.weights[rows, None] * (Z**2 @ inverse + share)
             yield rows, r.transpose(1, 0, 2), (1.0 - h).T
 
-    def _held_out(self) -> Iterator[tuple[slice, Array]]:
+    def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield the leave-one-out errors of some rows, (alphas, rows, targets), and 1 - h."""
         for rows, r, free in self._passed():
             is_free = free[:, :, None] > ROUNDING
             with np.errstate(divide="ignore", invalid="ignore"):
                 errors = r / free[:, :, None]
                 without = np.where(r == 0.0, 0.0, np.inf * np.sign(r))
-            yield rows, np.where(is_free, errors, without)
+            yield rows, np.where(is_free, errors, without), free
 
     def leave_one_out(self) -> Array:
         """Return what the fit without row i misses there, of shape (alphas, n, targets).
 
         It is infinite where the other rows determine nothing.
         """
-        errors = np.empty((len(self.alphas), *self.y.shape))
-        for rows, some in self._held_out():
-            errors[:, rows] = some
-        return errors
+        return self.left_out()[0]
 
-    def free(self) -> Array:
-        """Return 1 - h_i, the share of the residual in the error left out, (alphas, n)."""
-        return np.column_stack([free for _, _, free in self._passed()])
+    def left_out(self) -> tuple[Array, Array]:
+        """Return the leave-one-out errors, and 1 - h_i, the share of the residual in them.
+
+        The shapes are (alphas, n, targets) and (alphas, n); all rows are passed once for both.
+        """
+        errors = np.empty((len(self.alphas), *self.y.shape))
+        free = np.empty(errors.shape[:2])
+        for rows, some, share in self._held_out():
+            errors[:, rows], free[:, rows] = some, share
+        return errors, free
 
     def losses(self) -> Array:
         """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
         total = np.zeros((len(self.alphas), self.y.shape[1]))
         weights = self.path.weights
-        for rows, some in self._held_out():
+        for rows, some, _ in self._held_out():
             total += np.einsum("mit,mit,i->mt", some, some, weights[rows])
         return total / weights.sum()
 

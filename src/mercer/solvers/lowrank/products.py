@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +80,8 @@ class FeatureProducts:
 
     def _read(self, V: Array | None, curved: Curved | None) -> tuple[Array, Array]:
         """Return F V and F'U, either of them if it is asked for, by what is stored."""
-        gram, n = self.gram, len(self.gram)
-        assert isinstance(gram, StoredLandmarkGram)
+        # It is asked only where the matrix tells in which precision it stores them.
+        gram, n = cast(StoredLandmarkGram, self.gram), len(self.gram)
         dtype = gram.stored_dtype
         c = None if V is None else gram.to_stored(V).astype(dtype)
         FV = np.empty((n, 0 if V is None else V.shape[1]))

@@ -141,14 +141,18 @@ class FeatureFits:
 
         It is infinite where alpha = 0 and the rows left have features of lower rank.
         """
-        errors = np.empty((len(self.alphas), *self.y.shape))
-        for rows, some in self._held_out():
-            errors[:, rows] = some
-        return errors
+        return self.left_out()[0]
 
-    def free(self) -> Array:
-        """Return 1 - h_i, the share of the residual in the error left out, (alphas, n)."""
-        return np.asarray(self._shrinkage @ (self.path.U**2).T + self.path.outside)
+    def left_out(self) -> tuple[Array, Array]:
+        """Return the leave-one-out errors, and 1 - h_i, the share of the residual in them.
+
+        The shapes are (alphas, n, targets) and (alphas, n); all rows are passed once for both.
+        """
+        errors = np.empty((len(self.alphas), *self.y.shape))
+        free = np.empty(errors.shape[:2])
+        for rows, some, share in self._held_out():
+            errors[:, rows], free[:, rows] = some, share
+        return errors, free
 
     def losses(self) -> Array:
         """Return the weighted mean of the squared leave-one-out errors, (alphas, targets).
@@ -157,12 +161,12 @@ class FeatureFits:
         """
         total = np.zeros((len(self.alphas), self.y.shape[1]))
         weights = self.path.weights
-        for rows, some in self._held_out():
+        for rows, some, _ in self._held_out():
             total += np.einsum("mit,mit,i->mt", some, some, weights[rows])
         return total / weights.sum()
 
-    def _held_out(self) -> Iterator[tuple[slice, Array]]:
-        """Yield the leave-one-out errors of a few rows at a time."""
+    def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield the leave-one-out errors of a few rows at a time, and 1 - h."""
         path = self.path
         width = len(self.alphas) * (self.y.shape[1] + 1) + len(path.s)
         for rows in row_blocks((len(self.y), width)):
@@ -174,7 +178,7 @@ class FeatureFits:
             # The trace of H is at most p + 1, and so many such rows there are at most.
             for i in np.flatnonzero(free.min(axis=0) < self.least_free):
                 errors[:, i] = self._refitted(np.array([rows.start + i]))[:, 0]
-            yield rows, errors
+            yield rows, errors, free
 
     def leave_out(self, rows: Rows) -> Array:
         """Return what the fit without the rows S misses there, (alphas, rows, targets)."""

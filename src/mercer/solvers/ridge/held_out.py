@@ -101,10 +101,10 @@ def _on_path(path: ChainPath | FeaturePath | LandmarkPath, problem: RidgeProblem
     found = LeftOut(np.empty_like(problem.y), np.empty_like(problem.y))
     for alpha, targets in problem.by_alpha():
         fits = path.at(problem.y[:, targets], np.array([alpha]))
-        found.residuals[:, targets] = fits.leave_one_out()[0]
+        (found.residuals[:, targets],), (free,) = fits.left_out()
         # It is alpha B_ii / w_i, of which rounding may leave nothing.
-        free = np.maximum(fits.free()[0], EPS)
-        found.variances[:, targets] = (alpha / problem.weights / free)[:, None]
+        known = alpha / problem.weights / np.maximum(free, EPS)
+        found.variances[:, targets] = known[:, None]
     return found
 
 
