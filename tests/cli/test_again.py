@@ -90,12 +90,9 @@ def test_a_file_of_another_model_has_no_options(tmp_path):
     assert "holds a KernelPCA, which mercer fit does not make" in result.stderr
 
 
-def test_classes_weigh_alike_in_the_automatic_machine_too(data):
-    from mercer.cli.fitting.data import Roles, job_of
-    from mercer.cli.fitting.trained import Choice
-
-    job = job_of(str(data), Roles("sick", weights="weight", drop=("price", "home")))
-    part = job.part(np.flatnonzero((job.y == 1) | (np.arange(len(job)) % 4 == 0)))
-    weights = Choice(class_weight="balanced")._row_weights(part)
-    assert weights[part.y == 0].sum() == pytest.approx(weights[part.y == 1].sum())
-    assert Choice()._row_weights(part) is part.weights
+def test_classes_weigh_alike_in_the_automatic_machine_too(data, tmp_path):
+    path = tmp_path / "m.mercer"
+    settings = (*SICK, "--drop", "price", "--class-weight", "balanced", "--time-limit", "20")
+    assert run("fit", data, *settings, "-o", path).exit_code == 0
+    assert mercer.load(path).class_weight == "balanced"
+    assert 'class-weight = "balanced"' in run("info", path, "--options").stdout

@@ -39,7 +39,7 @@ def test_the_screen_tells_everything_that_happened(data, tmp_path):
         "columns, 2 of 2 are used",
         "site    text           0         3  category",
         "leaderboard, chosen first",
-        "--alpha",
+        "to edit and to give back: ",
         "plan\n  KernelRidge",
         " by cholesky",
         "95 % interval",

@@ -1,6 +1,6 @@
 """Ranges and categories of training rows, and what other rows have outside of them."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,13 @@ def test_far_is_farther_outside_than_a_quarter_of_the_range():
     ranges = Ranges((("0", 0.0, 2.0),))
     assert ranges.outside(np.array([[2.5], [-0.5], [np.nan]])) == []
     assert ranges.outside(np.array([[2.6], [-9.0], [1.0]])) == [Outside("0", 2, -9.0, 0.0, 2.0)]
+
+
+def test_of_few_rows_far_is_farther():
+    few, many = (Ranges.of([np.linspace(0.0, 2.0, n)[:, None]]) for n in (8, 24))
+    assert few.outside(np.array([[3.4]])) == []
+    assert len(few.outside(np.array([[3.6]]))) == 1
+    assert len(many.outside(np.array([[2.6]]))) == 1
 
 
 def test_of_many_columns_far_is_farther():
@@ -60,7 +67,7 @@ def test_an_automatic_machine_warns_of_numbers_far_outside(kind):
 
 @pytest.mark.parametrize("is_text", [False, True])
 def test_dates_have_ranges_and_lie_outside_of_them_as_numbers_do(is_text):
-    days = [date(2020, 1, 1), None, date(2020, 3, 1)]
+    days = [None, *(date(2020, 1, 1) + timedelta(day) for day in range(61))]
     rows, new = (
         pl.DataFrame({"d": [str(day) if is_text and day else day for day in each]})
         for each in (days, [date(2020, 2, 1), date(2020, 5, 1), date(2031, 1, 1)])

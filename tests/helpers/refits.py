@@ -30,3 +30,17 @@ def refitted(model, X, y, weights, splits, pairwise=False):
         means = np.sum(losses) / np.sum(sums) if is_single else np.divide(losses, sums)
         scores.append(-np.mean(means))
     return scores
+
+
+def jackknife_plus(told, y, noise, ranks):
+    """Return the ends at new rows from what the fit without row i tells of x_i and of these.
+
+    `told` holds f and its deviation for every i, x_i first; variances of a target have the mean
+    over all i added to them.
+    """
+    f, deviation = np.array(told).transpose(1, 0, 2)
+    variance = deviation**2 + noise
+    variance = variance + variance[:, 0].mean()
+    error = np.abs(y - f[:, 0])[:, None] * np.sqrt(variance[:, 1:] / variance[:, :1])
+    low, high = (np.sort(f[:, 1:] + sign * error, axis=0) for sign in (-1.0, 1.0))
+    return low[ranks[0] - 1], high[ranks[1] - 1]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.categories import coded, is_missing, titled_columns
-from mercer.data.columns import column_values, is_table, select_columns
+from mercer.data.columns import column_values, is_table, n_rows, select_columns
 from mercer.data.dates import as_dates
+from mercer.data.distinct import row_numbers
 from mercer.data.kinds import ISO_DATE, MICROSECONDS, Kind, column_kinds, kind_of_values
 
 Array = NDArray[np.float64]
@@ -70,12 +71,20 @@ class Ranges:
         The name of a column, or its position as text, with its least and its largest number.
     dates : tuple of str
         Those of dates, whose numbers are days since 1970.
+    rows : int, optional
+        Of how many distinct rows; many where it is not known.
     """
+
+    # Rows from which on a quarter of the width is far.
+    many: ClassVar[int] = 24
 
     entries: tuple[tuple[str, float, float], ...]
     dates: tuple[str, ...] = ()
+    rows: int = many
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rows, int) or self.rows < 0:
+            raise ValueError(f"ranges are of a number of rows, got {self.rows!r}")
         for name, low, high in self.entries:
             if not isinstance(name, str) or not (np.isfinite([low, high]).all() and low <= high):
                 raise ValueError(f"the range of a column is no range: {name!r}, {low} to {high}")
@@ -90,7 +99,9 @@ class Ranges:
         """Return the ranges of rows that come in blocks: tables, or arrays of numbers."""
         found: dict[str, tuple[float, float]] = {}
         dates: set[str] = set()
+        rows = 0
         for block in blocks:
+            rows += _distinct(block)
             for name, values, are_dates in _numbers(block):
                 dates |= {name} if are_dates and name not in found else set()
                 known = values[np.isfinite(values)]
@@ -98,21 +109,25 @@ class Ranges:
                     low, high = found.get(name, (np.inf, -np.inf))
                     found[name] = (min(low, float(known.min())), max(high, float(known.max())))
         entries = tuple((name, *ends) for name, ends in found.items())
-        return cls(entries, tuple(sorted(dates & found.keys())))
+        return cls(entries, tuple(sorted(dates & found.keys())), rows)
 
     def on(self, columns: Iterable[str]) -> Ranges:
         """Return the ranges of some columns alone, by name or position as text."""
         kept = frozenset(columns)
         entries = tuple(entry for entry in self.entries if entry[0] in kept)
-        return Ranges(entries, tuple(name for name in self.dates if name in kept))
+        return replace(
+            self, entries=entries, dates=tuple(name for name in self.dates if name in kept)
+        )
 
     def outside(self, X: Any) -> list[Outside]:
         """Return the cells of rows that lie outside of a range by more than a quarter of its width.
 
         Of more than ten columns it is log10(columns) quarters: more cells may be far by chance, and
-        with tails that fall like an exponential as few rows are, if they are like these.
+        with tails that fall like an exponential as few rows are, if they are like these. Of few
+        rows it is more, as their range leaves out about 1 / rows of what others have.
         """
         quarters = max(1.0, np.log10(max(len(self.entries), 1)))
+        quarters *= max(1.0, self.many / max(self.rows, 1))
         ends = {name: (low, high) for name, low, high in self.entries}
         found = []
         for name, values, are_dates in _numbers(X):
@@ -126,6 +141,13 @@ class Ranges:
                 farthest = float(values[int(np.nanargmax(far))])
                 found.append(Outside(name, int(is_far.sum()), farthest, low, high, are_dates))
         return found
+
+
+def _distinct(X: Any) -> int:
+    """Return how many rows there are, counting equal ones once where they are few."""
+    few = 1000
+    n = n_rows(X)
+    return n if n > few else int(row_numbers(X).max(initial=-1)) + 1
 
 
 def _numbers(X: Any) -> Iterator[tuple[str, Array, bool]]:

@@ -31,7 +31,7 @@ from mercer.solvers import Approximation, Certificate, RidgeProblem, Run, Soluti
 from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.solvers.ridge.held_out import leave_one_out, less_one, smoothers
-from mercer.solvers.ridge.jackknife import Doubt, jackknife_plus, moved, spread
+from mercer.solvers.ridge.jackknife import TargetVariance, jackknife_plus, moved, spread
 from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ Index = NDArray[np.intp]
 
 
 # What is worked out when it is asked for, and what it is worked out from in a landmark model.
-CACHES = ("_doubt_cache", "_smoother_cache")
+CACHES = ("_variance_cache", "_smoother_cache")
 UNSAVED = (*CACHES, "_landmark_cache")
 
 
@@ -65,7 +65,7 @@ class RidgePosterior(KernelMachine):
     approximation_: Approximation | None
     _landmark_cache: LandmarkGram | None
     _sampled_residuals_: Array | None
-    _doubt_cache: Doubt
+    _variance_cache: TargetVariance
     _smoother_cache: list[LinearSmoother]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,13 +178,13 @@ class RidgePosterior(KernelMachine):
 
         That is how far they are from f, and the variance of the target by them.
         """
-        doubt, residuals = self._doubt(), self._loo_residuals()
+        target, residuals = self._target_variance(), self._loo_residuals()
         prior = np.zeros(n_rows(X)) if self.kernel_.is_precomputed else self.kernel_.diagonal(X)
         for smoother in self._smoothers():
             for rows, some in self._blocks(X):
                 h, variance = smoother.at(some, prior[rows])
                 for t in smoother.targets.tolist():
-                    yield rows, t, moved(h, residuals[:, t]), doubt.at(t, h, variance)
+                    yield rows, t, moved(h, residuals[:, t]), target.at(t, h, variance)
 
     def _groups(self, X: Any, coverage: float) -> list[tuple[Index, list[Index]]]:
         """Return groups of new rows, each with sets of training rows that tell its intervals."""
@@ -253,18 +253,18 @@ class RidgePosterior(KernelMachine):
         return gram
 
     def _loo_residuals(self) -> Array:
-        return self._doubt().left_out.residuals
+        return self._target_variance().left_out.residuals
 
     def _row_variances(self) -> Array:
         """Return the variance of every target by the fit without its row, (n, targets)."""
-        return self._doubt().rows
+        return self._target_variance().rows
 
-    def _doubt(self) -> Doubt:
-        if not hasattr(self, "_doubt_cache"):
+    def _target_variance(self) -> TargetVariance:
+        if not hasattr(self, "_variance_cache"):
             gram = self._gram()
             left_out = leave_one_out(gram, self._problem_)
-            self._doubt_cache = Doubt.of(left_out, self._problem_, gram.prior_left())
-        return self._doubt_cache
+            self._variance_cache = TargetVariance.of(left_out, self._problem_, gram.prior_left())
+        return self._variance_cache
 
     def _smoothers(self) -> Any:
         """Return the smoothers; kept where there is one only, since each needs its own factor."""

@@ -93,6 +93,11 @@ def _call(name: str, *arguments: Any) -> None:
 class _At(int):
     """An address."""
 
+    @classmethod
+    def of(cls, A: NDArray[Any], i: int, j: int) -> _At:
+        """Return where entry (i, j) of a square matrix is that is counted along columns."""
+        return cls(A.ctypes.data + (i + j * len(A)) * A.itemsize)
+
 
 def _passed(argument: Any) -> Any:
     if isinstance(argument, _At):
@@ -149,24 +154,21 @@ def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) 
             _call(prefix + "potrf", uplo, n, A, max(n, 1), info)
         return int(info[0])
 
-    def at(i: int, j: int) -> _At:
-        return _At(A.ctypes.data + (i + j * n) * A.itemsize)
-
     def beside(i: int, j: int) -> _At:
         """Return the block of a panel, column j in the lower triangle or row j in the upper."""
-        return at(i, j) if lower else at(j, i)
+        return _At.of(A, i, j) if lower else _At.of(A, j, i)
 
     for j in range(0, n, panel):
         check()
         width, below = min(panel, n - j), j + min(panel, n - j)
-        _call(prefix + "potrf", uplo, width, at(j, j), n, info)
+        _call(prefix + "potrf", uplo, width, _At.of(A, j, j), n, info)
         if info[0]:
             return j + int(info[0])
         left = n - below
         if not left:
             break
         shape = (left, width) if lower else (width, left)
-        solved = (at(j, j), n, beside(below, j), n)
+        solved = (_At.of(A, j, j), n, beside(below, j), n)
         _call(prefix + "trsm", side, uplo, "T", "N", *shape, one, *solved)
         # What is left of A, some columns of the lower triangle or rows of the upper at a time.
         step = int(np.clip(work / (left * width), panel, left))
@@ -174,25 +176,13 @@ def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) 
             check()
             some, rest = min(step, n - i), n - i - min(step, n - i)
             here = (beside(i, j), n)
-            _call(prefix + "syrk", uplo, trans, some, width, minus, *here, one, at(i, i), n)
+            _call(prefix + "syrk", uplo, trans, some, width, minus, *here, one, _At.of(A, i, i), n)
             if rest:
                 other = (beside(i + some, j), n)
-                sides = (other, here) if lower else (here, other)
-                size = (rest, some) if lower else (some, rest)
-                turned = "T" if lower else "N"
-                _call(
-                    prefix + "gemm",
-                    trans,
-                    turned,
-                    *size,
-                    width,
-                    minus,
-                    *sides[0],
-                    *sides[1],
-                    one,
-                    beside(i + some, i),
-                    n,
-                )
+                (left, right) = (other, here) if lower else (here, other)
+                size = (rest, some, width) if lower else (some, rest, width)
+                factors, out = (minus, *left, *right, one), (beside(i + some, i), n)
+                _call(prefix + "gemm", trans, "T" if lower else "N", *size, *factors, *out)
     return 0
 
 
@@ -234,32 +224,31 @@ def inverse_of_triangle(A: Array) -> int:
     E. Elmroth, F. Gustavson, I. Jonsson, B. Kagstrom (2004), Recursive blocked algorithms and
     hybrid data structures for dense matrix library software.
     """
-    # Columns of which LAPACK inverts the triangle at once.
-    least = 96
-    one, minus, info, n = np.ones(1), -np.ones(1), np.zeros(1, np.intc), len(A)
     if _routine("dtrtri", 6) is None:
         with threads_for(A):
             return int(scipy.linalg.lapack.dtrtri(A, lower=True, overwrite_c=True)[1])
+    return _unseen(A, lambda: _invert(A, 0, len(A)))
 
-    def at(i: int, j: int) -> _At:
-        return _At(A.ctypes.data + (i + j * n) * A.itemsize)
 
-    def invert(start: int, size: int) -> int:
-        if size <= least:
-            _call("dtrtri", "L", "N", size, at(start, start), max(n, 1), info)
-            return start + int(info[0]) if info[0] else 0
-        # Of whole cache lines.
-        first = size // 16 * 8
-        middle, rest = start + first, size - first
-        order = invert(start, first) or invert(middle, rest)
-        if not order:
-            block = (rest, first)
-            left, right, here = at(middle, middle), at(start, start), at(middle, start)
-            _call("dtrmm", "L", "L", "N", "N", *block, minus, left, n, here, n)
-            _call("dtrmm", "R", "L", "N", "N", *block, one, right, n, here, n)
-        return order
-
-    return _unseen(A, lambda: invert(0, n))
+# A function within the one above that calls itself would keep A until the next search for cycles.
+def _invert(A: Array, start: int, size: int) -> int:
+    """Invert the triangle of this size that begins at an entry on the diagonal of A."""
+    # Columns of which LAPACK inverts the triangle at once.
+    least, n = 96, max(len(A), 1)
+    if size <= least:
+        info = np.zeros(1, np.intc)
+        _call("dtrtri", "L", "N", size, _At.of(A, start, start), n, info)
+        return start + int(info[0]) if info[0] else 0
+    # Of whole cache lines.
+    first = size // 16 * 8
+    middle, rest = start + first, size - first
+    order = _invert(A, start, first) or _invert(A, middle, rest)
+    if not order:
+        one, here = np.ones(1), _At.of(A, middle, start)
+        left, right = _At.of(A, middle, middle), _At.of(A, start, start)
+        _call("dtrmm", "L", "L", "N", "N", rest, first, -one, left, n, here, n)
+        _call("dtrmm", "R", "L", "N", "N", rest, first, one, right, n, here, n)
+    return order
 
 
 def square_of_factor(A: NDArray[np.float32]) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer.estimators import KernelRidge
 from mercer.kernels import Exponential, Gaussian, Laplacian, Sobolev
 from mercer.solvers import Banded, Cholesky
+from refits import jackknife_plus
 
 KERNELS = [
     Sobolev(),
@@ -158,20 +159,16 @@ def test_intervals_are_those_of_refits_without_every_row(X, y, kernel, fit_inter
     X, y, weights = X[:25], y[:25], rng.uniform(0.1, 2.0, size=25)
     new = rng.uniform(0.0, 9.0, size=(12, 1))
     model = KernelRidge(kernel, 0.1, fit_intercept=fit_intercept).fit(X, y, weights)
-    ends = []
+    told = []
     for i in range(25):
         rest = np.delete(np.arange(25), i)
         one = KernelRidge(model.kernel_, 0.1, fit_intercept=fit_intercept, solver="cholesky")
         one.fit(X[rest], y[rest], weights[rest])
-        at, deviation = one.predict(np.vstack([X[i], new]), return_std=True)
-        # Of a target with the noise of a mean weight.
-        deviation = np.sqrt(deviation**2 + 0.1 / weights.mean())
-        e = abs(y[i] - at[0]) * deviation[1:] / deviation[0]
-        ends.append(at[1:] + np.array([-e, e]))
-    lower, upper = np.sort(np.array(ends), axis=0).transpose(1, 0, 2)
+        told.append(one.predict(np.vstack([X[i], new]), return_std=True))
     found = model.predict_interval(new, coverage=0.8)
-    assert_allclose(found[0], lower[5 - 1], rtol=1e-8)
-    assert_allclose(found[1], upper[21 - 1], rtol=1e-8)
+    # With the noise of a mean weight.
+    expected = jackknife_plus(told, y, 0.1 / weights.mean(), (5, 21))
+    assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_deviations_and_intervals_need_no_memory_for_a_matrix(rng):

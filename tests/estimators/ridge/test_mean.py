@@ -84,9 +84,10 @@ def test_intervals_are_the_jackknife_plus_of_means_without_a_row(data, rng):
         told = [m.predict(np.vstack([X[i], new]), True) for i, m in enumerate(each)]
         f, deviation = np.array(told).transpose(1, 0, 2)
         without += v * f
+        variance = deviation**2 + alpha
+        variance += variance[:, 0].mean()
         # The unit in which the squares of errors in those of their deviations are one.
-        unit = np.mean((y - f[:, 0]) ** 2 / (deviation[:, 0] ** 2 + alpha))
-        variances += v * unit * (deviation**2 + alpha)
+        variances += v * np.mean((y - f[:, 0]) ** 2 / variance[:, 0]) * variance
     spread = np.abs(y - without[:, 0])[:, None] * np.sqrt(variances[:, 1:] / variances[:, :1])
     rank = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))
     low, high = model.predict_interval(new, coverage)

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
+from sklearn.utils.class_weight import compute_sample_weight
 
 import mercer
 from mercer import Exponential, KernelClassifier, KernelRegressor, KernelRidge, Standardize
@@ -375,3 +377,14 @@ def test_classes_of_a_large_file_are_learnt_block_by_block(on_disk):
     model = KernelClassifier().fit(path, labels)
     assert model.estimator_.approximation_ is not None
     assert model.score(X, labels) > 0.9
+
+
+def test_class_weights_are_weights_of_the_rows(rng):
+    X = rng.normal(size=(90, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=90) > 1.0, "rare", "usual")
+    weights = compute_sample_weight("balanced", y)
+    by_class = KernelClassifier(class_weight="balanced").fit(X, y)
+    by_row = KernelClassifier().fit(X, y, weights)
+    assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-9)
+    plain = KernelClassifier().fit(X, y)
+    assert (by_class.predict(X) == "rare").sum() > (plain.predict(X) == "rare").sum()

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.solvers import RidgeProblem
 from mercer.solvers.ridge.held_out import LeftOut
-from mercer.solvers.ridge.jackknife import Doubt, jackknife_plus, moved, spread
+from mercer.solvers.ridge.jackknife import TargetVariance, jackknife_plus, moved, spread
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,11 @@ def test_errors_count_in_units_of_what_was_known_where_they_were_made():
 def test_the_unit_of_a_variance_makes_the_squares_of_scores_one_in_the_mean(rng):
     e, variances = rng.normal(size=(9, 2)), rng.uniform(1.0, 2.0, (9, 2))
     problem = RidgeProblem(e, np.array([0.1, 0.2]), np.ones(9), True)
-    doubt = Doubt.of(LeftOut(e, variances), problem, np.zeros(9))
-    assert_allclose((e**2 / doubt.rows).mean(axis=0), 1.0)
-    # The ratios are those of the variances, whatever the unit.
-    assert_allclose(doubt.rows / doubt.rows[0], variances / variances[0])
+    target = TargetVariance.of(LeftOut(e, variances), problem, np.zeros(9))
+    assert_allclose((e**2 / target.rows).mean(axis=0), 1.0)
+    # The ratios are those of the variances with their mean, whatever the unit.
+    expected = variances + variances.mean(axis=0)
+    assert_allclose(target.rows / target.rows[0], expected / expected[0])
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
@@ -53,7 +54,7 @@ def test_where_no_variance_is_known_all_rows_have_one(rng, alpha):
     e, h = rng.normal(size=(9, 1)), rng.normal(size=(9, 3))
     problem = RidgeProblem(e, np.array([alpha]), np.ones(9), True)
     # Least squares has no noise to speak of, and a finished matrix no k(x, x).
-    variances, beside = (np.zeros((9, 1)), np.zeros(9)) if alpha == 0.0 else (np.ones((9, 1)), None)
-    doubt = Doubt.of(LeftOut(e, variances), problem, beside)
-    assert_array_equal(doubt.rows, np.full((9, 1), np.mean(e**2)))
-    assert_array_equal(doubt.at(0, h, np.ones(3)), np.full((9, 3), np.mean(e**2)))
+    variances, prior = (np.zeros((9, 1)), np.zeros(9)) if alpha == 0.0 else (np.ones((9, 1)), None)
+    target = TargetVariance.of(LeftOut(e, variances), problem, prior)
+    assert_array_equal(target.rows, np.full((9, 1), np.mean(e**2)))
+    assert_array_equal(target.at(0, h, np.ones(3)), np.full((9, 3), np.mean(e**2)))

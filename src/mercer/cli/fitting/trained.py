@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar
 
-from sklearn.utils.class_weight import compute_sample_weight
-
 from mercer.cli.fitting.data import Job
 from mercer.data.stream import Stream
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
@@ -97,7 +95,8 @@ class Choice:
         if self.is_automatic:
             kind = KernelClassifier if job.is_classes else KernelRegressor
             model = kind(random_state=self.seed, memory=self.memory, time_limit=limit)
-            return model.fit(job.X, job.y, self._row_weights(job), job.groups)
+            self._weigh(model)
+            return model.fit(job.X, job.y, job.weights, job.groups)
         kind = KernelLogisticRegressionCV if job.is_classes else KernelRidgeCV
         cv = held_out(self.select or "loo", is_grouped=job.groups is not None)
         kernels = list(self.kernels) or "auto"
@@ -126,14 +125,6 @@ class Choice:
     def _weigh(self, model: Any) -> None:
         if self.class_weight is not None:
             model.set_params(class_weight=self.class_weight)
-
-    def _row_weights(self, job: Job) -> Any:
-        """Return the weights of rows with those of their classes, for whoever takes these alone."""
-        if self.class_weight is None:
-            return job.weights
-        return compute_sample_weight(self.class_weight, job.y) * (
-            1.0 if job.weights is None else job.weights
-        )
 
 
 def held_out(select: str, is_grouped: bool) -> Any:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from mercer.data.distinct import row_numbers
 from mercer.estimators.validation import checked_rows, training_subset
+from mercer.kernels import Kernel
 from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 
@@ -33,6 +34,8 @@ class CrossFits:
     ----------
     machine : KernelSVC
         Not fitted; with numbers for the parameters of the kernel, and no weights of classes.
+    kernel : Kernel
+        That kernel.
     X : rows
         The training rows of positive weight.
     codes : array of shape (n,)
@@ -51,6 +54,7 @@ class CrossFits:
     folds: ClassVar[int] = 5
 
     machine: Any
+    kernel: Kernel
     X: Any
     codes: Any
     weights: Any
@@ -81,7 +85,7 @@ class CrossFits:
 
     def _parts(self, classes: int) -> Codes:
         """Return the part that every row is held out with, -1 for the only row of its class."""
-        is_finished = self.machine.kernel.is_precomputed
+        is_finished = self.kernel.is_precomputed
         numbers = np.arange(len(self.codes)) if is_finished else row_numbers(self.X)
         parts = np.full(len(self.codes), -1)
         for c in range(classes):
@@ -92,17 +96,20 @@ class CrossFits:
         return parts
 
     def _scores(self, train: Codes, test: Codes, time_limit: float | None) -> Array:
-        machine, kernel = clone(self.machine).set_params(time_limit=time_limit), self.machine.kernel
-        rows = training_subset(kernel, self.X, train)
-        machine.fit(rows, self.codes[train], self.weights[train])
+        machine = clone(self.machine).set_params(time_limit=time_limit)
+        machine.fit(
+            training_subset(self.kernel, self.X, train), self.codes[train], self.weights[train]
+        )
         if machine._is_interrupted_:
             # Whoever pressed Ctrl-C meant all of the fits, and the next call begins anew.
             raise KeyboardInterrupt
-        is_finished = kernel.is_precomputed
-        left_out = (
-            self.X[np.ix_(test, train)] if is_finished else training_subset(kernel, self.X, test)
+        is_finished = self.kernel.is_precomputed
+        rows = (
+            self.X[np.ix_(test, train)]
+            if is_finished
+            else training_subset(self.kernel, self.X, test)
         )
-        scores, _ = machine._class_scores(left_out)
+        scores, _ = machine._class_scores(rows)
         return np.asarray(scores)
 
 

@@ -289,7 +289,9 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             self._keep_landmarks(found.gram.landmarks, found, codes)
             # Landmarks that were found serve all fits that probabilities take.
             machine.landmarks, machine.n_landmarks = self.function_.dual.rows, None
-        self._cross_fits_ = CrossFits(machine, found.rows.X, codes, data.weights[used])
+        self._cross_fits_ = CrossFits(
+            machine, machine.kernel, found.rows.X, codes, data.weights[used]
+        )
 
     def _keep_supports(self, X: Any, codes: NDArray[np.intp], found: Priced) -> None:
         """Store the function by support vectors, class by class."""

@@ -15,7 +15,7 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.classes import checked_classification, one_against_rest
+from mercer.estimators.classes import checked_classification, class_weighted, one_against_rest
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import checked_seed, checked_weights, training_subset
 from mercer.kernels import Kernel
@@ -24,7 +24,7 @@ from mercer.planning import Plan
 from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard
 from mercer.selection.automatic.cross_fit import Compared, CrossFit, stratified_folds
 from mercer.selection.automatic.kernels import reader_of_rows
-from mercer.selection.automatic.labelled import LabelledRows
+from mercer.selection.automatic.labelled import LabelledRows, labels_by_number
 from mercer.selection.automatic.last import affords, fitted_last
 from mercer.selection.automatic.machine import AutomaticMachine
 from mercer.selection.automatic.plans import (
@@ -59,6 +59,9 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
 
     Parameters
     ----------
+    class_weight : None, dict or "balanced"
+        Factors of the weights of the rows of a class; ``"balanced"`` makes the classes weigh alike,
+        so that more of a rare one is found, and probabilities are those of such rows.
     time_limit : float, optional
         Seconds in which to choose and fit.
     memory : int or str, optional
@@ -115,6 +118,17 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     # Cs that logistic regression tries, over the mean of k(x, x).
     cs: ClassVar[tuple[float, ...]] = (0.3, 3.0, 30.0, 300.0)
 
+    def __init__(
+        self,
+        *,
+        class_weight: Any = None,
+        time_limit: float | None = None,
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(time_limit=time_limit, memory=memory, random_state=random_state)
+        self.class_weight = class_weight
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a kernel for the rows `X` and their classes `y`, and fit it.
 
@@ -156,6 +170,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         else:
             C = best.C / search.unit
             model = KernelLogisticRegression(best.candidate.kernel, C, memory=self.memory)
+        model.class_weight = self.class_weight
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         if best.temperature is not None:
             self.estimator_.set_temperature(best.temperature)
@@ -211,6 +226,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
         rows, codes, classes = checked_classification(self, reader, X, y)
         weights = checked_weights(sample_weight, len(codes))
+        weights = class_weighted(weights, self.class_weight, codes, classes)
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
         return KernelSearch.of(reader, rows, targets, weights, self.memory, seed, run, groups, True)
@@ -232,7 +248,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         if targets <= self.most_classes:
             most = min(most, max(self.compared_numbers // targets, 250))
         sample = search.sample(most)
-        return sample, _labels(search.y[sample])
+        return sample, labels_by_number(search.y[sample])
 
     def _n_folds(self, search: KernelSearch) -> int:
         """Return in how many folds scales are learned again, none of more rows than are judged."""
@@ -251,7 +267,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         those of a mean. There are no models where nothing is learned, a fold lacks a class, or it
         is counted to take longer than its share of the time.
         """
-        one, labels = board.without_means()[0], _labels(search.y)
+        one, labels = board.without_means()[0], labels_by_number(search.y)
         means = [c for c in board if c.parts]
         rivals = [c for mean in means for c in mean.parts]
         count = self._n_folds(search)
@@ -372,10 +388,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         return {**found, "logistic": Compared(loss, best, C=C)}
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each of the rows `X`.
-
-        Numbers far outside of the range of the training rows are warned of.
-        """
+        """Return the most probable class of each row, with a warning of numbers far outside."""
         return np.asarray(self._fitted(X).predict(X))
 
     def predict_proba(self, X: Any) -> Array:
@@ -385,8 +398,3 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     def decision_function(self, X: Any) -> Array:
         """Return the scores of the classes at the rows `X`."""
         return np.asarray(self._fitted(X).decision_function(X))
-
-
-def _labels(codes: Array) -> NDArray[np.intp]:
-    """Return classes by number of their codes 1 and -1, of two classes in one column."""
-    return (codes.ravel() > 0.0).astype(int) if codes.shape[1] == 1 else codes.argmax(axis=1)

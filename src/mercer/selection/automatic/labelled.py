@@ -70,3 +70,8 @@ class LabelledRows:
                 P[test] = model.predict_proba(training_subset(self.reader, self.rows, test))
         own = P[np.arange(len(P)), np.searchsorted(self.classes, self.labels)]
         return float(-np.average(np.log(np.maximum(own, 1e-15)), weights=self.weights))
+
+
+def labels_by_number(codes: Array) -> NDArray[np.intp]:
+    """Return classes by number of their codes 1 and -1, of two classes in one column."""
+    return (codes.ravel() > 0.0).astype(int) if codes.shape[1] == 1 else codes.argmax(axis=1)

@@ -230,7 +230,7 @@ class KernelSearch:
         if len(learned) > 1:
             mixed = learned[:MIXED]
             jobs.insert(0, partial(self._mixed, mixed, limit))
-            needed.append(_bytes(self.sample(SECOND_ROWS), len(mixed)))
+            needed.insert(0, _bytes(self.sample(SECOND_ROWS), len(mixed)))
         self.run.enter(f"learning the best on, on up to {SECOND_ROWS} rows")
         found = self._side_by_side(jobs, needed, limit)
         # Of those that were refused the candidates of the first round stay.

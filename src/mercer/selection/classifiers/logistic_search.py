@@ -16,6 +16,7 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import training_subset
 from mercer.gram import DenseGram, Gram, unheld_gram_of
+from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel, recentred
 from mercer.native.lapack import one_blas_thread
 from mercer.planning import Settings, logistic_work
@@ -269,7 +270,13 @@ class LogisticSearch:
             return [unheld_gram_of(kernel, seen, self.memory) for kernel in solved]
         settings, n = self.by_landmarks, len(self)
         if isinstance(settings.landmarks, str):
-            settings = replace(settings, n_landmarks=min(landmark_count(settings, n), n))
+            given = settings.n_landmarks
+            m = (
+                landmark_count(settings, n)
+                if given is None
+                else min(checked_landmark_count(given), n)
+            )
+            settings = replace(settings, n_landmarks=m)
         # One after the other: features are large.
         columns = self.problem.columns
         return (logistic_landmarks(settings, kernel, self.X, columns) for kernel in solved)

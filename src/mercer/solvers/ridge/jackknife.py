@@ -14,21 +14,23 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class TargetVariance:
     """The variance s_-i^2(x) of a target at x by the fit without row i.
 
     Under the Gaussian process with covariance k it is the noise of one row and the posterior
     variance of f(x) + b without row i, v(x) + h_i(x)^2 / B_ii, times the unit in which the squares
-    of e_i / s_-i(x_i) are one in the mean, so that those of several kernels can be added. It is
-    one number for all rows where nothing is known of it: of a finished matrix, which tells no
-    k(x, x), and of least squares without a ridge.
+    of e_i / s_-i(x_i) are one in the mean, so that those of several kernels can be added. To it
+    comes the mean of the same over all rows i: with a ridge near zero the process would have every
+    target of a training row known exactly, and intervals there vanish. It is one number for all
+    rows where nothing is known of it: of a finished matrix, which tells no k(x, x), and of least
+    squares without a ridge on explicit features.
 
     Parameters
     ----------
     left_out : LeftOut
         e_i and 1 / B_ii.
     noise : array of shape (targets,)
-        The variance of a target given f, alpha / w of a row that counts once.
+        The variance of a target given f, alpha / w of a row that counts once, and the mean.
     units : array of shape (targets,)
         What variances are multiplied with.
     rows : array of shape (n, targets)
@@ -46,19 +48,24 @@ class Doubt:
     rows: Array
 
     @classmethod
-    def of(cls, left_out: LeftOut, problem: RidgeProblem, beside: Array | None) -> Doubt:
+    def of(
+        cls, left_out: LeftOut, problem: RidgeProblem, prior_left: Array | None
+    ) -> TargetVariance:
         """Return it from the prior variance that the Gram matrix leaves, or None if unknown."""
         w, (e, variances) = problem.weights, left_out
         noise = problem.alpha / np.mean(w / copies_of(w))
         rows = np.full_like(e, np.nan)
-        if beside is not None:
-            rows = variances - problem.alpha / w[:, None] + beside[:, None] + noise
+        if prior is not None:
+            rows = variances - problem.alpha / w[:, None] + prior[:, None] + noise
         finite = np.isfinite(e)
         known = (np.isfinite(rows) & (rows > 0.0) | ~finite).all(axis=0)
         rows[:, ~known], noise = 1.0, np.where(known, noise, np.nan)
+        count = np.maximum(finite.sum(axis=0), 1)
+        level = np.where(known, np.where(finite, rows, 0.0).sum(axis=0) / count, 0.0)
+        rows, noise = rows + level, noise + level
         with np.errstate(invalid="ignore"):
             squares = np.where(finite, e**2 / rows, 0.0)
-        units = squares.sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
+        units = squares.sum(axis=0) / count
         units[units == 0.0] = 1.0
         return cls(left_out, noise, units, units * rows)
 
