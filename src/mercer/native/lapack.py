@@ -179,9 +179,9 @@ def cholesky(A: NDArray[Any], lower: bool, panel: int = 512, work: float = 4e9) 
             _call(prefix + "syrk", uplo, trans, some, width, minus, *here, one, _At.of(A, i, i), n)
             if rest:
                 other = (beside(i + some, j), n)
-                (left, right) = (other, here) if lower else (here, other)
+                sides = (*other, *here) if lower else (*here, *other)
                 size = (rest, some, width) if lower else (some, rest, width)
-                factors, out = (minus, *left, *right, one), (beside(i + some, i), n)
+                factors, out = (minus, *sides, one), (beside(i + some, i), n)
                 _call(prefix + "gemm", trans, "T" if lower else "N", *size, *factors, *out)
     return 0
 

@@ -48,9 +48,7 @@ class TargetVariance:
     rows: Array
 
     @classmethod
-    def of(
-        cls, left_out: LeftOut, problem: RidgeProblem, prior_left: Array | None
-    ) -> TargetVariance:
+    def of(cls, left_out: LeftOut, problem: RidgeProblem, prior: Array | None) -> TargetVariance:
         """Return it from the prior variance that the Gram matrix leaves, or None if unknown."""
         w, (e, variances) = problem.weights, left_out
         noise = problem.alpha / np.mean(w / copies_of(w))
