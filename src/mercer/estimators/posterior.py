@@ -116,15 +116,15 @@ class RidgePosterior(KernelMachine):
         """Return the lower and upper ends of jackknife+ prediction intervals at the rows `X`.
 
         They hold new targets with a probability of at least 2 coverage - 1 for any distribution
-        of exchangeable rows, and of about `coverage` in practice. No fit is repeated. Errors count
-        in units of the standard deviation of a target by the fit without its row, so that intervals
-        are wider where training rows tell little: between and beyond their numbers, and at
-        categories that none of them has. Rows that
-        miss the same cells as 30 training rows or more, or as many as the coverage needs, have the
-        intervals that these tell: what is promised of all rows holds for each such group. Rows of
-        a rarer pattern have the widest of those that training rows tell which miss one cell of it.
-        A landmark model that was saved has the jackknife intervals of some of its training rows,
-        as wide at every row of `X`.
+        of exchangeable rows of equal weight, with one kernel that the targets did not choose, and
+        of about `coverage` in practice. No fit is repeated. Errors count in units of the standard
+        deviation of a target by the fit without its row, so that intervals are wider where training
+        rows tell little: between and beyond their numbers, and at categories that none has. Rows
+        that miss the same cells as 30 training rows or more, or as many as the coverage needs, have
+        the intervals that these tell: what is promised of all rows holds for each such group. Rows
+        of a rarer pattern have the widest of those that training rows tell which miss one cell of
+        it. A landmark model that was saved has the jackknife intervals of some of its training
+        rows, as wide at every row of `X`.
 
         Parameters
         ----------
