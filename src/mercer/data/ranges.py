@@ -145,9 +145,9 @@ class Ranges:
 
 def _distinct(X: Any) -> int:
     """Return how many rows there are, counting equal ones once where they are few."""
-    few = 1000
-    n = n_rows(X)
-    return n if n > few else int(row_numbers(X).max(initial=-1)) + 1
+    few, n = 1000, n_rows(X)
+    has_keys = is_table(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "fiub")
+    return n if n > few or not has_keys else int(row_numbers(X).max(initial=-1)) + 1
 
 
 def _numbers(X: Any) -> Iterator[tuple[str, Array, bool]]:
