@@ -1,4 +1,4 @@
-"""An infinite price is a hard margin: no row is within it, or the classes are refused."""
+"""An infinite cost is a hard margin: no row is within it, or the classes are refused."""
 
 import numpy as np
 import pytest
@@ -54,16 +54,16 @@ def test_weights_only_say_which_rows_count(rows, rng):
 
 
 def test_the_price_is_raised_until_no_row_pays_it(monkeypatch):
-    prices, plain = [], room.Priced.is_paid
+    costs, plain = [], room.Solved.has_errors
 
-    def is_paid(found):
-        prices.append(found.C)
+    def has_errors(found):
+        costs.append(found.C)
         return plain.fget(found)
 
-    monkeypatch.setattr(room.Priced, "is_paid", property(is_paid))
+    monkeypatch.setattr(room.Solved, "has_errors", property(has_errors))
     # Two rows have the coefficient 2 / ||phi(x) - phi(z)||^2, here 5000.
     model = KernelSVC("4.0 * gaussian(1.0)", C=float("inf")).fit([[0.0], [0.01]], [0, 1])
-    assert_allclose(prices, np.array([1e3, 1e6]) / 4.0)
+    assert_allclose(costs, np.array([1e3, 1e6]) / 4.0)
     assert_allclose(np.abs(model.dual_coef_), 0.25 / (1.0 - np.exp(-0.5e-4)), rtol=1e-6)
 
 

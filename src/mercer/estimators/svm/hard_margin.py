@@ -1,4 +1,4 @@
-"""Margin problems solved at a price, and the hard margin or tube, for which it is infinite."""
+"""Margin problems solved at a cost C, and the hard margin or tube, for which it is infinite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
-# A price, and for every problem the rows given to `fit` and their coefficients.
+# A cost, and for every problem the rows given to `fit` and their coefficients.
 Start: TypeAlias = tuple[float, list[tuple[Positions, Array]]]
 
 
@@ -38,13 +38,13 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Priced:
-    """Problems of one price, and what they were solved by.
+class Solved:
+    """Problems of one cost, and what they were solved by.
 
     Parameters
     ----------
     C : float
-        The price.
+        The cost.
     used : array of shape (m,)
         Which of the rows given to `fit` the problems count.
     rows : Rows
@@ -71,7 +71,7 @@ class Priced:
         return self.C, [(self.used[task.index], s.coefficients[:, 0]) for task, s in pairs]
 
     @property
-    def is_paid(self) -> bool:
+    def has_errors(self) -> bool:
         """Whether a row has a loss: its coefficient is at the bound."""
         coefficients = (solution.coefficients[:, 0] for solution in self.solutions)
         pairs = zip(self.tasks, coefficients, strict=True)
@@ -83,17 +83,17 @@ class Priced:
         return all(float(s.residual.max()) <= max(s.tolerance, LEAST_GAP) for s in self.solutions)
 
 
-def hard_margin(solve: Callable[[float, Start | None], Priced], unit: float, run: Run) -> Priced:
-    """Return the problems of a price that no row pays.
+def hard_margin(solve: Callable[[float, Start | None], Solved], unit: float, run: Run) -> Solved:
+    """Return the problems at a cost at which no row is within the margin or outside of the tube.
 
     Where every coefficient is below its bound C the bounds do nothing, and the soft margin is the
-    hard one: the loss is an exact penalty. The price is raised until it is so. Rows that pay any
-    price, as those of classes which the kernel does not separate, are refused.
+    hard one: the loss is an exact penalty. The cost is raised until it is so. Rows that have a loss
+    at any cost, as those of classes which the kernel does not separate, are refused.
 
     Parameters
     ----------
     solve : callable
-        solve(C, start) -> Priced.
+        solve(C, start) -> Solved.
     unit : float
         One over the size of a coefficient, such as k(x, x) over that of the targets.
     run : Run
@@ -104,13 +104,13 @@ def hard_margin(solve: Callable[[float, Start | None], Priced], unit: float, run
     O. L. Mangasarian (1985), Sufficiency of exact penalty minimization.
     """
     # Beyond the last one float64 proves no gap.
-    prices = [price / unit for price in (1e3, 1e6, 1e9)]
+    costs = [cost / unit for cost in (1e3, 1e6, 1e9)]
     start = None
-    for C in prices:
-        # A checkpoint of the fit tells the problems of its prices apart.
+    for C in costs:
+        # A checkpoint of the fit tells the problems of its costs apart.
         run.problem = f"{C:.3g}"
         found = solve(C, start)
-        if run.ended_by or not found.is_paid:
+        if run.ended_by or not found.has_errors:
             break
         # The same coefficients, as most of them are free.
         start = found.start

@@ -16,7 +16,7 @@ from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, landmark_function
-from mercer.estimators.svm.hard_margin import Priced, Start, Task, hard_margin
+from mercer.estimators.svm.hard_margin import Solved, Start, Task, hard_margin
 from mercer.estimators.training import checkpoint_of
 from mercer.estimators.validation import training_subset
 from mercer.features import LandmarkMap
@@ -43,8 +43,8 @@ Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
 
-def checked_price(C: Any) -> float:
-    """Return a price, which is infinite for a hard margin, or refuse what is none."""
+def checked_cost(C: Any) -> float:
+    """Return a cost, which is infinite for a hard margin, or refuse what is none."""
     if isinstance(C, float | np.floating) and np.inf == C:
         return np.inf
     try:
@@ -188,7 +188,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """Return the Gram matrix as it is: the part of every problem is repaired by itself."""
         return Repair(gram)
 
-    def _priced(
+    def _solved_at(
         self,
         run: Run,
         settings: Settings,
@@ -201,15 +201,15 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         copies: Array,
         tasks: Callable[[Array], list[Task]],
         size: float = 1.0,
-    ) -> Priced:
-        """Return the solutions of all problems of a price; of an infinite one, that none pays.
+    ) -> Solved:
+        """Return the solutions of all problems at a cost; at an infinite one, without any loss.
 
         Parameters
         ----------
         run, settings
             The time that there is, and what the estimator was told.
         C : float
-            The price.
+            The cost.
         kernel : Kernel
             k, on the columns of the rows.
         X, y
@@ -217,7 +217,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         used : array of shape (m,)
             The rows that the problems count.
         weights, copies : arrays of shape (n,)
-            What a row counts at a finite price, and how many equal rows it stands for.
+            What a row counts at a finite cost, and how many equal rows it stands for.
         tasks : callable
             tasks(costs) -> the problems where the loss of a row that counts costs so much.
         size : float
@@ -228,10 +228,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         kernel = self._resolved(kernel, rows, copies[used])
         costs = weights[used] if np.inf != C else np.ones(len(used))
 
-        def solved(C: float, start: Start | None) -> Priced:
+        def solved(C: float, start: Start | None) -> Solved:
             started = warm_starts(tasks(C * costs), used, start, C)
             gram, solutions = self._solutions(run, settings, kernel, rows, started, X, y)
-            return Priced(C, used, rows, started, gram, solutions)
+            return Solved(C, used, rows, started, gram, solutions)
 
         if np.inf == C:
             mean_diagonal = float(np.mean(kernel.diagonal(rows))) or 1.0
@@ -254,7 +254,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """
         planned = partial(planned_margin, problems=[len(task.index) for task in tasks])
         solver, repair = self._prepared(run, settings, kernel, rows, planned, OffsetAlone(self.tol))
-        # Of several prices the first tells the fit from others.
+        # Of several costs the first tells the fit from others.
         if self.checkpoint is not None and run.checkpoint is None:
             how = (solver, repair.gram, kernel, rows.X, list(tasks))
             run.checkpoint = checkpoint_of(self, *how)
@@ -297,7 +297,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             c, columns = c[used], columns[used]
         return PrimalFunction(self.kernel_, columns, c, dual.intercept, dual)
 
-    def _keep_landmarks(self, landmarks: LandmarkMap, found: Priced, codes: Positions) -> None:
+    def _keep_landmarks(self, landmarks: LandmarkMap, found: Solved, codes: Positions) -> None:
         """Store the function as a sum over landmarks, which are its support vectors.
 
         `codes` are the classes of the rows that were solved for, by number.
@@ -307,7 +307,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self.n_support_ = np.bincount(codes[index], minlength=codes.max() + 1).astype(np.int32)
         self.function_ = landmark_function(self.kernel_, landmarks, found.solutions)
 
-    def _keep_start(self, found: Priced) -> None:
+    def _keep_start(self, found: Solved) -> None:
         """Store whether Ctrl-C ended the fit, and what the next one starts from, if from any."""
         self._is_interrupted_ = any(s.is_interrupted for s in found.solutions)
         if self.warm_start:
@@ -331,7 +331,7 @@ def warm_starts(tasks: list[Task], used: Positions, last: Start | None, C: float
     last : Start, optional
         That of the last fit.
     C : float
-        The price.
+        The cost.
     """
     if last is None or len(last[1]) != len(tasks):
         return tasks

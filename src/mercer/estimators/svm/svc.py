@@ -15,7 +15,7 @@ from mercer.data.stream import Stream
 from mercer.estimators.classes import Labelled, decided
 from mercer.estimators.estimator import like
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.svm.hard_margin import Priced
+from mercer.estimators.svm.hard_margin import Solved
 from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
 from mercer.estimators.svm.probabilities import CrossFits, CrossFittedProbabilities, score_columns
@@ -23,7 +23,7 @@ from mercer.estimators.svm.single_labels import settled_classes
 from mercer.estimators.svm.supports import (
     SupportVectorMachine,
     check_schemes,
-    checked_price,
+    checked_cost,
     class_tasks,
     coefficients_by_row,
     support_rows,
@@ -213,7 +213,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         used = _by_class(kernel, data)
         tasks = partial(class_tasks, data.codes[used], self.multiclass, self.fit_intercept)
         given = (kernel, data.rows, y, used, data.weights, data.copies, tasks)
-        found = self._priced(run, settings, C, *given)
+        found = self._solved_at(run, settings, C, *given)
         self._keep(data, found)
         self.certificate_ = gap_certificate(self.kernel_, found.solutions, settings)
         run.forget()
@@ -274,9 +274,9 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
 
     def _checked_settings(self) -> float:
         check_schemes(self.multiclass, self.decision_function_shape)
-        return checked_price(self.C)
+        return checked_cost(self.C)
 
-    def _keep(self, data: Labelled, found: Priced) -> None:
+    def _keep(self, data: Labelled, found: Solved) -> None:
         """Store the function, and what probabilities and more rows are learned from."""
         used, codes, classes = found.used, data.codes[found.used], len(data.classes)
         self.classes_, self._seen_ = data.classes, len(data.codes)
@@ -293,7 +293,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             machine, machine.kernel, found.rows.X, codes, data.weights[used]
         )
 
-    def _keep_supports(self, X: Any, codes: NDArray[np.intp], found: Priced) -> None:
+    def _keep_supports(self, X: Any, codes: NDArray[np.intp], found: Solved) -> None:
         """Store the function by support vectors, class by class."""
         A = coefficients_by_row(found.tasks, found.solutions, codes, self._is_by_pairs)
         support = np.flatnonzero(A.any(axis=0))

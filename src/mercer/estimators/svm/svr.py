@@ -12,9 +12,9 @@ from sklearn.utils import column_or_1d
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.data.columns import n_rows
 from mercer.estimators.fitted import gap_certificate
-from mercer.estimators.svm.hard_margin import Priced, Task
+from mercer.estimators.svm.hard_margin import Solved, Task
 from mercer.estimators.svm.partial_fit import learn_targets
-from mercer.estimators.svm.supports import SupportVectorMachine, checked_price, support_rows
+from mercer.estimators.svm.supports import SupportVectorMachine, checked_cost, support_rows
 from mercer.estimators.validation import (
     checked_rows,
     checked_training,
@@ -135,7 +135,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
             return [Task(np.arange(len(used)), problem)]
 
         given = (kernel, X, y, used, weights, weights, tasks, size)
-        found = self._priced(run, settings, C, *given)
+        found = self._solved_at(run, settings, C, *given)
         self._keep(X, found)
         self.certificate_ = gap_certificate(self.kernel_, found.solutions, settings)
         run.forget()
@@ -170,7 +170,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         X = checked_rows(self, X)
         return self.function_(X)[:, 0]
 
-    def _keep(self, X: Any, found: Priced) -> None:
+    def _keep(self, X: Any, found: Solved) -> None:
         """Store the function by support vectors, or by landmarks."""
         self._seen_ = n_rows(X)
         self._keep_start(found)
@@ -187,4 +187,4 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
         self.function_ = self._function(dual, found.gram, [solution])
 
     def _checked_settings(self) -> tuple[float, float]:
-        return checked_price(self.C), checked_not_negative("epsilon", self.epsilon)
+        return checked_cost(self.C), checked_not_negative("epsilon", self.epsilon)
