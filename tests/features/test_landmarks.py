@@ -68,3 +68,12 @@ def test_explicit_features_of_texts_are_those_that_occur():
     phi = ExplicitMap.of(Spectrum(k=2), texts)
     assert phi.n_features == 3
     assert np.allclose((phi(texts) @ phi(texts).T).toarray(), Spectrum(k=2)(texts))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 7])
+def test_features_take_the_place_of_the_entries(dtype, n):
+    phi, _ = landmark_map(Gaussian(1.0), Z)
+    K = phi.entries(X[:n], dtype)
+    assert np.shares_memory(phi.whitened(K), K)
+    assert np.allclose(K, phi(X[:n]), rtol=0, atol=1e-5)

@@ -117,7 +117,8 @@ def test_rows_that_are_shared_are_those_of_a_centred_copy(rng, dtype, is_centred
 
 def test_neighbours_among_shared_rows_are_not_copied(rng):
     many = rng.normal(size=(90, 5))
-    ((_, block),) = SharedRows(many, np.arange(20, 60), False)._blocks()
+    shared = SharedRows(many, np.arange(20, 60), False)
+    (block,) = shared._of_blocks(lambda _, block: block)
     assert np.shares_memory(block, many)
 
 

@@ -81,13 +81,13 @@ class LandmarkMap(FeatureMap):
     def of_block(self, X: Any, dtype: Any = np.float64) -> Array:
         return self.whitened(self.entries(X, dtype))
 
-    def whitened(self, K: Array) -> Array:
+    def whitened(self, K: NDArray[Any]) -> Array:
         """Return K L^-T for rows K = k(X, Z), in the precision of K; K itself is overwritten."""
         L = self._single if K.dtype == np.float32 else self.factor
         if len(K) == 1:
             # BLAS has a faster routine for one row.
             trsv = strsv if K.dtype == np.float32 else dtrsv
-            return np.asarray(trsv(L, K[0], lower=1))[None]
+            return np.asarray(trsv(L, K[0], lower=1, overwrite_x=1))[None]
         # BLAS counts along columns: it finds the transpose, and solves L F' = K'.
         trsm = strsm if K.dtype == np.float32 else dtrsm
         return np.asarray(trsm(1.0, L, K.T, lower=1, overwrite_b=1).T)

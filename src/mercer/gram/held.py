@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
+from mercer.data.blocks import PANEL, row_blocks
 from mercer.data.memory import gigabytes
 from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
 from mercer.gram.gram import Array, Index, positions
 from mercer.gram.landmarks import LandmarkGram, block_entries
+from mercer.native.threads import in_threads
 
 
 class StoredLandmarkGram(LandmarkGram):
@@ -104,12 +105,20 @@ class HeldLandmarkGram(StoredLandmarkGram):
             return gram
         if not fits_features(gram, dtype):
             raise _too_large(gram, dtype)
-        is_precise = gram.landmarks.single_error <= cls.most_error
-        computed = dtype if is_precise else np.float64
+        if dtype == np.float32 and gram.landmarks.single_error <= cls.most_error:
+            return cls._holding(gram, gram.single_features())
         F = np.empty((len(gram), gram.landmarks.n_features), dtype)
-        for rows, block in LandmarkGram.feature_blocks(gram, computed):
+        for rows, block in LandmarkGram.feature_blocks(gram):
             F[rows] = block
         return cls._holding(gram, F)
+
+    def diagonal(self) -> Array:
+        def squares(rows: slice) -> Array:
+            F = self.stored_rows(rows).astype(np.float64)
+            return np.asarray(np.einsum("ij,ij->i", F, F))
+
+        blocks = row_blocks((len(self), self.landmarks.n_features), PANEL)
+        return np.concatenate(in_threads(squares, list(blocks)))
 
     def features(self) -> Array:
         is_all = len(self.where) == len(self.matrix)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import LARGE, PANEL, blocks_of, narrow_blocks
+from mercer.data.blocks import LARGE, PANEL, blocks_of, narrow_blocks, row_blocks
 from mercer.data.checks import Matrix, fits_single
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.memory import memory_limit, steady_limit
@@ -130,6 +130,13 @@ class LandmarkGram(Gram):
             else:
                 K[rows] = phi.entries(some, np.float32)
         return K
+
+    def single_features(self) -> NDArray[np.float32]:
+        """Return F = K_nm L^-T of all rows in float32, each computed where it stays."""
+        F = self.single_entries()
+        for rows in row_blocks(F.shape, block_entries(self.steady_memory)):
+            self.landmarks.whitened(F[rows])
+        return F
 
     def feature_blocks(
         self, dtype: Any = np.float64, entries: int | None = None, first: int = 0

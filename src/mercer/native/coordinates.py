@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import Matrix
 from mercer.native.core import core, cpu_level, routines
+from mercer.native.lapack import one_blas_thread
 from mercer.native.smo import Box
+from mercer.native.threads import in_threads
 from mercer.native.twins import coordinates as coordinates_twin
 
 Array = NDArray[np.float64]
+Result = TypeVar("Result")
 
 # The least curvature of a coefficient beside the largest, for rows without features.
 FLAT = float(np.finfo(np.float64).eps)
@@ -25,7 +28,8 @@ FLAT = float(np.finfo(np.float64).eps)
 class SharedRows:
     """F - 1 c' at some rows of an array F that several problems share, of which none is copied.
 
-    Products are computed in the precision of F and summed in float64, block by block.
+    Products are computed in the precision of F on all threads, and summed in float64 in the order
+    of the blocks.
 
     Parameters
     ----------
@@ -53,8 +57,8 @@ class SharedRows:
         """Return (F - 1 c')'a."""
         a = a.astype(self.F.dtype)
         found = -float(a.sum()) * self.centre
-        for some, block in self._blocks():
-            found += block.T @ a[some]
+        for part in self._of_blocks(lambda some, block: block.T @ a[some]):
+            found += part
         return found
 
     @cached_property
@@ -65,24 +69,27 @@ class SharedRows:
     @cached_property
     def squares(self) -> Array:
         """The sum of squares of every row of F - 1 c'."""
-        found = self.centre @ self.centre - 2.0 * self.shift
-        for some, block in self._blocks():
-            found[some] += np.einsum("ij,ij->i", block, block)
+        parts = self._of_blocks(lambda _, block: np.einsum("ij,ij->i", block, block))
+        found = self.centre @ self.centre - 2.0 * self.shift + np.concatenate(parts)
         return np.maximum(found, 0.0)
 
     def _plain(self, w: Array) -> Array:
         """Return F w."""
-        found, w = np.empty(len(self.where)), w.astype(self.F.dtype)
-        for some, block in self._blocks():
-            found[some] = block @ w
-        return found
+        w = w.astype(self.F.dtype)
+        return np.concatenate(self._of_blocks(lambda _, block: block @ w)).astype(np.float64)
 
-    def _blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield some of the rows at a time, as a view where they stand side by side in F."""
-        for some in row_blocks(self.shape, MEMORY):
+    def _of_blocks(self, run: Callable[[slice, NDArray[Any]], Result]) -> list[Result]:
+        """Return what `run` makes of some of the rows at a time, by where they stand here."""
+
+        def on_block(some: slice) -> Result:
             rows = self.where[some]
             is_run = rows[-1] - rows[0] + 1 == len(rows) and (np.diff(rows) == 1).all()
-            yield some, self.F[rows[0] : rows[-1] + 1] if is_run else self.F[rows]
+            # A view where they stand side by side in F.
+            return run(some, self.F[rows[0] : rows[-1] + 1] if is_run else self.F[rows])
+
+        # Threads of the BLAS would wait for each other at every block.
+        with one_blas_thread():
+            return in_threads(on_block, list(row_blocks(self.shape, MEMORY)))
 
 
 class Descent:
