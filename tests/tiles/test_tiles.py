@@ -89,6 +89,17 @@ def test_native_tiles_equal_the_twin_in_float32(name, rng):
         assert_allclose(result, by_twin(bind(program, X.astype(float), Z.astype(float))), rtol=1e-5)
 
 
+@pytest.mark.parametrize("level", available_levels())
+def test_float32_tiles_hold_no_subnormal_numbers_and_leave_callers_theirs(level, monkeypatch):
+    monkeypatch.setenv("MERCER_CPU", level)
+    exponents = np.linspace(80.0, 103.0, 47)
+    X, Z = np.zeros((1, 1), np.float32), np.sqrt(exponents).astype(np.float32)[:, None]
+    K = by_native(bind(compile_expression(t.exp(-t.squared_distance())), X, Z))[0]
+    assert not ((K > 0) & (K < np.finfo(np.float32).tiny)).any()
+    assert_allclose(K, np.where(exponents < 87, np.exp(-exponents), 0), rtol=1e-4, atol=2e-38)
+    assert np.float32(1e-20) * np.float32(1e-20) > 0
+
+
 @pytest.mark.parametrize("width", [1, 3, 20])
 @pytest.mark.parametrize("vectors", [1, 2, 9, 600])
 @pytest.mark.parametrize("symmetric", [True, False])
